@@ -1,0 +1,49 @@
+// Uniform B-splines of degree 0 to 3.
+#pragma once
+
+#include <algorithm>
+
+namespace splinear {
+
+// B-splines on n_bins bins of width 1 over [0, n_bins]: n_bins + Degree functions, of which
+// Degree + 1 are non-zero at any one place. At t = bin + a they are B_0(a), ..., B_Degree(a), at
+// the indices bin, ..., bin + Degree, and sum to one.
+template <int Degree>
+struct BSpline {
+    static_assert(0 <= Degree && Degree <= 3);
+
+    int n_bins;
+
+    int size() const noexcept { return n_bins + Degree; }
+    static constexpr int support() noexcept { return Degree + 1; }
+
+    static void weights(double a, double* w) noexcept {
+        if constexpr (Degree == 0) {
+            (void)a;
+            w[0] = 1.0;
+        } else if constexpr (Degree == 1) {
+            w[0] = 1.0 - a;
+            w[1] = a;
+        } else if constexpr (Degree == 2) {
+            const double left = 1.0 - a;
+            w[0] = 0.5 * left * left;
+            w[2] = 0.5 * a * a;
+            w[1] = 1.0 - w[0] - w[2];
+        } else {
+            const double left = 1.0 - a;
+            w[0] = left * left * left / 6.0;
+            w[1] = 2.0 / 3.0 - a * a * (1.0 - 0.5 * a);
+            w[3] = a * a * a / 6.0;
+            w[2] = 1.0 - w[0] - w[1] - w[3];
+        }
+    }
+
+    // Writes the non-zero weights at t in [0, n_bins] and returns the index of the first of them.
+    int evaluate(double t, double* w) const noexcept {
+        const int bin = std::min(static_cast<int>(t), n_bins - 1);
+        weights(t - bin, w);
+        return bin;
+    }
+};
+
+}  // namespace splinear

@@ -1,0 +1,74 @@
+#include "arrays.hpp"
+#include "penalty/any.hpp"
+
+namespace splinear::bindings {
+namespace {
+
+// Applies one of a penalty's maps to every row of a table.
+template <class Map>
+NumpyTable over_rows(const AnyPenalty& any, const Table<double>& rows, const Map& map) {
+    const std::size_t n = rows.shape(0);
+    const std::size_t size = rows.shape(1);
+    std::vector<double> out(rows.data(), rows.data() + n * size);
+    std::visit(
+        [&](const Penalty auto& penalty) {
+            if (static_cast<std::size_t>(penalty.size()) != size)
+                throw std::invalid_argument("the rows and the penalty differ in size");
+            for (std::size_t i = 0; i < n; ++i) map(penalty, out.data() + i * size);
+        },
+        any);
+    return to_numpy<NumpyTable>(std::move(out), n, size);
+}
+
+}  // namespace
+
+void bind_penalty(nb::module_& m) {
+    nb::class_<AnyPenalty>(m, "Penalty",
+                           "An invertible map T; the coefficients are T w, the embedding T' B(x).")
+        .def(
+            "embed",
+            [](const AnyPenalty& self, const Table<double>& rows) {
+                return over_rows(self, rows, [](const auto& p, double* a) { p.embed(a); });
+            },
+            nb::arg("rows").noconvert(), "T' a for every row a.")
+        .def(
+            "integrate",
+            [](const AnyPenalty& self, const Table<double>& rows) {
+                return over_rows(self, rows, [](const auto& p, double* a) { p.integrate(a); });
+            },
+            nb::arg("rows").noconvert(), "T a for every row a.")
+        .def(
+            "smooth",
+            [](const AnyPenalty& self, const Table<double>& rows) {
+                return over_rows(self, rows, [](const auto& p, double* a) { p.smooth(a); });
+            },
+            nb::arg("rows").noconvert(), "T T' a for every row a.")
+        .def(
+            "difference",
+            [](const AnyPenalty& self, const Table<double>& rows) {
+                return over_rows(self, rows, [](const auto& p, double* a) { p.difference(a); });
+            },
+            nb::arg("rows").noconvert(), "T^{-1} a for every row a.")
+        .def(
+            "quadratic",
+            [](const AnyPenalty& self, int first, const Vector<double>& weights) {
+                return std::visit([&](const auto& p) { return p.quadratic(first, weights.data()); },
+                                  self);
+            },
+            nb::arg("first"), nb::arg("weights").noconvert(),
+            "a' T T' a for the vector a that holds the weights from index first on.");
+    m.def(
+        "difference_penalty",
+        [](int order, int size, int support) -> AnyPenalty {
+            return DifferencePenalty(order, size, support);
+        },
+        nb::arg("order"), nb::arg("size"), nb::arg("support"));
+    m.def(
+        "diagonal_penalty",
+        [](const Vector<double>& weights) -> AnyPenalty {
+            return DiagonalPenalty({weights.data(), weights.data() + weights.size()});
+        },
+        nb::arg("weights").noconvert());
+}
+
+}  // namespace splinear::bindings

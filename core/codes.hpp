@@ -1,0 +1,89 @@
+// The training data as 16-bit positions: all the solver ever reads.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "axis.hpp"
+#include "matrix_view.hpp"
+#include "parallel.hpp"
+
+namespace splinear {
+
+using Code = std::uint16_t;
+using Row = std::ptrdiff_t;
+
+// How finely an axis is divided. A position u in [0, 1] along the axis becomes the whole number
+// min(floor(u * steps + rounding), last); the code k stands for the position k / steps.
+struct CodeGrid {
+    double steps;
+    double rounding;
+    Code last;
+
+    // B-splines: bins in the high bits, as many bits of the fraction below as 16 bits leave, so
+    // that a bin and its fraction come apart by a shift and a mask. Degree 0 needs the bin alone.
+    static CodeGrid bins(int n_bins, int degree) noexcept {
+        if (degree == 0) return {static_cast<double>(n_bins), 0.0, static_cast<Code>(n_bins - 1)};
+        const double steps = static_cast<double>(n_bins << fraction_bits(n_bins));
+        return {steps, 0.5, static_cast<Code>(steps)};
+    }
+
+    static int fraction_bits(int n_bins) noexcept {
+        int bits = 0;
+        while ((n_bins << (bits + 1)) <= 65535) ++bits;
+        return bits;
+    }
+
+    static CodeGrid smooth() noexcept { return {65535.0, 0.5, 65535}; }
+};
+
+// n_rows x n_features codes, row by row.
+class Codes {
+public:
+    Codes(std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid)
+        : n_rows_(n_rows),
+          n_features_(n_features),
+          grid_(grid),
+          data_(static_cast<std::size_t>(n_rows * n_features)) {}
+
+    std::ptrdiff_t n_rows() const noexcept { return n_rows_; }
+    std::ptrdiff_t n_features() const noexcept { return n_features_; }
+    const CodeGrid& grid() const noexcept { return grid_; }
+
+    const Code* row(std::ptrdiff_t i) const noexcept { return data_.data() + i * n_features_; }
+
+    // Codes the rows of X into the rows places[0], places[1], ...; a negative place skips a row.
+    template <class Real>
+    void fill(const MatrixView<Real>& X, const std::int64_t* places, const Axes& axes,
+              int n_threads) {
+        constexpr std::ptrdiff_t rows_per_task = 256;
+        const std::ptrdiff_t n_tasks = (X.n_rows + rows_per_task - 1) / rows_per_task;
+        parallel_for(n_tasks, n_threads, [&](std::ptrdiff_t task) {
+            const std::ptrdiff_t end = std::min(X.n_rows, (task + 1) * rows_per_task);
+            for (std::ptrdiff_t i = task * rows_per_task; i < end; ++i)
+                if (places[i] >= 0) fill_row(X, i, data_.data() + places[i] * n_features_, axes);
+        });
+    }
+
+private:
+    template <class Real>
+    void fill_row(const MatrixView<Real>& X, std::ptrdiff_t i, Code* out,
+                  const Axes& axes) const noexcept {
+        for (std::ptrdiff_t j = 0; j < n_features_; ++j) {
+            const Axis& axis = axes[static_cast<std::size_t>(j)];
+            const double along = axis.argument(X(i, j)) - axis.first();
+            const double steps = grid_.steps / (axis.last() - axis.first());
+            out[j] = static_cast<Code>(
+                std::min(along * steps + grid_.rounding, static_cast<double>(grid_.last)));
+        }
+    }
+
+    std::ptrdiff_t n_rows_;
+    std::ptrdiff_t n_features_;
+    CodeGrid grid_;
+    std::vector<Code> data_;
+};
+
+}  // namespace splinear

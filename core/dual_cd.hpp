@@ -1,0 +1,322 @@
+// Dual coordinate descent for a linear model on embeddings that are computed on the fly.
+//
+//   primal:  min_w    P(w) = 1/2 |w|^2 + sum_i c_i loss(y_i w'phi_i)
+//   dual:    max_a    D(a) = sum_i dual_i(a_i) - 1/2 |sum_i a_i y_i phi_i|^2
+//
+// with phi_i the embedding of row i (see row_operator.hpp) and the bias B as one more entry. After
+// Hsieh et al., "A dual coordinate descent method for large-scale linear SVM" (ICML 2008), with
+// three changes. Rows are scored in blocks, and most are found to be at their optimum: they are
+// done. The others, the violators, are collected into a team; the problem restricted to a team is
+// solved by coordinate steps that need only the products of its members' embeddings, over and over
+// until little is left to gain, so that rows which pull against each other (as all do through an
+// intercept) settle at once and not over many passes. And the tables are written once per team.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "active_set.hpp"
+#include "codes.hpp"
+#include "loss/any.hpp"
+#include "parallel.hpp"
+#include "random.hpp"
+
+namespace splinear {
+
+// What is fixed during a fit, beside the operator.
+struct DualProblem {
+    std::span<const std::int8_t> y;   // -1 or 1
+    std::span<const double> weights;  // of the rows; empty: all 1
+    double cost_negative;             // of a row of unit weight
+    double cost_positive;
+    double bias;  // B; 0: no intercept
+
+    double cost(std::size_t i) const noexcept {
+        const double c = y[i] > 0 ? cost_positive : cost_negative;
+        return weights.empty() ? c : c * weights[i];
+    }
+};
+
+struct DualOptions {
+    double tol;  // relative duality gap to reach
+    int max_iter;
+    std::uint64_t seed;
+    int n_threads;
+};
+
+struct Progress {
+    int n_iter;
+    double gap;  // relative; an estimate from the rows visited in the pass
+    std::ptrdiff_t n_active;
+};
+
+// Told how a fit goes. Either call may throw to stop it.
+class Monitor {
+public:
+    virtual ~Monitor() = default;
+    virtual void poll() = 0;  // a few times a second
+    virtual void pass(const Progress&) = 0;
+};
+
+struct DualResult {
+    std::vector<double> coef;  // n_features x basis size
+    double intercept;
+    double primal;
+    double dual;
+    double gap;  // relative to the primal
+    int n_iter;
+    bool converged;
+};
+
+template <class Operator, DualLoss Loss>
+class DualCoordinateDescent {
+public:
+    DualCoordinateDescent(const Operator& rows, const DualProblem& problem,
+                          const DualOptions& options, Monitor& monitor)
+        : rows_(rows),
+          problem_(problem),
+          options_(options),
+          monitor_(monitor),
+          random_(options.seed),
+          active_(rows.n_rows()),
+          alpha_(problem.y.size(), 0.0),
+          curvature_(problem.y.size()),
+          tables_(rows.zero_tables()) {
+        const double bias2 = problem.bias * problem.bias;
+        over_rows([&](Row i) {
+            curvature_[index(i)] = static_cast<float>(rows_.squared_norm(i) + bias2);
+        });
+        for (std::size_t i = 0; i < alpha_.size(); ++i) gap_ += problem.cost(i) * Loss::value(0.0);
+    }
+
+    DualResult run() {
+        int n_iter = 0;
+        bool certified = false;
+        while (n_iter < options_.max_iter && !certified) {
+            const double estimate = pass();
+            ++n_iter;
+            monitor_.pass({n_iter, relative(estimate), active_.count()});
+            // Steps later in the pass have made the gap smaller than it was when rows were visited.
+            if (relative(estimate) <= check_early * options_.tol) certified = certify();
+        }
+        if (!certified) certified = certify();
+        return {rows_.coefficients(tables_),
+                problem_.bias * bias_weight_,
+                primal(),
+                dual_,
+                relative(gap_),
+                n_iter,
+                certified};
+    }
+
+private:
+    static constexpr std::size_t block_size = 16;
+    static constexpr std::size_t team_size = 64;
+    static constexpr int max_sweeps = 100;
+    static constexpr double settled = 0.03;  // share of a team's gap that may be left
+    static constexpr double check_early = 1.5;
+    // A row whose part of the gap is below this share of its part of the tolerance is left alone.
+    static constexpr double quiet_share = 0.1;
+
+    static std::size_t index(Row i) noexcept { return static_cast<std::size_t>(i); }
+
+    double primal() const noexcept { return dual_ + gap_; }
+    double relative(double gap) const noexcept { return gap > 0.0 ? gap / (dual_ + gap) : 0.0; }
+
+    // One visit of every active row; returns the sum of their gaps, each as it was on the visit.
+    double pass() {
+        quiet_ = quiet_share * options_.tol * primal() / static_cast<double>(rows_.n_rows());
+        gap_ = 0.0;
+        violation_ = 0.0;
+        block_.clear();
+        active_.for_each_in_random_order(random_, [&](Row i) {
+            block_.push_back(i);
+            if (block_.size() == block_size) visit_block();
+        });
+        visit_block();
+        solve_team();
+        set_aside_above_ = violation_ > 0.0 ? violation_ : unbounded;
+        return gap_;
+    }
+
+    // Scores the rows of the block and screens them; solves for the team when it may overflow.
+    void visit_block() {
+        if (block_.empty()) return;
+        poll();
+        std::array<double, block_size> scores;
+        rows_.score(block_, tables_, scores.data());
+        for (std::size_t a = 0; a < block_.size(); ++a) screen(block_[a], scores[a]);
+        block_.clear();
+        if (team_.size() + block_size > team_size) solve_team();
+    }
+
+    // Puts the row on the team if a step on it would gain something; sets it aside if it is so
+    // far inside its bound that no step of the size of the last pass would bring it back.
+    void screen(Row i, double score) {
+        const std::size_t k = index(i);
+        const double c = problem_.cost(k);
+        const double f = score + problem_.bias * bias_weight_;
+        const double margin = problem_.y[k] * f;
+        const double gap = Loss::gap(alpha_[k], margin, c);
+        const double slope = Loss::slope(alpha_[k], margin, c);
+        gap_ += gap;
+        if (Loss::step(alpha_[k], margin, curvature_[k], c) == alpha_[k]) {
+            if (std::abs(slope) > set_aside_above_) active_.set(i, false);
+            return;
+        }
+        violation_ = std::max(violation_, std::abs(slope));
+        if (gap <= quiet_) return;
+        scores_[team_.size()] = f;
+        team_.push_back(i);
+    }
+
+    void solve_team() {
+        const std::size_t m = team_.size();
+        if (m == 0) return;
+        fill_gram();
+        std::fill_n(steps_.begin(), m, 0.0);
+        const double before = sweep_team();
+        for (int sweep = 1; m > 1 && sweep < max_sweeps; ++sweep)
+            if (sweep_team() <= settled * before) break;
+        rows_.add(team_, steps_.data(), tables_);
+        team_.clear();
+    }
+
+    // gram_[a * m + b]: product of the embeddings of members a and b, bias included.
+    void fill_gram() {
+        const std::size_t m = team_.size();
+        const double bias2 = problem_.bias * problem_.bias;
+        if (m > 1) rows_.gram(team_, gram_.data());
+        for (std::size_t a = 0; a < m; ++a) {
+            gram_[a * m + a] = curvature_[index(team_[a])];
+            for (std::size_t b = a + 1; b < m; ++b) gram_[b * m + a] = gram_[a * m + b] += bias2;
+        }
+    }
+
+    // One exact step on every member, each moving all members' scores; returns the sum of their
+    // gaps as they were before their steps.
+    double sweep_team() {
+        const std::size_t m = team_.size();
+        double gap = 0.0;
+        for (std::size_t a = 0; a < m; ++a) {
+            const std::size_t k = index(team_[a]);
+            const double c = problem_.cost(k);
+            const double margin = problem_.y[k] * scores_[a];
+            gap += Loss::gap(alpha_[k], margin, c);
+            const double next = Loss::step(alpha_[k], margin, curvature_[k], c);
+            const double step = problem_.y[k] * (next - alpha_[k]);
+            if (step == 0.0) continue;
+            dual_ += Loss::dual(next, c) - Loss::dual(alpha_[k], c) -
+                     step * (scores_[a] + 0.5 * step * curvature_[k]);
+            alpha_[k] = next;
+            steps_[a] += step;
+            bias_weight_ += step * problem_.bias;
+            for (std::size_t b = 0; b < m; ++b) scores_[b] += step * gram_[a * m + b];
+        }
+        return gap;
+    }
+
+    // Computes the exact dual and gap over all rows, and chooses anew which of them to visit.
+    bool certify() {
+        struct Sums {
+            double dual = 0.0;
+            double gap = 0.0;
+        };
+        const Row n = rows_.n_rows();
+        std::vector<Sums> parts(index((n + rows_per_task - 1) / rows_per_task));
+        over_blocks([&](Row begin, Row end) {
+            std::array<Row, block_size> block;
+            std::array<double, block_size> scores;
+            Sums& part = parts[index(begin / rows_per_task)];
+            const auto m = index(end - begin);
+            for (std::size_t a = 0; a < m; ++a) block[a] = begin + static_cast<Row>(a);
+            rows_.score(std::span(block).first(m), tables_, scores.data());
+            for (std::size_t a = 0; a < m; ++a) {
+                const std::size_t k = index(block[a]);
+                const double c = problem_.cost(k);
+                const double margin = problem_.y[k] * (scores[a] + problem_.bias * bias_weight_);
+                part.dual += Loss::dual(alpha_[k], c);
+                part.gap += Loss::gap(alpha_[k], margin, c);
+                const bool at_bound = Loss::step(alpha_[k], margin, curvature_[k], c) == alpha_[k];
+                const bool far = std::abs(Loss::slope(alpha_[k], margin, c)) > set_aside_above_;
+                active_.set(block[a], !(at_bound && far));
+            }
+        });
+        dual_ = -0.5 * (rows_.squared_weight(tables_) + bias_weight_ * bias_weight_);
+        gap_ = 0.0;
+        for (const Sums& part : parts) {
+            dual_ += part.dual;
+            gap_ += part.gap;
+        }
+        return relative(gap_) <= options_.tol;
+    }
+
+    static constexpr Row rows_per_task = 4096;  // a multiple of 64: tasks share no word of active_
+    static constexpr double unbounded = std::numeric_limits<double>::infinity();
+
+    // body(begin, end) for all blocks of rows, spread over threads in tasks of rows_per_task.
+    template <class Body>
+    void over_blocks(const Body& body) {
+        constexpr auto step = static_cast<Row>(block_size);
+        const Row n = rows_.n_rows();
+        const Row n_tasks = (n + rows_per_task - 1) / rows_per_task;
+        const Row tasks_at_once = 8 * static_cast<Row>(options_.n_threads);
+        for (Row t = 0; t < n_tasks; t += tasks_at_once) {
+            poll();
+            parallel_for(std::min(tasks_at_once, n_tasks - t), options_.n_threads, [&](Row task) {
+                const Row end = std::min(n, (t + task + 1) * rows_per_task);
+                for (Row i = (t + task) * rows_per_task; i < end; i += step)
+                    body(i, std::min(end, i + step));
+            });
+        }
+    }
+
+    template <class Body>
+    void over_rows(const Body& body) {
+        over_blocks([&](Row begin, Row end) {
+            for (Row i = begin; i < end; ++i) body(i);
+        });
+    }
+
+    void poll() {
+        using namespace std::chrono_literals;
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last_poll_ < 50ms) return;
+        last_poll_ = now;
+        monitor_.poll();
+    }
+
+    const Operator& rows_;
+    const DualProblem problem_;
+    const DualOptions options_;
+    Monitor& monitor_;
+    Random random_;
+
+    // The moving state.
+    ActiveSet active_;
+    std::vector<double> alpha_;
+    std::vector<float> curvature_;  // squared length of the embedding, bias included
+    typename Operator::Tables tables_;
+    double bias_weight_ = 0.0;
+    double dual_ = 0.0;
+    double gap_ = 0.0;  // of the rows seen in the last pass; of all rows after certify()
+    double set_aside_above_ = unbounded;
+
+    // Of the pass and the team at hand.
+    double violation_ = 0.0;
+    double quiet_ = 0.0;
+    std::vector<Row> block_;
+    std::vector<Row> team_;
+    std::array<double, team_size> scores_{};  // of the team, intercept included
+    std::array<double, team_size> steps_{};
+    std::array<double, team_size * team_size> gram_{};
+    std::chrono::steady_clock::time_point last_poll_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace splinear

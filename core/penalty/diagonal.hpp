@@ -1,0 +1,44 @@
+// The penalty of a basis whose derivatives are orthogonal: a weight per function.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace splinear {
+
+// The embedding is diag(weights) B(x); L = diag(weights)^2. Same members as DifferencePenalty.
+class DiagonalPenalty {
+public:
+    explicit DiagonalPenalty(std::vector<double> weights) : weights_(std::move(weights)) {}
+
+    int size() const noexcept { return static_cast<int>(weights_.size()); }
+
+    void embed(double* a) const noexcept {
+        for (std::size_t i = 0; i < weights_.size(); ++i) a[i] *= weights_[i];
+    }
+
+    void integrate(double* a) const noexcept { embed(a); }
+
+    void smooth(double* a) const noexcept {
+        for (std::size_t i = 0; i < weights_.size(); ++i) a[i] *= weights_[i] * weights_[i];
+    }
+
+    void difference(double* a) const noexcept {
+        for (std::size_t i = 0; i < weights_.size(); ++i) a[i] /= weights_[i];
+    }
+
+    double quadratic(int, const double* w) const noexcept {
+        double total = 0.0;
+        for (std::size_t i = 0; i < weights_.size(); ++i) {
+            const double v = weights_[i] * w[i];
+            total += v * v;
+        }
+        return total;
+    }
+
+private:
+    std::vector<double> weights_;
+};
+
+}  // namespace splinear

@@ -1,0 +1,150 @@
+// What the solver may do with the coded rows: score them, compare them, add them to the tables.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "basis/any.hpp"
+#include "codes.hpp"
+#include "penalty/any.hpp"
+
+namespace splinear {
+
+// The reference: any basis, any penalty, any processor, in double precision.
+//
+// The embedding of row i is the concatenation over features j of s_j T' B(x_ij). The tables hold
+// the coefficients in the basis, coef_j = s_j T w_j, n_features x size, so that a row scores sum_j
+// coef_j' B(x_ij) and adding delta times its embedding to w adds delta s_j^2 L B(x_ij) to coef_j.
+template <Basis B, Penalty P>
+class RowOperator {
+public:
+    using Tables = std::vector<double>;
+
+    // first, last: the range of every feature's basis argument. scale: the s_j^2.
+    RowOperator(const Codes& codes, B basis, P penalty, std::span<const double> first,
+                std::span<const double> last, std::span<const double> scale)
+        : codes_(codes), basis_(std::move(basis)), penalty_(std::move(penalty)) {
+        features_.reserve(scale.size());
+        for (std::size_t j = 0; j < scale.size(); ++j)
+            features_.push_back({first[j], (last[j] - first[j]) / codes.grid().steps, scale[j]});
+    }
+
+    Row n_rows() const noexcept { return codes_.n_rows(); }
+    Tables zero_tables() const { return Tables(features_.size() * size()); }
+
+    // out[a] = sum_j coef_j' B(x_{rows[a], j}).
+    void score(std::span<const Row> rows, const Tables& tables, double* out) const {
+        std::vector<double> w(support());
+        for (std::size_t a = 0; a < rows.size(); ++a) {
+            const Code* codes = codes_.row(rows[a]);
+            const double* coef = tables.data();
+            double total = 0.0;
+            for (const Feature& feature : features_) {
+                const int start = basis_.evaluate(feature.argument(*codes++), w.data());
+                for (std::size_t p = 0; p < support(); ++p)
+                    total += coef[static_cast<std::size_t>(start) + p] * w[p];
+                coef += size();
+            }
+            out[a] = total;
+        }
+    }
+
+    // out[a * m + b] = sum_j s_j^2 B(x_{rows[a], j})' L B(x_{rows[b], j}) for a < b, m =
+    // rows.size().
+    void gram(std::span<const Row> rows, double* out) const {
+        const std::size_t m = rows.size();
+        std::fill_n(out, m * m, 0.0);
+        std::vector<double> w(m * support());
+        std::vector<int> start(m);
+        std::vector<double> smooth(size());
+        for (std::size_t j = 0; j < features_.size(); ++j) {
+            const Feature& feature = features_[j];
+            for (std::size_t a = 0; a < m; ++a)
+                start[a] =
+                    basis_.evaluate(feature.argument(codes_.row(rows[a])[j]), &w[a * support()]);
+            for (std::size_t b = 1; b < m; ++b) {
+                std::fill(smooth.begin(), smooth.end(), 0.0);
+                spread(start[b], &w[b * support()], feature.scale, smooth.data());
+                penalty_.smooth(smooth.data());
+                for (std::size_t a = 0; a < b; ++a) {
+                    const double* s = smooth.data() + start[a];
+                    for (std::size_t p = 0; p < support(); ++p)
+                        out[a * m + b] += s[p] * w[a * support() + p];
+                }
+            }
+        }
+    }
+
+    // coef_j += s_j^2 L sum_a steps[a] B(x_{rows[a], j}): one smoothing per feature, not per row.
+    void add(std::span<const Row> rows, const double* steps, Tables& tables) const {
+        std::vector<double> w(support());
+        std::vector<double> sum(size());
+        for (std::size_t j = 0; j < features_.size(); ++j) {
+            const Feature& feature = features_[j];
+            std::fill(sum.begin(), sum.end(), 0.0);
+            for (std::size_t a = 0; a < rows.size(); ++a) {
+                const int start =
+                    basis_.evaluate(feature.argument(codes_.row(rows[a])[j]), w.data());
+                spread(start, w.data(), steps[a] * feature.scale, sum.data());
+            }
+            penalty_.smooth(sum.data());
+            double* coef = tables.data() + j * size();
+            for (std::size_t k = 0; k < size(); ++k) coef[k] += sum[k];
+        }
+    }
+
+    // The squared length of a row's embedding.
+    double squared_norm(Row row) const {
+        std::vector<double> w(support());
+        const Code* codes = codes_.row(row);
+        double total = 0.0;
+        for (const Feature& feature : features_) {
+            const int start = basis_.evaluate(feature.argument(*codes++), w.data());
+            total += feature.scale * penalty_.quadratic(start, w.data());
+        }
+        return total;
+    }
+
+    // |w|^2 = sum_j |T^{-1} coef_j|^2 / s_j^2.
+    double squared_weight(const Tables& tables) const {
+        std::vector<double> w(size());
+        double total = 0.0;
+        for (std::size_t j = 0; j < features_.size(); ++j) {
+            if (features_[j].scale == 0.0) continue;
+            std::copy_n(tables.data() + j * size(), size(), w.begin());
+            penalty_.difference(w.data());
+            double sum = 0.0;
+            for (const double v : w) sum += v * v;
+            total += sum / features_[j].scale;
+        }
+        return total;
+    }
+
+    // The coefficients in double precision, n_features x size.
+    std::vector<double> coefficients(const Tables& tables) const { return tables; }
+
+private:
+    struct Feature {
+        double first;
+        double width;  // of one code, in the basis's argument
+        double scale;
+        double argument(Code code) const noexcept { return first + width * code; }
+    };
+
+    std::size_t size() const noexcept { return static_cast<std::size_t>(basis_.size()); }
+    std::size_t support() const noexcept { return static_cast<std::size_t>(basis_.support()); }
+
+    void spread(int start, const double* w, double factor, double* out) const noexcept {
+        for (std::size_t p = 0; p < support(); ++p)
+            out[static_cast<std::size_t>(start) + p] += factor * w[p];
+    }
+
+    const Codes& codes_;
+    B basis_;
+    P penalty_;
+    std::vector<Feature> features_;
+};
+
+}  // namespace splinear

@@ -1,0 +1,45 @@
+#include "train.hpp"
+
+#include <stdexcept>
+#include <type_traits>
+
+#include "row_operator.hpp"
+
+namespace splinear {
+namespace {
+
+// B-splines go with differences, the others carry their penalty as weights.
+template <class B, class P>
+constexpr bool belong_together = std::is_same_v<P, DiagonalPenalty> ==
+                                 (std::is_same_v<B, Fourier> || std::is_same_v<B, Hermite>);
+
+template <class Operator>
+DualResult solve(const Operator& rows, const AnyLoss& loss, const DualProblem& problem,
+                 const DualOptions& options, Monitor& monitor) {
+    return std::visit(
+        [&]<class Loss>(const Loss&) {
+            return DualCoordinateDescent<Operator, Loss>(rows, problem, options, monitor).run();
+        },
+        loss);
+}
+
+}  // namespace
+
+DualResult train(const Codes& codes, const ModelSpec& model, const AnyLoss& loss,
+                 const DualProblem& problem, const DualOptions& options, Monitor& monitor) {
+    return std::visit(
+        [&]<class B, class P>(const B& basis, const P& penalty) -> DualResult {
+            if constexpr (belong_together<B, P>) {
+                if (penalty.size() != basis.size())
+                    throw std::invalid_argument("the penalty and the basis differ in size");
+                const RowOperator<B, P> rows(codes, basis, penalty, model.first, model.last,
+                                             model.scale);
+                return solve(rows, loss, problem, options, monitor);
+            } else {
+                throw std::invalid_argument("this basis does not take this penalty");
+            }
+        },
+        model.basis, model.penalty);
+}
+
+}  // namespace splinear

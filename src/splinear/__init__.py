@@ -1,0 +1,26 @@
+"""Additive classifiers at the price of linear ones.
+
+>>> from sklearn.datasets import load_breast_cancer
+>>> from splinear import AdditiveClassifier
+>>> X, y = load_breast_cancer(return_X_y=True)
+>>> AdditiveClassifier(random_state=0).fit(X, y).predict(X[:3])
+array([0, 0, 0])
+"""
+
+from importlib.metadata import version
+
+from splinear import kernels, penalties
+from splinear.classifier import AdditiveClassifier
+from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
+
+__version__ = version("splinear")
+
+__all__ = [
+    "AdditiveClassifier",
+    "FourierEmbedding",
+    "HermiteEmbedding",
+    "SplineEmbedding",
+    "__version__",
+    "kernels",
+    "penalties",
+]

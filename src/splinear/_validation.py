@@ -1,0 +1,160 @@
+"""Checks at the boundary: once, before any work, with messages that name what is wrong."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
+
+from splinear._types import AnyArray, Floats
+from splinear.axes import Axes
+from splinear.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
+from splinear.embedding import Embedding
+
+__all__ = [
+    "EMBEDDING_CONSTRAINTS",
+    "check_table",
+    "column_label",
+    "draw_seed",
+    "fit_embedding",
+    "make_basis",
+]
+
+MAX_BINS = 32768  # the 16 bits of a code must hold the bin
+
+EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
+    "degree": [Interval(Integral, 0, None, closed="left")],
+    "n_bins": [Interval(Integral, 1, MAX_BINS, closed="both")],
+    "penalty_order": [Interval(Integral, 0, None, closed="left")],
+    "knots": [StrOptions({"uniform", "quantile"})],
+    "scale": [StrOptions({"unit", "native", "standard"})],
+}
+
+
+def make_basis(basis: str, degree: int, n_bins: int, penalty_order: int, scale: str) -> Basis:
+    """Turn the names and numbers of a constructor into a basis, or say why they do not fit."""
+    if scale == "standard" and basis != "hermite":
+        raise ValueError(
+            f"scale='standard' is for basis='hermite' only; basis={basis!r} takes 'unit' or 'native'."
+        )
+    if basis == "bspline":
+        if degree > 3:
+            raise ValueError(f"degree must be 0, 1, 2 or 3 for basis='bspline'; got {degree}.")
+        return BSplineBasis(int(degree), int(n_bins))
+    if degree < 1:
+        raise ValueError(f"degree must be at least 1 for basis={basis!r}; got {degree}.")
+    if penalty_order not in (1, 2):
+        raise ValueError(
+            f"penalty_order must be 1 or 2 for basis={basis!r}; got {penalty_order}. "
+            "Other orders are for basis='bspline'."
+        )
+    return FourierBasis(int(degree)) if basis == "fourier" else HermiteBasis(int(degree))
+
+
+def column_label(estimator: BaseEstimator, j: int) -> str:
+    """Name column j as a user knows it."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return f"column {j}" if names is None else f"column {names[j]!r}"
+
+
+def check_table(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> Any:
+    """Validate X (and y, if given): 2-D, numeric, real, the columns of fit; not yet finite.
+
+    float32, float64 and whole numbers stay as they are, without a copy.
+    """
+    _refuse_text(X)
+    return validate_data(
+        estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False, **options
+    )
+
+
+def _refuse_text(X: Any) -> None:
+    """Point at the columns of a data frame that hold no numbers."""
+    if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
+        return
+    text = [
+        str(name)
+        for name, dtype in zip(X.columns, X.dtypes, strict=True)
+        if str(dtype) in ("category", "str", "string") or str(dtype).startswith(("String", "Categ"))
+    ]
+    if text:
+        raise ValueError(
+            f"X must be numeric, but these columns hold text or categories: {', '.join(text)}. "
+            "Encode them first, for example with sklearn.preprocessing.OneHotEncoder."
+        )
+
+
+def column_ranges(estimator: BaseEstimator, X: AnyArray) -> tuple[Floats, Floats]:
+    """Give lowest and highest value of every column; refuse NaN and infinity, naming the column."""
+    with np.errstate(invalid="ignore"):
+        lo = X.min(axis=0).astype(np.float64)
+        hi = X.max(axis=0).astype(np.float64)
+    check_finite(estimator, X, lo, hi)
+    return lo, hi
+
+
+def check_finite(estimator: BaseEstimator, X: AnyArray, lo: Floats, hi: Floats) -> None:
+    """Refuse NaN and infinity, given the columns' lowest and highest values."""
+    bad = ~(np.isfinite(lo) & np.isfinite(hi))
+    if not bad.any():
+        return
+    j = int(np.argmax(bad))
+    row = int(np.argmax(~np.isfinite(X[:, j].astype(np.float64))))
+    found = "NaN" if np.isnan(X[row, j]) else "infinity"
+    others = f" and {bad.sum() - 1} other columns" if bad.sum() > 1 else ""
+    raise ValueError(
+        f"Input X contains {found} in {column_label(estimator, j)} (first in row {row}){others}; "
+        f"{type(estimator).__name__} needs finite numbers. Impute or drop them first, for example "
+        "with sklearn.impute.SimpleImputer."
+    )
+
+
+def fit_embedding(
+    estimator: BaseEstimator,
+    X: AnyArray,
+    basis: Basis,
+    *,
+    penalty_order: int,
+    knots: str,
+    scale: str,
+) -> Embedding:
+    """Learn every column's axis from X, and scale and penalise its curve as asked."""
+    lo, hi = column_ranges(estimator, X)
+    axes = Axes.spanning(lo, hi, basis)
+    if knots == "quantile":
+        n_knots = (basis.n_bins if isinstance(basis, BSplineBasis) else estimator.n_bins) + 1
+        axes = Axes.spanning(lo, hi, basis, _quantiles(X, n_knots))
+    if scale == "standard":
+        axes = _standardised(X, axes)
+    return Embedding.of(axes, basis, int(penalty_order), native=scale == "native")
+
+
+def _quantiles(X: AnyArray, n_knots: int) -> Floats:
+    shares = np.linspace(0.0, 1.0, n_knots)
+    columns = [np.quantile(X[:, j].astype(np.float64), shares) for j in range(X.shape[1])]
+    return np.maximum.accumulate(np.stack(columns), axis=1)  # rounding may break the order
+
+
+def _standardised(X: AnyArray, axes: Axes) -> Axes:
+    """Let each axis run over the column's values in standard deviations from its mean."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    std = X.std(axis=0, dtype=np.float64)
+    std = np.where(axes.varies & (std > 0), std, 1.0)
+    first = np.where(axes.varies, (axes.lo - mean) / std, axes.first)
+    last = np.where(axes.varies, (axes.hi - mean) / std, axes.last)
+    return Axes(axes.lo, axes.hi, first, last, axes.knots)
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw a seed for the core; the same for the same whole number."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def positive(kind: type = Real) -> Interval:
+    """Give the constraint of a number greater than zero."""
+    return Interval(kind, 0, None, closed="neither")

@@ -1,0 +1,90 @@
+"""From the values of a feature to the argument of its basis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.basis import Basis
+
+__all__ = ["Axes"]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """One axis per feature: its training range, and knots where it is warped.
+
+    A value is clamped to [lo, hi] and mapped linearly onto the basis's domain. With knots
+    (n_features, n_knots), ascending from lo to hi, the map is linear between knots and sends them
+    to equally spaced places.
+
+    A basis may be asked for a domain other than its own: Hermite polynomials on a standardised
+    feature run from (lo - mean) / std to (hi - mean) / std. `first` and `last` are these ends.
+    """
+
+    lo: Floats
+    hi: Floats
+    first: Floats
+    last: Floats
+    knots: Floats | None = None
+
+    @classmethod
+    def spanning(cls, lo: Floats, hi: Floats, basis: Basis, knots: Floats | None = None) -> Axes:
+        """Axes that map [lo, hi] onto the basis's own domain."""
+        first, last = (np.full(len(lo), end) for end in basis.domain)
+        return cls(lo, hi, first, last, knots)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.lo)
+
+    @property
+    def varies(self) -> AnyArray:
+        """Which features are not constant."""
+        return self.lo < self.hi
+
+    @property
+    def width(self) -> Floats:
+        """Hi - lo, kept finite."""
+        with np.errstate(over="ignore"):
+            return np.minimum(self.hi - self.lo, np.finfo(np.float64).max)
+
+    def argument(self, X: AnyArray) -> Floats:
+        """Give the basis's arguments for the values X (n, n_features), same shape."""
+        columns = [self.argument_of(X[:, j], j) for j in range(self.n_features)]
+        return np.stack(columns, axis=1)
+
+    def argument_of(self, values: AnyArray, j: int) -> Floats:
+        """Give the basis's arguments for values of feature j, same shape."""
+        x = values.astype(np.float64)
+        lo, hi, first, last = self.lo[j], self.hi[j], self.first[j], self.last[j]
+        if not lo < hi:
+            return np.full(x.shape, first)
+        if self.knots is not None:
+            return first + (last - first) * _warp(np.clip(x, lo, hi), self.knots[j])
+        # Scaling by a power of two is exact and keeps 1e300 and 1e-300 in range.
+        _, exponent = np.frexp(self.width[j])
+        x, lo, hi = (np.ldexp(np.clip(v, lo, hi), -exponent) for v in (x, lo, hi))
+        return np.clip(first + (x - lo) * ((last - first) / (hi - lo)), first, last)
+
+    def core(self) -> _core.Axes:
+        """Give the compiled twin."""
+        knots = np.empty((0, 0)) if self.knots is None else self.knots
+        return _core.Axes(self.lo, self.hi, self.first, self.last, np.ascontiguousarray(knots))
+
+
+def _warp(x: Floats, knots: Floats) -> Floats:
+    """Give the place in [0, 1] of every x, the knots being equally spaced there.
+
+    At a repeated knot it is the place of the last of the equals.
+    """
+    n_cells = len(knots) - 1
+    cell = np.minimum(np.searchsorted(knots, x, side="right") - 1, n_cells - 1)
+    left, right = 0.5 * knots[cell], 0.5 * knots[cell + 1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        inside = np.where(x < knots[-1], (0.5 * x - left) / (right - left), 1.0)
+    return np.where(x < knots[-1], cell + inside, n_cells) / n_cells

@@ -1,0 +1,211 @@
+"""The families of curves: B-splines, Fourier, Hermite.
+
+A basis is a list of `size` functions B_k of one argument on [first, last]; a curve is
+f(x) = sum_k a_k B_k(x). What is written here in NumPy is the specification; the core computes the same
+inside its loops.
+
+=========  ==============================  ==========  ===========================================
+basis      functions                       argument    penalty on the d-th derivative
+=========  ==============================  ==========  ===========================================
+B-spline   degree 0-3 on equal bins        [0, n]      differences of order d (any d >= 0)
+Fourier    cos(n pi x), sin(n pi x)        [-1, 1]     weights 1 / n^d (d = 1, 2)
+Hermite    H_n(x), n >= 1                  [-1, 1]     1 / sqrt(n n!), 1 / sqrt(n (n-1) n!)
+=========  ==============================  ==========  ===========================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import factorial
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import Floats
+from splinear.penalties import DiagonalPenalty, DifferencePenalty
+
+__all__ = ["BSplineBasis", "Basis", "FourierBasis", "HermiteBasis"]
+
+
+@dataclass(frozen=True)
+class BSplineBasis:
+    """Uniform B-splines of degree 0 to 3 on bins of width one.
+
+    At t = bin + a there are degree + 1 of them non-zero, at the indices bin, ..., bin + degree.
+    """
+
+    degree: int
+    n_bins: int
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        return self.n_bins + self.degree
+
+    @property
+    def support(self) -> int:
+        """How many functions are non-zero at one place."""
+        return self.degree + 1
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The ends of the axis."""
+        return 0.0, float(self.n_bins)
+
+    def local(self, t: Floats) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.intp]], Floats]:
+        """Bins and weights at the arguments t: shapes t.shape and (*t.shape, degree + 1)."""
+        bins = np.minimum(t.astype(np.intp), self.n_bins - 1)
+        a = t - bins
+        if self.degree == 0:
+            weights = [np.ones_like(a)]
+        elif self.degree == 1:
+            weights = [1 - a, a]
+        elif self.degree == 2:
+            weights = [(1 - a) ** 2 / 2, 0.5 + a - a**2, a**2 / 2]
+        else:
+            weights = [
+                (1 - a) ** 3 / 6,
+                2 / 3 - a**2 + a**3 / 2,
+                (1 + 3 * a + 3 * a**2 - 3 * a**3) / 6,
+                a**3 / 6,
+            ]
+        return bins, np.stack(weights, axis=-1)
+
+    def evaluate(self, t: Floats) -> Floats:
+        """All functions at the arguments t, shape (*t.shape, size)."""
+        bins, weights = self.local(t)
+        out = np.zeros((*t.shape, self.size))
+        index = bins[..., None] + np.arange(self.support)
+        np.put_along_axis(out, index, weights, axis=-1)
+        return out
+
+    def penalty(self, order: int) -> DifferencePenalty:
+        """D_d on this basis's coefficients."""
+        return DifferencePenalty(order, self.size)
+
+    def unit_scale(self) -> float:
+        """s^2 of a feature mapped to [0, 1]: the width 1 / n of its bins (the paper's 1 / N)."""
+        return 1.0 / self.n_bins
+
+    def native_scale(self, width: Floats) -> Floats:
+        """s^2 of features of the given widths in their own units: the width of their bins."""
+        return width / self.n_bins
+
+    def names(self) -> list[str]:
+        """Suffixes for the names of the embedded features."""
+        return [f"bspline{k}" for k in range(self.size)]
+
+    def core(self) -> _core.Basis:
+        """Give the compiled twin."""
+        return _core.bspline(self.degree, self.n_bins)
+
+    def grid(self) -> _core.CodeGrid:
+        """How the core divides the axis into 16-bit codes."""
+        return _core.CodeGrid.bins(self.n_bins, self.degree)
+
+
+class _GlobalBasis:
+    """What Fourier and Hermite share: every function lives on all of [-1, 1]."""
+
+    degree: int
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        raise NotImplementedError
+
+    @property
+    def support(self) -> int:
+        """How many functions are non-zero at one place: all."""
+        return self.size
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The ends of the axis."""
+        return -1.0, 1.0
+
+    def unit_scale(self) -> float:
+        """s^2 of a feature mapped to [-1, 1]."""
+        return 1.0
+
+    def native_scale(self, width: Floats) -> Floats:
+        """s^2 of features of the given widths in their own units."""
+        return width
+
+    def grid(self) -> _core.CodeGrid:
+        """How the core divides the axis into 16-bit codes."""
+        return _core.CodeGrid.smooth()
+
+
+@dataclass(frozen=True)
+class FourierBasis(_GlobalBasis):
+    """cos(pi x), sin(pi x), ..., cos(degree pi x), sin(degree pi x) on [-1, 1]; no constant."""
+
+    degree: int
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        return 2 * self.degree
+
+    def evaluate(self, x: Floats) -> Floats:
+        """All functions at the arguments x, shape (*x.shape, size)."""
+        angle = np.pi * x[..., None] * np.arange(1, self.degree + 1)
+        pairs = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+        return pairs.reshape(*x.shape, self.size)
+
+    def penalty(self, order: int) -> DiagonalPenalty:
+        """Weights 1 / n^d: with them the d-th derivatives are orthogonal and of equal length."""
+        frequencies = np.repeat(np.arange(1.0, self.degree + 1), 2)
+        return DiagonalPenalty(frequencies**-order)
+
+    def names(self) -> list[str]:
+        """Suffixes for the names of the embedded features."""
+        return [f"{f}{n}" for n in range(1, self.degree + 1) for f in ("cos", "sin")]
+
+    def core(self) -> _core.Basis:
+        """Give the compiled twin."""
+        return _core.fourier(self.degree)
+
+
+@dataclass(frozen=True)
+class HermiteBasis(_GlobalBasis):
+    """The probabilists' Hermite polynomials H_1, ..., H_degree; no constant.
+
+    The axis is [-1, 1], as in the paper's experiments.
+    """
+
+    degree: int
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        return self.degree
+
+    def evaluate(self, x: Floats) -> Floats:
+        """All functions at the arguments x, shape (*x.shape, size)."""
+        return np.polynomial.hermite_e.hermevander(x, self.degree)[..., 1:]
+
+    def penalty(self, order: int) -> DiagonalPenalty:
+        """Weights with which the d-th derivatives are orthonormal (up to one common factor).
+
+        1 / sqrt(n n!) for d = 1. For d = 2, 1 / sqrt(n (n - 1) n!), and 1 for n = 1, whose second
+        derivative vanishes (the paper keeps its first-order weight).
+        """
+        n = range(1, self.degree + 1)
+        if order == 1:
+            squares = [k * factorial(k) for k in n]
+        else:
+            squares = [1 if k == 1 else k * (k - 1) * factorial(k) for k in n]
+        return DiagonalPenalty(np.array([float(s) ** -0.5 for s in squares]))
+
+    def names(self) -> list[str]:
+        """Suffixes for the names of the embedded features."""
+        return [f"hermite{n}" for n in range(1, self.degree + 1)]
+
+    def core(self) -> _core.Basis:
+        """Give the compiled twin."""
+        return _core.hermite(self.degree)
+
+
+Basis = BSplineBasis | FourierBasis | HermiteBasis

@@ -1,0 +1,124 @@
+"""Difference penalties that can be inverted, as matrices and as running sums.
+
+The paper penalises the differences of neighbouring coefficients, 1/2 |D_d a|^2, with square
+matrices: D_1 has 1 on the diagonal and -1 below it, and D_d = D_1^d. Being invertible they can be
+absorbed into the features: with a = D_d^{-1} w the penalty is 1/2 |w|^2 and the features are
+phi^d(x) = D_d^{-T} phi(x). Multiplying by D_1^{-1} is a running sum from the left, by D_1^{-T} one
+from the right, so no matrix is needed to do it; those here are for reading and for tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import Floats
+
+__all__ = [
+    "DiagonalPenalty",
+    "DifferencePenalty",
+    "difference_inverse",
+    "difference_inverse_transpose",
+    "difference_matrix",
+    "smoothing_matrix",
+]
+
+
+def difference_matrix(n: int, order: int) -> Floats:
+    """D_d, shape (n, n): lower triangular, ones on the diagonal."""
+    first = np.eye(n) - np.eye(n, k=-1)
+    return np.linalg.matrix_power(first, order)
+
+
+def difference_inverse(n: int, order: int) -> Floats:
+    """D_d^{-1}, shape (n, n): lower triangular, all entries whole numbers."""
+    return np.linalg.matrix_power(np.tril(np.ones((n, n))), order)
+
+
+def difference_inverse_transpose(n: int, order: int) -> Floats:
+    """D_d^{-T}, shape (n, n): ones for d = 1 and j - i + 1 for d = 2, on and above the diagonal."""
+    return difference_inverse(n, order).T
+
+
+def smoothing_matrix(n: int, order: int) -> Floats:
+    """L_d = D_d^{-1} D_d^{-T}, shape (n, n): what a step on phi^d does to the coefficients."""
+    inverse = difference_inverse(n, order)
+    return inverse @ inverse.T
+
+
+@dataclass(frozen=True)
+class DifferencePenalty:
+    """1/2 |D_d a|^2 on `size` coefficients a, by running sums along the last axis.
+
+    The map T of the penalty is D_d^{-1}: coefficients are T w, the embedding is T' phi(x).
+    """
+
+    order: int
+    size: int
+
+    def embed(self, a: Floats) -> Floats:
+        """D_d^{-T} a: the paper's step A, d times."""
+        for _ in range(self.order):
+            a = np.cumsum(a[..., ::-1], axis=-1)[..., ::-1]
+        return a
+
+    def integrate(self, a: Floats) -> Floats:
+        """D_d^{-1} a: the paper's step B, d times."""
+        for _ in range(self.order):
+            a = np.cumsum(a, axis=-1)
+        return a
+
+    def smooth(self, a: Floats) -> Floats:
+        """L_d a, in 2 d n additions for every vector."""
+        return self.integrate(self.embed(a))
+
+    def difference(self, a: Floats) -> Floats:
+        """D_d a."""
+        for _ in range(self.order):
+            a = np.diff(a, axis=-1, prepend=0.0)
+        return a
+
+    def core(self, support: int) -> _core.Penalty:
+        """Give the compiled twin, for a basis of which `support` functions are non-zero at once."""
+        return _core.difference_penalty(self.order, self.size, support)
+
+
+@dataclass(frozen=True)
+class DiagonalPenalty:
+    """1/2 sum_k (a_k / weight_k)^2: the penalty of a basis with orthogonal derivatives.
+
+    The map T of the penalty is diag(weights). The methods are those of DifferencePenalty.
+    """
+
+    weights: Floats
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients."""
+        return len(self.weights)
+
+    def embed(self, a: Floats) -> Floats:
+        """T' a."""
+        return a * self.weights
+
+    def integrate(self, a: Floats) -> Floats:
+        """T a."""
+        return a * self.weights
+
+    def smooth(self, a: Floats) -> Floats:
+        """T T' a."""
+        return a * self.weights**2
+
+    def difference(self, a: Floats) -> Floats:
+        """T^{-1} a."""
+        return a / self.weights
+
+    def core(self, support: int) -> _core.Penalty:
+        """Give the compiled twin; all functions are non-zero at once."""
+        del support
+        return _core.diagonal_penalty(np.ascontiguousarray(self.weights, dtype=np.float64))
+
+
+Penalty = DifferencePenalty | DiagonalPenalty

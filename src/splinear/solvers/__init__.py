@@ -1,0 +1,1 @@
+"""Solvers: they take a problem and return a result, and print nothing."""

@@ -1,0 +1,213 @@
+"""The explicit embeddings as scikit-learn transformers: the paper's "batch" way.
+
+A linear SVM on what these give is the same model as AdditiveClassifier; they are for other linear
+solvers, and for reading.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from splinear._types import AnyArray
+from splinear._validation import (
+    EMBEDDING_CONSTRAINTS,
+    check_table,
+    column_ranges,
+    fit_embedding,
+    make_basis,
+)
+from splinear.basis import Basis
+
+__all__ = ["FourierEmbedding", "HermiteEmbedding", "SplineEmbedding"]
+
+
+class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
+    """fit learns the ranges of the columns, transform gives phi^d of the rows."""
+
+    penalty_order: int
+    knots: str
+    scale: str
+
+    def _basis(self) -> Basis:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> _EmbeddingTransformer:
+        """Learn the range of every column.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        del y
+        self._validate_params()
+        basis = self._basis()
+        X = check_table(self, X, reset=True)
+        self.embedding_ = fit_embedding(
+            self,
+            X,
+            basis,
+            penalty_order=self.penalty_order,
+            knots=self.knots,
+            scale=self.scale,
+        )
+        self._n_features_out = X.shape[1] * basis.size
+        return self
+
+    def transform(self, X: Any) -> AnyArray | sparse.csr_array:
+        """Embed the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        phi : ndarray or CSR array of shape (n_samples, n_features * n_basis)
+            float32 for float32 X, else float64. Sparse for B-splines under D_0 unless
+            sparse_output is False.
+        """
+        check_is_fitted(self)
+        X = check_table(self, X, reset=False)
+        column_ranges(self, X)
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        if self.embedding_.is_sparse and getattr(self, "sparse_output", False):
+            return self.embedding_.transform_sparse(X, dtype)
+        return self.embedding_.transform(X, dtype)
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Name the columns of the result after the columns of X and the functions of the basis."""
+        check_is_fitted(self)
+        features = _check_feature_names_in(self, input_features)
+        return np.asarray(self.embedding_.names(features), dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class SplineEmbedding(_EmbeddingTransformer):
+    """P-spline embedding phi^d(x) = s D_d^{-T} phi(x) (paper, section 3).
+
+    Parameters
+    ----------
+    degree, n_bins, penalty_order, knots, scale
+        As in AdditiveClassifier with basis="bspline".
+    sparse_output : bool, default=True
+        Give a CSR array where the embedding is sparse, which is for penalty_order=0. Other orders
+        always give a dense array.
+
+    Attributes
+    ----------
+    embedding_ : Embedding
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        **EMBEDDING_CONSTRAINTS,
+        "sparse_output": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        degree: int = 1,
+        n_bins: int = 10,
+        penalty_order: int = 1,
+        knots: Literal["uniform", "quantile"] = "uniform",
+        scale: Literal["unit", "native"] = "unit",
+        sparse_output: bool = True,
+    ) -> None:
+        self.degree = degree
+        self.n_bins = n_bins
+        self.penalty_order = penalty_order
+        self.knots = knots
+        self.scale = scale
+        self.sparse_output = sparse_output
+
+    def _basis(self) -> Basis:
+        return make_basis("bspline", self.degree, self.n_bins, self.penalty_order, self.scale)
+
+
+class FourierEmbedding(_EmbeddingTransformer):
+    """Fourier embedding cos(n pi x) / n^d, sin(n pi x) / n^d, n = 1..degree (paper, table 1).
+
+    Parameters
+    ----------
+    degree, n_bins, penalty_order, knots, scale
+        As in AdditiveClassifier with basis="fourier".
+
+    Attributes
+    ----------
+    embedding_ : Embedding
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = EMBEDDING_CONSTRAINTS
+
+    def __init__(
+        self,
+        *,
+        degree: int = 2,
+        n_bins: int = 10,
+        penalty_order: int = 1,
+        knots: Literal["uniform", "quantile"] = "uniform",
+        scale: Literal["unit", "native"] = "unit",
+    ) -> None:
+        self.degree = degree
+        self.n_bins = n_bins
+        self.penalty_order = penalty_order
+        self.knots = knots
+        self.scale = scale
+
+    def _basis(self) -> Basis:
+        return make_basis("fourier", self.degree, self.n_bins, self.penalty_order, self.scale)
+
+
+class HermiteEmbedding(_EmbeddingTransformer):
+    """Hermite embedding H_n(x) with the weights of the paper's table 1, n = 1..degree.
+
+    Parameters
+    ----------
+    degree, n_bins, penalty_order, knots, scale
+        As in AdditiveClassifier with basis="hermite".
+
+    Attributes
+    ----------
+    embedding_ : Embedding
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = EMBEDDING_CONSTRAINTS
+
+    def __init__(
+        self,
+        *,
+        degree: int = 4,
+        n_bins: int = 10,
+        penalty_order: int = 1,
+        knots: Literal["uniform", "quantile"] = "uniform",
+        scale: Literal["unit", "native", "standard"] = "unit",
+    ) -> None:
+        self.degree = degree
+        self.n_bins = n_bins
+        self.penalty_order = penalty_order
+        self.knots = knots
+        self.scale = scale
+
+    def _basis(self) -> Basis:
+        return make_basis("hermite", self.degree, self.n_bins, self.penalty_order, self.scale)
