@@ -1,4 +1,4 @@
-// What the solver may do with the coded rows: score them, compare them, add them to the tables.
+// What the solver may do with the rows: score them, compare them, add them to the tables.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "basis/any.hpp"
-#include "codes.hpp"
 #include "penalty/any.hpp"
+#include "row_source.hpp"
 
 namespace splinear {
 
@@ -17,35 +17,30 @@ namespace splinear {
 // The embedding of row i is the concatenation over features j of s_j T' B(x_ij). The tables hold
 // the coefficients in the basis, coef_j = s_j T w_j, n_features x size, so that a row scores sum_j
 // coef_j' B(x_ij) and adding delta times its embedding to w adds delta s_j^2 L B(x_ij) to coef_j.
-template <Basis B, Penalty P>
+template <RowSource S, Basis B, Penalty P>
 class RowOperator {
 public:
     using Tables = std::vector<double>;
 
-    // first, last: the range of every feature's basis argument. scale: the s_j^2.
-    RowOperator(const Codes& codes, B basis, P penalty, std::span<const double> first,
-                std::span<const double> last, std::span<const double> scale)
-        : codes_(codes), basis_(std::move(basis)), penalty_(std::move(penalty)) {
-        features_.reserve(scale.size());
-        for (std::size_t j = 0; j < scale.size(); ++j)
-            features_.push_back({first[j], (last[j] - first[j]) / codes.grid().steps, scale[j]});
-    }
+    // scale: s_j^2 of every feature.
+    RowOperator(const S& source, B basis, P penalty, std::span<const double> scale)
+        : source_(source),
+          basis_(std::move(basis)),
+          penalty_(std::move(penalty)),
+          scale_(scale.begin(), scale.end()) {}
 
-    Row n_rows() const noexcept { return codes_.n_rows(); }
-    Tables zero_tables() const { return Tables(features_.size() * size()); }
+    Row n_rows() const noexcept { return source_.n_rows(); }
+    Tables zero_tables() const { return Tables(scale_.size() * size()); }
 
     // out[a] = sum_j coef_j' B(x_{rows[a], j}).
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {
         std::vector<double> w(support());
         for (std::size_t a = 0; a < rows.size(); ++a) {
-            const Code* codes = codes_.row(rows[a]);
             const double* coef = tables.data();
             double total = 0.0;
-            for (const Feature& feature : features_) {
-                const int start = basis_.evaluate(feature.argument(*codes++), w.data());
-                for (std::size_t p = 0; p < support(); ++p)
-                    total += coef[static_cast<std::size_t>(start) + p] * w[p];
-                coef += size();
+            for (std::size_t j = 0; j < scale_.size(); ++j, coef += size()) {
+                const double* c = coef + evaluate(rows[a], j, w.data());
+                for (std::size_t p = 0; p < support(); ++p) total += c[p] * w[p];
             }
             out[a] = total;
         }
@@ -59,14 +54,11 @@ public:
         std::vector<double> w(m * support());
         std::vector<int> start(m);
         std::vector<double> smooth(size());
-        for (std::size_t j = 0; j < features_.size(); ++j) {
-            const Feature& feature = features_[j];
-            for (std::size_t a = 0; a < m; ++a)
-                start[a] =
-                    basis_.evaluate(feature.argument(codes_.row(rows[a])[j]), &w[a * support()]);
+        for (std::size_t j = 0; j < scale_.size(); ++j) {
+            for (std::size_t a = 0; a < m; ++a) start[a] = evaluate(rows[a], j, &w[a * support()]);
             for (std::size_t b = 1; b < m; ++b) {
                 std::fill(smooth.begin(), smooth.end(), 0.0);
-                spread(start[b], &w[b * support()], feature.scale, smooth.data());
+                spread(start[b], &w[b * support()], scale_[j], smooth.data());
                 penalty_.smooth(smooth.data());
                 for (std::size_t a = 0; a < b; ++a) {
                     const double* s = smooth.data() + start[a];
@@ -81,13 +73,11 @@ public:
     void add(std::span<const Row> rows, const double* steps, Tables& tables) const {
         std::vector<double> w(support());
         std::vector<double> sum(size());
-        for (std::size_t j = 0; j < features_.size(); ++j) {
-            const Feature& feature = features_[j];
+        for (std::size_t j = 0; j < scale_.size(); ++j) {
             std::fill(sum.begin(), sum.end(), 0.0);
             for (std::size_t a = 0; a < rows.size(); ++a) {
-                const int start =
-                    basis_.evaluate(feature.argument(codes_.row(rows[a])[j]), w.data());
-                spread(start, w.data(), steps[a] * feature.scale, sum.data());
+                const int start = evaluate(rows[a], j, w.data());
+                spread(start, w.data(), steps[a] * scale_[j], sum.data());
             }
             penalty_.smooth(sum.data());
             double* coef = tables.data() + j * size();
@@ -98,11 +88,10 @@ public:
     // The squared length of a row's embedding.
     double squared_norm(Row row) const {
         std::vector<double> w(support());
-        const Code* codes = codes_.row(row);
         double total = 0.0;
-        for (const Feature& feature : features_) {
-            const int start = basis_.evaluate(feature.argument(*codes++), w.data());
-            total += feature.scale * penalty_.quadratic(start, w.data());
+        for (std::size_t j = 0; j < scale_.size(); ++j) {
+            const int start = evaluate(row, j, w.data());
+            total += scale_[j] * penalty_.quadratic(start, w.data());
         }
         return total;
     }
@@ -111,13 +100,13 @@ public:
     double squared_weight(const Tables& tables) const {
         std::vector<double> w(size());
         double total = 0.0;
-        for (std::size_t j = 0; j < features_.size(); ++j) {
-            if (features_[j].scale == 0.0) continue;
+        for (std::size_t j = 0; j < scale_.size(); ++j) {
+            if (scale_[j] == 0.0) continue;
             std::copy_n(tables.data() + j * size(), size(), w.begin());
             penalty_.difference(w.data());
             double sum = 0.0;
             for (const double v : w) sum += v * v;
-            total += sum / features_[j].scale;
+            total += sum / scale_[j];
         }
         return total;
     }
@@ -126,25 +115,22 @@ public:
     std::vector<double> coefficients(const Tables& tables) const { return tables; }
 
 private:
-    struct Feature {
-        double first;
-        double width;  // of one code, in the basis's argument
-        double scale;
-        double argument(Code code) const noexcept { return first + width * code; }
-    };
-
     std::size_t size() const noexcept { return static_cast<std::size_t>(basis_.size()); }
     std::size_t support() const noexcept { return static_cast<std::size_t>(basis_.support()); }
+
+    int evaluate(Row row, std::size_t j, double* w) const noexcept {
+        return basis_.evaluate(source_.argument(row, j), w);
+    }
 
     void spread(int start, const double* w, double factor, double* out) const noexcept {
         for (std::size_t p = 0; p < support(); ++p)
             out[static_cast<std::size_t>(start) + p] += factor * w[p];
     }
 
-    const Codes& codes_;
+    const S& source_;
     B basis_;
     P penalty_;
-    std::vector<Feature> features_;
+    std::vector<double> scale_;
 };
 
 }  // namespace splinear

@@ -25,21 +25,21 @@ DualResult solve(const Operator& rows, const AnyLoss& loss, const DualProblem& p
 
 }  // namespace
 
-DualResult train(const Codes& codes, const ModelSpec& model, const AnyLoss& loss,
+DualResult train(const AnyRows& any_rows, const ModelSpec& model, const AnyLoss& loss,
                  const DualProblem& problem, const DualOptions& options, Monitor& monitor) {
     return std::visit(
-        [&]<class B, class P>(const B& basis, const P& penalty) -> DualResult {
+        [&]<class S, class B, class P>(const S& source, const B& basis,
+                                       const P& penalty) -> DualResult {
             if constexpr (belong_together<B, P>) {
                 if (penalty.size() != basis.size())
                     throw std::invalid_argument("the penalty and the basis differ in size");
-                const RowOperator<B, P> rows(codes, basis, penalty, model.first, model.last,
-                                             model.scale);
+                const RowOperator<S, B, P> rows(source, basis, penalty, model.scale);
                 return solve(rows, loss, problem, options, monitor);
             } else {
                 throw std::invalid_argument("this basis does not take this penalty");
             }
         },
-        model.basis, model.penalty);
+        any_rows, model.basis, model.penalty);
 }
 
 }  // namespace splinear

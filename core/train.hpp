@@ -5,24 +5,22 @@
 #include <variant>
 
 #include "basis/any.hpp"
-#include "codes.hpp"
 #include "dual_cd.hpp"
 #include "loss/any.hpp"
 #include "penalty/any.hpp"
+#include "row_source.hpp"
 
 namespace splinear {
 
-// The additive model to be trained: what a coded value means, and how its curve is penalised.
+// The additive model to be trained.
 struct ModelSpec {
     const AnyBasis& basis;
     const AnyPenalty& penalty;
-    std::span<const double> first;  // per feature: the basis argument of its lowest value
-    std::span<const double> last;   // and of its highest
     std::span<const double> scale;  // s_j^2, 0 for a feature that takes no part
 };
 
 // Throws std::invalid_argument for a basis and a penalty that do not belong together.
-DualResult train(const Codes& codes, const ModelSpec& model, const AnyLoss& loss,
+DualResult train(const AnyRows& rows, const ModelSpec& model, const AnyLoss& loss,
                  const DualProblem& problem, const DualOptions& options, Monitor& monitor);
 
 }  // namespace splinear

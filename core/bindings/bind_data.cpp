@@ -5,6 +5,7 @@
 #include "basis/any.hpp"
 #include "codes.hpp"
 #include "decision.hpp"
+#include "row_source.hpp"
 
 namespace splinear::bindings {
 namespace {
@@ -44,6 +45,14 @@ void bind_values(nb::module_& m, nb::class_<Codes>& codes) {
     codes.def("fill", &fill<Real>, nb::arg("X").noconvert(), nb::arg("places").noconvert(),
               nb::arg("axes"), nb::arg("n_threads"),
               "Codes the rows of X into the given places; a negative place skips the row.");
+    m.def(
+        "value_rows",
+        [](const Matrix<Real>& X, const Axes& axes, const Vector<std::int64_t>& order) -> AnyRows {
+            return ValueRows<Real>(as_view(X), axes, as_span(order));
+        },
+        nb::arg("X").noconvert(), nb::arg("axes"), nb::arg("order").noconvert(),
+        nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(),
+        "The rows X[order], read in full precision whenever they are needed.");
     m.def("decision", &decision<Real>, nb::arg("basis"), nb::arg("X").noconvert(), nb::arg("axes"),
           nb::arg("coef").noconvert(), nb::arg("intercept"), nb::arg("n_threads"),
           "intercept + sum_j coef[j] @ B(X[i, j]) for every row i.");
@@ -69,6 +78,12 @@ void bind_data(nb::module_& m) {
             return std::vector<int>(self.row(i), self.row(i) + self.n_features());
         },
         nb::arg("i"));
+    nb::class_<AnyRows>(m, "Rows", "Where training reads the arguments of the basis from.");
+    m.def(
+        "coded_rows",
+        [](const Codes& coded, const Axes& axes) -> AnyRows { return CodedRows(coded, axes); },
+        nb::arg("codes"), nb::arg("axes"), nb::keep_alive<0, 1>(),
+        "Rows that were coded beforehand.");
     bind_values<float>(m, codes);
     bind_values<double>(m, codes);
 }

@@ -28,19 +28,18 @@ private:
     nb::object on_pass_;
 };
 
-DualResult run(const Codes& codes, const AnyBasis& basis, const AnyPenalty& penalty,
-               const Vector<double>& first, const Vector<double>& last, const Vector<double>& scale,
-               const AnyLoss& loss, const Vector<std::int8_t>& y,
+DualResult run(const AnyRows& rows, const AnyBasis& basis, const AnyPenalty& penalty,
+               const Vector<double>& scale, const AnyLoss& loss, const Vector<std::int8_t>& y,
                const std::optional<Vector<double>>& weights, double cost_negative,
                double cost_positive, double bias, double tol, int max_iter, std::uint64_t seed,
                int n_threads, nb::object on_pass) {
-    const ModelSpec model{basis, penalty, as_span(first), as_span(last), as_span(scale)};
+    const ModelSpec model{basis, penalty, as_span(scale)};
     const DualProblem problem{as_span(y), weights ? as_span(*weights) : std::span<const double>{},
                               cost_negative, cost_positive, bias};
     const DualOptions options{tol, max_iter, seed, n_threads};
     PythonMonitor monitor(std::move(on_pass));
     nb::gil_scoped_release release;
-    return train(codes, model, loss, problem, options, monitor);
+    return train(rows, model, loss, problem, options, monitor);
 }
 
 }  // namespace
@@ -64,11 +63,11 @@ void bind_train(nb::module_& m) {
         .def_ro("n_iter", &DualResult::n_iter)
         .def_ro("converged", &DualResult::converged);
 
-    m.def("train", &run, nb::arg("codes"), nb::arg("basis"), nb::arg("penalty"),
-          nb::arg("first").noconvert(), nb::arg("last").noconvert(), nb::arg("scale").noconvert(),
-          nb::arg("loss"), nb::arg("y").noconvert(), nb::arg("weights").none(), nb::kw_only(),
-          nb::arg("cost_negative"), nb::arg("cost_positive"), nb::arg("bias"), nb::arg("tol"),
-          nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("on_pass").none(),
+    m.def("train", &run, nb::arg("rows"), nb::arg("basis"), nb::arg("penalty"),
+          nb::arg("scale").noconvert(), nb::arg("loss"), nb::arg("y").noconvert(),
+          nb::arg("weights").none(), nb::kw_only(), nb::arg("cost_negative"),
+          nb::arg("cost_positive"), nb::arg("bias"), nb::arg("tol"), nb::arg("max_iter"),
+          nb::arg("seed"), nb::arg("n_threads"), nb::arg("on_pass").none(),
           "Dual coordinate descent; on_pass(n_iter, gap, n_active) is called after every pass.");
 }
 

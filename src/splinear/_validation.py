@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from splinear._types import AnyArray, Floats
 from splinear.axes import Axes
@@ -19,6 +20,7 @@ from splinear.embedding import Embedding
 __all__ = [
     "EMBEDDING_CONSTRAINTS",
     "check_table",
+    "check_weights",
     "column_label",
     "draw_seed",
     "fit_embedding",
@@ -26,6 +28,7 @@ __all__ = [
 ]
 
 MAX_BINS = 32768  # the 16 bits of a code must hold the bin
+MAX_HERMITE = 150  # from 169 on, n n! is beyond the largest double
 
 EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
     "degree": [Interval(Integral, 0, None, closed="left")],
@@ -40,7 +43,8 @@ def make_basis(basis: str, degree: int, n_bins: int, penalty_order: int, scale: 
     """Turn the names and numbers of a constructor into a basis, or say why they do not fit."""
     if scale == "standard" and basis != "hermite":
         raise ValueError(
-            f"scale='standard' is for basis='hermite' only; basis={basis!r} takes 'unit' or 'native'."
+            "scale='standard' is for basis='hermite' only; "
+            f"basis={basis!r} takes 'unit' or 'native'."
         )
     if basis == "bspline":
         if degree > 3:
@@ -53,7 +57,11 @@ def make_basis(basis: str, degree: int, n_bins: int, penalty_order: int, scale: 
             f"penalty_order must be 1 or 2 for basis={basis!r}; got {penalty_order}. "
             "Other orders are for basis='bspline'."
         )
-    return FourierBasis(int(degree)) if basis == "fourier" else HermiteBasis(int(degree))
+    if basis == "fourier":
+        return FourierBasis(int(degree))
+    if degree > MAX_HERMITE:
+        raise ValueError(f"degree must be at most {MAX_HERMITE} for basis='hermite'; got {degree}.")
+    return HermiteBasis(int(degree))
 
 
 def column_label(estimator: BaseEstimator, j: int) -> str:
@@ -87,6 +95,22 @@ def _refuse_text(X: Any) -> None:
             f"X must be numeric, but these columns hold text or categories: {', '.join(text)}. "
             "Encode them first, for example with sklearn.preprocessing.OneHotEncoder."
         )
+
+
+def check_weights(sample_weight: Any, X: AnyArray) -> Floats | None:
+    """Validate the rows' weights: None, or one finite number >= 0 per row, not all 0."""
+    if sample_weight is None:
+        return None
+    weights: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if np.any(weights < 0):
+        row = int(np.argmax(weights < 0))
+        raise ValueError(
+            "Negative values in data passed to `sample_weight`: "
+            f"{weights[row]:g} for row {row}; weights must be at least 0."
+        )
+    if not np.any(weights > 0):
+        raise ValueError("All entries of sample_weight are zero; there is nothing to learn from.")
+    return weights
 
 
 def column_ranges(estimator: BaseEstimator, X: AnyArray) -> tuple[Floats, Floats]:
@@ -142,12 +166,14 @@ def _quantiles(X: AnyArray, n_knots: int) -> Floats:
 
 def _standardised(X: AnyArray, axes: Axes) -> Axes:
     """Let each axis run over the column's values in standard deviations from its mean."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    std = X.std(axis=0, dtype=np.float64)
-    std = np.where(axes.varies & (std > 0), std, 1.0)
-    first = np.where(axes.varies, (axes.lo - mean) / std, axes.first)
-    last = np.where(axes.varies, (axes.hi - mean) / std, axes.last)
-    return Axes(axes.lo, axes.hi, first, last, axes.knots)
+    first, last = axes.first.copy(), axes.last.copy()
+    straight = replace(axes, knots=None)
+    for j in np.flatnonzero(axes.varies):
+        # Measured on [first, last], where no square of a value can overflow or vanish.
+        place = straight.argument_of(X[:, j], j)
+        mean, std = place.mean(), place.std()
+        first[j], last[j] = (first[j] - mean) / std, (last[j] - mean) / std
+    return replace(axes, first=first, last=last)
 
 
 def draw_seed(random_state: Any) -> int:

@@ -65,11 +65,13 @@ class Axes:
         if not lo < hi:
             return np.full(x.shape, first)
         if self.knots is not None:
-            return first + (last - first) * _warp(np.clip(x, lo, hi), self.knots[j])
+            warped: Floats = first + (last - first) * _warp(np.clip(x, lo, hi), self.knots[j])
+            return warped
         # Scaling by a power of two is exact and keeps 1e300 and 1e-300 in range.
         _, exponent = np.frexp(self.width[j])
         x, lo, hi = (np.ldexp(np.clip(v, lo, hi), -exponent) for v in (x, lo, hi))
-        return np.clip(first + (x - lo) * ((last - first) / (hi - lo)), first, last)
+        straight: Floats = np.clip(first + (x - lo) * ((last - first) / (hi - lo)), first, last)
+        return straight
 
     def core(self) -> _core.Axes:
         """Give the compiled twin."""
@@ -84,7 +86,9 @@ def _warp(x: Floats, knots: Floats) -> Floats:
     """
     n_cells = len(knots) - 1
     cell = np.minimum(np.searchsorted(knots, x, side="right") - 1, n_cells - 1)
-    left, right = 0.5 * knots[cell], 0.5 * knots[cell + 1]
+    with np.errstate(over="ignore"):
+        shrink = 1.0 if np.isfinite(knots[-1] - knots[0]) else 0.5  # keeps differences finite
+    left, right = shrink * knots[cell], shrink * knots[cell + 1]
     with np.errstate(invalid="ignore", divide="ignore"):
-        inside = np.where(x < knots[-1], (0.5 * x - left) / (right - left), 1.0)
+        inside = np.where(x < knots[-1], (shrink * x - left) / (right - left), 1.0)
     return np.where(x < knots[-1], cell + inside, n_cells) / n_cells

@@ -1,8 +1,8 @@
 """The families of curves: B-splines, Fourier, Hermite.
 
 A basis is a list of `size` functions B_k of one argument on [first, last]; a curve is
-f(x) = sum_k a_k B_k(x). What is written here in NumPy is the specification; the core computes the same
-inside its loops.
+f(x) = sum_k a_k B_k(x). What is written here in NumPy is the specification; the core computes the
+same inside its loops.
 
 =========  ==============================  ==========  ===========================================
 basis      functions                       argument    penalty on the d-th derivative
@@ -184,7 +184,8 @@ class HermiteBasis(_GlobalBasis):
 
     def evaluate(self, x: Floats) -> Floats:
         """All functions at the arguments x, shape (*x.shape, size)."""
-        return np.polynomial.hermite_e.hermevander(x, self.degree)[..., 1:]
+        with_constant = np.polynomial.hermite_e.hermevander(x, self.degree)
+        return np.asarray(with_constant[..., 1:], dtype=np.float64)
 
     def penalty(self, order: int) -> DiagonalPenalty:
         """Weights with which the d-th derivatives are orthonormal (up to one common factor).

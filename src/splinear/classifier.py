@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
@@ -23,6 +23,7 @@ from splinear._validation import (
     EMBEDDING_CONSTRAINTS,
     check_finite,
     check_table,
+    check_weights,
     draw_seed,
     fit_embedding,
     make_basis,
@@ -60,8 +61,8 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         that there are n_bins + degree coefficients. With knots="quantile" also the number of pieces
         of the warp, for every basis.
     penalty_order : int, default=1
-        The order d of the penalty: 0, 1, 2, ... for B-splines; 1 or 2 for Fourier and Hermite. Order
-        0 shrinks the coefficients themselves, 1 their slope, 2 their curvature.
+        The order d of the penalty: 0, 1, 2, ... for B-splines; 1 or 2 for Fourier and Hermite.
+        Order 0 shrinks the coefficients themselves, 1 their slope, 2 their curvature.
     knots : {"uniform", "quantile"}, default="uniform"
         Pieces of equal width, or of equally many training values.
     scale : {"unit", "native", "standard"}, default="unit"
@@ -194,9 +195,7 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         self._validate_params()
         basis = make_basis(self.basis, self.degree, self.n_bins, self.penalty_order, self.scale)
         X, y = check_table(self, X, y=y, reset=True)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, np.float64, ensure_non_negative=True)
+        weights = check_weights(sample_weight, X)
         kept = slice(None) if weights is None else weights > 0
         problem = self._problem(y, weights, kept)
         self.embedding_ = fit_embedding(
@@ -215,8 +214,9 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         self.objective_ = found.primal
         if not found.converged:
             warnings.warn(
-                f"Stopped after {found.n_iter} passes at a relative duality gap of {found.gap:.2g}; "
-                f"tol={self.tol:g} was asked for. Raise max_iter or tol, or lower C.",
+                f"Stopped after {found.n_iter} passes at a relative duality gap of "
+                f"{found.gap:.2g}; tol={self.tol:g} was asked for. Raise max_iter or tol, "
+                "or lower C.",
                 ConvergenceWarning,
                 stacklevel=2,
             )

@@ -1,4 +1,4 @@
-"""The additive model as a linear one: what every estimator and transformer of the package shares."""
+"""The additive model as a linear one: what all estimators and transformers share."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ class Embedding:
             bins, weights = self.basis.local(self.axes.argument_of(X[:, j], j))
             index[:, j] = (j * self.basis.size + bins)[:, None] + np.arange(self.basis.support)
             values[:, j] = root[j] * weights
-        starts = np.arange(len(X) + 1, dtype=np.int64) * (self.n_features * self.basis.support)
+        per_row = self.n_features * self.basis.support
+        # LIBLINEAR and others take indices of 32 bits only.
+        small = len(X) * per_row <= np.iinfo(np.int32).max
+        starts = np.arange(len(X) + 1, dtype=np.int32 if small else np.int64) * per_row
         columns = self.n_features * self.basis.size
         out = sparse.csr_array((values.ravel(), index.ravel(), starts), shape=(len(X), columns))
         out.eliminate_zeros()

@@ -28,13 +28,15 @@ __all__ = [
 
 def difference_matrix(n: int, order: int) -> Floats:
     """D_d, shape (n, n): lower triangular, ones on the diagonal."""
-    first = np.eye(n) - np.eye(n, k=-1)
-    return np.linalg.matrix_power(first, order)
+    first: Floats = np.eye(n) - np.eye(n, k=-1)
+    power: Floats = np.linalg.matrix_power(first, order)
+    return power
 
 
 def difference_inverse(n: int, order: int) -> Floats:
     """D_d^{-1}, shape (n, n): lower triangular, all entries whole numbers."""
-    return np.linalg.matrix_power(np.tril(np.ones((n, n))), order)
+    power: Floats = np.linalg.matrix_power(np.tril(np.ones((n, n))), order)
+    return power
 
 
 def difference_inverse_transpose(n: int, order: int) -> Floats:

@@ -1,4 +1,4 @@
-"""Dual coordinate descent in the core: the rows are coded once, the embedding computed on the fly."""
+"""Dual coordinate descent in the core: rows are coded once, the embedding computed on the fly."""
 
 from __future__ import annotations
 
@@ -19,58 +19,85 @@ __all__ = ["encode", "float_chunks", "solve"]
 _CHUNK = 2**20
 
 
+# The tolerance from which on 16-bit codes serve: their rounding moves the objective by far less.
+CODES_SUFFICE = 1e-3
+
+
+def as_floats(X: AnyArray) -> AnyArray:
+    """Give X as the core reads it: float32 and float64 as they are, other types as float64."""
+    if X.dtype not in (np.float32, np.float64):
+        return X.astype(np.float64)
+    if not X.dtype.isnative or not X.flags.aligned:
+        return X.astype(X.dtype.newbyteorder("="))
+    return X
+
+
 def float_chunks(X: AnyArray) -> Iterator[tuple[slice, AnyArray]]:
-    """Give X in pieces of rows, float32 and float64 as they are, other types as float64."""
+    """Give X in pieces of rows, as the core reads them."""
     rows = max(1, _CHUNK // max(1, X.shape[1]))
     for start in range(0, len(X), rows):
-        piece = X[start : start + rows]
-        if piece.dtype not in (np.float32, np.float64):
-            piece = piece.astype(np.float64)
-        if not piece.dtype.isnative or not piece.flags.aligned:
-            piece = piece.astype(piece.dtype.newbyteorder("="), copy=True)
+        piece = as_floats(X[start : start + rows])
         yield slice(start, start + len(piece)), piece
+
+
+def _places(problem: Problem, seed: int) -> tuple[NDArray[np.int64], int]:
+    """Give every row that costs something a random place, the others -1; and count the places."""
+    kept = problem.cost > 0
+    n_rows = int(np.count_nonzero(kept))
+    places = np.full(len(kept), -1, dtype=np.int64)
+    places[kept] = np.random.default_rng(seed).permutation(n_rows)
+    return places, n_rows
+
+
+def _placed(values: AnyArray, places: NDArray[np.int64], n_rows: int) -> AnyArray:
+    out = np.empty(n_rows, dtype=values.dtype)
+    out[places[places >= 0]] = values[places >= 0]
+    return out
 
 
 def encode(
     X: AnyArray, embedding: Embedding, places: NDArray[np.int64], n_threads: int
 ) -> _core.Codes:
     """Code row i of X into row places[i] of the result; a negative place leaves the row out."""
-    n_rows = int(np.count_nonzero(places >= 0))
-    codes = _core.Codes(n_rows, X.shape[1], embedding.basis.grid())
+    codes = _core.Codes(int(places.max()) + 1, X.shape[1], embedding.basis.grid())
     axes = embedding.axes.core()
     for rows, piece in float_chunks(X):
         codes.fill(piece, places[rows], axes, n_threads)
     return codes
 
 
+def _rows(
+    X: AnyArray, embedding: Embedding, places: NDArray[np.int64], stopping: Stopping
+) -> _core.Rows:
+    if stopping.tol >= CODES_SUFFICE:
+        codes = encode(X, embedding, places, stopping.n_threads)
+        return _core.coded_rows(codes, embedding.axes.core())
+    order = np.argsort(places)[len(places) - int(places.max()) - 1 :]
+    return _core.value_rows(as_floats(X), embedding.axes.core(), order)
+
+
 def solve(X: AnyArray, embedding: Embedding, problem: Problem, stopping: Stopping) -> Result:
     """Solve the problem on the rows X to a relative duality gap of stopping.tol.
 
-    The gap is that of the coded rows: every value rounded to one of 65,536 (at least 32,768)
-    positions along its axis. Beyond X this takes 2 bytes a value and about 13 bytes a row.
+    Every value is first rounded to one of at least 32,768 places along its axis, a code of 16
+    bits: beyond X this takes 2 bytes a value and about 13 bytes a row. A tolerance below 1e-3 could
+    tell the difference; then X itself is read, and there are no codes.
     """
-    # Rows are shuffled while they are coded, so that a pass may read them nearly in order.
-    order = np.random.default_rng(stopping.seed).permutation(len(X))
-    used = problem.cost[order] > 0
-    order = order[used]
-    places = np.full(len(X), -1, dtype=np.int64)
-    places[order] = np.arange(len(order))
-    y = problem.y[order]
-    weights = None if problem.weights is None else problem.weights[order]
-    del order, used
-    codes = encode(X, embedding, places, stopping.n_threads)
+    # Rows are shuffled once, here, so that a pass may take them nearly in order.
+    places, n_rows = _places(problem, stopping.seed)
+    y = _placed(problem.y, places, n_rows)
+    weights = None if problem.weights is None else _placed(problem.weights, places, n_rows)
+    rows = _rows(X, embedding, places, stopping)
     del places
 
     # Scaling all embeddings by 1 / r and the costs by r^2 leaves the model as it is, and keeps
     # squared lengths in the range of a float even where native units are as large as 1e300.
-    scale, axes, basis = embedding.scale, embedding.axes, embedding.basis
+    scale, basis = embedding.scale, embedding.basis
     unit = max(float(scale.max(initial=0.0)), problem.bias**2) or 1.0
     found = _core.train(
-        codes,
+        rows,
         basis.core(),
         embedding.penalty.core(basis.support),
-        axes.first,
-        axes.last,
         scale / unit,
         problem.loss.core(),
         y,

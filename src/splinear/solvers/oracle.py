@@ -21,15 +21,15 @@ def solve(X: AnyArray, embedding: Embedding, problem: Problem, stopping: Stoppin
     curvature = np.einsum("ij,ij->i", phi, phi)
     alpha, w = np.zeros(len(X)), np.zeros(phi.shape[1])
     random = np.random.default_rng(stopping.seed)
-    for n_iter in range(1, stopping.max_iter + 1):
+    n_iter, gap, primal, dual = 0, np.inf, np.inf, 0.0
+    while n_iter < stopping.max_iter and gap > stopping.tol:
+        n_iter += 1
         for i in random.permutation(len(X)):
             after = loss.step(alpha[i], y[i] * (w @ phi[i]), curvature[i], cost[i])
             w += (after - alpha[i]) * y[i] * phi[i]
             alpha[i] = after
         primal, dual = _objectives(phi, w, alpha, y, cost, problem)
-        if primal - dual <= stopping.tol * primal:
-            break
-    gap = (primal - dual) / primal
+        gap = (primal - dual) / primal
     coef = embedding.coefficients(w[:-1])
     converged = gap <= stopping.tol
     return Result(coef, problem.bias * w[-1], primal, dual, gap, n_iter, converged)

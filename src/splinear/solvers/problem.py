@@ -39,7 +39,7 @@ class Problem:
 class Stopping:
     """When to stop, how to choose the order, and whom to tell.
 
-    `on_pass(n_iter, gap, n_active)` is called after every pass with an estimate of the relative gap.
+    `on_pass(n_iter, gap, n_active)` is called after every pass; the gap it is given is an estimate.
     """
 
     tol: float = 1e-2

@@ -1,0 +1,28 @@
+// The tests' only tool: a check that, when it fails, says where it stands and what did not hold.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace splinear::testing {
+
+inline int failures = 0;
+
+inline void check(bool holds, const char* what, const char* file, int line) {
+    if (holds) return;
+    ++failures;
+    std::fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
+}
+
+// Whether two numbers differ by no more than `tolerance`, relative to the larger if that is
+// above 1.
+inline bool near(double a, double b, double tolerance = 1e-12) {
+    return std::abs(a - b) <= tolerance * std::max({1.0, std::abs(a), std::abs(b)});
+}
+
+inline int result() { return failures == 0 ? 0 : 1; }
+
+}  // namespace splinear::testing
+
+#define CHECK(...) ::splinear::testing::check((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)

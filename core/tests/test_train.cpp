@@ -1,0 +1,141 @@
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "check.hpp"
+#include "train.hpp"
+
+using namespace splinear;
+using splinear::testing::near;
+
+namespace {
+
+class Listener final : public Monitor {
+public:
+    explicit Listener(int throw_at = 0) : throw_at_(throw_at) {}
+    void poll() override {}
+    void pass(const Progress& progress) override {
+        CHECK(progress.n_iter == ++passes);
+        CHECK(progress.gap >= 0.0 && progress.n_active >= 0);
+        if (passes == throw_at_) throw std::runtime_error("stop");
+    }
+    int passes = 0;
+
+private:
+    int throw_at_;
+};
+
+constexpr std::ptrdiff_t n_rows = 200;
+constexpr std::array<double, 1> zero{0.0};
+constexpr std::array<double, 1> one{1.0};
+constexpr std::array<double, 1> n_bins{8.0};
+constexpr std::array<double, 1> scale{0.125};
+
+// One feature; the positive class lies in the middle, with a few rows on the wrong side.
+struct Bump {
+    Bump() : axes(zero, one, zero, n_bins), x(n_rows), order(n_rows) {
+        std::iota(order.begin(), order.end(), 0);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            x[i] = static_cast<double>((i * 37) % n_rows) / (n_rows - 1);
+            const bool inside = x[i] > 0.3 && x[i] < 0.7;
+            y.push_back(inside != (i % 17 == 0) ? 1 : -1);
+        }
+    }
+    AnyRows rows() const {
+        return ValueRows<double>(MatrixView<double>{x.data(), n_rows, 1, 1, 1}, axes, order);
+    }
+    DualProblem problem() const { return {y, {}, 1.0, 2.0, 1.0}; }
+
+    Axes axes;
+    std::vector<double> x;
+    std::vector<std::int64_t> order;
+    std::vector<std::int8_t> y;
+};
+
+DualResult fit(const Bump& data, const AnyLoss& loss, const DualOptions& options,
+               Monitor& monitor) {
+    const AnyBasis basis = BSpline<1>{8};
+    const AnyPenalty penalty = DifferencePenalty(1, 9, 2);
+    return train(data.rows(), {basis, penalty, scale}, loss, data.problem(), options, monitor);
+}
+
+void reaches_the_gap(const AnyLoss& loss) {
+    const Bump data;
+    Listener listener;
+    const DualResult found = fit(data, loss, {1e-6, 1000, 0, 1}, listener);
+    CHECK(found.converged);
+    CHECK(found.gap <= 1e-6);
+    CHECK(near(found.gap * found.primal, found.primal - found.dual, 1e-9));
+    CHECK(found.n_iter == listener.passes);
+    CHECK(found.coef.size() == 9);
+    CHECK(found.coef[4] > found.coef[0] && found.coef[4] > found.coef[8]);
+}
+
+void depends_on_the_seed_alone() {
+    const Bump data;
+    Listener listener, again, threads;
+    const AnyLoss loss = Hinge{};
+    const DualResult found = fit(data, loss, {1e-4, 1000, 7, 1}, listener);
+    CHECK(found.coef == fit(data, loss, {1e-4, 1000, 7, 1}, again).coef);
+    CHECK(found.coef == fit(data, loss, {1e-4, 1000, 7, 4}, threads).coef);
+}
+
+void says_so_when_it_stops_early() {
+    const Bump data;
+    Listener listener;
+    const DualResult found = fit(data, Hinge{}, {1e-12, 1, 0, 1}, listener);
+    CHECK(!found.converged);
+    CHECK(found.n_iter == 1 && found.gap > 1e-12);
+    CHECK(found.primal > found.dual);
+}
+
+template <class Call>
+bool throws_invalid(const Call& call) {
+    try {
+        call();
+    } catch (const std::invalid_argument&) {
+        return true;
+    }
+    return false;
+}
+
+void refuses_what_does_not_fit() {
+    const Bump data;
+    Listener listener;
+    const auto with = [&](const AnyBasis& basis, const AnyPenalty& penalty) {
+        return throws_invalid([&] {
+            train(data.rows(), {basis, penalty, scale}, Hinge{}, data.problem(), {1e-2, 100, 0, 1},
+                  listener);
+        });
+    };
+    CHECK(with(BSpline<1>{8}, DiagonalPenalty(std::vector<double>(9, 1.0))));
+    CHECK(with(Fourier{2}, DifferencePenalty(1, 4, 4)));
+    CHECK(with(BSpline<1>{8}, DifferencePenalty(1, 8, 2)));
+    CHECK(!with(BSpline<1>{8}, DifferencePenalty(1, 9, 2)));
+}
+
+void the_monitor_may_stop_it() {
+    const Bump data;
+    Listener listener(2);
+    bool stopped = false;
+    try {
+        fit(data, Hinge{}, {0.0, 1000, 0, 1}, listener);
+    } catch (const std::runtime_error&) {
+        stopped = true;
+    }
+    CHECK(stopped && listener.passes == 2);
+}
+
+}  // namespace
+
+int main() {
+    reaches_the_gap(Hinge{});
+    reaches_the_gap(SquaredHinge{});
+    depends_on_the_seed_alone();
+    says_so_when_it_stops_early();
+    refuses_what_does_not_fit();
+    the_monitor_may_stop_it();
+    return splinear::testing::result();
+}

@@ -1,0 +1,193 @@
+"""The command ``splinear``. Needs typer and rich: ``pip install 'splinear[cli]'``.
+
+Each command is added to the app by a function of its own, listed in `COMMANDS`. typer is imported
+inside them, so that this module can be imported, and can say what is missing, without it.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+if TYPE_CHECKING:
+    import typer
+    from rich.console import Console
+    from rich.table import Table
+
+    from splinear.demo import Result
+
+__all__ = ["main", "make_app"]
+
+PICTURE = "splinear_demo.png"
+FORMATS = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
+
+
+def main() -> None:
+    """Run the command line."""
+    missing = [name for name in ("typer", "rich") if find_spec(name) is None]
+    if missing:
+        sys.exit(
+            f"splinear: the command line needs {' and '.join(missing)}: pip install 'splinear[cli]'"
+        )
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # an ASCII terminal gets ?, not a traceback
+    make_app()()
+
+
+def make_app() -> "typer.Typer":
+    """Make the typer app with all its commands."""
+    import typer
+
+    app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+    def show_version(wanted: bool) -> None:
+        if wanted:
+            from splinear import __version__
+
+            typer.echo(f"splinear {__version__}")
+            raise typer.Exit
+
+    @app.callback()
+    def splinear(
+        version: Annotated[
+            bool,
+            typer.Option(
+                "--version", callback=show_version, is_eager=True, help="Show the version and exit."
+            ),
+        ] = False,
+    ) -> None:
+        """Additive classifiers at the price of linear ones."""
+
+    for add in COMMANDS:
+        add(app)
+    return app
+
+
+def add_demo(app: "typer.Typer") -> None:
+    """Add the command ``splinear demo``."""
+    import typer
+
+    @app.command()
+    def demo(
+        output: Annotated[
+            Path, typer.Option("--output", "-o", help="Where to write the picture of the curves.")
+        ] = Path(PICTURE),
+        splits: Annotated[
+            int, typer.Option(min=1, help="Random splits into training and test rows.")
+        ] = 10,
+        seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Chooses the splits.")] = 0,
+    ) -> None:
+        """Compare linear, spline, Fourier and Hermite models, and draw the learned curves."""
+        try:
+            picture = _picture_path(output)
+            results = _run_demo(splits, seed)
+            _print_results(results, splits)
+            _draw_picture(picture, seed)
+        except (OSError, ImportError) as error:
+            typer.echo(f"splinear: {error}", err=True)
+            raise typer.Exit(1) from None
+
+
+COMMANDS: Sequence[Callable[["typer.Typer"], None]] = (add_demo,)
+
+
+def _picture_path(output: Path) -> Path:
+    """Find where the picture goes, and refuse early what could not be written later."""
+    path = output / PICTURE if output.is_dir() else output
+    folder = path.parent
+    if path.suffix.lower() not in FORMATS:
+        raise OSError(f"cannot write {path}: the name must end in one of {', '.join(FORMATS)}")
+    if not folder.is_dir():
+        raise OSError(f"cannot write {path}: {folder} is not an existing folder")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise OSError(f"cannot write {path}: permission denied")
+    if find_spec("matplotlib") is None:
+        raise ImportError("the picture needs matplotlib: pip install 'splinear[plot]'")
+    return path
+
+
+def _run_demo(splits: int, seed: int) -> "list[Result]":
+    """Evaluate every model on every data set, with a progress bar on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from splinear.demo import evaluate, load_data_sets, make_models
+
+    data_sets, models = load_data_sets(), make_models(seed)
+    results = []
+    columns = (
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", style="dim"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=len(data_sets) * len(models))
+        for data in data_sets:
+            for name, model in models.items():
+                progress.update(task, description=f"{data.name}: {name}")
+                results.append(evaluate(name, model, data, splits, seed))
+                progress.advance(task)
+        progress.update(task, description="all models fitted")
+    return results
+
+
+def _print_results(results: "list[Result]", splits: int) -> None:
+    console = _console()
+    console.print()
+    console.print(_table(results))
+    console.print(
+        f"\n[dim]Accuracy: mean ± standard deviation over {splits} random splits (3/4 to train, 1/4 "
+        "to test). Seconds: the median fit. Gap: the largest. C = 1 throughout, nothing is tuned. "
+        "Fourier curves are periodic: they end at the height at which they begin.[/]"
+    )
+
+
+def _table(results: "list[Result]") -> "Table":
+    """Make one row a result, with a line between data sets."""
+    from rich import box
+    from rich.table import Table
+
+    from splinear.demo import best_of
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
+    for heading in ("data set", "model"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("test accuracy", "fit seconds", "duality gap"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    best = best_of(results)
+    shown = None
+    for result in results:
+        if shown not in (None, result.data_set):
+            table.add_section()
+        name = "" if shown == result.data_set else result.data_set
+        shown = result.data_set
+        style = "green" if best[result.data_set] is result else ""
+        table.add_row(
+            f"[bold]{name}[/]" if name else "",
+            result.model,
+            f"{result.accuracy:.1%} ± {100 * result.deviation:.1f}",
+            f"{result.seconds:.4f}",
+            f"{result.gap:.1e}",
+            style=style,
+        )
+    return table
+
+
+def _draw_picture(path: Path, seed: int) -> None:
+    from splinear.demo import save_curves
+
+    try:
+        save_curves(path, seed)
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+    _console().print(f"\nCurves learned on breast cancer: {path.resolve()}", soft_wrap=True)
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(highlight=False)

@@ -1,0 +1,321 @@
+"""What a fitted model has learned, as arrays.
+
+An additive model is f(x) = b + sum_j f_j(x_j), so it can be read curve by curve: f_j is
+`coef_[0, j] @ B(x_j)`, what feature j adds to the score of a row. Nothing here draws anything;
+:mod:`splinear.plotting` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from splinear._types import AnyArray, Floats
+from splinear._validation import check_table, column_ranges
+from splinear.basis import BSplineBasis
+
+__all__ = [
+    "contributions",
+    "feature_index",
+    "feature_names",
+    "importances",
+    "knots",
+    "shape_function",
+    "shape_functions",
+]
+
+_BLOCK = 8192  # values evaluated at a time: the basis needs _BLOCK * size floats, whatever X holds
+
+
+def shape_function(
+    model: Any,
+    feature: int | str,
+    grid: Any = None,
+    n_points: int = 200,
+    *,
+    center: bool = False,
+    X: Any = None,
+) -> tuple[Floats, Floats]:
+    """Compute the curve f_j(x) = coef_[0, j] @ B(x) of one feature.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier
+    feature : int or str
+        The feature's position, or its column name when the model was fitted on named columns.
+    grid : array-like of shape (n_points,), default=None
+        Where to evaluate, in the feature's own units. Values outside the training range count as
+        the nearest end of it. None is `n_points` equal steps over the training range.
+    n_points : int, default=200
+        Length of the grid when none is given.
+    center : bool, default=False
+        Whether to subtract the mean of the curve: over the rows of X if X is given, over the grid
+        otherwise.
+    X : array-like of shape (n_samples, n_features), default=None
+        The rows over which a centred curve has mean zero.
+
+    Returns
+    -------
+    x : ndarray of shape (n_points,)
+        The grid.
+    f : ndarray of shape (n_points,)
+        The curve on it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from splinear import AdditiveClassifier
+    >>> from splinear.inspection import shape_function
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = AdditiveClassifier(random_state=0).fit(X, y)
+    >>> x, f = shape_function(model, "worst radius", n_points=50)
+    >>> x.shape, f.shape
+    ((50,), (50,))
+    """
+    _check_model(model)
+    j = feature_index(model, feature)
+    table = None if X is None or not center else _finite_table(model, X)
+    return _curve(model, j, _grid(model, j, grid, n_points), center, table)
+
+
+def shape_functions(
+    model: Any,
+    features: Sequence[int | str] | None = None,
+    n_points: int = 200,
+    *,
+    center: bool = False,
+    X: Any = None,
+) -> tuple[Floats, Floats]:
+    """Compute the curves of several features, each on `n_points` equal steps of its own range.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier
+    features : sequence of int or str, default=None
+        Which features, in this order; None is all of them.
+    n_points, center, X
+        As in :func:`shape_function`.
+
+    Returns
+    -------
+    x : ndarray of shape (len(features), n_points)
+        One grid a row.
+    f : ndarray of shape (len(features), n_points)
+        One curve a row.
+    """
+    _check_model(model)
+    wanted = range(model.n_features_in_) if features is None else features
+    columns = [feature_index(model, feature) for feature in wanted]
+    table = None if X is None or not center else _finite_table(model, X)
+    x = np.empty((len(columns), _check_n_points(n_points)))
+    f = np.empty_like(x)
+    for row, j in enumerate(columns):
+        x[row], f[row] = _curve(model, j, _grid(model, j, None, n_points), center, table)
+    return x, f
+
+
+def contributions(model: Any, X: Any) -> Floats:
+    """Split the score of every row into what each feature adds to it.
+
+    `model.intercept_ + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier
+    X : array-like of shape (n_samples, n_features)
+
+    Returns
+    -------
+    parts : ndarray of shape (n_samples, n_features)
+        Entry (i, j) is f_j(x_ij).
+    """
+    _check_model(model)
+    table = _finite_table(model, X)
+    parts = np.empty(table.shape, order="F")  # written column by column
+    for j in range(table.shape[1]):
+        parts[:, j] = _evaluate(model, j, table[:, j])
+    return parts
+
+
+def importances(model: Any, X: Any) -> Floats:
+    """Measure how much each feature moves the score: the standard deviation of f_j over X.
+
+    A curve that is flat where the data lie scores 0, however steep it is elsewhere. One column is
+    held at a time, never the table of all contributions.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier
+    X : array-like of shape (n_samples, n_features)
+
+    Returns
+    -------
+    deviations : ndarray of shape (n_features,)
+        In the units of the decision function.
+    """
+    _check_model(model)
+    table = _finite_table(model, X)
+    return np.array([_evaluate(model, j, table[:, j]).std() for j in range(table.shape[1])])
+
+
+def knots(model: Any, feature: int | str) -> Floats:
+    """Give the places where the pieces of a curve meet, both ends included, in the feature's units.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier
+    feature : int or str
+
+    Returns
+    -------
+    places : ndarray of shape (n_knots,)
+        Ascending. Empty where there are none: Fourier and Hermite curves on uniform axes are in one
+        piece, and a constant feature has no curve.
+    """
+    _check_model(model)
+    j = feature_index(model, feature)
+    axes, basis = model.embedding_.axes, model.embedding_.basis
+    if not axes.varies[j]:
+        return np.empty(0)
+    if axes.knots is not None:
+        return np.unique(axes.knots[j])
+    if isinstance(basis, BSplineBasis):
+        return _steps(axes.lo[j], axes.hi[j], basis.n_bins + 1)
+    return np.empty(0)
+
+
+def feature_names(model: Any) -> list[str]:
+    """Give the column names the model was fitted on, or x0, x1, ... where it had none.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier
+
+    Returns
+    -------
+    names : list of str
+    """
+    _check_model(model)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return [f"x{j}" for j in range(model.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def feature_index(model: Any, feature: int | str, names: Sequence[str] | None = None) -> int:
+    """Find a feature's position from its position or its name.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier
+    feature : int or str
+    names : sequence of str of length n_features, default=None
+        Names to search instead of those the model was fitted on.
+
+    Returns
+    -------
+    j : int
+        From 0 to n_features - 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no such feature; the message names it and says what exists.
+    """
+    _check_model(model)
+    if isinstance(feature, str):
+        known = getattr(model, "feature_names_in_", None) if names is None else names
+        return _position_of(feature, known, model.n_features_in_)
+    if not isinstance(feature, Integral) or isinstance(feature, bool):
+        raise TypeError(
+            f"feature must be a whole number or a column name; got {feature!r} "
+            f"of type {type(feature).__name__}."
+        )
+    if not 0 <= feature < model.n_features_in_:
+        raise ValueError(f"There is no feature {feature}: {_span(model.n_features_in_)}.")
+    return int(feature)
+
+
+def _position_of(name: str, known: Any, n_features: int) -> int:
+    if known is None:
+        raise ValueError(
+            f"There is no feature {name!r}: the model was fitted without column names, and "
+            f"{_span(n_features)}. Give a number, or fit on a data frame."
+        )
+    names = [str(other) for other in known]
+    if name in names:
+        return names.index(name)
+    close = get_close_matches(name, names, n=1)
+    guess = f" Did you mean {close[0]!r}?" if close else ""
+    shown = ", ".join(repr(other) for other in names[:10])
+    rest = f", ... ({len(names)} in all)" if len(names) > 10 else ""
+    raise ValueError(f"There is no feature {name!r}.{guess} The features are {shown}{rest}.")
+
+
+def _span(n_features: int) -> str:
+    return "the only one is 0" if n_features == 1 else f"they run from 0 to {n_features - 1}"
+
+
+def _check_model(model: Any) -> None:
+    """Refuse what has no curves, and what has none yet."""
+    check_is_fitted(model)
+    if not (hasattr(model, "coef_") and hasattr(model, "embedding_")):
+        raise TypeError(
+            f"A fitted AdditiveClassifier is needed; got {type(model).__name__}. Of a pipeline, "
+            "pass the last step, and X as that step sees it."
+        )
+
+
+def _finite_table(model: Any, X: Any) -> AnyArray:
+    """Validate X as predict does: the columns of fit, numeric, finite."""
+    table: AnyArray = check_table(model, X, reset=False)
+    column_ranges(model, table)
+    return table
+
+
+def _check_n_points(n_points: int) -> int:
+    if n_points < 1:
+        raise ValueError(f"n_points must be at least 1; got {n_points}.")
+    return n_points
+
+
+def _grid(model: Any, j: int, grid: Any, n_points: int) -> Floats:
+    if grid is None:
+        axes = model.embedding_.axes
+        return _steps(axes.lo[j], axes.hi[j], _check_n_points(n_points))
+    x = np.asarray(grid, dtype=np.float64)
+    if x.ndim != 1 or x.size == 0:
+        raise ValueError(f"grid must be a list of at least one number; got shape {x.shape}.")
+    if not np.isfinite(x).all():
+        raise ValueError("grid must hold finite numbers; it contains NaN or infinity.")
+    return x
+
+
+def _steps(lo: float, hi: float, n: int) -> Floats:
+    """Equal steps from lo to hi; their difference, which may overflow, is never formed."""
+    share = np.linspace(0.0, 1.0, n)
+    return np.clip(lo * (1.0 - share) + hi * share, lo, hi)
+
+
+def _curve(
+    model: Any, j: int, x: Floats, center: bool, table: AnyArray | None
+) -> tuple[Floats, Floats]:
+    f = _evaluate(model, j, x)
+    if center:
+        f -= f.mean() if table is None else _evaluate(model, j, table[:, j]).mean()
+    return x, f
+
+
+def _evaluate(model: Any, j: int, values: AnyArray) -> Floats:
+    """f_j at the values (n,), block by block."""
+    axes, basis, coef = model.embedding_.axes, model.embedding_.basis, model.coef_[0, j]
+    out = np.empty(len(values))
+    for start in range(0, len(values), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        out[block] = basis.evaluate(axes.argument_of(values[block], j)) @ coef
+    return out

@@ -1,0 +1,356 @@
+"""Pictures of what a model has learned. Needs matplotlib: ``pip install 'splinear[plot]'``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from splinear import inspection
+from splinear._types import AnyArray, Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Curve", "CurvesDisplay"]
+
+# Okabe and Ito's blue and vermilion stay apart for every common kind of colour vision.
+UP = "#0072B2"
+DOWN = "#D55E00"
+INK = "#22262B"
+MUTED = "#7A828C"
+FAINT = "#C9CED6"
+
+_STRIP = 0.13  # the share of a panel's height that the data's histogram takes
+_MOST_KNOTS = 32  # more marks than this would hide the curve
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One panel: the curve f_j of a feature, and what is known about the feature.
+
+    Attributes
+    ----------
+    name : str
+    x, f : ndarray of shape (n_points,)
+        The curve.
+    knots, f_knots : ndarray of shape (n_knots,)
+        Where its pieces meet.
+    edges : ndarray of shape (n_cells + 1,)
+    counts : ndarray of shape (n_cells,)
+        Histogram of the data.
+    share : float
+        The feature's part of the sum of all importances, from 0 to 1.
+    """
+
+    name: str
+    x: Floats
+    f: Floats
+    knots: Floats
+    f_knots: Floats
+    edges: Floats
+    counts: Floats
+    share: float
+
+
+class CurvesDisplay:
+    """The curves f_j of an additive model as small multiples on one common scale.
+
+    Each panel shows what one feature adds to the score: above zero it speaks for the second class,
+    below for the first. Dots mark knots, the strip below shows where the data lie, and the number
+    in the corner is the feature's share of all importances (see
+    :func:`splinear.inspection.importances`). Make one with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        One a panel, in the order of drawing.
+    class_names : (str, str)
+        The classes for which negative and positive contributions speak.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    axes_ : ndarray of Axes, shape (n_curves,)
+    lines_ : ndarray of Line2D, shape (n_curves,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from splinear import AdditiveClassifier
+    >>> from splinear.plotting import CurvesDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = AdditiveClassifier(random_state=0).fit(X, y)
+    >>> display = CurvesDisplay.from_estimator(model, X)  # doctest: +SKIP
+    >>> display.figure_.savefig("curves.png")  # doctest: +SKIP
+    """
+
+    def __init__(self, curves: Sequence[Curve], class_names: tuple[str, str] = ("0", "1")) -> None:
+        self.curves = list(curves)
+        self.class_names = class_names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        features: Sequence[int | str] | None = None,
+        top: int = 6,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        n_points: int = 200,
+        center: bool = True,
+        axes: Any = None,
+        figure: Figure | None = None,
+        n_cols: int = 3,
+    ) -> CurvesDisplay:
+        """Compute the curves of a fitted model and draw them.
+
+        Parameters
+        ----------
+        estimator : fitted AdditiveClassifier
+        X : array-like of shape (n_samples, n_features)
+            The data for importances, histograms and centring.
+        features : sequence of int or str, default=None
+            Which features to draw, in this order; None is the `top` most important.
+        top : int, default=6
+            How many to draw when `features` is None.
+        feature_names : sequence of str of length n_features, default=None
+            Titles; by default the model's column names, or x0, x1, ...
+        class_names : sequence of two str, default=None
+            For the legend; by default the model's `classes_`.
+        n_points : int, default=200
+            Places at which each curve is evaluated, besides its knots.
+        center : bool, default=True
+            Whether to shift each curve to mean zero over X.
+        axes, figure, n_cols
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : CurvesDisplay
+        """
+        _require_matplotlib()
+        names = _checked_names(estimator, feature_names)
+        deviations = inspection.importances(estimator, X)
+        if features is None:
+            chosen = [int(j) for j in np.argsort(-deviations, kind="stable")[: _at_least_one(top)]]
+        else:
+            chosen = [inspection.feature_index(estimator, name, names) for name in features]
+        shares = deviations / max(float(deviations.sum()), np.finfo(np.float64).tiny)
+        table = np.asarray(X)
+        curves = [
+            _make_curve(estimator, j, table[:, j], names[j], float(shares[j]), n_points, center)
+            for j in chosen
+        ]
+        classes = _checked_classes(estimator, class_names)
+        return cls(curves, classes).plot(axes, figure=figure, n_cols=n_cols)
+
+    def plot(
+        self, axes: Any = None, *, figure: Figure | None = None, n_cols: int = 3
+    ) -> CurvesDisplay:
+        """Draw the panels.
+
+        Parameters
+        ----------
+        axes : Axes or array of Axes, default=None
+            Panels to draw into, one a curve; further ones stay as they are.
+        figure : Figure, default=None
+            Without `axes`: an empty figure to lay the panels out in. None makes one with pyplot, so
+            that notebooks and `plt.show()` display it.
+        n_cols : int, default=3
+            Panels a row, when this method lays them out.
+
+        Returns
+        -------
+        self : CurvesDisplay
+        """
+        _require_matplotlib()
+        if not self.curves:
+            raise ValueError("There are no curves to draw: give at least one feature.")
+        laid_out = axes is None
+        panels = self._lay_out(figure, _at_least_one(n_cols)) if laid_out else self._given(axes)
+        limits = _common_limits(self.curves)
+        self.axes_ = np.array(panels, dtype=object)
+        self.lines_ = np.empty(len(panels), dtype=object)
+        for k, (ax, curve) in enumerate(zip(panels, self.curves, strict=True)):
+            self.lines_[k] = _draw(ax, curve, limits)
+        self.figure_ = panels[0].figure
+        if laid_out:
+            self._label(n_cols)
+        return self
+
+    def _lay_out(self, figure: Figure | None, n_cols: int) -> list[Axes]:
+        """Make one panel a curve, in rows of n_cols, all on one y axis."""
+        n_cols = min(n_cols, len(self.curves))
+        n_rows = -(-len(self.curves) // n_cols)
+        if figure is None:
+            from matplotlib import pyplot
+
+            figure = pyplot.figure(figsize=(4.0 * n_cols, 3.0 * n_rows + 1.0))
+        figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.12)
+        grid = figure.subplots(n_rows, n_cols, sharey=True, squeeze=False).ravel()
+        for unused in grid[len(self.curves) :]:
+            unused.remove()
+        return list(grid[: len(self.curves)])
+
+    def _given(self, axes: Any) -> list[Axes]:
+        panels = list(np.atleast_1d(np.asarray(axes, dtype=object)).ravel())
+        if len(panels) < len(self.curves):
+            raise ValueError(f"{len(self.curves)} curves need as many axes; got {len(panels)}.")
+        return panels[: len(self.curves)]
+
+    def _label(self, n_cols: int) -> None:
+        """Say what the axes and colours mean, once for the whole figure."""
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        low, high = self.class_names
+        handles = [
+            Patch(facecolor=UP, alpha=0.55, label=f"speaks for {high}"),
+            Patch(facecolor=DOWN, alpha=0.55, label=f"speaks for {low}"),
+            Patch(facecolor=FAINT, label="where the data lie"),
+            Line2D([], [], marker=r"$\%$", color=MUTED, lw=0, ms=9, label="share of importance"),
+        ]
+        self.figure_.legend(
+            handles=handles,
+            loc="outside upper right",
+            ncols={1: 1, 2: 2}.get(min(n_cols, len(self.curves)), 4),
+            frameon=False,
+            labelcolor=INK,
+            fontsize=11,
+            handlelength=1.2,
+            handleheight=0.9,
+            columnspacing=1.8,
+        )
+        self.figure_.supylabel("contribution to the score", color=INK, fontsize=12)
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "Drawing needs matplotlib, which is not installed: pip install 'splinear[plot]'"
+        ) from error
+
+
+def _at_least_one(n: int) -> int:
+    if n < 1:
+        raise ValueError(f"top and n_cols must be at least 1; got {n}.")
+    return n
+
+
+def _checked_names(estimator: Any, names: Sequence[str] | None) -> list[str]:
+    known = inspection.feature_names(estimator)
+    if names is None:
+        return known
+    if len(names) != len(known):
+        raise ValueError(
+            f"feature_names must have {len(known)} entries, one a feature; got {len(names)}."
+        )
+    return [str(name) for name in names]
+
+
+def _checked_classes(estimator: Any, names: Sequence[str] | None) -> tuple[str, str]:
+    labels = [str(label) for label in (estimator.classes_ if names is None else names)]
+    if len(labels) != 2:
+        raise ValueError(f"class_names must have 2 entries; got {len(labels)}.")
+    return labels[0], labels[1]
+
+
+def _make_curve(
+    estimator: Any,
+    j: int,
+    values: AnyArray,
+    name: str,
+    share: float,
+    n_points: int,
+    center: bool,
+) -> Curve:
+    values = values.astype(np.float64)
+    even, _ = inspection.shape_function(estimator, j, n_points=n_points)
+    places = inspection.knots(estimator, j)
+    beside = 1e-9 * (even[-1] - even[0])
+    after, before = places[:-1] + beside, places[1:] - beside
+    x = np.unique(np.concatenate([even, after, before]))  # both sides of a jump: drawn upright
+    f = inspection.shape_function(estimator, j, x)[1]
+    mean = inspection.shape_function(estimator, j, values)[1].mean() if center else 0.0
+    steps = estimator.embedding_.basis.degree == 0
+    smooth = places[:0] if steps else _where_continuous(x, f, places, beside)
+    counts, edges = np.histogram(np.clip(values, x[0], x[-1]), bins=40, range=(x[0], x[-1]))
+    f_smooth = np.interp(smooth, x, f)
+    return Curve(name, x, f - mean, smooth, f_smooth - mean, edges, counts.astype(float), share)
+
+
+def _where_continuous(x: Floats, f: Floats, places: Floats, beside: float) -> Floats:
+    """Keep the knots at which the curve does not jump; a jump is its own mark."""
+    jump = np.abs(np.interp(places + beside, x, f) - np.interp(places - beside, x, f))
+    return places[jump <= 1e-6 * np.ptp(f)]
+
+
+def _common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
+    """Lowest and highest y that the curves need, zero among them, and a little air."""
+    low = min(0.0, *(float(curve.f.min()) for curve in curves))
+    high = max(0.0, *(float(curve.f.max()) for curve in curves))
+    air = 0.07 * ((high - low) or 1.0)
+    return low - air, high + air
+
+
+def _draw(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Any:
+    """Draw one panel and return the line of its curve."""
+    from matplotlib.ticker import MaxNLocator
+
+    low, high = limits
+    ax.set_ylim(low - (high - low) * _STRIP / (1.0 - _STRIP), high)
+    ticks = np.asarray(MaxNLocator(5).tick_values(low, high))
+    ax.set_yticks(ticks[(ticks >= low) & (ticks <= high)])
+    _dress(ax, curve)
+    _draw_data(ax, curve)
+    for color, where in ((UP, curve.f >= 0), (DOWN, curve.f <= 0)):
+        ax.fill_between(
+            curve.x, 0, curve.f, where=where, interpolate=True, color=color, alpha=0.22, lw=0
+        )
+    ax.axhline(0, color=MUTED, lw=0.8, zorder=1.5)
+    (line,) = ax.plot(curve.x, curve.f, color=INK, lw=2.0, solid_joinstyle="round", zorder=3)
+    if 0 < len(curve.knots) <= _MOST_KNOTS:
+        ax.plot(curve.knots, curve.f_knots, "o", ms=3.6, mfc="white", mec=INK, mew=0.9, zorder=4)
+    return line
+
+
+def _dress(ax: Axes, curve: Curve) -> None:
+    """Title, corner and spines."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.set_title(_shortened(curve.name), loc="left", fontsize=12, fontweight="bold", color=INK)
+    ax.set_title(f"{curve.share:.0%}", loc="right", fontsize=11, color=MUTED)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.spines["bottom"].set_color(FAINT)
+    ax.tick_params(colors=MUTED, labelsize=10, length=0)
+    ax.grid(axis="y", color=FAINT, lw=0.6, alpha=0.6)
+    ax.set_axisbelow(True)
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.margins(x=0.02)
+
+
+def _draw_data(ax: Axes, curve: Curve) -> None:
+    """Draw the histogram as a strip at the foot of the panel."""
+    heights = _STRIP * 0.85 * curve.counts / max(float(curve.counts.max()), 1.0)
+    ax.bar(
+        curve.edges[:-1],
+        heights,
+        width=np.diff(curve.edges),
+        align="edge",
+        color=FAINT,
+        linewidth=0,
+        transform=ax.get_xaxis_transform(),
+        zorder=1,
+    )
+
+
+def _shortened(name: str, most: int = 30) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"

@@ -1,0 +1,68 @@
+"""Memory of a fit, and Ctrl-C in the middle of one; each in a process of its own."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+MEASURE = """
+import resource, sys
+import numpy as np
+from splinear import AdditiveClassifier
+
+n_rows, n_columns, tol = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+random = np.random.default_rng(0)
+X = np.empty((n_rows, n_columns), dtype=np.float32)
+for start in range(0, n_rows, 10_000):  # no temporary array as large as X
+    X[start : start + 10_000] = random.random((10_000, n_columns), dtype=np.float32)
+y = X[:, 0] > 0.3
+AdditiveClassifier(random_state=0).fit(X[:1000], y[:1000])  # imports and allocator warmed up
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+AdditiveClassifier(random_state=0, tol=tol).fit(X, y)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux only")
+@pytest.mark.parametrize("tol", ["1e-2", "5e-4"])
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(200_000, 50), (400_000, 8)])
+def test_memory_beyond_the_data(n_rows, n_columns, tol):
+    run = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(n_rows), str(n_columns), tol],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    half_of_float32 = 2 * n_rows * n_columns
+    tables = 8 * n_columns * 11
+    slack = 3 * 2**20  # pieces of X in flight, and what the allocator rounds up
+    assert int(run.stdout) <= half_of_float32 + 16 * n_rows + tables + slack
+
+
+LONG_FIT = """
+import numpy as np
+from splinear import AdditiveClassifier
+
+random = np.random.default_rng(0)
+X, y = random.random((100_000, 60)), random.integers(0, 2, 100_000)
+print("started", flush=True)
+try:
+    AdditiveClassifier(C=1e6, tol=1e-12, max_iter=10**9, penalty_order=2).fit(X, y)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_ends_a_long_fit():
+    process = subprocess.Popen(
+        [sys.executable, "-c", LONG_FIT], stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    assert process.stdout.readline() == "started\n"
+    time.sleep(1.0)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert out == "interrupted\n"
+    assert time.monotonic() - began < 2.0
