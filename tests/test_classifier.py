@@ -19,7 +19,7 @@ from splinear import AdditiveClassifier
 from splinear.objective import scores
 
 BASES = [
-    {"basis": "bspline", "degree": 0},
+    {"basis": "bspline", "degree": 0, "n_bins": 30},
     {"basis": "bspline", "degree": 1},
     {"basis": "bspline", "degree": 3, "penalty_order": 2},
     {"basis": "bspline", "knots": "quantile"},
@@ -166,9 +166,7 @@ def test_verbose_shows_every_pass(cancer, capsys):
 
 
 def test_warning_states_the_gap(cancer):
-    with pytest.warns(
-        ConvergenceWarning, match=r"after 2 passes at a relative duality gap of 0\.\d"
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"after 2 passes at .* gap of \d"):
         AdditiveClassifier(C=1e4, tol=1e-9, max_iter=2, random_state=0).fit(*cancer)
 
 

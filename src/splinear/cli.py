@@ -140,8 +140,8 @@ def _print_results(results: "list[Result]", splits: int) -> None:
     console.print()
     console.print(_table(results))
     console.print(
-        f"\n[dim]Accuracy: mean ± standard deviation over {splits} random splits (3/4 to train, 1/4 "
-        "to test). Seconds: the median fit. Gap: the largest. C = 1 throughout, nothing is tuned. "
+        f"\n[dim]Accuracy: mean ± standard deviation over {splits} random splits (3/4 to train, "
+        "1/4 to test). Seconds: the median fit. Gap: the largest. C = 1 throughout, nothing is tuned. "
         "Fourier curves are periodic: they end at the height at which they begin.[/]"
     )
 
@@ -165,14 +165,13 @@ def _table(results: "list[Result]") -> "Table":
             table.add_section()
         name = "" if shown == result.data_set else result.data_set
         shown = result.data_set
-        style = "green" if best[result.data_set] is result else ""
+        accuracy = f"{result.accuracy:.1%} ± {100 * result.deviation:.1f}"
         table.add_row(
             f"[bold]{name}[/]" if name else "",
             result.model,
-            f"{result.accuracy:.1%} ± {100 * result.deviation:.1f}",
+            f"[bold green]{accuracy}[/]" if best[result.data_set] is result else accuracy,
             f"{result.seconds:.4f}",
             f"{result.gap:.1e}",
-            style=style,
         )
     return table
 

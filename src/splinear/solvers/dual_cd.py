@@ -93,7 +93,7 @@ def solve(X: AnyArray, embedding: Embedding, problem: Problem, stopping: Stoppin
     # Scaling all embeddings by 1 / r and the costs by r^2 leaves the model as it is, and keeps
     # squared lengths in the range of a float even where native units are as large as 1e300.
     scale, basis = embedding.scale, embedding.basis
-    unit = max(float(scale.max(initial=0.0)), problem.bias**2) or 1.0
+    unit = min(max(float(scale.max(initial=0.0)), problem.bias**2), 1e280) or 1.0
     found = _core.train(
         rows,
         basis.core(),
