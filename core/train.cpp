@@ -1,9 +1,13 @@
 #include "train.hpp"
 
+#include <cstdlib>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 
 #include "row_operator.hpp"
+#include "simd/dispatch.hpp"
+#include "spline_operator.hpp"
 
 namespace splinear {
 namespace {
@@ -23,7 +27,34 @@ DualResult solve(const Operator& rows, const AnyLoss& loss, const DualProblem& p
         loss);
 }
 
+// The environment variable SPLINEAR_PATH forces a path: "reference", or the name of kernels.
+const simd::Kernels* choose_kernels() {
+    const char* variable = std::getenv("SPLINEAR_PATH");
+    const std::string forced = variable == nullptr ? "" : variable;
+    if (forced == "reference") return nullptr;
+    for (const simd::Kernels* kernels : simd::available())
+        if (forced.empty() || forced == kernels->name) return kernels;
+    throw std::invalid_argument("SPLINEAR_PATH=" + forced + " is not one of the paths " +
+                                "that this machine has: see splinear._core.paths()");
+}
+
+template <int Degree>
+std::optional<SplineOperator> fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
+                                            const DifferencePenalty& penalty,
+                                            std::span<const double> scale) {
+    const simd::Kernels* kernels = choose_kernels();
+    if (kernels == nullptr) return std::nullopt;
+    return SplineOperator::make(rows, basis, penalty, scale, *kernels);
+}
+
 }  // namespace
+
+std::vector<std::string> paths() {
+    std::vector<std::string> names;
+    for (const simd::Kernels* kernels : simd::available()) names.emplace_back(kernels->name);
+    names.emplace_back("reference");
+    return names;
+}
 
 DualResult train(const AnyRows& any_rows, const ModelSpec& model, const AnyLoss& loss,
                  const DualProblem& problem, const DualOptions& options, Monitor& monitor) {
@@ -33,6 +64,11 @@ DualResult train(const AnyRows& any_rows, const ModelSpec& model, const AnyLoss&
             if constexpr (belong_together<B, P>) {
                 if (penalty.size() != basis.size())
                     throw std::invalid_argument("the penalty and the basis differ in size");
+                if constexpr (std::is_same_v<S, CodedRows> &&
+                              std::is_same_v<P, DifferencePenalty>) {
+                    const auto rows = fast_operator(source, basis, penalty, model.scale);
+                    if (rows) return solve(*rows, loss, problem, options, monitor);
+                }
                 const RowOperator<S, B, P> rows(source, basis, penalty, model.scale);
                 return solve(rows, loss, problem, options, monitor);
             } else {

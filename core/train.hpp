@@ -2,7 +2,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "basis/any.hpp"
 #include "dual_cd.hpp"
@@ -22,5 +24,9 @@ struct ModelSpec {
 // Throws std::invalid_argument for a basis and a penalty that do not belong together.
 DualResult train(const AnyRows& rows, const ModelSpec& model, const AnyLoss& loss,
                  const DualProblem& problem, const DualOptions& options, Monitor& monitor);
+
+// The names of the paths that training may take on this machine, fastest first. All reach the same
+// optimum; the environment variable SPLINEAR_PATH forces one where it applies.
+std::vector<std::string> paths();
 
 }  // namespace splinear

@@ -1,4 +1,6 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 
@@ -48,6 +50,8 @@ void bind_train(nb::module_& m) {
     nb::class_<AnyLoss>(m, "Loss", "A loss of the margin y f(x).");
     m.def("hinge", []() -> AnyLoss { return Hinge{}; });
     m.def("squared_hinge", []() -> AnyLoss { return SquaredHinge{}; });
+
+    m.def("paths", &paths, "Names for SPLINEAR_PATH on this machine, fastest first.");
 
     nb::class_<DualResult>(m, "DualResult", "What a fit found, and how close to the optimum it is.")
         .def_prop_ro(

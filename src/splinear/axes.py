@@ -86,9 +86,10 @@ def _warp(x: Floats, knots: Floats) -> Floats:
     """
     n_cells = len(knots) - 1
     cell = np.minimum(np.searchsorted(knots, x, side="right") - 1, n_cells - 1)
-    with np.errstate(over="ignore"):
-        shrink = 1.0 if np.isfinite(knots[-1] - knots[0]) else 0.5  # keeps differences finite
-    left, right = shrink * knots[cell], shrink * knots[cell + 1]
-    with np.errstate(invalid="ignore", divide="ignore"):
+    left, right = knots[cell], knots[cell + 1]
+    with np.errstate(over="ignore"):  # halves keep a difference finite, but are not exact if tiny
+        shrink = np.where(np.isinf(right - left), 0.5, 1.0)
+    left, right = shrink * left, shrink * right
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         inside = np.where(x < knots[-1], (shrink * x - left) / (right - left), 1.0)
     return np.where(x < knots[-1], cell + inside, n_cells) / n_cells

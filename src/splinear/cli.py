@@ -141,8 +141,8 @@ def _print_results(results: "list[Result]", splits: int) -> None:
     console.print(_table(results))
     console.print(
         f"\n[dim]Accuracy: mean ± standard deviation over {splits} random splits (3/4 to train, "
-        "1/4 to test). Seconds: the median fit. Gap: the largest. C = 1 throughout, nothing is tuned. "
-        "Fourier curves are periodic: they end at the height at which they begin.[/]"
+        "1/4 to test). Seconds: the median fit. Gap: the largest. C = 1 throughout, nothing is "
+        "tuned. Fourier curves are periodic: they end at the height at which they begin.[/]"
     )
 
 

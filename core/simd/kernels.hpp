@@ -1,0 +1,56 @@
+// The inner loops of B-spline training on 16-bit codes, one set per instruction set.
+//
+// Only plain arrays and plain functions cross this interface, and the files that implement it
+// include nothing that could leave an inline function behind: each is compiled for its own
+// processor, and the linker would keep any one of several copies of such a function, for all
+// processors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace splinear::simd {
+
+inline constexpr int lanes = 16;        // rows that are scored together
+inline constexpr int tile = 32;         // features come in tiles; tables are padded to whole tiles
+inline constexpr int max_entries = 64;  // of one feature's table
+
+// Where a code's bits lie and how the tables are laid out.
+struct Shape {
+    int degree;
+    int fraction_bits;  // of a code; the bin is above them
+    int n_basis;        // functions per feature
+    int entries;        // floats per feature's table: 16, 32 or 64, more than n_basis
+    std::size_t n_features;
+};
+
+// codes[a]: the codes of row a. A table is `entries` floats per feature, 64-byte aligned.
+struct Kernels {
+    const char* name;
+
+    // out[a] += sum_{j < n} table_j' B(codes[a][j]), a < 16; n = shape.n_features.
+    void (*score)(const Shape& shape, const float* tables, const std::uint16_t* const* codes,
+                  float* out);
+
+    // table_j[k] += scale[j] sum_a steps[a] sum_p B_p(codes[a][j]) smoother[(bin + p) * entries +
+    // k], for the n_rows rows a: the rows' embeddings added to the coefficients. smoother is L_d.
+    void (*add)(const Shape& shape, const float* smoother, const float* scale,
+                const std::uint16_t* const* codes, const float* steps, std::size_t n_rows,
+                float* tables);
+
+    // sum_j scale[j] q_bin(fraction), with q_bin the polynomial of degree 2 * degree whose
+    // coefficients are polynomial[i * entries + bin], lowest first.
+    float (*norm)(const Shape& shape, const float* polynomial, const float* scale,
+                  const std::uint16_t* codes);
+
+    // out[b] = sum_j (min(x_j, y_bj) + [same bin] (a_j a'_bj - min(a_j, a'_bj))) for the n_rows
+    // rows y_b, in units of a bin: phi^1(x)'phi^1(y_b) for degree 1, less 1 per feature.
+    void (*min_products)(const Shape& shape, const std::uint16_t* x,
+                         const std::uint16_t* const* codes, std::size_t n_rows, float* out);
+};
+
+const Kernels& portable_kernels();
+const Kernels* avx2_kernels();  // null where the compiler has no such instructions
+const Kernels* avx512_kernels();
+
+}  // namespace splinear::simd

@@ -1,0 +1,141 @@
+// The kernels as plain loops over lanes, for the compiler to vectorise. Included, inside an unnamed
+// namespace of its own, by every file that implements Kernels; see the warning in kernels.hpp.
+
+constexpr int n_lanes = splinear::simd::lanes;
+using splinear::simd::Shape;
+using Code = std::uint16_t;
+
+// B_0(a), ..., B_degree(a).
+template <int Degree>
+inline void weights(float a, float* w) {
+    if constexpr (Degree == 0) {
+        w[0] = 1.0f;
+    } else if constexpr (Degree == 1) {
+        w[0] = 1.0f - a;
+        w[1] = a;
+    } else if constexpr (Degree == 2) {
+        w[0] = 0.5f * (1.0f - a) * (1.0f - a);
+        w[2] = 0.5f * a * a;
+        w[1] = 1.0f - w[0] - w[2];
+    } else {
+        w[0] = (1.0f - a) * (1.0f - a) * (1.0f - a) * (1.0f / 6.0f);
+        w[1] = 2.0f / 3.0f - a * a * (1.0f - 0.5f * a);
+        w[3] = a * a * a * (1.0f / 6.0f);
+        w[2] = 1.0f - w[0] - w[1] - w[3];
+    }
+}
+
+struct Position {
+    int bin;
+    float fraction;
+};
+
+inline Position split(const Shape& shape, Code code) {
+    const int mask = (1 << shape.fraction_bits) - 1;
+    const float unit = 1.0f / static_cast<float>(1 << shape.fraction_bits);
+    return {code >> shape.fraction_bits, static_cast<float>(code & mask) * unit};
+}
+
+template <int Degree>
+void score_degree(const Shape& shape, const float* tables, const Code* const* codes, float* out) {
+    float total[n_lanes] = {};
+    for (std::size_t j = 0; j < shape.n_features; ++j) {
+        const float* table = tables + j * static_cast<std::size_t>(shape.entries);
+        for (int a = 0; a < n_lanes; ++a) {
+            const Position at = split(shape, codes[a][j]);
+            float w[Degree + 1];
+            weights<Degree>(at.fraction, w);
+            for (int p = 0; p <= Degree; ++p) total[a] += table[at.bin + p] * w[p];
+        }
+    }
+    for (int a = 0; a < n_lanes; ++a) out[a] += total[a];
+}
+
+[[maybe_unused]] void score_loops(const Shape& shape, const float* tables, const Code* const* codes,
+                                  float* out) {
+    switch (shape.degree) {
+        case 0: return score_degree<0>(shape, tables, codes, out);
+        case 1: return score_degree<1>(shape, tables, codes, out);
+        case 2: return score_degree<2>(shape, tables, codes, out);
+        default: return score_degree<3>(shape, tables, codes, out);
+    }
+}
+
+inline void axpy(float factor, const float* x, float* y, int n) {
+    for (int k = 0; k < n; ++k) y[k] += factor * x[k];
+}
+
+// One vector per basis function: either the few that the rows touch, straight into the table, or,
+// for many rows, first their sum per basis function and then each function once.
+template <int Degree>
+void add_degree(const Shape& shape, const float* smoother, const float* scale,
+                const Code* const* codes, const float* steps, std::size_t n_rows, float* tables) {
+    const bool gather = n_rows * (Degree + 1) > static_cast<std::size_t>(shape.n_basis);
+    const int entries = shape.entries;
+    for (std::size_t j = 0; j < shape.n_features; ++j) {
+        if (scale[j] == 0.0f) continue;
+        float* table = tables + j * static_cast<std::size_t>(entries);
+        float sum[splinear::simd::max_entries] = {};
+        for (std::size_t a = 0; a < n_rows; ++a) {
+            const Position at = split(shape, codes[a][j]);
+            float w[Degree + 1];
+            weights<Degree>(at.fraction, w);
+            for (int p = 0; p <= Degree; ++p) {
+                const float factor = scale[j] * steps[a] * w[p];
+                if (gather)
+                    sum[at.bin + p] += factor;
+                else
+                    axpy(factor, smoother + (at.bin + p) * entries, table, entries);
+            }
+        }
+        if (!gather) continue;
+        for (int k = 0; k < shape.n_basis; ++k)
+            if (sum[k] != 0.0f) axpy(sum[k], smoother + k * entries, table, entries);
+    }
+}
+
+void add_loops(const Shape& shape, const float* smoother, const float* scale,
+               const Code* const* codes, const float* steps, std::size_t n_rows, float* tables) {
+    switch (shape.degree) {
+        case 0: return add_degree<0>(shape, smoother, scale, codes, steps, n_rows, tables);
+        case 1: return add_degree<1>(shape, smoother, scale, codes, steps, n_rows, tables);
+        case 2: return add_degree<2>(shape, smoother, scale, codes, steps, n_rows, tables);
+        default: return add_degree<3>(shape, smoother, scale, codes, steps, n_rows, tables);
+    }
+}
+
+[[maybe_unused]] float norm_loops(const Shape& shape, const float* polynomial, const float* scale,
+                                  const Code* codes) {
+    float total = 0.0f;
+    for (std::size_t j = 0; j < shape.n_features; ++j) {
+        const Position at = split(shape, codes[j]);
+        const float* q = polynomial + at.bin;
+        float value = q[2 * shape.degree * shape.entries];
+        for (int i = 2 * shape.degree - 1; i >= 0; --i)
+            value = value * at.fraction + q[i * shape.entries];
+        total += scale[j] * value;
+    }
+    return total;
+}
+
+[[maybe_unused]] void min_products_loops(const Shape& shape, const Code* x,
+                                         const Code* const* codes, std::size_t n_rows, float* out) {
+    const int bits = shape.fraction_bits;
+    const int mask = (1 << bits) - 1;
+    const float unit = 1.0f / static_cast<float>(1 << bits);
+    for (std::size_t b = 0; b < n_rows; ++b) {
+        const Code* y = codes[b];
+        std::int64_t whole = 0;     // sum of min(x, y), in codes
+        std::int64_t products = 0;  // sum of a a' - min(a, a') 2^bits where the bins agree
+        for (std::size_t j = 0; j < shape.n_features; ++j) {
+            const int low = x[j] < y[j] ? x[j] : y[j];
+            whole += low;
+            const int same = ((x[j] ^ y[j]) >> bits) == 0;
+            const int a = x[j] & mask;
+            const int c = y[j] & mask;
+            const int product = a * c - ((a < c ? a : c) << bits);
+            products += same ? product : 0;
+        }
+        out[b] = (static_cast<float>(whole) + static_cast<float>(products) * unit) * unit;
+    }
+}

@@ -1,0 +1,237 @@
+// RowOperator for B-splines on coded rows, in single precision and by vector instructions.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "aligned.hpp"
+#include "basis/bspline.hpp"
+#include "penalty/difference.hpp"
+#include "row_source.hpp"
+#include "simd/kernels.hpp"
+
+namespace splinear {
+
+// The same members as RowOperator, which is the reference. Tables are floats, padded to 16, 32 or
+// 64 entries so that one feature's table fits a few registers; more basis functions than fit 64
+// entries are left to RowOperator.
+class SplineOperator {
+public:
+    using Tables = AlignedFloats;
+
+    template <int Degree>
+    static std::optional<SplineOperator> make(const CodedRows& source, const BSpline<Degree>& basis,
+                                              const DifferencePenalty& penalty,
+                                              std::span<const double> scale,
+                                              const simd::Kernels& kernels) {
+        if (basis.size() >= simd::max_entries) return std::nullopt;
+        SplineOperator made(source.codes(), penalty, scale, kernels);
+        const int bits = Degree == 0 ? 0 : CodeGrid::fraction_bits(basis.n_bins);
+        made.shape_ = {Degree, bits, basis.size(), padded(basis.size()), scale.size()};
+        made.fill_smoother();
+        made.template fill_polynomial<Degree>(basis.n_bins);
+        return made;
+    }
+
+    Row n_rows() const noexcept { return codes_.n_rows(); }
+
+    Tables zero_tables() const {
+        const std::size_t n_tiles = (shape_.n_features + simd::tile - 1) / simd::tile;
+        return Tables(n_tiles * simd::tile * entries());
+    }
+
+    void score(std::span<const Row> rows, const Tables& tables, double* out) const {
+        for (std::size_t a = 0; a < rows.size(); a += simd::lanes) {
+            const std::size_t m = std::min<std::size_t>(simd::lanes, rows.size() - a);
+            std::array<float, simd::lanes> scores{};
+            const auto codes = lanes_of(rows.subspan(a, m));
+            kernels_.score(shape_, tables.data(), codes.data(), scores.data());
+            std::copy_n(scores.begin(), m, out + a);
+        }
+    }
+
+    // For degree 1 under D_1 in equal units by the kernel of minima. Otherwise member a's embedding
+    // is written into tables of its own, and the members after it are scored with them.
+    void gram(std::span<const Row> rows, double* out) const {
+        const std::size_t m = rows.size();
+        const auto codes = pointers(rows);
+        std::vector<float> line(m + simd::lanes);
+        for (std::size_t a = 0; a + 1 < m; ++a) {
+            const std::size_t left = m - a - 1;
+            if (unit_ramp_) {
+                kernels_.min_products(shape_, codes[a], &codes[a + 1], left, line.data());
+                for (std::size_t b = 0; b < left; ++b)
+                    out[a * m + a + 1 + b] = *unit_ramp_ * (line[b] + n_varying_);
+            } else {
+                products_by_score(codes, a, line.data());
+                std::copy_n(line.begin(), left, out + a * m + a + 1);
+            }
+        }
+    }
+
+    void add(std::span<const Row> rows, const double* steps, Tables& tables) const {
+        const auto codes = pointers(rows);
+        const std::vector<float> single(steps, steps + rows.size());
+        kernels_.add(shape_, smoother_.data(), scale_.data(), codes.data(), single.data(),
+                     rows.size(), tables.data());
+    }
+
+    double squared_norm(Row row) const {
+        return kernels_.norm(shape_, polynomial_.data(), scale_.data(), codes_.row(row));
+    }
+
+    double squared_weight(const Tables& tables) const {
+        const std::vector<double> coef = coefficients(tables);
+        std::vector<double> w(basis_size());
+        double total = 0.0;
+        for (std::size_t j = 0; j < shape_.n_features; ++j) {
+            if (scale_[j] == 0.0f) continue;
+            std::copy_n(coef.begin() + static_cast<std::ptrdiff_t>(j * basis_size()), basis_size(),
+                        w.begin());
+            penalty_.difference(w.data());
+            double sum = 0.0;
+            for (const double v : w) sum += v * v;
+            total += sum / static_cast<double>(scale_[j]);
+        }
+        return total;
+    }
+
+    std::vector<double> coefficients(const Tables& tables) const {
+        std::vector<double> coef(shape_.n_features * basis_size());
+        for (std::size_t j = 0; j < shape_.n_features; ++j)
+            std::copy_n(tables.data() + j * entries(), basis_size(), &coef[j * basis_size()]);
+        return coef;
+    }
+
+private:
+    using Pointers = std::vector<const Code*>;
+
+    SplineOperator(const Codes& codes, const DifferencePenalty& penalty,
+                   std::span<const double> scale, const simd::Kernels& kernels)
+        : codes_(codes), penalty_(penalty), kernels_(kernels), scale_(scale.size()) {
+        for (std::size_t j = 0; j < scale.size(); ++j) scale_[j] = static_cast<float>(scale[j]);
+    }
+
+    static int padded(int size) noexcept { return size < 16 ? 16 : size < 32 ? 32 : 64; }
+
+    std::size_t entries() const noexcept { return static_cast<std::size_t>(shape_.entries); }
+    std::size_t basis_size() const noexcept { return static_cast<std::size_t>(shape_.n_basis); }
+
+    // L_d, one padded row per basis function.
+    void fill_smoother() {
+        smoother_.resize((basis_size() + 1) * entries());
+        std::vector<double> column(basis_size());
+        for (std::size_t k = 0; k < basis_size(); ++k) {
+            std::fill(column.begin(), column.end(), 0.0);
+            column[k] = 1.0;
+            penalty_.smooth(column.data());
+            std::transform(column.begin(), column.end(), &smoother_[k * entries()],
+                           [](double v) { return static_cast<float>(v); });
+        }
+        note_ramp();
+    }
+
+    // The kernel of minima serves degree 1 under D_1 if all features that vary weigh the same.
+    void note_ramp() {
+        const float largest = *std::max_element(scale_.begin(), scale_.end());
+        n_varying_ = static_cast<double>(std::count(scale_.begin(), scale_.end(), largest));
+        const auto constant = std::count(scale_.begin(), scale_.end(), 0.0f);
+        const bool equal =
+            n_varying_ + static_cast<double>(constant) == static_cast<double>(scale_.size());
+        if (shape_.degree == 1 && penalty_.order() == 1 && equal && largest > 0.0f)
+            unit_ramp_ = static_cast<double>(largest);
+    }
+
+    // Per bin, B(a)'L B(a) as a polynomial in a: its values at 2 r + 1 places fix it.
+    template <int Degree>
+    void fill_polynomial(int n_bins) {
+        constexpr int n = 2 * Degree + 1;
+        polynomial_.resize(static_cast<std::size_t>(n) * entries());
+        for (int bin = 0; bin < n_bins; ++bin) {
+            std::array<double, n> divided;
+            std::array<double, n> at;
+            for (int i = 0; i < n; ++i) {
+                std::array<double, Degree + 1> w;
+                at[static_cast<std::size_t>(i)] = n == 1 ? 0.0 : static_cast<double>(i) / (n - 1);
+                BSpline<Degree>::weights(at[static_cast<std::size_t>(i)], w.data());
+                divided[static_cast<std::size_t>(i)] = penalty_.quadratic(bin, w.data());
+            }
+            store_polynomial(newton_to_monomial(at, divided), bin);
+        }
+        // The right end of the axis has a bin of its own, of which only the fraction 0 occurs.
+        if constexpr (Degree > 0) {
+            std::array<double, Degree + 1> w;
+            BSpline<Degree>::weights(1.0, w.data());
+            std::array<double, n> last{};
+            last[0] = penalty_.quadratic(n_bins - 1, w.data());
+            store_polynomial(last, n_bins);
+        }
+    }
+
+    // Coefficients, lowest first, of the polynomial through the points (at[i], value[i]).
+    template <std::size_t N>
+    static std::array<double, N> newton_to_monomial(const std::array<double, N>& at,
+                                                    std::array<double, N> value) {
+        for (std::size_t k = 1; k < N; ++k)
+            for (std::size_t i = N - 1; i >= k; --i)
+                value[i] = (value[i] - value[i - 1]) / (at[i] - at[i - k]);
+        std::array<double, N> out{};
+        for (std::size_t k = N; k-- > 0;) {
+            for (std::size_t i = N - 1; i > 0; --i) out[i] = out[i - 1] - at[k] * out[i];
+            out[0] = value[k] - at[k] * out[0];
+        }
+        return out;
+    }
+
+    template <std::size_t N>
+    void store_polynomial(const std::array<double, N>& coefficient, int bin) {
+        for (std::size_t i = 0; i < N; ++i)
+            polynomial_[i * entries() + static_cast<std::size_t>(bin)] =
+                static_cast<float>(coefficient[i]);
+    }
+
+    void products_by_score(const Pointers& codes, std::size_t a, float* out) const {
+        Tables alone = zero_tables();
+        const float step = 1.0f;
+        kernels_.add(shape_, smoother_.data(), scale_.data(), &codes[a], &step, 1, alone.data());
+        const std::size_t left = codes.size() - a - 1;
+        std::fill_n(out, left + simd::lanes, 0.0f);
+        for (std::size_t b = 0; b < left; b += simd::lanes) {
+            std::array<const Code*, simd::lanes> block;
+            for (std::size_t i = 0; i < simd::lanes; ++i)
+                block[i] = codes[a + 1 + std::min(b + i, left - 1)];
+            kernels_.score(shape_, alone.data(), block.data(), out + b);
+        }
+    }
+
+    Pointers pointers(std::span<const Row> rows) const {
+        Pointers codes;
+        codes.reserve(rows.size());
+        for (const Row row : rows) codes.push_back(codes_.row(row));
+        return codes;
+    }
+
+    // Pointers to 16 rows; the first stands in for those that are missing.
+    std::array<const Code*, simd::lanes> lanes_of(std::span<const Row> rows) const {
+        std::array<const Code*, simd::lanes> codes;
+        codes.fill(codes_.row(rows.front()));
+        for (std::size_t a = 0; a < rows.size(); ++a) codes[a] = codes_.row(rows[a]);
+        return codes;
+    }
+
+    const Codes& codes_;
+    DifferencePenalty penalty_;
+    const simd::Kernels& kernels_;
+    simd::Shape shape_{};
+    AlignedFloats smoother_;
+    AlignedFloats polynomial_;
+    std::vector<float> scale_;
+    std::optional<double> unit_ramp_;  // the common s^2
+    double n_varying_ = 0.0;
+};
+
+}  // namespace splinear

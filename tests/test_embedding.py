@@ -1,0 +1,97 @@
+"""The embedding: an additive function of x is a linear function of phi^d(x)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from splinear.axes import Axes
+from splinear.basis import Basis, BSplineBasis, FourierBasis
+from splinear.embedding import Embedding
+from splinear.losses import Hinge
+from splinear.objective import primal, scores
+
+
+def drawn(n: int = 30) -> np.ndarray:
+    """Three features of different widths, the second of them constant."""
+    return np.random.default_rng(0).normal([0.0, 4.0, -7.0], [1.0, 0.0, 20.0], size=(n, 3))
+
+
+def embedding_of(X: np.ndarray, basis: Basis, order: int = 1, native: bool = False) -> Embedding:
+    axes = Axes.spanning(X.min(axis=0), X.max(axis=0), basis)
+    return Embedding.of(axes, basis, order, native=native)
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("order", [1, 2])
+def test_linear_in_phi_is_additive_in_x(basis: Basis, order: int, native: bool) -> None:
+    X = drawn()
+    embedding = embedding_of(X, basis, order, native)
+    w = np.random.default_rng(1).normal(size=3 * basis.size)
+    f = scores(embedding, embedding.coefficients(w), 0.5, X)
+    assert_allclose(f, embedding.transform(X) @ w + 0.5, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("order", [1, 2])
+def test_weights_undo_coefficients(basis: Basis, order: int, native: bool) -> None:
+    embedding = embedding_of(drawn(), basis, order, native)
+    w = np.random.default_rng(2).normal(size=(3, basis.size))
+    coef = embedding.coefficients(w.ravel())
+    w[1] = 0.0  # a constant feature has no curve
+    assert_array_equal(coef[1], 0.0)
+    assert_allclose(embedding.weights(coef), w, rtol=1e-11, atol=1e-12)
+
+
+def test_scale_of_a_bin() -> None:
+    """s^2 is the width of a bin: 1 / n where features count as [0, 1], else in their own units."""
+    X, basis = drawn(), BSplineBasis(1, 8)
+    width = np.ptp(X, axis=0)
+    assert_allclose(embedding_of(X, basis).scale, [1 / 8, 0, 1 / 8])
+    assert_allclose(embedding_of(X, basis, native=True).scale, width / 8)
+    assert_allclose(embedding_of(X, FourierBasis(2), native=True).scale, width)
+    assert_allclose(embedding_of(X, FourierBasis(2)).scale, [1, 0, 1])
+
+
+def test_phi_is_written_out_for_degree_one() -> None:
+    """phi^0 and phi^1 at 0.7 of a bin past the third knot of five, by hand."""
+    X = np.array([[0.0], [5.0], [2.7]])
+    root = np.sqrt(1 / 5)
+    order0, order1, order2 = (embedding_of(X, BSplineBasis(1, 5), d).transform(X) for d in range(3))
+    assert_allclose(order0[2], root * np.array([0, 0, 0.3, 0.7, 0, 0]), atol=1e-15)
+    assert_allclose(order1[2], root * np.array([1, 1, 1, 0.7, 0, 0]), atol=1e-15)
+    assert_allclose(order2[2], root * np.array([3.7, 2.7, 1.7, 0.7, 0, 0]), atol=1e-14)
+
+
+def test_sparse_is_the_dense_one(bspline: BSplineBasis) -> None:
+    X = drawn()
+    embedding = embedding_of(X, bspline, 0)
+    assert embedding.is_sparse
+    phi = embedding.transform_sparse(X)
+    assert phi.format == "csr"
+    assert_array_equal(phi.toarray(), embedding.transform(X))
+    assert (phi.data != 0).all()
+    assert phi.nnz <= 2 * len(X) * bspline.support  # nothing is stored for the constant feature
+
+
+def test_only_bsplines_under_order_zero_are_sparse(basis: Basis) -> None:
+    assert not embedding_of(drawn(), basis, 1).is_sparse
+
+
+def test_names_go_with_the_columns(basis: Basis) -> None:
+    X = drawn()
+    embedding = embedding_of(X, basis)
+    names = embedding.names(np.array(["a", "b", "c"], dtype=object))
+    assert len(names) == len(set(names)) == embedding.transform(X).shape[1]
+    assert names[basis.size] == f"b_{basis.names()[0]}"
+
+
+def test_primal_by_hand() -> None:
+    """One feature, two bins of degree 1 under D_1: squared steps / (2 s^2), and the losses."""
+    X, y = np.array([[0.0], [2.0]]), np.array([-1.0, 1.0])
+    embedding = embedding_of(X, BSplineBasis(1, 2))
+    coef = np.array([[1.0, 3.0, -1.0]])  # steps 1, 2, -4; s^2 = 1/2
+    losses = 3 * max(0, 1 + (1.0 + 0.5)) + 5 * max(0, 1 - (-1.0 + 0.5))
+    value = primal(embedding, Hinge, coef, 0.5, X, y, np.array([3.0, 5.0]), bias=2.0)
+    assert value == pytest.approx(0.5 * 21 * 2 + 0.5 * 0.25**2 + losses, rel=1e-14)

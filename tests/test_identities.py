@@ -1,0 +1,111 @@
+"""Known models that the additive classifier contains: the paper's sections 3 and 4."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from sklearn.base import TransformerMixin
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, LinearSVC
+
+from splinear import AdditiveClassifier, FourierEmbedding, HermiteEmbedding, SplineEmbedding
+from splinear.kernels import min_kernel
+from splinear.losses import LOSSES
+from splinear.objective import primal
+
+
+def rings(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    """Two features and a disk, which no straight line cuts out; some labels are wrong."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, (n, 2))
+    y = np.where((X**2).sum(axis=1) < 0.6, 1, -1)
+    return X, np.where(random.random(n) < 0.1, -y, y)
+
+
+def pixels(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    """8-bit data in which every column takes the values 0 and 255."""
+    X, y = rings(n)
+    X = np.round((X + 1) * 127.5)
+    X[0], X[1] = 0, 255
+    return X, y
+
+
+def without_bias(K: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
+    """Scores at the training rows of the kernel SVM without an intercept, by its dual."""
+    Q = y[:, None] * K * y
+    found = minimize(
+        lambda a: (a @ Q @ a / 2 - a.sum(), Q @ a - 1),
+        np.zeros(len(y)),
+        jac=True,
+        bounds=[(0, C)] * len(y),
+        options={"maxiter": 100_000, "maxfun": 100_000, "ftol": 1e-16, "gtol": 1e-10},
+    )
+    return K @ (found.x * y)
+
+
+def test_degree_one_under_d1_is_the_unary_encoding() -> None:
+    """Maji and Berg (2009): as many ones as knots up to the value, then the rest of the way."""
+    n_bins = 7
+    X = np.vstack([0.0, 7.0, np.random.default_rng(1).uniform(0, 7, (20, 1))])
+    phi = SplineEmbedding(n_bins=n_bins).fit_transform(X)
+    unary = np.clip(X - np.arange(-1, n_bins), 0, 1)
+    assert_allclose(phi * np.sqrt(n_bins), unary, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_bytes_in_255_bins_are_the_min_kernel_svm(bias: float) -> None:
+    X, y = pixels()
+    n_features = X.shape[1]
+    K = (min_kernel(X) + n_features) / 255 + bias**2
+    model = AdditiveClassifier(n_bins=255, fit_intercept=bias > 0, tol=1e-9, random_state=0)
+    scores = model.fit(X, y).decision_function(X)
+    # The scores are unique. A gap of 1e-9 leaves them an error of about its root; one more bin's
+    # width in the constant of the kernel would move them by 1e-3.
+    assert_allclose(scores, without_bias(K, y, model.C), atol=5e-5)
+
+
+def test_a_free_intercept_gives_the_usual_min_kernel_svm() -> None:
+    """SVC does not penalise its bias, which then swallows the kernel's constant as well."""
+    X, y = pixels()
+    K = min_kernel(X) / 255
+    svc = SVC(kernel="precomputed", tol=1e-9).fit(K, y)
+    model = AdditiveClassifier(
+        n_bins=255, intercept_scaling=30, tol=1e-8, max_iter=100_000, random_state=0
+    )
+    # What is left of the penalty on the bias goes down with the square of intercept_scaling.
+    assert_allclose(model.fit(X, y).decision_function(X), svc.decision_function(K), atol=1e-3)
+
+
+SAME_MODEL = [
+    (SplineEmbedding(degree=d, n_bins=6, penalty_order=order), "bspline")
+    for d, order in [(0, 0), (1, 0), (1, 1), (2, 1), (3, 2)]
+]
+SAME_MODEL += [
+    (SplineEmbedding(knots="quantile"), "bspline"),
+    (SplineEmbedding(scale="native"), "bspline"),
+    (FourierEmbedding(degree=3, penalty_order=2), "fourier"),
+    (HermiteEmbedding(degree=4), "hermite"),
+    (HermiteEmbedding(degree=4, scale="standard"), "hermite"),
+]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("embed", "basis"), SAME_MODEL, ids=str)
+def test_a_linear_svm_on_the_embedding_is_the_same_model(
+    embed: TransformerMixin, basis: str, loss: str
+) -> None:
+    X, y = rings()
+    linear = LinearSVC(loss=loss, dual=True, tol=1e-8, max_iter=1_000_000, random_state=0)
+    batch = make_pipeline(embed, linear).fit(X, y)
+    options = {k: v for k, v in embed.get_params().items() if k != "sparse_output"}
+    model = AdditiveClassifier(basis=basis, loss=loss, tol=1e-8, random_state=0, **options)
+    model.fit(X, y)
+
+    embedding = model.embedding_
+    coef = embedding.coefficients(linear.coef_[0])
+    theirs = primal(embedding, LOSSES[loss], coef, linear.intercept_[0], X, y, 1.0)
+    assert model.objective_ == pytest.approx(theirs, rel=1e-6)
+    # Scores differ by about the root of the gap that both solvers leave.
+    assert_allclose(model.decision_function(X), batch.decision_function(X), atol=5e-4)

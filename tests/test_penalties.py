@@ -1,0 +1,126 @@
+"""Differences, their inverses, and the running sums that stand for both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from splinear.penalties import (
+    DiagonalPenalty,
+    DifferencePenalty,
+    Penalty,
+    difference_inverse,
+    difference_inverse_transpose,
+    difference_matrix,
+    smoothing_matrix,
+)
+
+sizes = st.integers(1, 12)
+orders = st.integers(0, 4)
+
+
+def some_rows(n: int, size: int) -> np.ndarray:
+    """Small whole numbers, so that sums and differences of them are exact."""
+    return np.random.default_rng(n).integers(-9, 10, (n, size)).astype(float)
+
+
+def matrices_of(penalty: Penalty) -> tuple[np.ndarray, np.ndarray]:
+    """The map T of a penalty and its inverse, written out without its methods."""
+    if isinstance(penalty, DiagonalPenalty):
+        return np.diag(penalty.weights), np.diag(1 / penalty.weights)
+    D = difference_matrix(penalty.size, penalty.order)
+    return np.linalg.inv(D).round(), D
+
+
+def test_first_and_second_differences_are_those_printed() -> None:
+    assert_array_equal(
+        difference_matrix(4, 1), [[1, 0, 0, 0], [-1, 1, 0, 0], [0, -1, 1, 0], [0, 0, -1, 1]]
+    )
+    assert_array_equal(
+        difference_matrix(4, 2), [[1, 0, 0, 0], [-2, 1, 0, 0], [1, -2, 1, 0], [0, 1, -2, 1]]
+    )
+
+
+@given(sizes)
+def test_transposed_inverses_are_those_printed(n: int) -> None:
+    i, j = np.indices((n, n))
+    assert_array_equal(difference_inverse_transpose(n, 1), np.where(j >= i, 1, 0))
+    assert_array_equal(difference_inverse_transpose(n, 2), np.where(j >= i, j - i + 1, 0))
+
+
+@given(sizes, orders)
+def test_inverse_is_exact(n: int, order: int) -> None:
+    product = difference_matrix(n, order) @ difference_inverse(n, order)
+    assert_array_equal(product, np.eye(n))  # whole numbers: no rounding
+
+
+@given(sizes, orders)
+def test_powers_of_the_first_difference(n: int, order: int) -> None:
+    step = difference_matrix(n, 1)
+    assert_array_equal(difference_matrix(n, order + 1), step @ difference_matrix(n, order))
+
+
+@given(sizes, orders)
+def test_steps_a_and_b_are_the_smoothing_matrix(n: int, order: int) -> None:
+    smoothed = np.eye(n)
+    for a in smoothed:
+        for _ in range(order):
+            for i in range(n - 2, -1, -1):
+                a[i] += a[i + 1]
+        for _ in range(order):
+            for i in range(1, n):
+                a[i] += a[i - 1]
+    assert_array_equal(smoothed.T, smoothing_matrix(n, order))
+    assert_array_equal(DifferencePenalty(order, n).smooth(np.eye(n)).T, smoothing_matrix(n, order))
+
+
+def test_maps_are_those_of_the_matrix(penalty: Penalty) -> None:
+    rows = some_rows(5, penalty.size)
+    T, inverse = matrices_of(penalty)
+    assert_allclose(penalty.integrate(rows), rows @ T.T, rtol=1e-13)
+    assert_allclose(penalty.embed(rows), rows @ T, rtol=1e-13)
+    assert_allclose(penalty.smooth(rows), rows @ T @ T.T, rtol=1e-13)
+    assert_allclose(penalty.difference(rows), rows @ inverse.T, rtol=1e-13)
+
+
+def test_difference_undoes_integrate(penalty: Penalty) -> None:
+    rows = some_rows(3, penalty.size)
+    assert_allclose(penalty.difference(penalty.integrate(rows)), rows, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["embed", "integrate", "smooth", "difference"])
+def test_twin_maps_agree(penalty: Penalty, name: str) -> None:
+    rows = np.random.default_rng(0).normal(size=(4, penalty.size))
+    core = penalty.core(min(2, penalty.size))
+    twin = getattr(penalty, name)(rows)
+    # atol: a difference of neighbours may cancel, and the sums run in another order.
+    atol = 1e-14 * np.abs(twin).max()
+    assert_allclose(getattr(core, name)(rows), twin, rtol=1e-13, atol=atol)
+
+
+@given(st.integers(1, 10), orders, st.integers(1, 4), st.data())
+def test_core_quadratic_is_that_of_the_dense_matrix(
+    extra: int, order: int, support: int, data: st.DataObject
+) -> None:
+    size = support + extra
+    first = data.draw(st.integers(0, extra))
+    weights = np.array(data.draw(st.lists(st.floats(0, 1), min_size=support, max_size=support)))
+    v = np.zeros(size)
+    v[first : first + support] = weights
+    core = DifferencePenalty(order, size).core(support)
+    expected = v @ smoothing_matrix(size, order) @ v
+    # The smallest squares vanish in one order of products and not in the other.
+    assert_allclose(core.quadratic(first, weights), expected, rtol=1e-12, atol=1e-300)
+
+
+def test_core_quadratic_of_a_diagonal_penalty() -> None:
+    penalty, v = DiagonalPenalty(np.array([1.0, 0.5, 0.25])), np.array([3.0, -4.0, 8.0])
+    assert penalty.core(3).quadratic(0, v) == 9 + 4 + 4
+
+
+def test_core_refuses_rows_of_another_size(penalty: Penalty) -> None:
+    with pytest.raises(ValueError, match="differ in size"):
+        penalty.core(1).embed(np.zeros((2, penalty.size + 1)))
