@@ -31,6 +31,13 @@ public:
         knots_ = knots;
     }
 
+    // What argument() computes from, for those who do it for many values at once: where there are
+    // no knots it is first() + (x prescale() - scaled_lo()) slope(), clamped.
+    bool has_knots() const noexcept { return !knots_.empty(); }
+    double prescale() const noexcept { return prescale_; }
+    double scaled_lo() const noexcept { return lo_; }
+    double slope() const noexcept { return slope_; }
+
     double first() const noexcept { return first_; }
     double last() const noexcept { return last_; }
 
@@ -42,12 +49,15 @@ public:
 
 private:
     double warped(double x) const noexcept {
-        if (!(x > knots_.front())) return first_;
         if (x >= knots_.back()) return last_;
+        if (!(x > knots_.front())) x = knots_.front();  // also for a NaN
         const auto above = std::upper_bound(knots_.begin(), knots_.end(), x);
         const auto cell = static_cast<std::size_t>(above - knots_.begin()) - 1;
-        const double fraction =
-            (0.5 * x - 0.5 * knots_[cell]) / (0.5 * knots_[cell + 1] - 0.5 * knots_[cell]);
+        const double left = knots_[cell];
+        const double right = knots_[cell + 1];
+        const double fraction = std::isinf(right - left)
+                                    ? (0.5 * x - 0.5 * left) / (0.5 * right - 0.5 * left)
+                                    : (x - left) / (right - left);
         const auto n_cells = static_cast<double>(knots_.size() - 1);
         return first_ + (static_cast<double>(cell) + fraction) * (last_ - first_) / n_cells;
     }

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "axis.hpp"
 #include "matrix_view.hpp"
 #include "parallel.hpp"
+#include "simd/coding.hpp"
 
 namespace splinear {
 
@@ -39,6 +41,58 @@ struct CodeGrid {
     static CodeGrid smooth() noexcept { return {65535.0, 0.5, 65535}; }
 };
 
+// Codes values: the axes, and how finely they are divided.
+class Encoder {
+public:
+    Encoder(const Axes& axes, const CodeGrid& grid) : axes_(axes), grid_(grid) {
+        for (std::size_t j = 0; j < axes.size(); ++j) {
+            const Axis& axis = axes[j];
+            const double steps = grid.steps / (axis.last() - axis.first());
+            has_knots_ = has_knots_ || axis.has_knots();
+            steps_.push_back(steps);
+            prescale_.push_back(axis.prescale());
+            lo_.push_back(axis.scaled_lo());
+            slope_.push_back(axis.slope() * steps);
+        }
+    }
+
+    template <class Real>
+    void encode(const MatrixView<Real>& X, std::ptrdiff_t row, Code* out) const noexcept {
+        const simd::Coder coder{prescale_.data(),
+                                lo_.data(),
+                                slope_.data(),
+                                grid_.rounding,
+                                static_cast<double>(grid_.last),
+                                axes_.size()};
+        const Real* x = X.data + row * X.row_stride;
+        if (has_knots_) {
+            for (std::size_t j = 0; j < axes_.size(); ++j)
+                out[j] = by_axis(j, X(row, static_cast<std::ptrdiff_t>(j)));
+        } else if (X.column_stride == 1) {
+            simd::code_row(coder, x, out);
+        } else {
+            std::vector<Real> together(axes_.size());
+            for (std::size_t j = 0; j < axes_.size(); ++j)
+                together[j] = x[static_cast<std::ptrdiff_t>(j) * X.column_stride];
+            simd::code_row(coder, together.data(), out);
+        }
+    }
+
+private:
+    Code by_axis(std::size_t j, double x) const noexcept {
+        const double along = (axes_[j].argument(x) - axes_[j].first()) * steps_[j];
+        return static_cast<Code>(std::min(along + grid_.rounding, static_cast<double>(grid_.last)));
+    }
+
+    const Axes& axes_;
+    CodeGrid grid_;
+    bool has_knots_ = false;
+    std::vector<double> steps_;  // codes per unit of the basis's argument
+    std::vector<double> prescale_;
+    std::vector<double> lo_;
+    std::vector<double> slope_;
+};
+
 // n_rows x n_features codes, row by row.
 class Codes {
 public:
@@ -46,44 +100,34 @@ public:
         : n_rows_(n_rows),
           n_features_(n_features),
           grid_(grid),
-          data_(static_cast<std::size_t>(n_rows * n_features)) {}
+          data_(std::make_unique_for_overwrite<Code[]>(
+              static_cast<std::size_t>(n_rows * n_features))) {}
 
     std::ptrdiff_t n_rows() const noexcept { return n_rows_; }
     std::ptrdiff_t n_features() const noexcept { return n_features_; }
     const CodeGrid& grid() const noexcept { return grid_; }
 
-    const Code* row(std::ptrdiff_t i) const noexcept { return data_.data() + i * n_features_; }
+    const Code* row(std::ptrdiff_t i) const noexcept { return data_.get() + i * n_features_; }
 
     // Codes the rows of X into the rows places[0], places[1], ...; a negative place skips a row.
     template <class Real>
     void fill(const MatrixView<Real>& X, const std::int64_t* places, const Axes& axes,
               int n_threads) {
+        const Encoder encoder(axes, grid_);
         constexpr std::ptrdiff_t rows_per_task = 256;
         const std::ptrdiff_t n_tasks = (X.n_rows + rows_per_task - 1) / rows_per_task;
         parallel_for(n_tasks, n_threads, [&](std::ptrdiff_t task) {
             const std::ptrdiff_t end = std::min(X.n_rows, (task + 1) * rows_per_task);
             for (std::ptrdiff_t i = task * rows_per_task; i < end; ++i)
-                if (places[i] >= 0) fill_row(X, i, data_.data() + places[i] * n_features_, axes);
+                if (places[i] >= 0) encoder.encode(X, i, data_.get() + places[i] * n_features_);
         });
     }
 
 private:
-    template <class Real>
-    void fill_row(const MatrixView<Real>& X, std::ptrdiff_t i, Code* out,
-                  const Axes& axes) const noexcept {
-        for (std::ptrdiff_t j = 0; j < n_features_; ++j) {
-            const Axis& axis = axes[static_cast<std::size_t>(j)];
-            const double along = axis.argument(X(i, j)) - axis.first();
-            const double steps = grid_.steps / (axis.last() - axis.first());
-            out[j] = static_cast<Code>(
-                std::min(along * steps + grid_.rounding, static_cast<double>(grid_.last)));
-        }
-    }
-
     std::ptrdiff_t n_rows_;
     std::ptrdiff_t n_features_;
     CodeGrid grid_;
-    std::vector<Code> data_;
+    std::unique_ptr<Code[]> data_;
 };
 
 }  // namespace splinear

@@ -86,12 +86,10 @@ public:
           random_(options.seed),
           active_(rows.n_rows()),
           alpha_(problem.y.size(), 0.0),
-          curvature_(problem.y.size()),
+          squared_norm_(problem.y.size()),
           tables_(rows.zero_tables()) {
-        const double bias2 = problem.bias * problem.bias;
-        over_rows([&](Row i) {
-            curvature_[index(i)] = static_cast<float>(rows_.squared_norm(i) + bias2);
-        });
+        over_rows(
+            [&](Row i) { squared_norm_[index(i)] = static_cast<float>(rows_.squared_norm(i)); });
         for (std::size_t i = 0; i < alpha_.size(); ++i) gap_ += problem.cost(i) * Loss::value(0.0);
     }
 
@@ -125,6 +123,11 @@ private:
     static constexpr double quiet_share = 0.1;
 
     static std::size_t index(Row i) noexcept { return static_cast<std::size_t>(i); }
+
+    // The squared length of a row's embedding, bias included: exact even where the bias is large.
+    double curvature(std::size_t i) const noexcept {
+        return static_cast<double>(squared_norm_[i]) + problem_.bias * problem_.bias;
+    }
 
     double primal() const noexcept { return dual_ + gap_; }
     double relative(double gap) const noexcept { return gap > 0.0 ? gap / (dual_ + gap) : 0.0; }
@@ -166,7 +169,7 @@ private:
         const double gap = Loss::gap(alpha_[k], margin, c);
         const double slope = Loss::slope(alpha_[k], margin, c);
         gap_ += gap;
-        if (Loss::step(alpha_[k], margin, curvature_[k], c) == alpha_[k]) {
+        if (Loss::step(alpha_[k], margin, curvature(k), c) == alpha_[k]) {
             if (std::abs(slope) > set_aside_above_) active_.set(i, false);
             return;
         }
@@ -194,7 +197,7 @@ private:
         const double bias2 = problem_.bias * problem_.bias;
         if (m > 1) rows_.gram(team_, gram_.data());
         for (std::size_t a = 0; a < m; ++a) {
-            gram_[a * m + a] = curvature_[index(team_[a])];
+            gram_[a * m + a] = curvature(index(team_[a]));
             for (std::size_t b = a + 1; b < m; ++b) gram_[b * m + a] = gram_[a * m + b] += bias2;
         }
     }
@@ -209,11 +212,12 @@ private:
             const double c = problem_.cost(k);
             const double margin = problem_.y[k] * scores_[a];
             gap += Loss::gap(alpha_[k], margin, c);
-            const double next = Loss::step(alpha_[k], margin, curvature_[k], c);
+            const double q = curvature(k);
+            const double next = Loss::step(alpha_[k], margin, q, c);
             const double step = problem_.y[k] * (next - alpha_[k]);
             if (step == 0.0) continue;
             dual_ += Loss::dual(next, c) - Loss::dual(alpha_[k], c) -
-                     step * (scores_[a] + 0.5 * step * curvature_[k]);
+                     step * (scores_[a] + 0.5 * step * q);
             alpha_[k] = next;
             steps_[a] += step;
             bias_weight_ += step * problem_.bias;
@@ -243,7 +247,7 @@ private:
                 const double margin = problem_.y[k] * (scores[a] + problem_.bias * bias_weight_);
                 part.dual += Loss::dual(alpha_[k], c);
                 part.gap += Loss::gap(alpha_[k], margin, c);
-                const bool at_bound = Loss::step(alpha_[k], margin, curvature_[k], c) == alpha_[k];
+                const bool at_bound = Loss::step(alpha_[k], margin, curvature(k), c) == alpha_[k];
                 const bool far = std::abs(Loss::slope(alpha_[k], margin, c)) > set_aside_above_;
                 active_.set(block[a], !(at_bound && far));
             }
@@ -301,7 +305,7 @@ private:
     // The moving state.
     ActiveSet active_;
     std::vector<double> alpha_;
-    std::vector<float> curvature_;  // squared length of the embedding, bias included
+    std::vector<float> squared_norm_;  // of the embedding, without the bias
     typename Operator::Tables tables_;
     double bias_weight_ = 0.0;
     double dual_ = 0.0;

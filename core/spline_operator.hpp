@@ -54,30 +54,25 @@ public:
         }
     }
 
-    // For degree 1 under D_1 in equal units by the kernel of minima. Otherwise member a's embedding
-    // is written into tables of its own, and the members after it are scored with them.
+    // For degree 1 under D_1 in equal units by the kernel of minima, else by scoring.
     void gram(std::span<const Row> rows, double* out) const {
         const std::size_t m = rows.size();
         const auto codes = pointers(rows);
-        std::vector<float> line(m + simd::lanes);
+        if (!unit_ramp_) return gram_by_score(codes, out);
+        std::vector<float> line(m);
         for (std::size_t a = 0; a + 1 < m; ++a) {
             const std::size_t left = m - a - 1;
-            if (unit_ramp_) {
-                kernels_.min_products(shape_, codes[a], &codes[a + 1], left, line.data());
-                for (std::size_t b = 0; b < left; ++b)
-                    out[a * m + a + 1 + b] = *unit_ramp_ * (line[b] + n_varying_);
-            } else {
-                products_by_score(codes, a, line.data());
-                std::copy_n(line.begin(), left, out + a * m + a + 1);
-            }
+            kernels_.min_products(shape_, codes[a], &codes[a + 1], left, line.data());
+            for (std::size_t b = 0; b < left; ++b)
+                out[a * m + a + 1 + b] = *unit_ramp_ * (line[b] + n_varying_);
         }
     }
 
     void add(std::span<const Row> rows, const double* steps, Tables& tables) const {
         const auto codes = pointers(rows);
         const std::vector<float> single(steps, steps + rows.size());
-        kernels_.add(shape_, smoother_.data(), scale_.data(), codes.data(), single.data(),
-                     rows.size(), tables.data());
+        kernels_.add(shape_, smoother(), scale_.data(), codes.data(), single.data(), rows.size(),
+                     tables.data());
     }
 
     double squared_norm(Row row) const {
@@ -194,18 +189,33 @@ private:
                 static_cast<float>(coefficient[i]);
     }
 
-    void products_by_score(const Pointers& codes, std::size_t a, float* out) const {
-        Tables alone = zero_tables();
-        const float step = 1.0f;
-        kernels_.add(shape_, smoother_.data(), scale_.data(), &codes[a], &step, 1, alone.data());
-        const std::size_t left = codes.size() - a - 1;
-        std::fill_n(out, left + simd::lanes, 0.0f);
-        for (std::size_t b = 0; b < left; b += simd::lanes) {
-            std::array<const Code*, simd::lanes> block;
-            for (std::size_t i = 0; i < simd::lanes; ++i)
-                block[i] = codes[a + 1 + std::min(b + i, left - 1)];
-            kernels_.score(shape_, alone.data(), block.data(), out + b);
+    // A row's product with others is their score by tables that hold that row's embedding alone.
+    // One tile of features at a time, so that those tables stay in the nearest cache.
+    void gram_by_score(const Pointers& codes, double* out) const {
+        const std::size_t m = codes.size();
+        const std::size_t stride = m + simd::lanes;
+        std::vector<float> products(m * stride);
+        AlignedFloats tables(simd::tile * entries());
+        for (std::size_t j = 0; j < shape_.n_features; j += simd::tile) {
+            simd::Shape part = shape_;
+            part.n_features = std::min<std::size_t>(simd::tile, shape_.n_features - j);
+            Pointers here(m);
+            for (std::size_t a = 0; a < m; ++a) here[a] = codes[a] + j;
+            here.resize(stride, here.back());
+            for (std::size_t a = 0; a + 1 < m; ++a) {
+                std::fill(tables.begin(), tables.end(), 0.0f);
+                const float step = 1.0f;
+                kernels_.add(part, smoother(), &scale_[j], &here[a], &step, 1, tables.data());
+                for (std::size_t b = a + 1; b < m; b += simd::lanes)
+                    kernels_.score(part, tables.data(), &here[b], &products[a * stride + b]);
+            }
         }
+        for (std::size_t a = 0; a < m; ++a)
+            std::copy_n(&products[a * stride + a], m - a, out + a * m + a);
+    }
+
+    const float* smoother() const noexcept {
+        return penalty_.order() == 0 ? nullptr : smoother_.data();
     }
 
     Pointers pointers(std::span<const Row> rows) const {

@@ -171,6 +171,150 @@ void score512(const Shape& shape, const float* tables, const Code* const* codes,
     }
 }
 
+// Adds to one feature's table what `sum` holds per basis function.
+template <int Entries>
+inline void add_sum(const Shape& shape, const float* smoother, const float* sum, float* table) {
+    constexpr int parts = Entries / 16;
+    __m512 entry[parts];
+    for (int i = 0; i < parts; ++i) entry[i] = _mm512_load_ps(table + 16 * i);
+    if (smoother == nullptr) {
+        for (int i = 0; i < parts; ++i)
+            entry[i] = _mm512_add_ps(entry[i], _mm512_load_ps(sum + 16 * i));
+    } else {
+        for (int k = 0; k < shape.n_basis; ++k, smoother += Entries) {
+            const __m512 factor = _mm512_set1_ps(sum[k]);
+            for (int i = 0; i < parts; ++i)
+                entry[i] = _mm512_fmadd_ps(factor, _mm512_load_ps(smoother + 16 * i), entry[i]);
+        }
+    }
+    for (int i = 0; i < parts; ++i) _mm512_store_ps(table + 16 * i, entry[i]);
+}
+
+// The weights B_p(a) times the factors, for 16 rows.
+template <int Degree>
+inline void store_weights(__m512 a, __m512 factor, float (*out)[16]) {
+    if constexpr (Degree == 0) {
+        _mm512_store_ps(out[0], factor);
+    } else if constexpr (Degree == 1) {
+        const __m512 right = _mm512_mul_ps(a, factor);
+        _mm512_store_ps(out[0], _mm512_sub_ps(factor, right));
+        _mm512_store_ps(out[1], right);
+    } else {
+        alignas(64) float fraction[16];
+        alignas(64) float factors[16];
+        _mm512_store_ps(fraction, a);
+        _mm512_store_ps(factors, factor);
+        for (int i = 0; i < 16; ++i) {
+            float w[Degree + 1];
+            weights<Degree>(fraction[i], w);
+            for (int p = 0; p <= Degree; ++p) out[p][i] = factors[i] * w[p];
+        }
+    }
+}
+
+// Up to four times 16 rows: their codes are turned so that lanes are rows; the weights are computed
+// in vectors and then scattered. Two sums, for even and for odd lanes, so that rows in the same bin
+// need not wait for each other.
+template <int Degree, int Entries>
+void add_rows(const Shape& shape, const float* smoother, const float* scale,
+              const Code* const* codes, const float* steps, std::size_t n_groups, float* tables) {
+    const Splitter split(shape);
+    const __m512i low_half = _mm512_set1_epi32(0xffff);
+    for (std::size_t j = 0; j < shape.n_features; j += tile) {
+        __m512i pairs[4][16];
+        for (std::size_t g = 0; g < n_groups; ++g)
+            load_tile(codes + 16 * g, j, shape.n_features, pairs[g]);
+        const std::size_t left = shape.n_features - j;
+        const int n = left < tile ? static_cast<int>(left) : tile;
+        for (int i = 0; i < n; ++i) {
+            if (scale[j + static_cast<std::size_t>(i)] == 0.0f) continue;
+            const __m512 weight = _mm512_set1_ps(scale[j + static_cast<std::size_t>(i)]);
+            alignas(64) float sum[2][Entries] = {};
+            for (std::size_t g = 0; g < n_groups; ++g) {
+                const __m512i pair = pairs[g][i / 2];
+                const __m512i code =
+                    i % 2 == 0 ? _mm512_and_si512(pair, low_half) : _mm512_srli_epi32(pair, 16);
+                const __m512 factor = _mm512_mul_ps(weight, _mm512_loadu_ps(steps + 16 * g));
+                alignas(64) int bin[16];
+                alignas(64) float w[Degree + 1][16];
+                _mm512_store_si512(bin, split.bin(code));
+                store_weights<Degree>(split.fraction(code), factor, w);
+                for (int a = 0; a < 16; ++a)
+                    for (int p = 0; p <= Degree; ++p) sum[a % 2][bin[a] + p] += w[p][a];
+            }
+            for (int k = 0; k < Entries; ++k) sum[0][k] += sum[1][k];
+            add_sum<Entries>(shape, smoother, sum[0],
+                             tables + (j + static_cast<std::size_t>(i)) * Entries);
+        }
+    }
+}
+
+// One row alone: its few rows of the smoother go straight into the tables.
+template <int Degree, int Entries>
+void add_one(const Shape& shape, const float* smoother, const float* scale, const Code* codes,
+             float step, float* table) {
+    constexpr int parts = Entries / 16;
+    for (std::size_t j = 0; j < shape.n_features; ++j, table += Entries) {
+        const Position at = split(shape, codes[j]);
+        float w[Degree + 1];
+        weights<Degree>(at.fraction, w);
+        for (int p = 0; p <= Degree; ++p) w[p] *= scale[j] * step;
+        if (smoother == nullptr) {
+            for (int p = 0; p <= Degree; ++p) table[at.bin + p] += w[p];
+            continue;
+        }
+        const float* from = smoother + at.bin * Entries;
+        for (int i = 0; i < parts; ++i) {
+            __m512 entry = _mm512_load_ps(table + 16 * i);
+            for (int p = 0; p <= Degree; ++p)
+                entry = _mm512_fmadd_ps(_mm512_set1_ps(w[p]),
+                                        _mm512_load_ps(from + p * Entries + 16 * i), entry);
+            _mm512_store_ps(table + 16 * i, entry);
+        }
+    }
+}
+
+template <int Degree, int Entries>
+void add_shape(const Shape& shape, const float* smoother, const float* scale,
+               const Code* const* codes, const float* steps, std::size_t n_rows, float* tables) {
+    if (n_rows == 1) {
+        add_one<Degree, Entries>(shape, smoother, scale, codes[0], steps[0], tables);
+        return;
+    }
+    for (std::size_t a = 0; a < n_rows; a += 64) {
+        const Code* group[64];
+        float step[64];
+        const std::size_t n_groups = n_rows - a > 48 ? 4 : (n_rows - a + 15) / 16;
+        for (std::size_t i = 0; i < 16 * n_groups; ++i) {
+            const bool have = a + i < n_rows;
+            group[i] = codes[have ? a + i : a];
+            step[i] = have ? steps[a + i] : 0.0f;
+        }
+        add_rows<Degree, Entries>(shape, smoother, scale, group, step, n_groups, tables);
+    }
+}
+
+template <int Degree>
+void add_degree512(const Shape& shape, const float* smoother, const float* scale,
+                   const Code* const* codes, const float* steps, std::size_t n_rows,
+                   float* tables) {
+    switch (shape.entries) {
+        case 16: return add_shape<Degree, 16>(shape, smoother, scale, codes, steps, n_rows, tables);
+        case 32: return add_shape<Degree, 32>(shape, smoother, scale, codes, steps, n_rows, tables);
+        default: return add_shape<Degree, 64>(shape, smoother, scale, codes, steps, n_rows, tables);
+    }
+}
+
+void add512(const Shape& shape, const float* smoother, const float* scale, const Code* const* codes,
+            const float* steps, std::size_t n_rows, float* tables) {
+    switch (shape.degree) {
+        case 0: return add_degree512<0>(shape, smoother, scale, codes, steps, n_rows, tables);
+        case 1: return add_degree512<1>(shape, smoother, scale, codes, steps, n_rows, tables);
+        case 2: return add_degree512<2>(shape, smoother, scale, codes, steps, n_rows, tables);
+        default: return add_degree512<3>(shape, smoother, scale, codes, steps, n_rows, tables);
+    }
+}
+
 // Lanes are features here: all share the polynomials, which stay in registers.
 template <int Degree, int Entries>
 float norm_shape(const Shape& shape, const float* polynomial, const float* scale,
@@ -251,7 +395,7 @@ void min_products512(const Shape& shape, const Code* x, const Code* const* codes
 namespace splinear::simd {
 
 const Kernels* avx512_kernels() {
-    static constexpr Kernels kernels{"avx512", score512, add_loops, norm512, min_products512};
+    static constexpr Kernels kernels{"avx512", score512, add512, norm512, min_products512};
     return &kernels;
 }
 

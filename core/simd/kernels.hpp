@@ -33,7 +33,8 @@ struct Kernels {
                   float* out);
 
     // table_j[k] += scale[j] sum_a steps[a] sum_p B_p(codes[a][j]) smoother[(bin + p) * entries +
-    // k], for the n_rows rows a: the rows' embeddings added to the coefficients. smoother is L_d.
+    // k], for the n_rows rows a: the rows' embeddings added to the coefficients. smoother is L_d,
+    // one padded row per basis function; null stands for L_0, the identity.
     void (*add)(const Shape& shape, const float* smoother, const float* scale,
                 const std::uint16_t* const* codes, const float* steps, std::size_t n_rows,
                 float* tables);

@@ -65,12 +65,11 @@ inline void axpy(float factor, const float* x, float* y, int n) {
     for (int k = 0; k < n; ++k) y[k] += factor * x[k];
 }
 
-// One vector per basis function: either the few that the rows touch, straight into the table, or,
-// for many rows, first their sum per basis function and then each function once.
+// The rows' weights are summed per basis function first, so that each row of the smoother is read
+// once for all of them.
 template <int Degree>
 void add_degree(const Shape& shape, const float* smoother, const float* scale,
                 const Code* const* codes, const float* steps, std::size_t n_rows, float* tables) {
-    const bool gather = n_rows * (Degree + 1) > static_cast<std::size_t>(shape.n_basis);
     const int entries = shape.entries;
     for (std::size_t j = 0; j < shape.n_features; ++j) {
         if (scale[j] == 0.0f) continue;
@@ -80,22 +79,20 @@ void add_degree(const Shape& shape, const float* smoother, const float* scale,
             const Position at = split(shape, codes[a][j]);
             float w[Degree + 1];
             weights<Degree>(at.fraction, w);
-            for (int p = 0; p <= Degree; ++p) {
-                const float factor = scale[j] * steps[a] * w[p];
-                if (gather)
-                    sum[at.bin + p] += factor;
-                else
-                    axpy(factor, smoother + (at.bin + p) * entries, table, entries);
-            }
+            for (int p = 0; p <= Degree; ++p) sum[at.bin + p] += scale[j] * steps[a] * w[p];
         }
-        if (!gather) continue;
+        if (smoother == nullptr) {
+            axpy(1.0f, sum, table, shape.n_basis);
+            continue;
+        }
         for (int k = 0; k < shape.n_basis; ++k)
             if (sum[k] != 0.0f) axpy(sum[k], smoother + k * entries, table, entries);
     }
 }
 
-void add_loops(const Shape& shape, const float* smoother, const float* scale,
-               const Code* const* codes, const float* steps, std::size_t n_rows, float* tables) {
+[[maybe_unused]] void add_loops(const Shape& shape, const float* smoother, const float* scale,
+                                const Code* const* codes, const float* steps, std::size_t n_rows,
+                                float* tables) {
     switch (shape.degree) {
         case 0: return add_degree<0>(shape, smoother, scale, codes, steps, n_rows, tables);
         case 1: return add_degree<1>(shape, smoother, scale, codes, steps, n_rows, tables);

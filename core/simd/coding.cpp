@@ -1,0 +1,42 @@
+// Compiled without fused multiplication and addition, so that all processors round alike; the
+// compiler makes a clone of each loop per instruction set and picks one when the library is loaded.
+#include "simd/coding.hpp"
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SPLINEAR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define SPLINEAR_CLONES
+#endif
+
+namespace splinear::simd {
+namespace {
+
+template <class Real>
+inline __attribute__((always_inline)) void code(const Coder& coder, const Real* x,
+                                                std::uint16_t* out) {
+    const double* prescale = coder.prescale;
+    const double* lo = coder.lo;
+    const double* slope = coder.slope;
+    const double rounding = coder.rounding;
+    const double last = coder.last;
+    for (std::size_t j = 0; j < coder.n_features; ++j) {
+        double a = (static_cast<double>(x[j]) * prescale[j] - lo[j]) * slope[j];
+        a = a > 0.0 ? a : 0.0;
+        a += rounding;
+        a = a < last ? a : last;
+        out[j] = static_cast<std::uint16_t>(static_cast<std::int32_t>(a));
+    }
+}
+
+}  // namespace
+
+SPLINEAR_CLONES void code_row(const Coder& coder, const float* x, std::uint16_t* out) {
+    code(coder, x, out);
+}
+
+SPLINEAR_CLONES void code_row(const Coder& coder, const double* x, std::uint16_t* out) {
+    code(coder, x, out);
+}
+
+}  // namespace splinear::simd
