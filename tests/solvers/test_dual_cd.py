@@ -84,7 +84,8 @@ def test_certificate_is_true(basis, loss, tol):
     value = primal(
         embedding, loss, found.coef, found.intercept, X, problem.y, problem.cost, problem.bias
     )
-    assert value == pytest.approx(found.primal, rel=1e-9)
+    single = tol >= dual_cd.CODES_SUFFICE  # then the tables may be in single precision
+    assert value == pytest.approx(found.primal, rel=1e-5 if single else 1e-9)
     tight = dual_cd.solve(X, embedding, problem, Stopping(tol=1e-10, max_iter=100_000))
     assert found.dual <= tight.primal * (1 + 1e-9)
     assert found.primal <= tight.primal / (1 - tol)
