@@ -127,7 +127,7 @@ private:
     std::ptrdiff_t n_rows_;
     std::ptrdiff_t n_features_;
     CodeGrid grid_;
-    std::unique_ptr<Code[]> data_;
+    std::unique_ptr<Code[]> data_;  // not initialised: fill() writes all of it, once
 };
 
 }  // namespace splinear

@@ -26,6 +26,7 @@
 #include "loss/any.hpp"
 #include "parallel.hpp"
 #include "random.hpp"
+#include "simd/vector.hpp"
 
 namespace splinear {
 
@@ -122,6 +123,14 @@ private:
     // A row whose part of the gap is below this share of its part of the tolerance is left alone.
     static constexpr double quiet_share = 0.1;
 
+    // A row on the team: what a sweep reads and writes, side by side.
+    struct Member {
+        double alpha;
+        double y;
+        double curvature;
+        double cost;
+    };
+
     static std::size_t index(Row i) noexcept { return static_cast<std::size_t>(i); }
 
     // The squared length of a row's embedding, bias included: exact even where the bias is large.
@@ -183,10 +192,16 @@ private:
         const std::size_t m = team_.size();
         if (m == 0) return;
         fill_gram();
-        std::fill_n(steps_.begin(), m, 0.0);
+        std::copy_n(scores_.begin(), m, scores_before_.begin());
+        for (std::size_t a = 0; a < m; ++a) {
+            const std::size_t k = index(team_[a]);
+            members_[a] = {alpha_[k], static_cast<double>(problem_.y[k]), curvature(k),
+                           problem_.cost(k)};
+        }
         const double before = sweep_team();
         for (int sweep = 1; m > 1 && sweep < max_sweeps; ++sweep)
             if (sweep_team() <= settled * before) break;
+        take_steps();
         rows_.add(team_, steps_.data(), tables_);
         team_.clear();
     }
@@ -208,22 +223,29 @@ private:
         const std::size_t m = team_.size();
         double gap = 0.0;
         for (std::size_t a = 0; a < m; ++a) {
-            const std::size_t k = index(team_[a]);
-            const double c = problem_.cost(k);
-            const double margin = problem_.y[k] * scores_[a];
-            gap += Loss::gap(alpha_[k], margin, c);
-            const double q = curvature(k);
-            const double next = Loss::step(alpha_[k], margin, q, c);
-            const double step = problem_.y[k] * (next - alpha_[k]);
-            if (step == 0.0) continue;
-            dual_ += Loss::dual(next, c) - Loss::dual(alpha_[k], c) -
-                     step * (scores_[a] + 0.5 * step * q);
-            alpha_[k] = next;
-            steps_[a] += step;
-            bias_weight_ += step * problem_.bias;
-            for (std::size_t b = 0; b < m; ++b) scores_[b] += step * gram_[a * m + b];
+            Member& member = members_[a];
+            const double margin = member.y * scores_[a];
+            gap += Loss::gap(member.alpha, margin, member.cost);
+            const double next = Loss::step(member.alpha, margin, member.curvature, member.cost);
+            if (next == member.alpha) continue;
+            simd::axpy(member.y * (next - member.alpha), &gram_[a * m], scores_.data(), m);
+            member.alpha = next;
         }
         return gap;
+    }
+
+    // Carries the members' new alphas over, and the dual with them: 1/2 |w|^2 has grown by the
+    // steps times the mean of the scores before and after.
+    void take_steps() {
+        for (std::size_t a = 0; a < team_.size(); ++a) {
+            const Member& member = members_[a];
+            double& alpha = alpha_[index(team_[a])];
+            steps_[a] = member.y * (member.alpha - alpha);
+            dual_ += Loss::dual(member.alpha, member.cost) - Loss::dual(alpha, member.cost) -
+                     0.5 * steps_[a] * (scores_before_[a] + scores_[a]);
+            bias_weight_ += steps_[a] * problem_.bias;
+            alpha = member.alpha;
+        }
     }
 
     // Computes the exact dual and gap over all rows, and chooses anew which of them to visit.
@@ -317,7 +339,9 @@ private:
     double quiet_ = 0.0;
     std::vector<Row> block_;
     std::vector<Row> team_;
+    std::array<Member, team_size> members_{};
     std::array<double, team_size> scores_{};  // of the team, intercept included
+    std::array<double, team_size> scores_before_{};
     std::array<double, team_size> steps_{};
     std::array<double, team_size * team_size> gram_{};
     std::chrono::steady_clock::time_point last_poll_ = std::chrono::steady_clock::now();

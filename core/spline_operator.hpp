@@ -12,7 +12,7 @@
 #include "basis/bspline.hpp"
 #include "penalty/difference.hpp"
 #include "row_source.hpp"
-#include "simd/kernels.hpp"
+#include "simd/dispatch.hpp"
 
 namespace splinear {
 
@@ -28,10 +28,11 @@ public:
                                               const DifferencePenalty& penalty,
                                               std::span<const double> scale,
                                               const simd::Kernels& kernels) {
-        if (basis.size() >= simd::max_entries) return std::nullopt;
+        const int entries = simd::padded_entries(basis.size());
+        if (entries == 0) return std::nullopt;
         SplineOperator made(source.codes(), penalty, scale, kernels);
         const int bits = Degree == 0 ? 0 : CodeGrid::fraction_bits(basis.n_bins);
-        made.shape_ = {Degree, bits, basis.size(), padded(basis.size()), scale.size()};
+        made.shape_ = {Degree, bits, penalty.order(), basis.size(), entries, scale.size()};
         made.fill_smoother();
         made.template fill_polynomial<Degree>(basis.n_bins);
         return made;
@@ -110,8 +111,6 @@ private:
         : codes_(codes), penalty_(penalty), kernels_(kernels), scale_(scale.size()) {
         for (std::size_t j = 0; j < scale.size(); ++j) scale_[j] = static_cast<float>(scale[j]);
     }
-
-    static int padded(int size) noexcept { return size < 16 ? 16 : size < 32 ? 32 : 64; }
 
     std::size_t entries() const noexcept { return static_cast<std::size_t>(shape_.entries); }
     std::size_t basis_size() const noexcept { return static_cast<std::size_t>(shape_.n_basis); }

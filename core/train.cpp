@@ -1,6 +1,5 @@
 #include "train.hpp"
 
-#include <cstdlib>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
@@ -27,22 +26,11 @@ DualResult solve(const Operator& rows, const AnyLoss& loss, const DualProblem& p
         loss);
 }
 
-// The environment variable SPLINEAR_PATH forces a path: "reference", or the name of kernels.
-const simd::Kernels* choose_kernels() {
-    const char* variable = std::getenv("SPLINEAR_PATH");
-    const std::string forced = variable == nullptr ? "" : variable;
-    if (forced == "reference") return nullptr;
-    for (const simd::Kernels* kernels : simd::available())
-        if (forced.empty() || forced == kernels->name) return kernels;
-    throw std::invalid_argument("SPLINEAR_PATH=" + forced + " is not one of the paths " +
-                                "that this machine has: see splinear._core.paths()");
-}
-
 template <int Degree>
 std::optional<SplineOperator> fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
                                             const DifferencePenalty& penalty,
                                             std::span<const double> scale) {
-    const simd::Kernels* kernels = choose_kernels();
+    const simd::Kernels* kernels = simd::chosen();
     if (kernels == nullptr) return std::nullopt;
     return SplineOperator::make(rows, basis, penalty, scale, *kernels);
 }

@@ -30,11 +30,7 @@ NumpyVector decision(const AnyBasis& any, const Matrix<Real>& X, const Axes& axe
     std::vector<double> out(X.shape(0));
     {
         nb::gil_scoped_release release;
-        std::visit(
-            [&](const Basis auto& basis) {
-                decide(as_view(X), axes, basis, coef.data(), intercept, n_threads, out.data());
-            },
-            any);
+        decide(any, as_view(X), axes, coef.data(), intercept, n_threads, out.data());
     }
     const std::size_t n = out.size();
     return to_numpy<NumpyVector>(std::move(out), n);

@@ -10,8 +10,8 @@ namespace {
 namespace splinear::simd {
 
 const Kernels* avx2_kernels() {
-    static constexpr Kernels kernels{"avx2", score_loops, add_loops, norm_loops,
-                                     min_products_loops};
+    static constexpr Kernels kernels{"avx2",       score_loops, add_loops,
+                                     decide_loops, norm_loops,  min_products_loops};
     return &kernels;
 }
 

@@ -26,7 +26,12 @@ struct Table {
             return _mm512_permutex2var_ps(part[0], index, part[1]);
         } else {
             const __m512 low = _mm512_permutex2var_ps(part[0], index, part[1]);
-            const __m512 high = _mm512_permutex2var_ps(part[2], index, part[3]);
+            const __m512 high = [&] {
+                if constexpr (Entries == 48)
+                    return _mm512_permutexvar_ps(index, part[2]);
+                else
+                    return _mm512_permutex2var_ps(part[2], index, part[3]);
+            }();
             return _mm512_mask_blend_ps(_mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), low,
                                         high);
         }
@@ -52,15 +57,12 @@ struct Splitter {
 
 // sum_p table[bin + p] B_p(a), added to total.
 template <int Degree, int Entries>
-inline __m512 accumulate(__m512 total, const Table<Entries>& table, const Splitter& split,
-                         __m512i code) {
+inline __m512 accumulate(__m512 total, const Table<Entries>& table, __m512i bin, __m512 a) {
     const __m512i one = _mm512_set1_epi32(1);
-    const __m512i bin = split.bin(code);
     const __m512 c0 = table[bin];
     if constexpr (Degree == 0) {
         return _mm512_add_ps(total, c0);
     } else {
-        const __m512 a = split.fraction(code);
         const __m512i next = _mm512_add_epi32(bin, one);
         const __m512 c1 = table[next];
         if constexpr (Degree == 1) {
@@ -143,10 +145,12 @@ void score_shape(const Shape& shape, const float* tables, const Code* const* cod
         load_tile(codes, j, shape.n_features, pairs);
         const float* table = tables + j * Entries;
         for (int i = 0; i < 16; ++i, table += 2 * Entries) {
-            even = accumulate<Degree>(even, Table<Entries>(table), split,
-                                      _mm512_and_si512(pairs[i], low_half));
-            odd = accumulate<Degree>(odd, Table<Entries>(table + Entries), split,
-                                     _mm512_srli_epi32(pairs[i], 16));
+            const __m512i low = _mm512_and_si512(pairs[i], low_half);
+            const __m512i high = _mm512_srli_epi32(pairs[i], 16);
+            even = accumulate<Degree>(even, Table<Entries>(table), split.bin(low),
+                                      split.fraction(low));
+            odd = accumulate<Degree>(odd, Table<Entries>(table + Entries), split.bin(high),
+                                     split.fraction(high));
         }
     }
     _mm512_storeu_ps(out, _mm512_add_ps(even, odd));
@@ -158,6 +162,7 @@ void score_degree512(const Shape& shape, const float* tables, const Code* const*
     switch (shape.entries) {
         case 16: return score_shape<Degree, 16>(shape, tables, codes, out);
         case 32: return score_shape<Degree, 32>(shape, tables, codes, out);
+        case 48: return score_shape<Degree, 48>(shape, tables, codes, out);
         default: return score_shape<Degree, 64>(shape, tables, codes, out);
     }
 }
@@ -171,23 +176,120 @@ void score512(const Shape& shape, const float* tables, const Code* const* codes,
     }
 }
 
-// Adds to one feature's table what `sum` holds per basis function.
-template <int Entries>
-inline void add_sum(const Shape& shape, const float* smoother, const float* sum, float* table) {
-    constexpr int parts = Entries / 16;
-    __m512 entry[parts];
-    for (int i = 0; i < parts; ++i) entry[i] = _mm512_load_ps(table + 16 * i);
-    if (smoother == nullptr) {
-        for (int i = 0; i < parts; ++i)
-            entry[i] = _mm512_add_ps(entry[i], _mm512_load_ps(sum + 16 * i));
-    } else {
-        for (int k = 0; k < shape.n_basis; ++k, smoother += Entries) {
-            const __m512 factor = _mm512_set1_ps(sum[k]);
-            for (int i = 0; i < parts; ++i)
-                entry[i] = _mm512_fmadd_ps(factor, _mm512_load_ps(smoother + 16 * i), entry[i]);
+// Values of 16 features of 16 rows, turned so that lanes are rows; zero beyond the last feature.
+inline void load_values(const float* const* x, std::size_t j, std::size_t n_features,
+                        __m512i out[16]) {
+    __m512i in[16];
+    const std::size_t left = n_features - j;
+    const __mmask16 have = static_cast<__mmask16>(left >= 16 ? 0xffff : (1u << left) - 1);
+    for (int a = 0; a < 16; ++a) in[a] = _mm512_maskz_loadu_epi32(have, x[a] + j);
+    transpose(in, out);
+}
+
+template <int Degree, int Entries>
+void decide_shape(const Shape& shape, const splinear::simd::Line& line, const float* tables,
+                  const float* const* x, float* out) {
+    const __m512 zero = _mm512_setzero_ps();
+    const __m512 last = _mm512_set1_ps(line.last);
+    __m512 total = _mm512_loadu_ps(out);
+    __m512 odd = zero;  // becomes NaN by a value that is not finite
+    for (std::size_t j = 0; j < shape.n_features; j += 16) {
+        __m512i values[16];
+        load_values(x, j, shape.n_features, values);
+        const std::size_t left = shape.n_features - j;
+        const int n = left < 16 ? static_cast<int>(left) : 16;
+        for (int i = 0; i < n; ++i) {
+            const std::size_t k = j + static_cast<std::size_t>(i);
+            const __m512 value = _mm512_castsi512_ps(values[i]);
+            __m512 t = _mm512_mul_ps(_mm512_sub_ps(value, _mm512_set1_ps(line.lo[k])),
+                                     _mm512_set1_ps(line.slope[k]));
+            t = _mm512_min_ps(_mm512_max_ps(t, zero), last);  // the second operand for a NaN
+            const __m512i bin = _mm512_cvttps_epi32(t);
+            const __m512 a = _mm512_sub_ps(t, _mm512_cvtepi32_ps(bin));
+            total = accumulate<Degree>(total, Table<Entries>(tables + k * Entries), bin, a);
+            odd = _mm512_fmadd_ps(value, zero, odd);
         }
     }
-    for (int i = 0; i < parts; ++i) _mm512_store_ps(table + 16 * i, entry[i]);
+    _mm512_storeu_ps(out, _mm512_add_ps(total, odd));
+}
+
+template <int Degree>
+void decide_degree512(const Shape& shape, const splinear::simd::Line& line, const float* tables,
+                      const float* const* x, float* out) {
+    switch (shape.entries) {
+        case 16: return decide_shape<Degree, 16>(shape, line, tables, x, out);
+        case 32: return decide_shape<Degree, 32>(shape, line, tables, x, out);
+        case 48: return decide_shape<Degree, 48>(shape, line, tables, x, out);
+        default: return decide_shape<Degree, 64>(shape, line, tables, x, out);
+    }
+}
+
+void decide512(const Shape& shape, const splinear::simd::Line& line, const float* tables,
+               const float* const* x, float* out) {
+    switch (shape.degree) {
+        case 0: return decide_degree512<0>(shape, line, tables, x, out);
+        case 1: return decide_degree512<1>(shape, line, tables, x, out);
+        case 2: return decide_degree512<2>(shape, line, tables, x, out);
+        default: return decide_degree512<3>(shape, line, tables, x, out);
+    }
+}
+
+// The paper's step A on a table in registers: running sums from the right.
+template <int Parts>
+inline void sum_from_right(__m512 entry[Parts]) {
+    const __m512i zero = _mm512_setzero_si512();
+    __m512 carry = _mm512_setzero_ps();
+    for (int i = Parts - 1; i >= 0; --i) {
+        __m512 v = entry[i];
+        v = _mm512_add_ps(
+            v, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(v), 1)));
+        v = _mm512_add_ps(
+            v, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(v), 2)));
+        v = _mm512_add_ps(
+            v, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(v), 4)));
+        v = _mm512_add_ps(
+            v, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(v), 8)));
+        entry[i] = _mm512_add_ps(v, carry);
+        carry = _mm512_broadcastss_ps(_mm512_castps512_ps128(entry[i]));
+    }
+}
+
+// Step B: running sums from the left.
+template <int Parts>
+inline void sum_from_left(__m512 entry[Parts]) {
+    const __m512i zero = _mm512_setzero_si512();
+    const __m512i last = _mm512_set1_epi32(15);
+    __m512 carry = _mm512_setzero_ps();
+    for (int i = 0; i < Parts; ++i) {
+        __m512 v = entry[i];
+        v = _mm512_add_ps(
+            v, _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(v), zero, 15)));
+        v = _mm512_add_ps(
+            v, _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(v), zero, 14)));
+        v = _mm512_add_ps(
+            v, _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(v), zero, 12)));
+        v = _mm512_add_ps(
+            v, _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(v), zero, 8)));
+        entry[i] = _mm512_add_ps(v, carry);
+        carry = _mm512_permutexvar_ps(last, entry[i]);
+    }
+}
+
+// Adds L_d times the sum of the given partial sums to one feature's table. What step B leaves
+// behind the last basis function is never read with a weight other than zero.
+template <int Entries, int Copies>
+inline void add_sums(const Shape& shape, const float (*sum)[Entries], float* table) {
+    constexpr int parts = Entries / 16;
+    __m512 entry[parts];
+    for (int i = 0; i < parts; ++i) {
+        entry[i] = _mm512_load_ps(sum[0] + 16 * i);
+        for (int c = 1; c < Copies; ++c)
+            entry[i] = _mm512_add_ps(entry[i], _mm512_load_ps(sum[c] + 16 * i));
+    }
+    for (int d = 0; d < shape.order; ++d) sum_from_right<parts>(entry);
+    for (int d = 0; d < shape.order; ++d) sum_from_left<parts>(entry);
+    for (int i = 0; i < parts; ++i)
+        _mm512_store_ps(table + 16 * i, _mm512_add_ps(entry[i], _mm512_load_ps(table + 16 * i)));
 }
 
 // The weights B_p(a) times the factors, for 16 rows.
@@ -213,11 +315,11 @@ inline void store_weights(__m512 a, __m512 factor, float (*out)[16]) {
 }
 
 // Up to four times 16 rows: their codes are turned so that lanes are rows; the weights are computed
-// in vectors and then scattered. Two sums, for even and for odd lanes, so that rows in the same bin
-// need not wait for each other.
+// in vectors and then scattered. Four sums take turns, so that rows in the same bin need not wait
+// for each other.
 template <int Degree, int Entries>
-void add_rows(const Shape& shape, const float* smoother, const float* scale,
-              const Code* const* codes, const float* steps, std::size_t n_groups, float* tables) {
+void add_rows(const Shape& shape, const float* scale, const Code* const* codes, const float* steps,
+              std::size_t n_groups, float* tables) {
     const Splitter split(shape);
     const __m512i low_half = _mm512_set1_epi32(0xffff);
     for (std::size_t j = 0; j < shape.n_features; j += tile) {
@@ -229,7 +331,7 @@ void add_rows(const Shape& shape, const float* smoother, const float* scale,
         for (int i = 0; i < n; ++i) {
             if (scale[j + static_cast<std::size_t>(i)] == 0.0f) continue;
             const __m512 weight = _mm512_set1_ps(scale[j + static_cast<std::size_t>(i)]);
-            alignas(64) float sum[2][Entries] = {};
+            alignas(64) float sum[4][Entries] = {};
             for (std::size_t g = 0; g < n_groups; ++g) {
                 const __m512i pair = pairs[g][i / 2];
                 const __m512i code =
@@ -240,11 +342,9 @@ void add_rows(const Shape& shape, const float* smoother, const float* scale,
                 _mm512_store_si512(bin, split.bin(code));
                 store_weights<Degree>(split.fraction(code), factor, w);
                 for (int a = 0; a < 16; ++a)
-                    for (int p = 0; p <= Degree; ++p) sum[a % 2][bin[a] + p] += w[p][a];
+                    for (int p = 0; p <= Degree; ++p) sum[a % 4][bin[a] + p] += w[p][a];
             }
-            for (int k = 0; k < Entries; ++k) sum[0][k] += sum[1][k];
-            add_sum<Entries>(shape, smoother, sum[0],
-                             tables + (j + static_cast<std::size_t>(i)) * Entries);
+            add_sums<Entries, 4>(shape, sum, tables + (j + static_cast<std::size_t>(i)) * Entries);
         }
     }
 }
@@ -290,7 +390,7 @@ void add_shape(const Shape& shape, const float* smoother, const float* scale,
             group[i] = codes[have ? a + i : a];
             step[i] = have ? steps[a + i] : 0.0f;
         }
-        add_rows<Degree, Entries>(shape, smoother, scale, group, step, n_groups, tables);
+        add_rows<Degree, Entries>(shape, scale, group, step, n_groups, tables);
     }
 }
 
@@ -301,6 +401,7 @@ void add_degree512(const Shape& shape, const float* smoother, const float* scale
     switch (shape.entries) {
         case 16: return add_shape<Degree, 16>(shape, smoother, scale, codes, steps, n_rows, tables);
         case 32: return add_shape<Degree, 32>(shape, smoother, scale, codes, steps, n_rows, tables);
+        case 48: return add_shape<Degree, 48>(shape, smoother, scale, codes, steps, n_rows, tables);
         default: return add_shape<Degree, 64>(shape, smoother, scale, codes, steps, n_rows, tables);
     }
 }
@@ -341,6 +442,7 @@ float norm_degree512(const Shape& shape, const float* polynomial, const float* s
     switch (shape.entries) {
         case 16: return norm_shape<Degree, 16>(shape, polynomial, scale, codes);
         case 32: return norm_shape<Degree, 32>(shape, polynomial, scale, codes);
+        case 48: return norm_shape<Degree, 48>(shape, polynomial, scale, codes);
         default: return norm_shape<Degree, 64>(shape, polynomial, scale, codes);
     }
 }
@@ -395,7 +497,8 @@ void min_products512(const Shape& shape, const Code* x, const Code* const* codes
 namespace splinear::simd {
 
 const Kernels* avx512_kernels() {
-    static constexpr Kernels kernels{"avx512", score512, add512, norm512, min_products512};
+    static constexpr Kernels kernels{"avx512",  score512, add512,
+                                     decide512, norm512,  min_products512};
     return &kernels;
 }
 

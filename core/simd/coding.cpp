@@ -1,13 +1,6 @@
-// Compiled without fused multiplication and addition, so that all processors round alike; the
-// compiler makes a clone of each loop per instruction set and picks one when the library is loaded.
 #include "simd/coding.hpp"
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define SPLINEAR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define SPLINEAR_CLONES
-#endif
+#include "simd/clones.hpp"
 
 namespace splinear::simd {
 namespace {

@@ -1,5 +1,9 @@
 #include "simd/dispatch.hpp"
 
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
 namespace splinear::simd {
 namespace {
 
@@ -22,6 +26,19 @@ std::vector<const Kernels*> available() {
     if (avx2_kernels() != nullptr && has_avx2()) found.push_back(avx2_kernels());
     found.push_back(&portable_kernels());
     return found;
+}
+
+const Kernels* chosen() {
+    const char* variable = std::getenv("SPLINEAR_PATH");
+    const std::string forced = variable == nullptr ? "" : variable;
+    if (forced == "reference") return nullptr;
+    std::string names;
+    for (const Kernels* kernels : available()) {
+        if (forced.empty() || forced == kernels->name) return kernels;
+        names += std::string(kernels->name) + ", ";
+    }
+    throw std::invalid_argument("SPLINEAR_PATH is '" + forced + "', but this machine has " + names +
+                                "reference");
 }
 
 }  // namespace splinear::simd

@@ -1,8 +1,6 @@
 // Which instruction set to use.
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "simd/kernels.hpp"
@@ -11,5 +9,14 @@ namespace splinear::simd {
 
 // The kernels that this processor can run, best first.
 std::vector<const Kernels*> available();
+
+// The best of them, or what the environment variable SPLINEAR_PATH names; null for "reference".
+// Throws std::invalid_argument if it names none of them.
+const Kernels* chosen();
+
+// The padded length of a table of n_basis entries, or 0 if it is too long for the kernels.
+inline int padded_entries(int n_basis) noexcept {
+    return n_basis < max_entries ? (n_basis / 16 + 1) * 16 : 0;
+}
 
 }  // namespace splinear::simd

@@ -19,9 +19,17 @@ inline constexpr int max_entries = 64;  // of one feature's table
 struct Shape {
     int degree;
     int fraction_bits;  // of a code; the bin is above them
+    int order;          // d of D_d
     int n_basis;        // functions per feature
-    int entries;        // floats per feature's table: 16, 32 or 64, more than n_basis
+    int entries;        // floats per feature's table: 16, 32, 48 or 64, more than n_basis
     std::size_t n_features;
+};
+
+// Per feature, the straight line from values to bins.
+struct Line {
+    const float* lo;
+    const float* slope;
+    float last;  // n_bins
 };
 
 // codes[a]: the codes of row a. A table is `entries` floats per feature, 64-byte aligned.
@@ -38,6 +46,11 @@ struct Kernels {
     void (*add)(const Shape& shape, const float* smoother, const float* scale,
                 const std::uint16_t* const* codes, const float* steps, std::size_t n_rows,
                 float* tables);
+
+    // out[a] += sum_j table_j' B(t), t = (x[a][j] - lo[j]) slope[j] clamped to [0, last], for 16
+    // rows of values; NaN where a row has a value that is not finite.
+    void (*decide)(const Shape& shape, const Line& line, const float* tables, const float* const* x,
+                   float* out);
 
     // sum_j scale[j] q_bin(fraction), with q_bin the polynomial of degree 2 * degree whose
     // coefficients are polynomial[i * entries + bin], lowest first.

@@ -61,6 +61,37 @@ void score_degree(const Shape& shape, const float* tables, const Code* const* co
     }
 }
 
+template <int Degree>
+void decide_degree(const Shape& shape, const splinear::simd::Line& line, const float* tables,
+                   const float* const* x, float* out) {
+    float total[n_lanes] = {};
+    for (std::size_t j = 0; j < shape.n_features; ++j) {
+        const float* table = tables + j * static_cast<std::size_t>(shape.entries);
+        for (int a = 0; a < n_lanes; ++a) {
+            const float value = x[a][j];
+            float t = (value - line.lo[j]) * line.slope[j];
+            t = t > 0.0f ? t : 0.0f;
+            t = t < line.last ? t : line.last;
+            const int bin = static_cast<int>(t);
+            float w[Degree + 1];
+            weights<Degree>(t - static_cast<float>(bin), w);
+            for (int p = 0; p <= Degree; ++p) total[a] += table[bin + p] * w[p];
+            total[a] += value * 0.0f;
+        }
+    }
+    for (int a = 0; a < n_lanes; ++a) out[a] += total[a];
+}
+
+[[maybe_unused]] void decide_loops(const Shape& shape, const splinear::simd::Line& line,
+                                   const float* tables, const float* const* x, float* out) {
+    switch (shape.degree) {
+        case 0: return decide_degree<0>(shape, line, tables, x, out);
+        case 1: return decide_degree<1>(shape, line, tables, x, out);
+        case 2: return decide_degree<2>(shape, line, tables, x, out);
+        default: return decide_degree<3>(shape, line, tables, x, out);
+    }
+}
+
 inline void axpy(float factor, const float* x, float* y, int n) {
     for (int k = 0; k < n; ++k) y[k] += factor * x[k];
 }

@@ -7,8 +7,8 @@ namespace {
 namespace splinear::simd {
 
 const Kernels& portable_kernels() {
-    static constexpr Kernels kernels{"portable", score_loops, add_loops, norm_loops,
-                                     min_products_loops};
+    static constexpr Kernels kernels{"portable",   score_loops, add_loops,
+                                     decide_loops, norm_loops,  min_products_loops};
     return kernels;
 }
 

@@ -118,11 +118,11 @@ def column_ranges(estimator: BaseEstimator, X: AnyArray) -> tuple[Floats, Floats
     with np.errstate(invalid="ignore"):
         lo = X.min(axis=0).astype(np.float64)
         hi = X.max(axis=0).astype(np.float64)
-    check_finite(estimator, X, lo, hi)
+    _check_finite(estimator, X, lo, hi)
     return lo, hi
 
 
-def check_finite(estimator: BaseEstimator, X: AnyArray, lo: Floats, hi: Floats) -> None:
+def _check_finite(estimator: BaseEstimator, X: AnyArray, lo: Floats, hi: Floats) -> None:
     """Refuse NaN and infinity, given the columns' lowest and highest values."""
     bad = ~(np.isfinite(lo) & np.isfinite(hi))
     if not bad.any():

@@ -1,0 +1,297 @@
+"""From measurements to a table, a list of bars, a Markdown page and a plot."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rivals
+import sklearn
+
+import splinear
+
+Row = dict[str, Any]
+Points = list[dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value that was measured, or None, and the range it should lie in."""
+
+    what: str
+    value: float | None
+    least: float = 0.0
+    most: float = math.inf
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether it lies there; None if it was not measured."""
+        return None if self.value is None else self.least <= self.value <= self.most
+
+    def __str__(self) -> str:
+        limits = {
+            (True, False): f"at least {self.least:g}",
+            (False, True): f"at most {self.most:g}",
+            (True, True): f"{self.least:g} to {self.most:g}",
+        }[self.least > 0, self.most < math.inf]
+        verdict = {None: "not measured", True: "holds", False: "DOES NOT HOLD"}[self.holds]
+        value = "" if self.value is None else f"{self.value:.3g} "
+        return f"{self.what}: {value}(bar: {limits}) {verdict}"
+
+
+def bars(rows: list[Row], sweep: dict[str, Points], scoring: dict[str, Any]) -> list[Bar]:
+    """Compare what was measured with what the library promises."""
+    found: list[Bar] = []
+    for case in ("mnist, D_0, 20 bins", "mnist, D_1, 40 bins"):
+        found += [
+            Bar(f"{case}: our relative duality gap", _field(rows, case, "gap"), most=1e-2),
+            Bar(f"{case}: our seconds / LinearSVC's", _field(rows, case, "ratio"), most=0.5),
+            Bar(f"{case}: SplineTransformer's seconds / ours", _splines(rows, case, "seconds"), 15),
+            Bar(f"{case}: SplineTransformer's memory / ours", _splines(rows, case, "memory"), 10),
+        ]
+    case = "covtype, D_1, 20 bins"
+    bins = sweep["bins"]
+    return [
+        *found,
+        Bar(f"{case}: our seconds / LinearSVC's", _field(rows, case, "ratio"), most=1),
+        Bar(f"{case}: SplineTransformer's seconds / ours", _splines(rows, case, "seconds"), 20),
+        Bar("a pass on twice the rows", worst_doubling(sweep["rows"]), 2 * 0.85, 2 * 1.15),
+        Bar("a pass on twice the columns", worst_doubling(sweep["columns"]), 2 * 0.85, 2 * 1.15),
+        Bar("a pass with 40 bins / 10 bins", bins[-1]["seconds"] / bins[0]["seconds"], most=1.5),
+        Bar(
+            f"decision_function / numpy.sum, {' x '.join(map(str, scoring['shape']))} float32",
+            scoring["one_thread"] / scoring["sum"],
+            most=3,
+        ),
+        Bar("two threads on scoring", scoring["one_thread"] / scoring["two_threads"], 1.7),
+    ]
+
+
+def _field(rows: list[Row], case: str, field: str) -> float | None:
+    """Look up our fast path on all rows."""
+    ours = [row for row in rows if row["case"] == case and row["rival"] == rivals.FAST]
+    return ours[0][field] if ours else None
+
+
+def _splines(rows: list[Row], case: str, field: str) -> float | None:
+    """Divide SplineTransformer's value by ours on the same rows."""
+    theirs = [row for row in rows if row["case"] == case and row["rival"] == rivals.SPLINES]
+    ours = [
+        row
+        for row in rows
+        if row["case"] == case and row["rival"] == rivals.FAST and theirs
+        if row["n_rows"] == theirs[0]["n_rows"]
+    ]
+    if not ours or not theirs[0][field] or not ours[0][field]:
+        return None
+    return float(theirs[0][field] / ours[0][field])
+
+
+def worst_doubling(points: Points) -> float:
+    """Give the factor, of all steps along an axis, that is farthest from 2 per doubling."""
+    steps = [
+        (after["seconds"] / before["seconds"]) ** (1 / math.log2(after["value"] / before["value"]))
+        for before, after in pairwise(points)
+    ]
+    return float(max(steps, key=lambda step: abs(math.log2(step) - 1)))
+
+
+def exponent(points: Points) -> float:
+    """Fit p in seconds = c * value^p."""
+    logs = np.log([[point["value"], point["seconds"]] for point in points])
+    return float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0])
+
+
+# The tables, as lists of cells.
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+COLUMNS: dict[str, Callable[[Row], str]] = {
+    "case": lambda row: row["case"],
+    "rows x columns": lambda row: f"{row['n_rows']:,} x {row['n_columns']:,}",
+    "rival": lambda row: row["name"],
+    "seconds": lambda row: _number(row["seconds"], ".3g"),
+    "to LinearSVC": lambda row: _number(row["ratio"], ".2f"),
+    "memory MB": lambda row: _number(row["memory"] and row["memory"] / 1e6, ",.1f"),
+    "passes": lambda row: _number(row["n_iter"], ".0f"),
+    "objective": lambda row: _number(row["objective"], ",.1f"),
+    "gap": lambda row: _number(row["gap"], ".1e"),
+    "accuracy": lambda row: _number(row["accuracy"], ".4f"),
+    "note": lambda row: row["note"],
+}
+
+
+def fit_table(rows: list[Row]) -> list[list[str]]:
+    """One line per rival and case."""
+    return [list(COLUMNS), *([cell(row) for cell in COLUMNS.values()] for row in rows)]
+
+
+def sweep_table(sweep: dict[str, Points]) -> list[list[str]]:
+    """One line per shape, with the factor to the line before."""
+    table = [["axis", "value", "ms a pass", "factor", "exponent"]]
+    for axis, points in sweep.items():
+        before: float | None = None
+        for point in points:
+            factor = None if before is None else point["seconds"] / before
+            last = point is points[-1]
+            table.append(
+                [
+                    axis,
+                    f"{point['value']:,}",
+                    _number(1e3 * point["seconds"], ".3g"),
+                    _number(factor, ".2f"),
+                    _number(exponent(points), ".2f") if last else "",
+                ]
+            )
+            before = point["seconds"]
+    return table
+
+
+def scoring_table(scoring: dict[str, Any]) -> list[list[str]]:
+    """Milliseconds over the same array, and the ratio to NumPy's sum."""
+    names = {
+        "sum": "numpy.sum",
+        "one_thread": "decision_function, 1 thread",
+        "two_threads": "decision_function, 2 threads",
+    }
+    return [["what", "ms", "to numpy.sum"]] + [
+        [name, f"{1e3 * scoring[key]:.3g}", f"{scoring[key] / scoring['sum']:.2f}"]
+        for key, name in names.items()
+    ]
+
+
+def _aligned(table: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in table]
+    return "\n".join([lines[0], "-" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]])
+
+
+def _markdown(table: list[list[str]]) -> str:
+    lines = [table[0], ["---"] * len(table[0]), *table[1:]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def text(results: dict[str, Any], all_bars: Iterable[Bar]) -> str:
+    """Everything, for a terminal."""
+    parts = [
+        _aligned(fit_table(results["rows"])),
+        _aligned(sweep_table(results["sweep"])),
+        _aligned(scoring_table(results["scoring"])),
+        _caution(results) + "\n".join(map(str, all_bars)),
+    ]
+    return "\n\n".join(parts)
+
+
+def page(results: dict[str, Any], all_bars: Iterable[Bar], with_plot: bool) -> str:
+    """Everything, as a page for the documentation."""
+    rows = results["rows"]
+    sections = [f"```text\n{machine_lines(results['machine'])}\n```"]
+    for case in dict.fromkeys(row["case"] for row in rows):
+        table = fit_table([row for row in rows if row["case"] == case])
+        sections += [f"## {case}", _markdown([line[1:] for line in table])]
+    sections += ["## How the cost of a pass grows", _markdown(sweep_table(results["sweep"]))]
+    if with_plot:
+        sections.append(f"![Seconds of a pass]({PLOT})")
+    sections += [
+        "## Scoring",
+        _markdown(scoring_table(results["scoring"])),
+        "## Bars",
+        _caution(results) + "\n".join(f"- {bar}" for bar in all_bars),
+    ]
+    return "\n\n".join(["# Benchmarks", *sections]) + "\n"
+
+
+def _caution(results: dict[str, Any]) -> str:
+    return "A quick run: too small to judge speed by.\n\n" if results["quick"] else ""
+
+
+PLOT = "benchmarks_sweep.png"
+
+
+def write(folder: Path, results: dict[str, Any], all_bars: list[Bar]) -> None:
+    """Write results.json, benchmarks_table.md and, where matplotlib is installed, the plot."""
+    folder.mkdir(parents=True, exist_ok=True)
+    finite = json.dumps(_finite(results), indent=1, allow_nan=False)
+    (folder / "results.json").write_text(finite + "\n")
+    with_plot = _plot(results["sweep"], folder / PLOT)
+    (folder / "benchmarks_table.md").write_text(page(results, all_bars, with_plot))
+
+
+def _finite(value: Any) -> Any:
+    """Replace infinities, which JSON does not have, by None."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plot(sweep: dict[str, Points], path: Path) -> bool:
+    """Draw seconds of a pass on logarithmic axes, with a line of proportional growth."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        print("No plot: matplotlib is not installed.")
+        return False
+    figure = Figure(figsize=(9, 3), layout="constrained")
+    panels = figure.subplots(1, len(sweep), sharey=True)
+    for panel, (axis, points) in zip(panels, sweep.items(), strict=True):
+        values = np.array([point["value"] for point in points])
+        seconds = np.array([point["seconds"] for point in points])
+        panel.loglog(values, seconds, "o-", label=f"exponent {exponent(points):.2f}")
+        panel.loglog(
+            values, seconds[0] * values / values[0], ":", color="gray", label="in proportion"
+        )
+        panel.set_xticks(values, [f"{value:,}" for value in values])
+        panel.minorticks_off()
+        panel.set_xlabel(axis)
+        panel.legend(frameon=False)
+    panels[0].set_ylabel("seconds a pass")
+    figure.savefig(path, dpi=150)
+    return True
+
+
+# The machine.
+
+
+def describe_machine() -> dict[str, Any]:
+    """Say what the numbers were measured on and with."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "date": date.today().isoformat(),
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory / 2**30, 1),
+        "path": rivals.fastest_path(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+        "splinear": splinear.__version__,
+    }
+
+
+def machine_lines(machine: dict[str, Any]) -> str:
+    """Write the description as one line per entry."""
+    return "\n".join(f"{name:13} {value}" for name, value in machine.items())
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.machine()

@@ -1,0 +1,145 @@
+#include "decision.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "aligned.hpp"
+#include "parallel.hpp"
+#include "simd/dispatch.hpp"
+
+namespace splinear {
+namespace {
+
+constexpr std::ptrdiff_t rows_per_task = 256;  // a multiple of simd::lanes
+
+template <Basis B, class Real>
+void decide_exactly(const B& basis, const MatrixView<Real>& X, const Axes& axes, const double* coef,
+                    double intercept, std::ptrdiff_t begin, std::ptrdiff_t end, double* out) {
+    std::vector<double> w(static_cast<std::size_t>(basis.support()));
+    for (std::ptrdiff_t i = begin; i < end; ++i) {
+        double total = intercept;
+        const double* table = coef;
+        for (std::ptrdiff_t j = 0; j < X.n_columns; ++j, table += basis.size()) {
+            const double x = X(i, j);
+            const double* c =
+                table + basis.evaluate(axes[static_cast<std::size_t>(j)].argument(x), w.data());
+            for (const double weight : w) total += *c++ * weight;
+            total += 0.0 * x;  // NaN, if x is not finite
+        }
+        out[i] = total;
+    }
+}
+
+// A B-spline model in the form that the kernels take.
+class SingleModel {
+public:
+    // Nothing if the axes are warped, or so wide or narrow that single precision would not do.
+    template <int Degree>
+    static std::optional<SingleModel> make(const BSpline<Degree>& basis, const Axes& axes,
+                                           const double* coef) {
+        const simd::Kernels* kernels = simd::chosen();
+        const int entries = simd::padded_entries(basis.size());
+        if (kernels == nullptr || entries == 0) return std::nullopt;
+        SingleModel made(*kernels);
+        made.shape_ = {Degree, 0, 0, basis.size(), entries, axes.size()};
+        made.last_ = static_cast<float>(Degree == 0 ? basis.n_bins - 1 : basis.n_bins);
+        const auto n = static_cast<std::size_t>(basis.size());
+        const auto stride = static_cast<std::size_t>(entries);
+        made.tables_.resize(axes.size() * stride);
+        for (std::size_t j = 0; j < axes.size(); ++j) {
+            if (!made.push_line(axes[j])) return std::nullopt;
+            std::transform(coef + j * n, coef + (j + 1) * n, made.tables_.data() + j * stride,
+                           [](double c) { return static_cast<float>(c); });
+        }
+        return made;
+    }
+
+    void decide(const MatrixView<float>& X, double intercept, std::ptrdiff_t begin,
+                std::ptrdiff_t end, double* out) const {
+        const simd::Line line{lo_.data(), slope_.data(), last_};
+        std::vector<float> turned(X.column_stride == 1 ? 0 : simd::lanes * shape_.n_features);
+        for (std::ptrdiff_t i = begin; i < end; i += simd::lanes) {
+            std::array<const float*, simd::lanes> rows;
+            std::array<float, simd::lanes> scores{};
+            for (std::ptrdiff_t a = 0; a < simd::lanes; ++a)
+                rows[static_cast<std::size_t>(a)] =
+                    X.data + std::min(i + a, end - 1) * X.row_stride;
+            if (X.column_stride != 1) together(rows, X.column_stride, turned);
+            kernels_.decide(shape_, line, tables_.data(), rows.data(), scores.data());
+            for (std::ptrdiff_t a = 0; a < simd::lanes && i + a < end; ++a)
+                out[i + a] = intercept + static_cast<double>(scores[static_cast<std::size_t>(a)]);
+        }
+    }
+
+private:
+    explicit SingleModel(const simd::Kernels& kernels) : kernels_(kernels) {}
+
+    bool push_line(const Axis& axis) {
+        const double lo = axis.scaled_lo() / axis.prescale();
+        const double slope = axis.slope() * axis.prescale();
+        lo_.push_back(static_cast<float>(lo));
+        slope_.push_back(static_cast<float>(slope));
+        const bool moderate = slope == 0.0 || (1e-30 < slope && slope < 1e30);
+        // A float32 column has a float32 minimum; any other would move by being rounded.
+        return !axis.has_knots() && moderate && static_cast<double>(lo_.back()) == lo;
+    }
+
+    // Copies 16 rows of a matrix that is not stored by rows, and points at the copies.
+    void together(std::array<const float*, simd::lanes>& rows, std::ptrdiff_t stride,
+                  std::vector<float>& turned) const {
+        for (std::size_t j = 0; j < shape_.n_features; ++j)
+            for (std::size_t a = 0; a < simd::lanes; ++a)
+                turned[a * shape_.n_features + j] =
+                    rows[a][static_cast<std::ptrdiff_t>(j) * stride];
+        for (std::size_t a = 0; a < simd::lanes; ++a) rows[a] = &turned[a * shape_.n_features];
+    }
+
+    const simd::Kernels& kernels_;
+    simd::Shape shape_{};
+    AlignedFloats tables_;
+    std::vector<float> lo_;
+    std::vector<float> slope_;
+    float last_ = 0.0f;
+};
+
+// body(begin, end) for all rows, in tasks.
+template <class Body>
+void over_rows(std::ptrdiff_t n_rows, int n_threads, const Body& body) {
+    parallel_for((n_rows + rows_per_task - 1) / rows_per_task, n_threads, [&](std::ptrdiff_t task) {
+        body(task * rows_per_task, std::min(n_rows, (task + 1) * rows_per_task));
+    });
+}
+
+}  // namespace
+
+template <class Real>
+void decide(const AnyBasis& any, const MatrixView<Real>& X, const Axes& axes, const double* coef,
+            double intercept, int n_threads, double* out) {
+    std::visit(
+        [&]<Basis B>(const B& basis) {
+            if constexpr (std::is_same_v<Real, float> && requires { basis.n_bins; }) {
+                if (const auto model = SingleModel::make(basis, axes, coef)) {
+                    over_rows(X.n_rows, n_threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+                        model->decide(X, intercept, begin, end, out);
+                    });
+                    return;
+                }
+            }
+            over_rows(X.n_rows, n_threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+                decide_exactly(basis, X, axes, coef, intercept, begin, end, out);
+            });
+        },
+        any);
+}
+
+template void decide<float>(const AnyBasis&, const MatrixView<float>&, const Axes&, const double*,
+                            double, int, double*);
+template void decide<double>(const AnyBasis&, const MatrixView<double>&, const Axes&, const double*,
+                             double, int, double*);
+
+}  // namespace splinear
