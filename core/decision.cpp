@@ -38,16 +38,17 @@ void decide_exactly(const B& basis, const MatrixView<Real>& X, const Axes& axes,
 // A B-spline model in the form that the kernels take.
 class SingleModel {
 public:
-    // Nothing if the axes are warped, or so wide or narrow that single precision would not do.
+    // Nothing if the axes are warped, or so wide or narrow that single precision would not do; nor
+    // for degree 0, where rounding could move a value into the next bin.
     template <int Degree>
     static std::optional<SingleModel> make(const BSpline<Degree>& basis, const Axes& axes,
                                            const double* coef) {
         const simd::Kernels* kernels = simd::chosen();
         const int entries = simd::padded_entries(basis.size());
-        if (kernels == nullptr || entries == 0) return std::nullopt;
+        if (Degree == 0 || kernels == nullptr || entries == 0) return std::nullopt;
         SingleModel made(*kernels);
         made.shape_ = {Degree, 0, 0, basis.size(), entries, axes.size()};
-        made.last_ = static_cast<float>(Degree == 0 ? basis.n_bins - 1 : basis.n_bins);
+        made.last_ = static_cast<float>(basis.n_bins);
         const auto n = static_cast<std::size_t>(basis.size());
         const auto stride = static_cast<std::size_t>(entries);
         made.tables_.resize(axes.size() * stride);

@@ -5,7 +5,7 @@
 //
 // with phi_i the embedding of row i (see row_operator.hpp) and the bias B as one more entry. After
 // Hsieh et al., "A dual coordinate descent method for large-scale linear SVM" (ICML 2008), with
-// three changes. Rows are scored in blocks, and most are found to be at their optimum: they are
+// three changes. Rows are scored in batches, and most are found to be at their optimum: they are
 // done. The others, the violators, are collected into a team; the problem restricted to a team is
 // solved by coordinate steps that need only the products of its members' embeddings, over and over
 // until little is left to gain, so that rows which pull against each other (as all do through an
@@ -117,8 +117,9 @@ public:
 private:
     static constexpr std::size_t block_size = 16;
     static constexpr std::size_t team_size = 64;
+    static constexpr std::size_t max_batch = 1024;
     static constexpr int max_sweeps = 100;
-    static constexpr double settled = 0.03;  // share of a team's gap that may be left
+    static constexpr double settled = 0.1;  // share of a team's gap that may be left
     static constexpr double check_early = 1.5;
     // A row whose part of the gap is below this share of its part of the tolerance is left alone.
     static constexpr double quiet_share = 0.1;
@@ -146,26 +147,34 @@ private:
         quiet_ = quiet_share * options_.tol * primal() / static_cast<double>(rows_.n_rows());
         gap_ = 0.0;
         violation_ = 0.0;
-        block_.clear();
+        batch_.clear();
         active_.for_each_in_random_order(random_, [&](Row i) {
-            block_.push_back(i);
-            if (block_.size() == block_size) visit_block();
+            batch_.push_back(i);
+            if (batch_.size() == batch_size_) visit_batch();
         });
-        visit_block();
+        visit_batch();
         solve_team();
         set_aside_above_ = violation_ > 0.0 ? violation_ : unbounded;
         return gap_;
     }
 
-    // Scores the rows of the block and screens them; solves for the team when it may overflow.
-    void visit_block() {
-        if (block_.empty()) return;
-        poll();
-        std::array<double, block_size> scores;
-        rows_.score(block_, tables_, scores.data());
-        for (std::size_t a = 0; a < block_.size(); ++a) screen(block_[a], scores[a]);
-        block_.clear();
-        if (team_.size() + block_size > team_size) solve_team();
+    // Scores the rows of the batch and screens them. When the team is full it is solved for, and
+    // the rest of the batch, whose scores have changed by that, is scored again.
+    void visit_batch() {
+        std::span<const Row> left = batch_;
+        while (!left.empty()) {
+            poll();
+            rows_.score(left, tables_, batch_scores_.data());
+            std::size_t seen = 0;
+            while (seen < left.size() && team_.size() < team_size) {
+                screen(left[seen], batch_scores_[seen]);
+                ++seen;
+            }
+            screened_ += seen;
+            left = left.subspan(seen);
+            if (team_.size() == team_size) solve_team();
+        }
+        batch_.clear();
     }
 
     // Puts the row on the team if a step on it would gain something; sets it aside if it is so
@@ -204,6 +213,9 @@ private:
         take_steps();
         rows_.add(team_, steps_.data(), tables_);
         team_.clear();
+        // The next team will take about as many rows to fill; half of them make a batch.
+        batch_size_ = std::clamp(screened_ / 2 / block_size * block_size, block_size, max_batch);
+        screened_ = 0;
     }
 
     // gram_[a * m + b]: product of the embeddings of members a and b, bias included.
@@ -337,7 +349,10 @@ private:
     // Of the pass and the team at hand.
     double violation_ = 0.0;
     double quiet_ = 0.0;
-    std::vector<Row> block_;
+    std::vector<Row> batch_;
+    std::size_t batch_size_ = team_size;
+    std::size_t screened_ = 0;  // rows since the last team was solved for
+    std::array<double, max_batch> batch_scores_{};
     std::vector<Row> team_;
     std::array<Member, team_size> members_{};
     std::array<double, team_size> scores_{};  // of the team, intercept included

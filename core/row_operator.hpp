@@ -91,7 +91,7 @@ public:
         double total = 0.0;
         for (std::size_t j = 0; j < scale_.size(); ++j) {
             const int start = evaluate(row, j, w.data());
-            total += scale_[j] * penalty_.quadratic(start, w.data());
+            total += scale_[j] * penalty_.quadratic(start, w);
         }
         return total;
     }

@@ -10,6 +10,7 @@
 
 #include "aligned.hpp"
 #include "basis/bspline.hpp"
+#include "parallel.hpp"
 #include "penalty/difference.hpp"
 #include "row_source.hpp"
 #include "simd/dispatch.hpp"
@@ -22,15 +23,16 @@ namespace splinear {
 class SplineOperator {
 public:
     using Tables = AlignedFloats;
+    static constexpr std::size_t max_team = 64;  // rows that gram() takes at most
 
     template <int Degree>
     static std::optional<SplineOperator> make(const CodedRows& source, const BSpline<Degree>& basis,
                                               const DifferencePenalty& penalty,
                                               std::span<const double> scale,
-                                              const simd::Kernels& kernels) {
+                                              const simd::Kernels& kernels, int n_threads) {
         const int entries = simd::padded_entries(basis.size());
         if (entries == 0) return std::nullopt;
-        SplineOperator made(source.codes(), penalty, scale, kernels);
+        SplineOperator made(source.codes(), penalty, scale, kernels, n_threads);
         const int bits = Degree == 0 ? 0 : CodeGrid::fraction_bits(basis.n_bins);
         made.shape_ = {Degree, bits, penalty.order(), basis.size(), entries, scale.size()};
         made.fill_smoother();
@@ -46,13 +48,15 @@ public:
     }
 
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {
-        for (std::size_t a = 0; a < rows.size(); a += simd::lanes) {
+        const std::size_t n_blocks = (rows.size() + simd::lanes - 1) / simd::lanes;
+        in_parallel(n_blocks, rows.size(), [&](std::size_t block) {
+            const std::size_t a = block * simd::lanes;
             const std::size_t m = std::min<std::size_t>(simd::lanes, rows.size() - a);
             std::array<float, simd::lanes> scores{};
             const auto codes = lanes_of(rows.subspan(a, m));
             kernels_.score(shape_, tables.data(), codes.data(), scores.data());
             std::copy_n(scores.begin(), m, out + a);
-        }
+        });
     }
 
     // For degree 1 under D_1 in equal units by the kernel of minima, else by scoring.
@@ -60,20 +64,25 @@ public:
         const std::size_t m = rows.size();
         const auto codes = pointers(rows);
         if (!unit_ramp_) return gram_by_score(codes, out);
-        std::vector<float> line(m);
-        for (std::size_t a = 0; a + 1 < m; ++a) {
+        in_parallel(m, m * m / 2, [&](std::size_t a) {
+            std::array<float, max_team> line;
             const std::size_t left = m - a - 1;
-            kernels_.min_products(shape_, codes[a], &codes[a + 1], left, line.data());
+            kernels_.min_products(shape_, codes[a], codes.data() + a + 1, left, line.data());
             for (std::size_t b = 0; b < left; ++b)
-                out[a * m + a + 1 + b] = *unit_ramp_ * (line[b] + n_varying_);
-        }
+                out[a * m + a + 1 + b] = *unit_ramp_ * (static_cast<double>(line[b]) + n_varying_);
+        });
     }
 
+    // The features are divided among the threads, so every table has one writer.
     void add(std::span<const Row> rows, const double* steps, Tables& tables) const {
         const auto codes = pointers(rows);
         const std::vector<float> single(steps, steps + rows.size());
-        kernels_.add(shape_, smoother(), scale_.data(), codes.data(), single.data(), rows.size(),
-                     tables.data());
+        in_parallel(n_parts(), rows.size(), [&](std::size_t p) {
+            const Part part = part_at(p);
+            const Pointers here = shifted(codes, part.first);
+            kernels_.add(part.shape, smoother(), &scale_[part.first], here.data(), single.data(),
+                         rows.size(), tables.data() + part.first * entries());
+        });
     }
 
     double squared_norm(Row row) const {
@@ -107,8 +116,12 @@ private:
     using Pointers = std::vector<const Code*>;
 
     SplineOperator(const Codes& codes, const DifferencePenalty& penalty,
-                   std::span<const double> scale, const simd::Kernels& kernels)
-        : codes_(codes), penalty_(penalty), kernels_(kernels), scale_(scale.size()) {
+                   std::span<const double> scale, const simd::Kernels& kernels, int n_threads)
+        : codes_(codes),
+          penalty_(penalty),
+          kernels_(kernels),
+          n_threads_(n_threads),
+          scale_(scale.size()) {
         for (std::size_t j = 0; j < scale.size(); ++j) scale_[j] = static_cast<float>(scale[j]);
     }
 
@@ -152,7 +165,7 @@ private:
                 std::array<double, Degree + 1> w;
                 at[static_cast<std::size_t>(i)] = n == 1 ? 0.0 : static_cast<double>(i) / (n - 1);
                 BSpline<Degree>::weights(at[static_cast<std::size_t>(i)], w.data());
-                divided[static_cast<std::size_t>(i)] = penalty_.quadratic(bin, w.data());
+                divided[static_cast<std::size_t>(i)] = penalty_.quadratic(bin, w);
             }
             store_polynomial(newton_to_monomial(at, divided), bin);
         }
@@ -161,7 +174,7 @@ private:
             std::array<double, Degree + 1> w;
             BSpline<Degree>::weights(1.0, w.data());
             std::array<double, n> last{};
-            last[0] = penalty_.quadratic(n_bins - 1, w.data());
+            last[0] = penalty_.quadratic(n_bins - 1, w);
             store_polynomial(last, n_bins);
         }
     }
@@ -192,25 +205,55 @@ private:
     // One tile of features at a time, so that those tables stay in the nearest cache.
     void gram_by_score(const Pointers& codes, double* out) const {
         const std::size_t m = codes.size();
-        const std::size_t stride = m + simd::lanes;
-        std::vector<float> products(m * stride);
-        AlignedFloats tables(simd::tile * entries());
-        for (std::size_t j = 0; j < shape_.n_features; j += simd::tile) {
-            simd::Shape part = shape_;
-            part.n_features = std::min<std::size_t>(simd::tile, shape_.n_features - j);
-            Pointers here(m);
-            for (std::size_t a = 0; a < m; ++a) here[a] = codes[a] + j;
-            here.resize(stride, here.back());
-            for (std::size_t a = 0; a + 1 < m; ++a) {
+        in_parallel(m, m * m / 2, [&](std::size_t a) {
+            if (a + 1 == m) return;
+            AlignedFloats tables(simd::tile * entries());
+            std::array<float, max_team + simd::lanes> products{};
+            for (std::size_t j = 0; j < shape_.n_features; j += simd::tile) {
+                simd::Shape part = shape_;
+                part.n_features = std::min<std::size_t>(simd::tile, shape_.n_features - j);
+                Pointers here = shifted(std::span(codes).subspan(a), j);
+                here.resize(here.size() + simd::lanes, here.back());
                 std::fill(tables.begin(), tables.end(), 0.0f);
                 const float step = 1.0f;
-                kernels_.add(part, smoother(), &scale_[j], &here[a], &step, 1, tables.data());
-                for (std::size_t b = a + 1; b < m; b += simd::lanes)
-                    kernels_.score(part, tables.data(), &here[b], &products[a * stride + b]);
+                kernels_.add(part, smoother(), &scale_[j], here.data(), &step, 1, tables.data());
+                for (std::size_t b = 1; b < m - a; b += simd::lanes)
+                    kernels_.score(part, tables.data(), &here[b], &products[b]);
             }
-        }
-        for (std::size_t a = 0; a < m; ++a)
-            std::copy_n(&products[a * stride + a], m - a, out + a * m + a);
+            std::copy_n(&products[1], m - a - 1, out + a * m + a + 1);
+        });
+    }
+
+    // A run of whole tiles of features, for one thread.
+    struct Part {
+        std::size_t first;
+        simd::Shape shape;
+    };
+    static constexpr std::size_t features_per_part = 8 * simd::tile;
+
+    std::size_t n_parts() const noexcept {
+        return (shape_.n_features + features_per_part - 1) / features_per_part;
+    }
+
+    Part part_at(std::size_t p) const noexcept {
+        Part part{p * features_per_part, shape_};
+        part.shape.n_features = std::min(features_per_part, shape_.n_features - part.first);
+        return part;
+    }
+
+    static Pointers shifted(std::span<const Code* const> codes, std::size_t j) {
+        Pointers here(codes.begin(), codes.end());
+        for (const Code*& row : here) row += j;
+        return here;
+    }
+
+    // Threads only where there is work for longer than it takes to wake them.
+    template <class Task>
+    void in_parallel(std::size_t n_tasks, std::size_t n_rows, const Task& task) const {
+        constexpr std::size_t worth_it = std::size_t{1} << 17;  // codes
+        const int n = n_rows * shape_.n_features < worth_it ? 1 : n_threads_;
+        parallel_for(static_cast<std::ptrdiff_t>(n_tasks), n,
+                     [&](std::ptrdiff_t i) { task(static_cast<std::size_t>(i)); });
     }
 
     const float* smoother() const noexcept {
@@ -235,6 +278,7 @@ private:
     const Codes& codes_;
     DifferencePenalty penalty_;
     const simd::Kernels& kernels_;
+    int n_threads_;
     simd::Shape shape_{};
     AlignedFloats smoother_;
     AlignedFloats polynomial_;

@@ -29,10 +29,10 @@ DualResult solve(const Operator& rows, const AnyLoss& loss, const DualProblem& p
 template <int Degree>
 std::optional<SplineOperator> fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
                                             const DifferencePenalty& penalty,
-                                            std::span<const double> scale) {
+                                            std::span<const double> scale, int n_threads) {
     const simd::Kernels* kernels = simd::chosen();
     if (kernels == nullptr) return std::nullopt;
-    return SplineOperator::make(rows, basis, penalty, scale, *kernels);
+    return SplineOperator::make(rows, basis, penalty, scale, *kernels, n_threads);
 }
 
 }  // namespace
@@ -46,6 +46,7 @@ std::vector<std::string> paths() {
 
 DualResult train(const AnyRows& any_rows, const ModelSpec& model, const AnyLoss& loss,
                  const DualProblem& problem, const DualOptions& options, Monitor& monitor) {
+    simd::chosen();  // an unknown SPLINEAR_PATH is an error even where no kernel is asked for
     return std::visit(
         [&]<class S, class B, class P>(const S& source, const B& basis,
                                        const P& penalty) -> DualResult {
@@ -54,7 +55,8 @@ DualResult train(const AnyRows& any_rows, const ModelSpec& model, const AnyLoss&
                     throw std::invalid_argument("the penalty and the basis differ in size");
                 if constexpr (std::is_same_v<S, CodedRows> &&
                               std::is_same_v<P, DifferencePenalty>) {
-                    const auto rows = fast_operator(source, basis, penalty, model.scale);
+                    const auto rows =
+                        fast_operator(source, basis, penalty, model.scale, options.n_threads);
                     if (rows) return solve(*rows, loss, problem, options, monitor);
                 }
                 const RowOperator<S, B, P> rows(source, basis, penalty, model.scale);

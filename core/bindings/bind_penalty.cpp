@@ -52,8 +52,8 @@ void bind_penalty(nb::module_& m) {
         .def(
             "quadratic",
             [](const AnyPenalty& self, int first, const Vector<double>& weights) {
-                return std::visit([&](const auto& p) { return p.quadratic(first, weights.data()); },
-                                  self);
+                return std::visit(
+                    [&](const auto& p) { return p.quadratic(first, as_span(weights)); }, self);
             },
             nb::arg("first"), nb::arg("weights").noconvert(),
             "a' T T' a for the vector a that holds the weights from index first on.");

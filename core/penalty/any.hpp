@@ -13,7 +13,7 @@
 namespace splinear {
 
 template <class P>
-concept Penalty = requires(const P penalty, double* a, const double* w) {
+concept Penalty = requires(const P penalty, double* a, std::span<const double> w) {
     { penalty.size() } -> std::same_as<int>;
     penalty.embed(a);       // a <- T' a
     penalty.integrate(a);   // a <- T a

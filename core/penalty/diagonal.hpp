@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,7 @@ public:
         for (std::size_t i = 0; i < weights_.size(); ++i) a[i] /= weights_[i];
     }
 
-    double quadratic(int, const double* w) const noexcept {
+    double quadratic(int, std::span<const double> w) const noexcept {
         double total = 0.0;
         for (std::size_t i = 0; i < weights_.size(); ++i) {
             const double v = weights_[i] * w[i];

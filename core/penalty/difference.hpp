@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 namespace splinear {
@@ -42,14 +43,15 @@ public:
             for (int i = size_ - 1; i > 0; --i) a[i] -= a[i - 1];
     }
 
-    // v' L_d v for the vector v that holds w[0..support) from index `first` on and is zero
-    // elsewhere.
-    double quadratic(int first, const double* w) const noexcept {
+    // v' L_d v for the vector v that holds the (at most support) numbers w from index `first` on
+    // and is zero elsewhere.
+    double quadratic(int first, std::span<const double> w) const noexcept {
         double total = 0.0;
-        for (int p = 0; p < support_; ++p) {
-            const double* diagonals = &bands_[static_cast<std::size_t>((first + p) * support_)];
+        for (std::size_t p = 0; p < w.size(); ++p) {
+            const double* diagonals =
+                &bands_[(static_cast<std::size_t>(first) + p) * static_cast<std::size_t>(support_)];
             double row = 0.5 * diagonals[0] * w[p];
-            for (int q = p + 1; q < support_; ++q) row += diagonals[q - p] * w[q];
+            for (std::size_t q = p + 1; q < w.size(); ++q) row += diagonals[q - p] * w[q];
             total += w[p] * row;
         }
         return 2.0 * total;

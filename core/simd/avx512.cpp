@@ -227,7 +227,6 @@ void decide_degree512(const Shape& shape, const splinear::simd::Line& line, cons
 void decide512(const Shape& shape, const splinear::simd::Line& line, const float* tables,
                const float* const* x, float* out) {
     switch (shape.degree) {
-        case 0: return decide_degree512<0>(shape, line, tables, x, out);
         case 1: return decide_degree512<1>(shape, line, tables, x, out);
         case 2: return decide_degree512<2>(shape, line, tables, x, out);
         default: return decide_degree512<3>(shape, line, tables, x, out);

@@ -48,7 +48,7 @@ struct Kernels {
                 float* tables);
 
     // out[a] += sum_j table_j' B(t), t = (x[a][j] - lo[j]) slope[j] clamped to [0, last], for 16
-    // rows of values; NaN where a row has a value that is not finite.
+    // rows of values and degrees from 1 on; NaN for a row with a value that is not finite.
     void (*decide)(const Shape& shape, const Line& line, const float* tables, const float* const* x,
                    float* out);
 

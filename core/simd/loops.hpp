@@ -85,7 +85,6 @@ void decide_degree(const Shape& shape, const splinear::simd::Line& line, const f
 [[maybe_unused]] void decide_loops(const Shape& shape, const splinear::simd::Line& line,
                                    const float* tables, const float* const* x, float* out) {
     switch (shape.degree) {
-        case 0: return decide_degree<0>(shape, line, tables, x, out);
         case 1: return decide_degree<1>(shape, line, tables, x, out);
         case 2: return decide_degree<2>(shape, line, tables, x, out);
         default: return decide_degree<3>(shape, line, tables, x, out);

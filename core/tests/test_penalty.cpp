@@ -107,7 +107,8 @@ void quadratic_is_that_of_the_dense_matrix(int order, int size, int support) {
         Vector v(n);
         for (int p = 0; p < support; ++p)
             v[static_cast<std::size_t>(first + p)] = w[static_cast<std::size_t>(p)];
-        CHECK(near(penalty.quadratic(first, w.data()), dot(v, times(L, v))));
+        CHECK(near(penalty.quadratic(first, std::span(w).first(static_cast<std::size_t>(support))),
+                   dot(v, times(L, v))));
     }
 }
 
@@ -119,7 +120,7 @@ void diagonal_scales() {
     CHECK(mapped(v, [&](double* a) { penalty.integrate(a); }) == Vector{3.0, -2.0, 2.0});
     CHECK(mapped(v, [&](double* a) { penalty.smooth(a); }) == Vector{3.0, -1.0, 0.5});
     CHECK(mapped(v, [&](double* a) { penalty.difference(a); }) == Vector{3.0, -8.0, 32.0});
-    CHECK(penalty.quadratic(0, v.data()) == 9.0 + 4.0 + 4.0);
+    CHECK(penalty.quadratic(0, v) == 9.0 + 4.0 + 4.0);
 }
 
 }  // namespace

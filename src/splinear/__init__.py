@@ -9,7 +9,7 @@ array([0, 0, 0])
 
 from importlib.metadata import version
 
-from splinear import kernels, penalties
+from splinear import inspection, kernels, penalties
 from splinear.classifier import AdditiveClassifier
 from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
 
@@ -21,6 +21,7 @@ __all__ = [
     "HermiteEmbedding",
     "SplineEmbedding",
     "__version__",
+    "inspection",
     "kernels",
     "penalties",
 ]

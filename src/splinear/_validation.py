@@ -16,6 +16,7 @@ from splinear._types import AnyArray, Floats
 from splinear.axes import Axes
 from splinear.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
 from splinear.embedding import Embedding
+from splinear.solvers.dual_cd import float_chunks
 
 __all__ = [
     "EMBEDDING_CONSTRAINTS",
@@ -88,13 +89,23 @@ def _refuse_text(X: Any) -> None:
     text = [
         str(name)
         for name, dtype in zip(X.columns, X.dtypes, strict=True)
-        if str(dtype) in ("category", "str", "string") or str(dtype).startswith(("String", "Categ"))
+        if _is_text(X, name, str(dtype))
     ]
     if text:
         raise ValueError(
             f"X must be numeric, but these columns hold text or categories: {', '.join(text)}. "
             "Encode them first, for example with sklearn.preprocessing.OneHotEncoder."
         )
+
+
+def _is_text(X: Any, name: Any, dtype: str) -> bool:
+    if dtype == "object":
+        try:
+            np.asarray(X[name]).astype(np.float64)
+        except (TypeError, ValueError):
+            return True
+        return False
+    return dtype in ("category", "str", "string") or dtype.startswith(("String", "Categ"))
 
 
 def check_weights(sample_weight: Any, X: AnyArray) -> Floats | None:
@@ -113,11 +124,20 @@ def check_weights(sample_weight: Any, X: AnyArray) -> Floats | None:
     return weights
 
 
-def column_ranges(estimator: BaseEstimator, X: AnyArray) -> tuple[Floats, Floats]:
-    """Give lowest and highest value of every column; refuse NaN and infinity, naming the column."""
+def column_ranges(
+    estimator: BaseEstimator, X: AnyArray, kept: AnyArray | None = None
+) -> tuple[Floats, Floats]:
+    """Give lowest and highest value of every column; refuse NaN and infinity, naming the column.
+
+    `kept` (n_rows,) marks the rows that count; None: all.
+    """
+    lo, hi = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
     with np.errstate(invalid="ignore"):
-        lo = X.min(axis=0).astype(np.float64)
-        hi = X.max(axis=0).astype(np.float64)
+        for rows, piece in float_chunks(X):
+            counted = piece if kept is None else piece[kept[rows]]
+            if len(counted):
+                lo = np.minimum(lo, counted.min(axis=0))
+                hi = np.maximum(hi, counted.max(axis=0))
     _check_finite(estimator, X, lo, hi)
     return lo, hi
 
@@ -130,7 +150,8 @@ def _check_finite(estimator: BaseEstimator, X: AnyArray, lo: Floats, hi: Floats)
     j = int(np.argmax(bad))
     row = int(np.argmax(~np.isfinite(X[:, j].astype(np.float64))))
     found = "NaN" if np.isnan(X[row, j]) else "infinity"
-    others = f" and {bad.sum() - 1} other columns" if bad.sum() > 1 else ""
+    more = int(bad.sum()) - 1
+    others = f" and {more} other column{'s' if more > 1 else ''}" if more else ""
     raise ValueError(
         f"Input X contains {found} in {column_label(estimator, j)} (first in row {row}){others}; "
         f"{type(estimator).__name__} needs finite numbers. Impute or drop them first, for example "
@@ -146,31 +167,36 @@ def fit_embedding(
     penalty_order: int,
     knots: str,
     scale: str,
+    kept: AnyArray | None = None,
 ) -> Embedding:
-    """Learn every column's axis from X, and scale and penalise its curve as asked."""
-    lo, hi = column_ranges(estimator, X)
+    """Learn every column's axis from X, and scale and penalise its curve as asked.
+
+    `kept` (n_rows,) marks the rows that count; None: all.
+    """
+    lo, hi = column_ranges(estimator, X, kept)
+    rows = slice(None) if kept is None else kept
     axes = Axes.spanning(lo, hi, basis)
     if knots == "quantile":
         n_knots = (basis.n_bins if isinstance(basis, BSplineBasis) else estimator.n_bins) + 1
-        axes = Axes.spanning(lo, hi, basis, _quantiles(X, n_knots))
+        axes = Axes.spanning(lo, hi, basis, _quantiles(X, rows, n_knots))
     if scale == "standard":
-        axes = _standardised(X, axes)
+        axes = _standardised(X, rows, axes)
     return Embedding.of(axes, basis, int(penalty_order), native=scale == "native")
 
 
-def _quantiles(X: AnyArray, n_knots: int) -> Floats:
+def _quantiles(X: AnyArray, rows: Any, n_knots: int) -> Floats:
     shares = np.linspace(0.0, 1.0, n_knots)
-    columns = [np.quantile(X[:, j].astype(np.float64), shares) for j in range(X.shape[1])]
+    columns = [np.quantile(X[rows, j].astype(np.float64), shares) for j in range(X.shape[1])]
     return np.maximum.accumulate(np.stack(columns), axis=1)  # rounding may break the order
 
 
-def _standardised(X: AnyArray, axes: Axes) -> Axes:
+def _standardised(X: AnyArray, rows: Any, axes: Axes) -> Axes:
     """Let each axis run over the column's values in standard deviations from its mean."""
     first, last = axes.first.copy(), axes.last.copy()
     straight = replace(axes, knots=None)
-    for j in np.flatnonzero(axes.varies):
+    for j in map(int, np.flatnonzero(axes.varies)):
         # Measured on [first, last], where no square of a value can overflow or vanish.
-        place = straight.argument_of(X[:, j], j)
+        place = straight.argument_of(X[rows, j], j)
         mean, std = place.mean(), place.std()
         first[j], last[j] = (first[j] - mean) / std, (last[j] - mean) / std
     return replace(axes, first=first, last=last)

@@ -45,8 +45,8 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
 
     over the curves' coefficients coef_j (n_basis,) and the intercept. T = D_d^{-1} undoes the d-th
     differences of B-spline coefficients, so the first term penalises rough curves; for Fourier and
-    Hermite curves T is diagonal and the term is the integral of the squared d-th derivative. It is
-    the linear SVM on the embedding phi^d(x) of the paper (section 3), solved in the dual without
+    Hermite curves T is diagonal and the term stands for the squared d-th derivative. It is the
+    linear SVM on the embedding phi^d(x) of the paper (section 3), solved in the dual without
     ever storing that embedding.
 
     Parameters
@@ -182,7 +182,8 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers; float32, float64 and whole numbers are read without a copy.
+            Finite numbers. float32 and float64 are read as they are, without a copy; other types
+            in pieces (as a float64 copy where tol < 1e-3).
         y : array-like of shape (n_samples,)
             Two classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -196,12 +197,13 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         basis = make_basis(self.basis, self.degree, self.n_bins, self.penalty_order, self.scale)
         X, y = check_table(self, X, y=y, reset=True)
         weights = check_weights(sample_weight, X)
-        kept = slice(None) if weights is None else weights > 0
+        kept = None if weights is None or np.all(weights > 0) else weights > 0
         problem = self._problem(y, weights, kept)
         self.embedding_ = fit_embedding(
             self,
-            X[kept],
+            X,
             basis,
+            kept=kept,
             penalty_order=self.penalty_order,
             knots=self.knots,
             scale=self.scale,
@@ -279,11 +281,12 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         p = expit(self.decision_function(X))
         return np.column_stack([1.0 - p, p])
 
-    def _problem(self, y: AnyArray, weights: Floats | None, kept: Any) -> Problem:
+    def _problem(self, y: AnyArray, weights: Floats | None, kept: AnyArray | None) -> Problem:
         """Find the two classes among the rows that count, and what each costs."""
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
-        self.classes_ = np.unique(y[kept])
+        counted = y if kept is None else y[kept]
+        self.classes_ = np.unique(counted)
         if len(self.classes_) > 2 or kind not in ("binary", "multiclass"):
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}: "
@@ -293,7 +296,7 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"y must have two classes, but only one class was found: {self.classes_!r}."
             )
-        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y[kept])
+        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=counted)
         signs = np.where(y == self.classes_[1], np.int8(1), np.int8(-1))
         return Problem(
             y=signs,

@@ -14,10 +14,10 @@ from splinear.solvers.problem import Problem, Result, Stopping
 
 __all__ = ["encode", "float_chunks", "solve"]
 
-# Values per piece of X that is read at a time: a few megabytes, so that Ctrl-C is heard and the
-# conversion of whole numbers to floats needs no second copy of X.
-_CHUNK = 2**20
-
+# Values per piece of X that is read at a time, so that Ctrl-C is heard; fewer where a piece is
+# copied because its type must be converted, so that the copy stays small.
+_PIECE = 2**24
+_COPIED_PIECE = 2**20
 
 # The tolerance from which on 16-bit codes serve: their rounding moves the objective by far less.
 CODES_SUFFICE = 1e-3
@@ -25,16 +25,15 @@ CODES_SUFFICE = 1e-3
 
 def as_floats(X: AnyArray) -> AnyArray:
     """Give X as the core reads it: float32 and float64 as they are, other types as float64."""
-    if X.dtype not in (np.float32, np.float64):
-        return X.astype(np.float64)
-    if not X.dtype.isnative or not X.flags.aligned:
-        return X.astype(X.dtype.newbyteorder("="))
-    return X
+    native = X.dtype.newbyteorder("=")
+    wanted = native if native in (np.float32, np.float64) else np.dtype(np.float64)
+    return X if X.dtype == wanted and X.flags.aligned else X.astype(wanted)
 
 
 def float_chunks(X: AnyArray) -> Iterator[tuple[slice, AnyArray]]:
     """Give X in pieces of rows, as the core reads them."""
-    rows = max(1, _CHUNK // max(1, X.shape[1]))
+    size = _PIECE if X.dtype in (np.float32, np.float64) else _COPIED_PIECE
+    rows = max(1, size // max(1, X.shape[1]))
     for start in range(0, len(X), rows):
         piece = as_floats(X[start : start + rows])
         yield slice(start, start + len(piece)), piece
