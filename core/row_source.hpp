@@ -31,6 +31,8 @@ public:
     }
 
     const Codes& codes() const noexcept { return codes_; }
+    double first(std::size_t feature) const noexcept { return first_[feature]; }
+    double width(std::size_t feature) const noexcept { return width_[feature]; }
     Row n_rows() const noexcept { return codes_.n_rows(); }
     double argument(Row row, std::size_t feature) const noexcept {
         return first_[feature] + width_[feature] * codes_.row(row)[feature];

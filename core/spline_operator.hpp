@@ -23,7 +23,6 @@ namespace splinear {
 class SplineOperator {
 public:
     using Tables = AlignedFloats;
-    static constexpr std::size_t max_team = 64;  // rows that gram() takes at most
 
     template <int Degree>
     static std::optional<SplineOperator> make(const CodedRows& source, const BSpline<Degree>& basis,
@@ -63,9 +62,10 @@ public:
     void gram(std::span<const Row> rows, double* out) const {
         const std::size_t m = rows.size();
         const auto codes = pointers(rows);
-        if (!unit_ramp_) return gram_by_score(codes, out);
+        if (!unit_ramp_)
+            return kernels_.products ? gram_by_part(codes, out) : gram_by_score(codes, out);
         in_parallel(m, m * m / 2, [&](std::size_t a) {
-            std::array<float, max_team> line;
+            std::array<float, simd::max_team> line;
             const std::size_t left = m - a - 1;
             kernels_.min_products(shape_, codes[a], codes.data() + a + 1, left, line.data());
             for (std::size_t b = 0; b < left; ++b)
@@ -201,6 +201,20 @@ private:
                 static_cast<float>(coefficient[i]);
     }
 
+    // Every part of the features gives its share of all products; they are added up in order.
+    void gram_by_part(const Pointers& codes, double* out) const {
+        const std::size_t m = codes.size();
+        std::vector<float> shares(n_parts() * m * m);
+        in_parallel(n_parts(), m * m / 2, [&](std::size_t p) {
+            const Part part = part_at(p);
+            kernels_.products(part.shape, smoother(), &scale_[part.first],
+                              shifted(codes, part.first).data(), m, &shares[p * m * m]);
+        });
+        std::fill_n(out, m * m, 0.0);
+        for (std::size_t i = 0; i < shares.size(); ++i)
+            out[i % (m * m)] += static_cast<double>(shares[i]);
+    }
+
     // A row's product with others is their score by tables that hold that row's embedding alone.
     // One tile of features at a time, so that those tables stay in the nearest cache.
     void gram_by_score(const Pointers& codes, double* out) const {
@@ -208,7 +222,7 @@ private:
         in_parallel(m, m * m / 2, [&](std::size_t a) {
             if (a + 1 == m) return;
             AlignedFloats tables(simd::tile * entries());
-            std::array<float, max_team + simd::lanes> products{};
+            std::array<float, simd::max_team + simd::lanes> products{};
             for (std::size_t j = 0; j < shape_.n_features; j += simd::tile) {
                 simd::Shape part = shape_;
                 part.n_features = std::min<std::size_t>(simd::tile, shape_.n_features - j);

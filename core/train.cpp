@@ -6,6 +6,7 @@
 
 #include "row_operator.hpp"
 #include "simd/dispatch.hpp"
+#include "smooth_operator.hpp"
 #include "spline_operator.hpp"
 
 namespace splinear {
@@ -26,13 +27,15 @@ DualResult solve(const Operator& rows, const AnyLoss& loss, const DualProblem& p
         loss);
 }
 
-template <int Degree>
-std::optional<SplineOperator> fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
-                                            const DifferencePenalty& penalty,
-                                            std::span<const double> scale, int n_threads) {
+// The operator by vector instructions, or nothing where there is none for this basis.
+template <class B, class P>
+auto fast_operator(const CodedRows& rows, const B& basis, const P& penalty,
+                   std::span<const double> scale, int n_threads) {
+    using Operator =
+        std::conditional_t<std::is_same_v<P, DifferencePenalty>, SplineOperator, SmoothOperator>;
     const simd::Kernels* kernels = simd::chosen();
-    if (kernels == nullptr) return std::nullopt;
-    return SplineOperator::make(rows, basis, penalty, scale, *kernels, n_threads);
+    return kernels == nullptr ? std::optional<Operator>{}
+                              : Operator::make(rows, basis, penalty, scale, *kernels, n_threads);
 }
 
 }  // namespace
@@ -53,8 +56,7 @@ DualResult train(const AnyRows& any_rows, const ModelSpec& model, const AnyLoss&
             if constexpr (belong_together<B, P>) {
                 if (penalty.size() != basis.size())
                     throw std::invalid_argument("the penalty and the basis differ in size");
-                if constexpr (std::is_same_v<S, CodedRows> &&
-                              std::is_same_v<P, DifferencePenalty>) {
+                if constexpr (std::is_same_v<S, CodedRows>) {
                     const auto rows =
                         fast_operator(source, basis, penalty, model.scale, options.n_threads);
                     if (rows) return solve(*rows, loss, problem, options, monitor);

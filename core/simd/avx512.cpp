@@ -7,6 +7,7 @@
 
 namespace {
 #include "simd/loops.hpp"
+#include "simd/smooth_loops.hpp"
 
 using splinear::simd::tile;
 
@@ -496,8 +497,9 @@ void min_products512(const Shape& shape, const Code* x, const Code* const* codes
 namespace splinear::simd {
 
 const Kernels* avx512_kernels() {
-    static constexpr Kernels kernels{"avx512",  score512, add512,
-                                     decide512, norm512,  min_products512};
+    static constexpr Kernels kernels{"avx512",  score512,      add512,
+                                     decide512, norm512,       min_products512,
+                                     nullptr,   fourier_loops, hermite_loops};
     return &kernels;
 }
 

@@ -14,6 +14,8 @@ namespace splinear::simd {
 inline constexpr int lanes = 16;        // rows that are scored together
 inline constexpr int tile = 32;         // features come in tiles; tables are padded to whole tiles
 inline constexpr int max_entries = 64;  // of one feature's table
+inline constexpr int max_smooth = 32;   // functions per feature of a Fourier or Hermite basis
+inline constexpr int max_team = 64;     // rows whose products are asked for at once
 
 // Where a code's bits lie and how the tables are laid out.
 struct Shape {
@@ -23,6 +25,29 @@ struct Shape {
     int n_basis;        // functions per feature
     int entries;        // floats per feature's table: 16, 32, 48 or 64, more than n_basis
     std::size_t n_features;
+};
+
+// Fourier and Hermite curves: every function is non-zero everywhere.
+struct SmoothShape {
+    int degree;
+    int size;  // functions per feature, at most max_smooth; also the length of a table
+    std::size_t n_features;
+    const float* first;  // per feature: the argument of the basis is first + width * code
+    const float* width;
+    const float* smoother;  // per function: the diagonal of L
+};
+
+// The members of Kernels of the same names, for 16 rows; missing rows are given a step of 0. gram()
+// takes n_groups times 16 rows, at most max_team, and adds to out[a * max_team + b].
+struct SmoothKernels {
+    void (*score)(const SmoothShape& shape, const float* tables, const std::uint16_t* const* codes,
+                  float* out);
+    void (*norm)(const SmoothShape& shape, const float* scale, const std::uint16_t* const* codes,
+                 float* out);
+    void (*add)(const SmoothShape& shape, const float* scale, const std::uint16_t* const* codes,
+                const float* steps, float* tables);
+    void (*gram)(const SmoothShape& shape, const float* scale, const std::uint16_t* const* codes,
+                 std::size_t n_groups, float* out);
 };
 
 // Per feature, the straight line from values to bins.
@@ -61,6 +86,14 @@ struct Kernels {
     // rows y_b, in units of a bin: phi^1(x)'phi^1(y_b) for degree 1, less 1 per feature.
     void (*min_products)(const Shape& shape, const std::uint16_t* x,
                          const std::uint16_t* const* codes, std::size_t n_rows, float* out);
+
+    // out[a * n_rows + b] += sum_j scale[j] B(codes[a][j])' L B(codes[b][j]) for a < b. Null where
+    // it is faster to score the rows b by tables that hold row a alone.
+    void (*products)(const Shape& shape, const float* smoother, const float* scale,
+                     const std::uint16_t* const* codes, std::size_t n_rows, float* out);
+
+    SmoothKernels fourier;
+    SmoothKernels hermite;
 };
 
 const Kernels& portable_kernels();

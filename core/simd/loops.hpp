@@ -166,3 +166,43 @@ void add_degree(const Shape& shape, const float* smoother, const float* scale,
         out[b] = (static_cast<float>(whole) + static_cast<float>(products) * unit) * unit;
     }
 }
+
+// Per feature, L B(y) of each row y once; then every product is a sum of Degree + 1 terms.
+template <int Degree>
+void products_degree(const Shape& shape, const float* smoother, const float* scale,
+                     const Code* const* codes, std::size_t n_rows, float* out) {
+    constexpr int most = splinear::simd::max_team;
+    for (std::size_t j = 0; j < shape.n_features; ++j) {
+        if (scale[j] == 0.0f) continue;
+        int bin[most];
+        float w[most][Degree + 1];
+        for (std::size_t b = 0; b < n_rows; ++b) {
+            const Position at = split(shape, codes[b][j]);
+            bin[b] = at.bin;
+            weights<Degree>(at.fraction, w[b]);
+            float smooth[splinear::simd::max_entries] = {};
+            for (int q = 0; q <= Degree; ++q) {
+                if (smoother == nullptr)
+                    smooth[at.bin + q] = scale[j] * w[b][q];
+                else
+                    axpy(scale[j] * w[b][q], smoother + (at.bin + q) * shape.entries, smooth,
+                         shape.entries);
+            }
+            for (std::size_t a = 0; a < b; ++a) {
+                float product = 0.0f;
+                for (int p = 0; p <= Degree; ++p) product += w[a][p] * smooth[bin[a] + p];
+                out[a * n_rows + b] += product;
+            }
+        }
+    }
+}
+
+[[maybe_unused]] void products_loops(const Shape& shape, const float* smoother, const float* scale,
+                                     const Code* const* codes, std::size_t n_rows, float* out) {
+    switch (shape.degree) {
+        case 0: return products_degree<0>(shape, smoother, scale, codes, n_rows, out);
+        case 1: return products_degree<1>(shape, smoother, scale, codes, n_rows, out);
+        case 2: return products_degree<2>(shape, smoother, scale, codes, n_rows, out);
+        default: return products_degree<3>(shape, smoother, scale, codes, n_rows, out);
+    }
+}

@@ -39,6 +39,19 @@ def test_same_optimum(path, degree, order, digits, monkeypatch):
 
 
 @pytest.mark.parametrize("path", FAST)
+@pytest.mark.parametrize("degree", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("basis", "scale"), [("fourier", "unit"), ("hermite", "unit"), ("hermite", "standard")]
+)
+def test_same_optimum_of_smooth_curves(path, basis, scale, degree, digits, monkeypatch):
+    X, y = digits[0][:400], digits[1][:400]
+    params = {"basis": basis, "degree": degree, "scale": scale, "C": 0.1, "tol": 5e-3}
+    fast = fit(monkeypatch, path, X, y, **params)
+    reference = fit(monkeypatch, "reference", X, y, **params)
+    assert fast.objective_ == pytest.approx(reference.objective_, rel=5.1e-3)
+
+
+@pytest.mark.parametrize("path", FAST)
 @pytest.mark.parametrize("n_bins", [1, 15, 16, 40, 61])
 @pytest.mark.parametrize("scale", ["unit", "native"])
 def test_every_length_of_table(path, n_bins, scale, digits, monkeypatch):
