@@ -66,7 +66,7 @@ FULL = Sizes(
     repeats=3,
     sweep={
         "rows": (10_000, 20_000, 40_000, 80_000),
-        "columns": (100, 200, 400, 800),
+        "columns": (125, 250, 500, 1000, 2000),
         "bins": (10, 20, 40),
     },
     scoring=(10_000, 1500),
@@ -123,7 +123,7 @@ def parse() -> Settings:
     )
     parser.add_argument("--data", help=f"data sets, by commas, of {', '.join(sets.SETS)}")
     parser.add_argument("--quick", action="store_true", help="2,000 rows; synthetic by default")
-    parser.add_argument("--output", type=Path, help="folder for results.json, table and plot")
+    parser.add_argument("--output", type=Path, help="folder for benchmarks.json, table and plot")
     parser.add_argument("--limit", type=float, default=1800, help="seconds a measurement may take")
     given = parser.parse_args()
     default = ("synthetic",) if given.quick else REAL
@@ -242,7 +242,7 @@ def measure_sweep(settings: Settings) -> dict[str, list[dict[str, float]]]:
     """Measure the seconds of a pass as rows, columns and bins grow, one at a time."""
     print("sweep: rows, columns, bins", flush=True)
     sweep = settings.sizes.sweep
-    base = {"rows": sweep["rows"][1], "columns": sweep["columns"][1], "bins": sweep["bins"][0]}
+    base = {"rows": sweep["rows"][1], "columns": sweep["columns"][-2], "bins": sweep["bins"][0]}
     points = [base | {axis: value} for axis, values in sweep.items() for value in values]
     task = {
         "kind": "passes",

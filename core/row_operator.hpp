@@ -96,19 +96,9 @@ public:
         return total;
     }
 
-    // |w|^2 = sum_j |T^{-1} coef_j|^2 / s_j^2.
+    // |w|^2 of the weights that the tables stand for.
     double squared_weight(const Tables& tables) const {
-        std::vector<double> w(size());
-        double total = 0.0;
-        for (std::size_t j = 0; j < scale_.size(); ++j) {
-            if (scale_[j] == 0.0) continue;
-            std::copy_n(tables.data() + j * size(), size(), w.begin());
-            penalty_.difference(w.data());
-            double sum = 0.0;
-            for (const double v : w) sum += v * v;
-            total += sum / scale_[j];
-        }
-        return total;
+        return splinear::squared_weight(penalty_, tables, scale_);
     }
 
     // The coefficients in double precision, n_features x size.

@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "aligned.hpp"
 #include "basis/fourier.hpp"
 #include "basis/hermite.hpp"
 #include "parallel.hpp"
+#include "penalty/any.hpp"
 #include "penalty/diagonal.hpp"
 #include "row_source.hpp"
 #include "simd/kernels.hpp"
@@ -25,15 +25,20 @@ class SmoothOperator {
 public:
     using Tables = std::vector<float>;
 
-    template <class B>
-    static std::optional<SmoothOperator> make(const CodedRows& source, const B& basis,
+    static std::optional<SmoothOperator> make(const CodedRows& source, const Fourier& basis,
                                               const DiagonalPenalty& penalty,
                                               std::span<const double> scale,
                                               const simd::Kernels& kernels, int n_threads) {
         if (basis.size() > simd::max_smooth) return std::nullopt;
-        const bool waves = std::is_same_v<B, Fourier>;
-        return SmoothOperator(source, basis.degree, penalty, scale,
-                              waves ? kernels.fourier : kernels.hermite, n_threads);
+        return SmoothOperator(source, basis.degree, penalty, scale, kernels.fourier, n_threads);
+    }
+
+    static std::optional<SmoothOperator> make(const CodedRows& source, const Hermite& basis,
+                                              const DiagonalPenalty& penalty,
+                                              std::span<const double> scale,
+                                              const simd::Kernels& kernels, int n_threads) {
+        if (basis.size() > simd::max_smooth) return std::nullopt;
+        return SmoothOperator(source, basis.degree, penalty, scale, kernels.hermite, n_threads);
     }
 
     Row n_rows() const noexcept { return codes_.n_rows(); }
@@ -80,17 +85,7 @@ public:
     }
 
     double squared_weight(const Tables& tables) const {
-        double total = 0.0;
-        for (std::size_t j = 0; j < scale_.size(); ++j) {
-            if (scale_[j] == 0.0f) continue;
-            double sum = 0.0;
-            for (std::size_t k = 0; k < size(); ++k) {
-                const double c = tables[j * size() + k];
-                sum += c * c / static_cast<double>(smoother_[k]);
-            }
-            total += sum / static_cast<double>(scale_[j]);
-        }
-        return total;
+        return splinear::squared_weight(penalty_, coefficients(tables), scale_);
     }
 
     std::vector<double> coefficients(const Tables& tables) const {
@@ -100,7 +95,11 @@ public:
 private:
     SmoothOperator(const CodedRows& source, int degree, const DiagonalPenalty& penalty,
                    std::span<const double> scale, const simd::SmoothKernels& kernels, int n_threads)
-        : codes_(source.codes()), degree_(degree), kernels_(kernels), n_threads_(n_threads) {
+        : codes_(source.codes()),
+          penalty_(penalty),
+          degree_(degree),
+          kernels_(kernels),
+          n_threads_(n_threads) {
         for (std::size_t j = 0; j < scale.size(); ++j) {
             scale_.push_back(static_cast<float>(scale[j]));
             first_.push_back(static_cast<float>(source.first(j)));
@@ -127,6 +126,7 @@ private:
     }
 
     const Codes& codes_;
+    DiagonalPenalty penalty_;
     int degree_;
     const simd::SmoothKernels& kernels_;
     int n_threads_;

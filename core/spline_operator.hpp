@@ -11,15 +11,16 @@
 #include "aligned.hpp"
 #include "basis/bspline.hpp"
 #include "parallel.hpp"
+#include "penalty/any.hpp"
 #include "penalty/difference.hpp"
 #include "row_source.hpp"
 #include "simd/dispatch.hpp"
 
 namespace splinear {
 
-// The same members as RowOperator, which is the reference. Tables are floats, padded to 16, 32 or
-// 64 entries so that one feature's table fits a few registers; more basis functions than fit 64
-// entries are left to RowOperator.
+// The same members as RowOperator, which is the reference. Tables are floats, padded to 16, 32,
+// 48 or 64 entries so that one feature's table fits a few registers; more basis functions than fit
+// 64 entries are left to RowOperator.
 class SplineOperator {
 public:
     using Tables = AlignedFloats;
@@ -90,19 +91,7 @@ public:
     }
 
     double squared_weight(const Tables& tables) const {
-        const std::vector<double> coef = coefficients(tables);
-        std::vector<double> w(basis_size());
-        double total = 0.0;
-        for (std::size_t j = 0; j < shape_.n_features; ++j) {
-            if (scale_[j] == 0.0f) continue;
-            std::copy_n(coef.begin() + static_cast<std::ptrdiff_t>(j * basis_size()), basis_size(),
-                        w.begin());
-            penalty_.difference(w.data());
-            double sum = 0.0;
-            for (const double v : w) sum += v * v;
-            total += sum / static_cast<double>(scale_[j]);
-        }
-        return total;
+        return splinear::squared_weight(penalty_, coefficients(tables), scale_);
     }
 
     std::vector<double> coefficients(const Tables& tables) const {

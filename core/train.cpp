@@ -27,15 +27,25 @@ DualResult solve(const Operator& rows, const AnyLoss& loss, const DualProblem& p
         loss);
 }
 
-// The operator by vector instructions, or nothing where there is none for this basis.
-template <class B, class P>
-auto fast_operator(const CodedRows& rows, const B& basis, const P& penalty,
-                   std::span<const double> scale, int n_threads) {
-    using Operator =
-        std::conditional_t<std::is_same_v<P, DifferencePenalty>, SplineOperator, SmoothOperator>;
+// The operator by vector instructions, or nothing if the reference was asked for or the basis is
+// too large. A basis without such a function takes the reference.
+template <int Degree>
+std::optional<SplineOperator> fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
+                                            const DifferencePenalty& penalty,
+                                            std::span<const double> scale, int n_threads) {
     const simd::Kernels* kernels = simd::chosen();
-    return kernels == nullptr ? std::optional<Operator>{}
-                              : Operator::make(rows, basis, penalty, scale, *kernels, n_threads);
+    if (kernels == nullptr) return std::nullopt;
+    return SplineOperator::make(rows, basis, penalty, scale, *kernels, n_threads);
+}
+
+template <class B>
+    requires std::is_same_v<B, Fourier> || std::is_same_v<B, Hermite>
+std::optional<SmoothOperator> fast_operator(const CodedRows& rows, const B& basis,
+                                            const DiagonalPenalty& penalty,
+                                            std::span<const double> scale, int n_threads) {
+    const simd::Kernels* kernels = simd::chosen();
+    if (kernels == nullptr) return std::nullopt;
+    return SmoothOperator::make(rows, basis, penalty, scale, *kernels, n_threads);
 }
 
 }  // namespace
@@ -56,7 +66,7 @@ DualResult train(const AnyRows& any_rows, const ModelSpec& model, const AnyLoss&
             if constexpr (belong_together<B, P>) {
                 if (penalty.size() != basis.size())
                     throw std::invalid_argument("the penalty and the basis differ in size");
-                if constexpr (std::is_same_v<S, CodedRows>) {
+                if constexpr (requires { fast_operator(source, basis, penalty, model.scale, 1); }) {
                     const auto rows =
                         fast_operator(source, basis, penalty, model.scale, options.n_threads);
                     if (rows) return solve(*rows, loss, problem, options, monitor);

@@ -44,7 +44,7 @@ def printed(output):
 
 @pytest.fixture(scope="module")
 def results(printed, output):
-    return json.loads((output / "results.json").read_text(), parse_constant=refuse)
+    return json.loads((output / "benchmarks.json").read_text(), parse_constant=refuse)
 
 
 def test_every_rival_on_every_case(results):
@@ -91,7 +91,7 @@ def test_bars_say_what_was_not_measured(results, printed):
 
 
 def test_the_table_names_every_rival(results, printed, output):
-    page = (output / "benchmarks_table.md").read_text()
+    page = (output / "benchmarks.md").read_text()
     for row in results["rows"]:
         assert row["name"] in printed
         assert row["name"] in page

@@ -4,8 +4,12 @@
 // L = T T' carries a step on the embedding over to the coefficients.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
+#include <cstddef>
+#include <span>
 #include <variant>
+#include <vector>
 
 #include "penalty/diagonal.hpp"
 #include "penalty/difference.hpp"
@@ -21,6 +25,24 @@ concept Penalty = requires(const P penalty, double* a, std::span<const double> w
     penalty.difference(a);  // a <- T^{-1} a
     { penalty.quadratic(0, w) } -> std::same_as<double>;
 };
+
+// |w|^2 = sum_j |T^{-1} coef_j|^2 / s_j^2 for coef (n_features x penalty.size()) and scale s_j^2; a
+// feature of scale 0 takes no part.
+template <Penalty P, class Scale>
+double squared_weight(const P& penalty, const std::vector<double>& coef, const Scale& scale) {
+    const auto size = static_cast<std::size_t>(penalty.size());
+    std::vector<double> w(size);
+    double total = 0.0;
+    for (std::size_t j = 0; j < scale.size(); ++j) {
+        if (scale[j] == 0) continue;
+        std::copy_n(coef.data() + j * size, size, w.begin());
+        penalty.difference(w.data());
+        double sum = 0.0;
+        for (const double v : w) sum += v * v;
+        total += sum / static_cast<double>(scale[j]);
+    }
+    return total;
+}
 
 using AnyPenalty = std::variant<DifferencePenalty, DiagonalPenalty>;
 

@@ -456,6 +456,13 @@ float norm512(const Shape& shape, const float* polynomial, const float* scale, c
     }
 }
 
+// The sum of 16 whole numbers, which may not fit 32 bits any more.
+inline std::int64_t total(__m512i v) {
+    const __m512i low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(v));
+    const __m512i high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1));
+    return _mm512_reduce_add_epi64(_mm512_add_epi64(low, high));
+}
+
 // 32 features at a time, in 16-bit arithmetic: fractions as multiples of 2^-15, their products
 // rounded to that.
 void min_products512(const Shape& shape, const Code* x, const Code* const* codes,
@@ -486,9 +493,9 @@ void min_products512(const Shape& shape, const Code* x, const Code* const* codes
                 _mm512_maskz_sub_epi16(same, _mm512_mulhrs_epi16(a, c), _mm512_min_epi16(a, c));
             products = _mm512_add_epi32(products, _mm512_madd_epi16(product, ones));
         }
-        const float offset = 32768.0f * static_cast<float>(n_tiles * tile);
-        out[b] = (static_cast<float>(_mm512_reduce_add_epi32(whole)) + offset) * unit +
-                 static_cast<float>(_mm512_reduce_add_epi32(products)) * (1.0f / 32768.0f);
+        const std::int64_t offset = 32768 * static_cast<std::int64_t>(n_tiles * tile);
+        out[b] = static_cast<float>(total(whole) + offset) * unit +
+                 static_cast<float>(total(products)) * (1.0f / 32768.0f);
     }
 }
 

@@ -9,3 +9,10 @@
 #else
 #define SPLINEAR_CLONES
 #endif
+
+// For what the clones share: inlined, it is compiled anew for each of them.
+#ifdef __GNUC__
+#define SPLINEAR_INLINE inline __attribute__((always_inline))
+#else
+#define SPLINEAR_INLINE inline
+#endif

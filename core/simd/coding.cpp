@@ -6,8 +6,7 @@ namespace splinear::simd {
 namespace {
 
 template <class Real>
-inline __attribute__((always_inline)) void code(const Coder& coder, const Real* x,
-                                                std::uint16_t* out) {
+SPLINEAR_INLINE void code(const Coder& coder, const Real* x, std::uint16_t* out) {
     const double* prescale = coder.prescale;
     const double* lo = coder.lo;
     const double* slope = coder.slope;

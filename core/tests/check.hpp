@@ -1,9 +1,12 @@
-// The tests' only tool: a check that, when it fails, says where it stands and what did not hold.
+// The tests' tools: a check that, when it fails, says where it stands and what did not hold, and
+// ways to compare numbers.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
+#include <vector>
 
 namespace splinear::testing {
 
@@ -19,6 +22,17 @@ inline void check(bool holds, const char* what, const char* file, int line) {
 // above 1.
 inline bool near(double a, double b, double tolerance = 1e-12) {
     return std::abs(a - b) <= tolerance * std::max({1.0, std::abs(a), std::abs(b)});
+}
+
+// The largest difference of two lists, relative to the largest of the expected numbers.
+inline double difference(const std::vector<double>& found, const std::vector<double>& expected) {
+    double most = 1e-30;
+    double apart = 0.0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        most = std::max(most, std::abs(expected[i]));
+        apart = std::max(apart, std::abs(found[i] - expected[i]));
+    }
+    return apart / most;
 }
 
 inline int result() { return failures == 0 ? 0 : 1; }

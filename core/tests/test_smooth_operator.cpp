@@ -12,6 +12,7 @@
 #include "smooth_operator.hpp"
 
 using namespace splinear;
+using splinear::testing::difference;
 
 namespace {
 
@@ -19,17 +20,6 @@ constexpr std::ptrdiff_t n_rows = 70;  // more than a team, and not a multiple o
 constexpr std::size_t n_features = 21;
 
 double drawn(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
-
-// The largest difference, relative to the largest of the expected numbers.
-double difference(const std::vector<double>& found, const std::vector<double>& expected) {
-    double most = 1e-30;
-    double apart = 0.0;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        most = std::max(most, std::abs(expected[i]));
-        apart = std::max(apart, std::abs(found[i] - expected[i]));
-    }
-    return apart / most;
-}
 
 template <class B>
 void compare(const simd::Kernels& kernels, const B& basis, double end, int n_threads) {
@@ -80,14 +70,14 @@ void compare(const simd::Kernels& kernels, const B& basis, double end, int n_thr
         expected[i] = slow.squared_norm(rows[i]);
     }
     CHECK(difference(found, expected) < 1e-5);
-    for (const std::size_t m : {2u, 17u, 64u}) {
+    for (const std::size_t m : {5u, 17u, 64u}) {
         std::vector<double> products(m * m, 0.0);
         std::vector<double> exact(m * m, 0.0);
         fast->gram(std::span(rows).first(m), products.data());
         slow.gram(std::span(rows).first(m), exact.data());
         for (std::size_t a = 0; a < m; ++a)  // only b > a is promised
             for (std::size_t b = 0; b <= a; ++b) products[a * m + b] = exact[a * m + b] = 0.0;
-        CHECK(difference(products, exact) < 1e-5);
+        CHECK(difference(products, exact) < 1e-4);
     }
 }
 

@@ -1,5 +1,6 @@
 // Every set of kernels that this machine has, against the reference in double precision.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include "spline_operator.hpp"
 
 using namespace splinear;
+using splinear::testing::difference;
 
 namespace {
 
@@ -26,17 +28,6 @@ std::vector<double> draw_values(std::size_t n, Random& random) {
         v = u < 0.3 ? 0.0 : u < 0.4 ? 1.0 : u < 0.5 ? 0.5 : drawn(random);
     }
     return values;
-}
-
-// The largest difference, relative to the largest of the expected numbers.
-double difference(const std::vector<double>& found, const std::vector<double>& expected) {
-    double most = 1e-30;
-    double apart = 0.0;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        most = std::max(most, std::abs(expected[i]));
-        apart = std::max(apart, std::abs(found[i] - expected[i]));
-    }
-    return apart / most;
 }
 
 template <int Degree>
@@ -125,6 +116,21 @@ void test_kernels_equal_the_reference() {
     for (const simd::Kernels* kernels : simd::available()) compare_all(*kernels, 1, 20, 300);
 }
 
+// Sums of minima over so many features do not fit 32 bits.
+void test_products_of_very_long_rows() {
+    constexpr std::size_t n = 200'000;
+    const simd::Shape shape{1, 10, 1, 41, 48, n};
+    const std::vector<Code> high(n, 40960);
+    const std::vector<Code> low(n, 100);
+    const std::array<const Code*, 2> rows{high.data(), low.data()};
+    for (const simd::Kernels* kernels : simd::available()) {
+        std::array<float, 2> found{};
+        kernels->min_products(shape, high.data(), rows.data(), 2, found.data());
+        CHECK(std::abs(found[0] / (40.0 * n) - 1.0) < 1e-6);
+        CHECK(std::abs(found[1] / (100.0 / 1024 * n) - 1.0) < 1e-6);
+    }
+}
+
 void test_long_tables_are_left_to_the_reference() {
     const std::vector<double> one(1, 1.0);
     const std::vector<double> zero(1, 0.0);
@@ -141,6 +147,7 @@ void test_long_tables_are_left_to_the_reference() {
 
 int main() {
     test_kernels_equal_the_reference();
+    test_products_of_very_long_rows();
     test_long_tables_are_left_to_the_reference();
     return splinear::testing::result();
 }
