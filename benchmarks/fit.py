@@ -32,6 +32,7 @@ class Case:
     positives: tuple[int, ...]
     n_bins: int
     order: int
+    rivals: tuple[str, ...] = rivals.KEYS
 
     @property
     def title(self) -> str:
@@ -43,7 +44,7 @@ CASES = (
     Case("mnist", (0, 3, 8), n_bins=20, order=0),
     Case("mnist", (0, 3, 8), n_bins=40, order=1),
     Case("daimler", (1,), n_bins=10, order=1),
-    Case("covtype", (2,), n_bins=20, order=1),
+    Case("covtype", (2,), n_bins=20, order=1, rivals=(*rivals.KEYS, rivals.PLAIN)),
     Case("adult", (1,), n_bins=10, order=1),
     Case("synthetic", (1,), n_bins=20, order=0),
     Case("synthetic", (1,), n_bins=10, order=1),
@@ -152,7 +153,7 @@ def measure_case(
     case: Case, folder: Path, shape: tuple[int, int], settings: Settings
 ) -> Iterator[Row]:
     """Measure every rival on one case, class by class, and give the means over classes."""
-    jobs = plan(shape)
+    jobs = plan(case, shape)
     found: dict[tuple[str, int], list[measure.Answer]] = {job: [] for job in jobs}
     failed: dict[tuple[str, int], str] = {}
     for positive in case.positives:
@@ -171,7 +172,7 @@ def measure_case(
         yield row | {"ratio": row["seconds"] / linear["seconds"] if comparable else None}
 
 
-def plan(shape: tuple[int, int]) -> list[tuple[str, int]]:
+def plan(case: Case, shape: tuple[int, int]) -> list[tuple[str, int]]:
     """List the rivals with the rows they get.
 
     SplineTransformer gets as many rows as three quarters of the free memory hold. If that is not
@@ -179,7 +180,7 @@ def plan(shape: tuple[int, int]) -> list[tuple[str, int]]:
     """
     n_rows, n_columns = shape
     fitting = int(0.75 * free_memory() / rivals.spline_transformer_bytes(1, n_columns))
-    jobs = [(key, n_rows) for key in rivals.KEYS]
+    jobs = [(key, n_rows) for key in case.rivals]
     if fitting >= n_rows:
         return jobs
     jobs[jobs.index((rivals.SPLINES, n_rows))] = (rivals.SPLINES, fitting)

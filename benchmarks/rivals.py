@@ -29,6 +29,7 @@ from splinear import AdditiveClassifier, _core
 Array = npt.NDArray[Any]
 
 LINEAR, SPLINES, REFERENCE, FAST = "linear", "splines", "reference", "fast"
+PLAIN = "plain splines"
 KEYS = (LINEAR, SPLINES, REFERENCE, FAST)
 
 _CHUNK = 4096  # rows whose splines are computed at a time when scoring
@@ -73,6 +74,11 @@ def make(key: str, curves: Curves) -> Rival:
         return Liblinear("LinearSVC, linear model", LinearSVC(**_HINGE))
     if key == SPLINES:
         return spline_transformer(curves)
+    if key == PLAIN:
+        plain = spline_transformer(curves)
+        plain.svm.set_params(C=1.0, intercept_scaling=1.0)
+        plain.name, plain.unit = "SplineTransformer + LinearSVC(C=1)", 1
+        return plain
     return Splinear("reference" if key == REFERENCE else fastest_path(), curves)
 
 

@@ -15,7 +15,7 @@
 namespace splinear {
 namespace {
 
-constexpr std::ptrdiff_t rows_per_task = 256;  // a multiple of simd::lanes
+constexpr std::ptrdiff_t rows_per_task = 64;  // a multiple of simd::lanes
 
 template <Basis B, class Real>
 void decide_exactly(const B& basis, const MatrixView<Real>& X, const Axes& axes, const double* coef,

@@ -138,7 +138,8 @@ private:
         const auto constant = std::count(scale_.begin(), scale_.end(), 0.0f);
         const bool equal =
             n_varying_ + static_cast<double>(constant) == static_cast<double>(scale_.size());
-        if (shape_.degree == 1 && penalty_.order() == 1 && equal && largest > 0.0f)
+        if (shape_.degree == 1 && penalty_.order() == 1 && equal && largest > 0.0f &&
+            scale_.size() < simd::max_ramp)
             unit_ramp_ = static_cast<double>(largest);
     }
 

@@ -456,13 +456,6 @@ float norm512(const Shape& shape, const float* polynomial, const float* scale, c
     }
 }
 
-// The sum of 16 whole numbers, which may not fit 32 bits any more.
-inline std::int64_t total(__m512i v) {
-    const __m512i low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(v));
-    const __m512i high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1));
-    return _mm512_reduce_add_epi64(_mm512_add_epi64(low, high));
-}
-
 // 32 features at a time, in 16-bit arithmetic: fractions as multiples of 2^-15, their products
 // rounded to that.
 void min_products512(const Shape& shape, const Code* x, const Code* const* codes,
@@ -474,6 +467,7 @@ void min_products512(const Shape& shape, const Code* x, const Code* const* codes
     const __m128i to_top = _mm_cvtsi32_si128(16 - bits);
     const std::size_t n_tiles = (shape.n_features + tile - 1) / tile;
     const float unit = 1.0f / static_cast<float>(1 << bits);
+    const __m512i shifted_down = _mm512_set1_epi32(static_cast<int>(n_tiles * 65536));
     for (std::size_t b = 0; b < n_rows; ++b) {
         const Code* y = codes[b];
         __m512i whole = _mm512_setzero_si512();
@@ -493,9 +487,11 @@ void min_products512(const Shape& shape, const Code* x, const Code* const* codes
                 _mm512_maskz_sub_epi16(same, _mm512_mulhrs_epi16(a, c), _mm512_min_epi16(a, c));
             products = _mm512_add_epi32(products, _mm512_madd_epi16(product, ones));
         }
-        const std::int64_t offset = 32768 * static_cast<std::int64_t>(n_tiles * tile);
-        out[b] = static_cast<float>(total(whole) + offset) * unit +
-                 static_cast<float>(total(products)) * (1.0f / 32768.0f);
+        // What was shifted down comes back: 2^15 for each of the two numbers a lane takes per tile.
+        const __m512i minima = _mm512_add_epi32(whole, shifted_down);
+        out[b] = _mm512_reduce_add_ps(
+            _mm512_fmadd_ps(_mm512_cvtepi32_ps(products), _mm512_set1_ps(1.0f / 32768.0f),
+                            _mm512_mul_ps(_mm512_cvtepu32_ps(minima), _mm512_set1_ps(unit))));
     }
 }
 

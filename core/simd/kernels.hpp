@@ -16,6 +16,7 @@ inline constexpr int tile = 32;         // features come in tiles; tables are pa
 inline constexpr int max_entries = 64;  // of one feature's table
 inline constexpr int max_smooth = 32;   // functions per feature of a Fourier or Hermite basis
 inline constexpr int max_team = 64;     // rows whose products are asked for at once
+inline constexpr std::size_t max_ramp = std::size_t{1} << 19;  // features of min_products()
 
 // Where a code's bits lie and how the tables are laid out.
 struct Shape {
@@ -83,7 +84,8 @@ struct Kernels {
                   const std::uint16_t* codes);
 
     // out[b] = sum_j (min(x_j, y_bj) + [same bin] (a_j a'_bj - min(a_j, a'_bj))) for the n_rows
-    // rows y_b, in units of a bin: phi^1(x)'phi^1(y_b) for degree 1, less 1 per feature.
+    // rows y_b, in units of a bin: phi^1(x)'phi^1(y_b) for degree 1, less 1 per feature. Fewer than
+    // max_ramp features.
     void (*min_products)(const Shape& shape, const std::uint16_t* x,
                          const std::uint16_t* const* codes, std::size_t n_rows, float* out);
 
