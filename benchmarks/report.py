@@ -262,6 +262,7 @@ def _plot(sweep: dict[str, Points], path: Path) -> bool:
     """Draw seconds of a pass on logarithmic axes, with a line of proportional growth."""
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import LogLocator, StrMethodFormatter
     except ImportError:
         print("No plot: matplotlib is not installed.")
         return False
@@ -269,16 +270,18 @@ def _plot(sweep: dict[str, Points], path: Path) -> bool:
     panels = figure.subplots(1, len(sweep), sharey=True)
     for panel, (axis, points) in zip(panels, sweep.items(), strict=True):
         values = np.array([point["value"] for point in points])
-        seconds = np.array([point["seconds"] for point in points])
-        panel.loglog(values, seconds, "o-", label=f"exponent {exponent(points):.2f}")
+        times = 1e3 * np.array([point["seconds"] for point in points])
+        panel.loglog(values, times, "o-", label=f"exponent {exponent(points):.2f}")
         panel.loglog(
-            values, seconds[0] * values / values[0], ":", color="gray", label="in proportion"
+            values, times[0] * values / values[0], ":", color="gray", label="in proportion"
         )
         panel.set_xticks(values, [f"{value:,}" for value in values])
+        panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panel.minorticks_off()
         panel.set_xlabel(axis)
         panel.legend(frameon=False)
-    panels[0].set_ylabel("seconds a pass")
+    panels[0].set_ylabel("milliseconds a pass")
     figure.savefig(path, dpi=150)
     return True
 
