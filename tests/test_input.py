@@ -47,7 +47,7 @@ def test_wrong_parameters_are_named(params, message):
 
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf")])
 def test_not_finite_names_the_column_and_row(value, word):
-    X = pd.DataFrame(X_GOOD[:, :3], columns=["age", "dose", "height"])
+    X = pd.DataFrame(X_GOOD[:, :3].copy(), columns=["age", "dose", "height"])
     good = AdditiveClassifier(random_state=0).fit(X, Y_GOOD)
     X.loc[17, "dose"] = value
     with pytest.raises(ValueError, match=rf"{word}.* in column 'dose' \(first in row 17\)"):

@@ -13,7 +13,7 @@ from splinear.basis import Basis
 __all__ = ["Axes"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
 class Axes:
     """One axis per feature: its training range, and knots where it is warped.
 

@@ -15,7 +15,7 @@ from splinear.penalties import DifferencePenalty, Penalty
 __all__ = ["Embedding"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
 class Embedding:
     """phi^d(x), the concatenation over features j of s_j T' B(x_j).
 

@@ -87,7 +87,7 @@ class DifferencePenalty:
         return _core.difference_penalty(self.order, self.size, support)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
 class DiagonalPenalty:
     """1/2 sum_k (a_k / weight_k)^2: the penalty of a basis with orthogonal derivatives.
 
