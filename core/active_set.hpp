@@ -17,9 +17,7 @@ namespace splinear {
 class ActiveSet {
 public:
     explicit ActiveSet(std::ptrdiff_t n_rows)
-        : n_rows_(n_rows),
-          words_(static_cast<std::size_t>((n_rows + 63) / 64)),
-          order_(words_.size()) {
+        : words_(static_cast<std::size_t>((n_rows + 63) / 64)), order_(words_.size()) {
         std::iota(order_.begin(), order_.end(), std::uint32_t{0});
         for (std::ptrdiff_t i = 0; i < n_rows; ++i) set(i, true);
     }
@@ -52,7 +50,6 @@ public:
     }
 
 private:
-    std::ptrdiff_t n_rows_;
     std::vector<std::uint64_t> words_;
     std::vector<std::uint32_t> order_;
 };

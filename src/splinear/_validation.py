@@ -12,11 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from splinear._reading import float_chunks
 from splinear._types import AnyArray, Floats
 from splinear.axes import Axes
 from splinear.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
 from splinear.embedding import Embedding
-from splinear.solvers.dual_cd import float_chunks
 
 __all__ = [
     "EMBEDDING_CONSTRAINTS",

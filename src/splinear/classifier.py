@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from splinear import _core
+from splinear._reading import float_chunks
 from splinear._types import AnyArray, Floats
 from splinear._validation import (
     EMBEDDING_CONSTRAINTS,
@@ -241,7 +242,7 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         X = check_table(self, X, reset=False)
         axes, basis = self.embedding_.axes.core(), self.embedding_.basis.core()
         out = np.empty(len(X))
-        for rows, piece in dual_cd.float_chunks(X):
+        for rows, piece in float_chunks(X):
             out[rows] = _core.decision(
                 basis, piece, axes, self.coef_[0], float(self.intercept_[0]), self._n_threads()
             )

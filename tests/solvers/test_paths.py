@@ -5,6 +5,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from splinear import AdditiveClassifier, _core
+from splinear.losses import LOSSES
+from splinear.objective import primal
 
 FAST = [path for path in _core.paths() if path != "reference"]
 SHAPES = [(degree, order) for degree in range(4) for order in range(3)]
@@ -36,6 +38,19 @@ def test_same_optimum(path, degree, order, digits, monkeypatch):
     assert fast.dual_gap_ <= 1e-3
     # Both are within 1e-3 of one optimum.
     assert fast.objective_ == pytest.approx(reference.objective_, rel=1.1e-3)
+
+
+@pytest.mark.parametrize("path", FAST)
+@pytest.mark.parametrize("order", range(3))
+def test_objective_is_true(path, order, digits, monkeypatch):
+    """Thousands of additions to tables in single precision do not carry the certificate away."""
+    X, y = digits
+    model = fit(monkeypatch, path, X, y, penalty_order=order, C=3.0)
+    coef, intercept = model.coef_[0], model.intercept_[0]
+    # Pixels are 0 to 16, so 8 bins code them exactly.
+    value = primal(model.embedding_, LOSSES["hinge"], coef, intercept, X, 2 * y - 1, 3.0)
+    # Codes are only used for tolerances of 1e-3 and above, twenty times this.
+    assert model.objective_ == pytest.approx(value, rel=5e-5)
 
 
 @pytest.mark.parametrize("path", FAST)
