@@ -6,6 +6,7 @@ import bz2
 import gzip
 import hashlib
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
@@ -118,6 +119,34 @@ def test_table_with_everything(place_files: PlaceFiles) -> None:
     np.testing.assert_array_equal(adult.is_onehot, [False, True])
     np.testing.assert_array_equal(adult.is_test, [False, False, True])
     assert DATA_SETS["adult"].url in adult.DESCR
+
+
+ADULT_HEADER = (
+    "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,"
+    "sex,capital-gain,capital-loss,hours-per-week,native-country,income\n"
+)
+
+
+def test_raw_adult_without_pandas(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"load_adult_raw needs pandas.*splinear\[data\]"):
+        datasets.load_adult_raw(tmp_path)
+
+
+def test_raw_adult_reads_only_question_marks_as_missing(place_files: PlaceFiles) -> None:
+    pytest.importorskip("pandas")
+    row = "50,?,1,NA,13,None,x,y,z,Male,0,0,40,?,"
+    home = place_files(
+        "adult_raw",
+        (ADULT_HEADER + row + ">50K\n").encode(),
+        (ADULT_HEADER + row + "<=50K\n").encode(),
+    )
+    adult = datasets.load_adult_raw(home)
+    missing = adult.data.columns[adult.data.isna().any()]
+    assert missing.tolist() == ["workclass", "native-country"]
+    np.testing.assert_array_equal(adult.target, [1, 0])
+    np.testing.assert_array_equal(adult.is_test, [False, True])
+    assert adult.feature_names == ADULT_HEADER.strip().split(",")[:-1]
 
 
 def test_table_with_the_least(place_files: PlaceFiles) -> None:
@@ -301,3 +330,27 @@ def test_real_regression() -> None:
 def test_real_daimler_runs() -> None:
     daimler = datasets.load_daimler()
     assert [(len(train), len(test)) for train, test in daimler.cv] == [(19600, 9800)] * 6
+
+
+@needs_data
+@pytest.mark.data
+def test_real_raw_adult_has_the_rows_of_the_table() -> None:
+    pytest.importorskip("pandas")
+    raw, table = datasets.load_adult_raw(), datasets.load_adult()
+    np.testing.assert_array_equal(raw.target, table.target)
+    np.testing.assert_array_equal(raw.is_test, table.is_test)
+    numbers = raw.data.select_dtypes("number")
+    assert len(numbers.columns) == 6
+    assert raw.data.select_dtypes("category").shape[1] == 8
+    for name in numbers:
+        np.testing.assert_array_equal(numbers[name], table.data[:, table.feature_names.index(name)])
+    text = raw.data.astype(object).fillna("?")
+    for j in np.flatnonzero(table.is_onehot):
+        name, value = table.feature_names[j].split("=")
+        np.testing.assert_array_equal(text[name] == value, table.data[:, j] == 1)
+    missing = raw.data.isna().sum()
+    assert missing[missing > 0].to_dict() == {
+        "workclass": 2799,
+        "occupation": 2809,
+        "native-country": 857,
+    }

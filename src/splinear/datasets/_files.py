@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import hashlib
 import os
-import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -16,15 +11,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from splinear.datasets._download import Source, download
+from splinear.datasets._packing import UNPACKING_ERRORS, checksum, unpack
+
 HOME_VARIABLE = "SPLINEAR_DATA"
 
 PathLike: TypeAlias = str | os.PathLike[str]
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
-
-_UNPACKERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-}
 
 
 @dataclass(frozen=True)
@@ -38,10 +31,13 @@ class DataFile:
     sha256 : str
         Checksum of the content after unpacking (.gz, .bz2), so that a file that was packed anew
         is still recognised.
+    source : Source or None
+        Where it can be downloaded; None if it was made from an original in another form.
     """
 
     path: str
     sha256: str
+    source: Source | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,9 @@ class DataSet:
         return f"{self.title}\n\n{self.summary}\n\nOriginal: {self.url}"
 
 
-def read_files(data_set: DataSet, data_home: PathLike | None) -> list[bytes]:
+def read_files(
+    data_set: DataSet, data_home: PathLike | None, download_missing: bool
+) -> list[bytes]:
     """Return the unpacked and verified contents of all files of a data set.
 
     Parameters
@@ -80,15 +78,19 @@ def read_files(data_set: DataSet, data_home: PathLike | None) -> list[bytes]:
         Which files.
     data_home : path-like or None
         The data folder; None for the one that ``SPLINEAR_DATA`` names.
+    download_missing : bool
+        Whether files that are not there are fetched, if they are published as they are needed.
 
     Raises
     ------
     FileNotFoundError
         If no data folder is known or a file is not in it.
     OSError
-        If a file is damaged or another one than expected.
+        If a file is damaged, another one than expected, or cannot be downloaded.
     """
     home = _find_home(data_set, data_home)
+    if download_missing:
+        _download_missing(data_set, home)
     return [_read(home / file.path, file, data_set) for file in data_set.files]
 
 
@@ -108,14 +110,27 @@ def _find_home(data_set: DataSet, data_home: PathLike | None) -> Path:
     return Path(home).expanduser()
 
 
+def _download_missing(data_set: DataSet, home: Path) -> None:
+    for file in data_set.files:
+        path = home / file.path
+        if path.exists():
+            continue
+        if file.source is None:
+            raise FileNotFoundError(
+                f"The file {path} does not exist and cannot be downloaded: it was made from an "
+                f"original in another form. {_advice(data_set)}"
+            )
+        download(file.source, path, file.sha256)
+
+
 def _read(path: Path, file: DataFile, data_set: DataSet) -> bytes:
     if not path.is_file():
         raise FileNotFoundError(f"The file {path} does not exist. {_advice(data_set)}")
     try:
-        content = _unpack(path)
-    except (EOFError, OSError, ValueError, zlib.error) as error:
+        content = unpack(path.read_bytes(), path.name)
+    except UNPACKING_ERRORS as error:
         raise OSError(f"The file {path} cannot be unpacked: {error}") from error
-    found = hashlib.sha256(content).hexdigest()
+    found = checksum(content)
     if found != file.sha256:
         raise OSError(
             f"The file {path} is not the expected one: its content has the SHA-256 checksum "
@@ -124,15 +139,11 @@ def _read(path: Path, file: DataFile, data_set: DataSet) -> bytes:
     return content
 
 
-def _unpack(path: Path) -> bytes:
-    packed = path.read_bytes()
-    unpack = _UNPACKERS.get(path.suffix)
-    return packed if unpack is None else unpack(packed)
-
-
 def _advice(data_set: DataSet) -> str:
     wanted = ", ".join(file.path for file in data_set.files)
+    published = all(file.source is not None for file in data_set.files)
     return (
         f"Pass data_home=, or set the environment variable {HOME_VARIABLE}, to a folder that "
-        f"holds {wanted}. The original data set, {data_set.title}, is published at {data_set.url}."
+        f"holds {wanted}. {'With download=True, missing files are fetched. ' if published else ''}"
+        f"The original data set, {data_set.title}, is published at {data_set.url}."
     )

@@ -18,13 +18,15 @@ _DAIMLER_TRAIN = ("1", "2", "3")
 _DAIMLER_TEST = ("T1", "T2")
 
 
-def load_mnist(data_home: PathLike | None = None) -> Bunch:
+def load_mnist(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
     """Load the MNIST digits, training images first.
 
     Parameters
     ----------
     data_home : path-like or None, default=None
         The data folder; None for the one that ``SPLINEAR_DATA`` names.
+    download : bool, default=False
+        Whether files that are not in the folder are fetched from a public mirror.
 
     Returns
     -------
@@ -34,7 +36,7 @@ def load_mnist(data_home: PathLike | None = None) -> Bunch:
     """
     data_set = DATA_SETS["mnist"]
     train_images, train_target, test_images, test_target = map(
-        _read_idx, read_files(data_set, data_home)
+        _read_idx, read_files(data_set, data_home, download)
     )
     return _image_bunch(
         images=np.concatenate([train_images, test_images]),
@@ -44,13 +46,15 @@ def load_mnist(data_home: PathLike | None = None) -> Bunch:
     )
 
 
-def load_daimler(data_home: PathLike | None = None) -> Bunch:
+def load_daimler(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
     """Load the Daimler pedestrians, all five subsets.
 
     Parameters
     ----------
     data_home : path-like or None, default=None
         The data folder; None for the one that ``SPLINEAR_DATA`` names.
+    download : bool, default=False
+        There is no download for these images: True only says so where the file is missing.
 
     Returns
     -------
@@ -61,7 +65,7 @@ def load_daimler(data_home: PathLike | None = None) -> Bunch:
         scikit-learn takes as its `cv=`; `DESCR`.
     """
     data_set = DATA_SETS["daimler"]
-    (content,) = read_files(data_set, data_home)
+    (content,) = read_files(data_set, data_home, download)
     arrays = read_arrays(content)
     parts = [
         (arrays[f"set{subset}_{kind}"], subset, label)

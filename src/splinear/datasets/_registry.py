@@ -1,17 +1,31 @@
 """The table of data sets.
 
 To add one: put its files into a folder of its own, add an entry here with their checksums, and
-write a loader that turns the contents into a Bunch.
+write a loader that turns the contents into a Bunch. Give a file a source only if what is published
+there is known to have, perhaps converted, that checksum.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from splinear.datasets._converters import adult_csv
+from splinear.datasets._download import Source
 from splinear.datasets._files import DataFile, DataSet
 
 _UCI = "https://archive.ics.uci.edu/dataset"
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
+
+_ADULT = "https://archive.ics.uci.edu/ml/machine-learning-databases/adult"
+_MNIST = (
+    "https://ossci-datasets.s3.amazonaws.com/mnist",
+    "https://storage.googleapis.com/cvdf-datasets/mnist",
+)
+
+
+def _mnist(name: str) -> Source:
+    return Source(tuple(f"{mirror}/{name}" for mirror in _MNIST))
+
 
 DATA_SETS: Final[dict[str, DataSet]] = {
     "mnist": DataSet(
@@ -21,18 +35,22 @@ DATA_SETS: Final[dict[str, DataSet]] = {
             DataFile(
                 "mnist/train-images-idx3-ubyte.gz",
                 "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+                _mnist("train-images-idx3-ubyte.gz"),
             ),
             DataFile(
                 "mnist/train-labels-idx1-ubyte.gz",
                 "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+                _mnist("train-labels-idx1-ubyte.gz"),
             ),
             DataFile(
                 "mnist/t10k-images-idx3-ubyte.gz",
                 "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+                _mnist("t10k-images-idx3-ubyte.gz"),
             ),
             DataFile(
                 "mnist/t10k-labels-idx1-ubyte.gz",
                 "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+                _mnist("t10k-labels-idx1-ubyte.gz"),
             ),
         ),
         summary="Grey images of 28 x 28 pixels, 60,000 for training and 10,000 for testing. "
@@ -63,6 +81,24 @@ DATA_SETS: Final[dict[str, DataSet]] = {
             ),
         ),
         summary="48,842 people, 6 numbers and 102 one-hot columns of categories each. Target 1: "
+        "more than 50,000 dollars a year. The official test rows are marked.",
+    ),
+    "adult_raw": DataSet(
+        title="Adult census income (Becker and Kohavi)",
+        url=f"{_UCI}/2/adult",
+        files=(
+            DataFile(
+                "adult/adult_train.csv.gz",
+                "f2c62076f19504d99a38b22badf445a7f42530ade6b827acf78dd143fbce38bb",
+                Source((f"{_ADULT}/adult.data",), adult_csv),
+            ),
+            DataFile(
+                "adult/adult_test.csv.gz",
+                "f6b1801c5d231515ea5ff04d4444997bacd57e04876e94710cb9b9bd5549c033",
+                Source((f"{_ADULT}/adult.test",), adult_csv),
+            ),
+        ),
+        summary="48,842 people, 6 numbers and 8 categories each, some of them missing. Target 1: "
         "more than 50,000 dollars a year. The official test rows are marked.",
     ),
     "california_housing": DataSet(
@@ -168,10 +204,12 @@ DATA_SETS: Final[dict[str, DataSet]] = {
             DataFile(
                 "a9a/a9a.bz2",
                 "c074420ff4c671f891ebd4bc629ae16f840ab73ba11db4409dcbb9e0defce6d6",
+                Source((f"{_LIBSVM}/binary/a9a",)),
             ),
             DataFile(
                 "a9a/a9a.t.bz2",
                 "24f000d24d6d8afec33bddfac3e7e024a50d414db9cf6c9a737bc72760ce80ab",
+                Source((f"{_LIBSVM}/binary/a9a.t",)),
             ),
         ),
         summary="The Adult data as 123 sparse columns of zeros and ones, 32,561 rows for training "
@@ -184,6 +222,7 @@ DATA_SETS: Final[dict[str, DataSet]] = {
             DataFile(
                 "w8a/w8a.bz2",
                 "faff825705e71e9627c97ad6cf9862101a4ecb69d08adfadb297717b29156ce6",
+                Source((f"{_LIBSVM}/binary/w8a",)),
             ),
         ),
         summary="49,749 web pages, 300 sparse keyword columns of zeros and ones. Target 1: the "

@@ -2,7 +2,8 @@
 
 All of them return a Bunch with `data` (n_samples, n_features), a CSR matrix in float32, `target`
 (n_samples,), `feature_names` (list of str), `is_test` (n_samples,) and `DESCR`; `feature_names` and
-`is_test` are None where they are not known. Targets of two classes are 0 and 1.
+`is_test` are None where they are not known. Targets of two classes are 0 and 1. With
+``download=True``, files of a9a and w8a that are not there are fetched from the LIBSVM page.
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ from splinear.datasets._files import Arrays, PathLike, read_arrays, read_files
 from splinear.datasets._registry import DATA_SETS
 
 
-def load_a9a(data_home: PathLike | None = None) -> Bunch:
+def load_a9a(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
     """Load a9a: (48842, 123), two classes, training rows first."""
-    return _load_libsvm("a9a", 123, data_home)
+    return _load_libsvm("a9a", 123, data_home, download)
 
 
-def load_w8a(data_home: PathLike | None = None) -> Bunch:
+def load_w8a(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
     """Load w8a: (49749, 300), two classes."""
-    return _load_libsvm("w8a", 300, data_home)
+    return _load_libsvm("w8a", 300, data_home, download)
 
 
-def load_newsgroups20(data_home: PathLike | None = None) -> Bunch:
+def load_newsgroups20(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
     """Load 20 Newsgroups as counts of words: (18846, 130108), training rows first.
 
     The Bunch also holds `target_names`, the names of the 20 groups.
     """
     data_set = DATA_SETS["newsgroups20"]
-    counts, words = read_files(data_set, data_home)
+    counts, words = read_files(data_set, data_home, download)
     arrays = read_arrays(counts)
     # Split at line feeds only: some words contain characters that splitlines() takes for an end.
     return _bunch(
@@ -47,13 +48,13 @@ def load_newsgroups20(data_home: PathLike | None = None) -> Bunch:
     )
 
 
-def _load_libsvm(name: str, n_features: int, data_home: PathLike | None) -> Bunch:
+def _load_libsvm(name: str, n_features: int, data_home: PathLike | None, download: bool) -> Bunch:
     data_set = DATA_SETS[name]
     parts = [
         load_svmlight_file(
             BytesIO(content), n_features=n_features, dtype=np.float32, zero_based=False
         )
-        for content in read_files(data_set, data_home)
+        for content in read_files(data_set, data_home, download)
     ]
     return _bunch(
         [data for data, _ in parts],
