@@ -58,7 +58,7 @@ def run(task: Task, limit: float) -> Answer:
             env=os.environ | ONE_THREAD,
         )
     except subprocess.TimeoutExpired:
-        raise MeasurementError(f"not done after {limit:g} s") from None
+        raise MeasurementError(f"over {limit:g} s") from None
     if process.returncode != 0:
         said = process.stderr.strip().splitlines()
         raise MeasurementError(said[-1] if said else f"ended with status {process.returncode}")
@@ -78,10 +78,7 @@ def fit(task: Task) -> Answer:
     kind = "unit" if rival.wants_unit_scale else "values"
     X, y = _load(folder, f"train_{kind}", positive, task["n_rows"])
     rival.fit(*_sample(X, y, 200))  # lazy imports and allocators warmed up
-    with PeakMemory() as memory:
-        seconds = [_seconds(lambda: rival.fit(X, y))]
-    while len(seconds) < task["repeats"] and sum(seconds) < REPEAT_WITHIN:
-        seconds.append(_seconds(lambda: rival.fit(X, y)))
+    seconds, memory = _fits(lambda: rival.fit(X, y), task["repeats"])
     found = rival.certificate(X, y)
     X_test, y_test = _load(folder, f"test_{kind}", positive, None)
     return {
@@ -89,11 +86,32 @@ def fit(task: Task) -> Answer:
         "n_rows": len(X),
         "seconds": statistics.median(seconds),
         "repeats": len(seconds),
-        "memory": memory.bytes,
+        "memory": memory,
         "objective": found.objective,
         "gap": found.gap,
         "n_iter": found.n_iter,
         "accuracy": float(np.mean((rival.scores(X_test) > 0) == (y_test > 0))),
+    }
+
+
+def probabilities(task: Task) -> Answer:
+    """Fit a rival on tables: median seconds, peak memory beyond the data, AUC and log-loss."""
+    import tabular_rivals
+    from sklearn.metrics import log_loss, roc_auc_score
+
+    folder = Path(task["folder"])
+    rival = tabular_rivals.RIVALS[task["rival"]].make()
+    X, y = _load_table(folder, "train")
+    rival.fit(*_sample(X, y, 200))  # lazy imports and allocators warmed up
+    seconds, memory = _fits(lambda: rival.fit(X, y), task["repeats"])
+    X_test, y_test = _load_table(folder, "test")
+    found = np.asarray(rival.probabilities(X_test), dtype=np.float64)
+    return {
+        "seconds": statistics.median(seconds),
+        "repeats": len(seconds),
+        "memory": memory,
+        "auc": float(roc_auc_score(y_test, found)),
+        "log_loss": float(log_loss(y_test, found)),
     }
 
 
@@ -201,12 +219,27 @@ def _load(folder: Path, name: str, positive: int, n_rows: int | None) -> tuple[A
     return (X, y) if n_rows is None else _sample(X, y, n_rows)
 
 
+def _load_table(folder: Path, part: str) -> tuple[Array, Array]:
+    """Read the features as float64, which every rival takes, and the labels as 0 and 1."""
+    X, y = _load(folder, f"{part}_values", 1, None)
+    return X.astype(np.float64), (y > 0).astype(np.int64)
+
+
 def _sample(X: Array, y: Array, n_rows: int) -> tuple[Array, Array]:
     """Take rows at equal distances; rows may be ordered by class."""
     if n_rows >= len(X):
         return X, y
     rows = np.linspace(0, len(X) - 1, n_rows).astype(np.intp)
     return X[rows], y[rows]
+
+
+def _fits(job: Callable[[], object], repeats: int) -> tuple[list[float], int | None]:
+    """Seconds of one fit after the other, fewer when they are long, and bytes of the first."""
+    with PeakMemory() as memory:
+        seconds = [_seconds(job)]
+    while len(seconds) < repeats and sum(seconds) < REPEAT_WITHIN:
+        seconds.append(_seconds(job))
+    return seconds, memory.bytes
 
 
 def _seconds(job: Callable[[], object]) -> float:
@@ -226,5 +259,6 @@ def _memory_status(field: str) -> int | None:
 
 if __name__ == "__main__":
     task = json.load(sys.stdin)
-    answer = {"fit": fit, "passes": passes, "scoring": scoring}[task["kind"]](task)
+    kinds = {"fit": fit, "probabilities": probabilities, "passes": passes, "scoring": scoring}
+    answer = kinds[task["kind"]](task)
     print("\n" + json.dumps(answer))

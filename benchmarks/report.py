@@ -124,7 +124,8 @@ def exponent(points: Points) -> float:
 # The tables, as lists of cells.
 
 
-def _number(value: float | None, form: str) -> str:
+def number(value: float | None, form: str) -> str:
+    """Write a number, or a dash for none."""
     return "-" if value is None else format(value, form)
 
 
@@ -132,13 +133,13 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
     "case": lambda row: row["case"],
     "rows x columns": lambda row: f"{row['n_rows']:,} x {row['n_columns']:,}",
     "rival": lambda row: row["name"],
-    "seconds": lambda row: _number(row["seconds"], ".3g"),
-    "to LinearSVC": lambda row: _number(row["ratio"], ".2f"),
-    "memory MB": lambda row: _number(row["memory"] and row["memory"] / 1e6, ",.1f"),
-    "passes": lambda row: _number(row["n_iter"], ".0f"),
-    "objective": lambda row: _number(row["objective"], ",.1f"),
-    "gap": lambda row: _number(row["gap"], ".1e"),
-    "accuracy": lambda row: _number(row["accuracy"], ".4f"),
+    "seconds": lambda row: number(row["seconds"], ".3g"),
+    "to LinearSVC": lambda row: number(row["ratio"], ".2f"),
+    "memory MB": lambda row: number(row["memory"] and row["memory"] / 1e6, ",.1f"),
+    "passes": lambda row: number(row["n_iter"], ".0f"),
+    "objective": lambda row: number(row["objective"], ",.1f"),
+    "gap": lambda row: number(row["gap"], ".1e"),
+    "accuracy": lambda row: number(row["accuracy"], ".4f"),
     "note": lambda row: row["note"],
 }
 
@@ -160,9 +161,9 @@ def sweep_table(sweep: dict[str, Points]) -> list[list[str]]:
                 [
                     axis,
                     f"{point['value']:,}",
-                    _number(1e3 * point["seconds"], ".3g"),
-                    _number(factor, ".2f"),
-                    _number(exponent(points), ".2f") if last else "",
+                    number(1e3 * point["seconds"], ".3g"),
+                    number(factor, ".2f"),
+                    number(exponent(points), ".2f") if last else "",
                 ]
             )
             before = point["seconds"]
@@ -182,13 +183,15 @@ def scoring_table(scoring: dict[str, Any]) -> list[list[str]]:
     ]
 
 
-def _aligned(table: list[list[str]]) -> str:
+def aligned(table: list[list[str]]) -> str:
+    """Write a table for a terminal."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in table]
     return "\n".join([lines[0], "-" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]])
 
 
-def _markdown(table: list[list[str]]) -> str:
+def markdown(table: list[list[str]]) -> str:
+    """Write a table for a page."""
     lines = [table[0], ["---"] * len(table[0]), *table[1:]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -196,10 +199,10 @@ def _markdown(table: list[list[str]]) -> str:
 def text(results: dict[str, Any], all_bars: Iterable[Bar]) -> str:
     """Everything, for a terminal."""
     parts = [
-        _aligned(fit_table(results["rows"])),
-        _aligned(sweep_table(results["sweep"])),
-        _aligned(scoring_table(results["scoring"])),
-        _caution(results) + "\n".join(map(str, all_bars)),
+        aligned(fit_table(results["rows"])),
+        aligned(sweep_table(results["sweep"])),
+        aligned(scoring_table(results["scoring"])),
+        caution(results) + "\n".join(map(str, all_bars)),
     ]
     return "\n\n".join(parts)
 
@@ -210,20 +213,21 @@ def page(results: dict[str, Any], all_bars: Iterable[Bar], with_plot: bool) -> s
     sections = [INTRODUCTION, f"```text\n{machine_lines(results['machine'])}\n```"]
     for case in dict.fromkeys(row["case"] for row in rows):
         table = fit_table([row for row in rows if row["case"] == case])
-        sections += [f"## {case}", _markdown([line[1:] for line in table])]
-    sections += ["## How the cost of a pass grows", _markdown(sweep_table(results["sweep"]))]
+        sections += [f"## {case}", markdown([line[1:] for line in table])]
+    sections += ["## How the cost of a pass grows", markdown(sweep_table(results["sweep"]))]
     if with_plot:
         sections.append(f"![Seconds of a pass]({PLOT})")
     sections += [
         "## Scoring",
-        _markdown(scoring_table(results["scoring"])),
+        markdown(scoring_table(results["scoring"])),
         "## Bars",
-        _caution(results) + "\n".join(f"- {bar}" for bar in all_bars),
+        caution(results) + "\n".join(f"- {bar}" for bar in all_bars),
     ]
     return "\n\n".join(["# Benchmarks", *sections]) + "\n"
 
 
-def _caution(results: dict[str, Any]) -> str:
+def caution(results: dict[str, Any]) -> str:
+    """Say, if it is so, that the numbers are not for judging."""
     return "A quick run: too small to judge speed by.\n\n" if results["quick"] else ""
 
 
@@ -243,10 +247,14 @@ columns and labels drawn at random, where every row wants one, that second part 
 def write(folder: Path, results: dict[str, Any], all_bars: list[Bar]) -> None:
     """Write benchmarks.json, benchmarks.md and, where matplotlib is installed, the plot."""
     folder.mkdir(parents=True, exist_ok=True)
-    finite = json.dumps(_finite(results), indent=1, allow_nan=False)
-    (folder / "benchmarks.json").write_text(finite + "\n")
+    write_json(folder / "benchmarks.json", results)
     with_plot = _plot(results["sweep"], folder / PLOT)
     (folder / "benchmarks.md").write_text(page(results, all_bars, with_plot))
+
+
+def write_json(path: Path, results: dict[str, Any]) -> None:
+    """Write results as JSON that every reader takes."""
+    path.write_text(json.dumps(_finite(results), indent=1, allow_nan=False) + "\n")
 
 
 def _finite(value: Any) -> Any:
@@ -308,7 +316,8 @@ def describe_machine() -> dict[str, Any]:
 
 def machine_lines(machine: dict[str, Any]) -> str:
     """Write the description as one line per entry."""
-    return "\n".join(f"{name:13} {value}" for name, value in machine.items())
+    width = 1 + max(map(len, machine))
+    return "\n".join(f"{name:{width}} {value}" for name, value in machine.items())
 
 
 def _cpu_model() -> str:

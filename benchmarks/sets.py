@@ -8,8 +8,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.model_selection import train_test_split
+from sklearn.utils import Bunch
 
-from splinear.datasets import load_adult, load_covtype, load_daimler, load_mnist
+from splinear.datasets import (
+    load_adult,
+    load_covtype,
+    load_credit_default,
+    load_daimler,
+    load_magic,
+    load_mnist,
+)
 from splinear.features import GradientPyramid
 
 Array = npt.NDArray[Any]
@@ -50,6 +59,16 @@ def adult(n_rows: int | None) -> Split:
     return _split(bunch.data, bunch.target, bunch.is_test.astype(bool), n_rows)
 
 
+def magic(n_rows: int | None) -> Split:
+    """Showers of particles, a quarter of them for testing."""
+    return _drawn(load_magic(), n_rows)
+
+
+def credit_default(n_rows: int | None) -> Split:
+    """Clients of a bank, a quarter of them for testing."""
+    return _drawn(load_credit_default(), n_rows)
+
+
 def synthetic(n_rows: int | None) -> Split:
     """Waves of 30 uniform features and noise."""
     random = np.random.default_rng(0)
@@ -63,6 +82,8 @@ SETS: dict[str, Callable[[int | None], Split]] = {
     "daimler": daimler,
     "covtype": covtype,
     "adult": adult,
+    "magic": magic,
+    "credit_default": credit_default,
     "synthetic": synthetic,
 }
 
@@ -96,6 +117,15 @@ def _save_scaled(path: Path, X: Array, lo: Array, hi: Array) -> None:
 def _pyramids(bunch: Any, pyramid: GradientPyramid, n_rows: int | None) -> Split:
     images, y, test_images, y_test = _split(bunch.images, bunch.target, bunch.is_test, n_rows)
     return pyramid.fit_transform(images), y, pyramid.transform(test_images), y_test
+
+
+def _drawn(bunch: Bunch, n_rows: int | None) -> Split:
+    """Split 75 to 25 at random, with the same share of each class in both parts."""
+    _, test = train_test_split(
+        np.arange(len(bunch.data)), test_size=0.25, stratify=bunch.target, random_state=0
+    )
+    is_test = np.isin(np.arange(len(bunch.data)), test)
+    return _split(bunch.data, bunch.target, is_test, n_rows)
 
 
 def _split(X: Array, y: Array, is_test: Array, n_rows: int | None) -> Split:

@@ -1,0 +1,136 @@
+"""The quick form of the benchmark on tables, from the command line to the files it writes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+OPTIONAL = {"ebm": "interpret", "pygam": "pygam"}
+FAST = ["hinge", "splines", "linear", "boosting", "pygam"]
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
+
+
+def run(*arguments, **environment):
+    kept = {name: value for name, value in os.environ.items() if name != "SPLINEAR_DATA"}
+    return subprocess.run(
+        [sys.executable, str(FOLDER / "tabular.py"), *arguments],
+        capture_output=True,
+        text=True,
+        env=kept | environment,
+        timeout=300,
+    )
+
+
+def rows_of(folder):
+    rows = json.loads((folder / "tabular.json").read_text())["rows"]
+    return {row["rival"]: row for row in rows}
+
+
+def measure(folder, *arguments, **environment):
+    process = run("--quick", "--output", str(folder), *arguments, **environment)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory):
+    return tmp_path_factory.mktemp("tabular") / "made" / "on the way"
+
+
+@pytest.fixture(scope="module")
+def printed(output, tmp_path_factory):
+    """The quick run, as if pyGAM were not installed."""
+    hiding = tmp_path_factory.mktemp("hiding")
+    (hiding / "sitecustomize.py").write_text("import sys\nsys.modules['pygam'] = None\n")
+    return measure(output, "--rivals", ",".join(FAST), PYTHONPATH=str(hiding))
+
+
+@pytest.fixture(scope="module")
+def rows(printed, output):
+    return rows_of(output)
+
+
+def check_complete(row):
+    assert row["note"] == ""
+    assert row["seconds"] > 0
+    assert 0 < row["log_loss"] < 1
+    if sys.platform == "linux":
+        assert row["memory"] >= 0
+
+
+def test_every_rival_has_its_row(rows):
+    assert list(rows) == FAST
+    for key in FAST[:-1]:
+        check_complete(rows[key])
+
+
+def test_a_missing_package_leaves_a_note(rows):
+    assert rows["pygam"]["note"] == "not installed"
+    assert rows["pygam"]["seconds"] is rows["pygam"]["auc"] is None
+
+
+def test_curves_beat_lines(rows):
+    for key in ("hinge", "splines"):
+        assert rows[key]["auc"] > rows["linear"]["auc"] + 0.2
+        assert rows[key]["log_loss"] < rows["linear"]["log_loss"] - 0.2
+
+
+def test_numbers_are_those_of_another_computation(rows, monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    import sets
+
+    X, y, X_test, y_test = sets.synthetic(2000)
+    mean, spread = X.mean(axis=0), X.std(axis=0)
+    model = LogisticRegression(tol=1e-8).fit((X - mean) / spread, y)
+    p = model.predict_proba((X_test - mean) / spread)[:, 1]
+    positive, negative = p[y_test == 1], p[y_test == 0]
+    pairs = np.mean(positive[:, None] > negative)
+    loss = -np.mean(np.log(np.where(y_test == 1, p, 1 - p)))
+    assert rows["linear"]["n_rows"] == len(X)
+    # Two solvers, each at its optimum, in float32 and float64.
+    assert rows["linear"]["auc"] == pytest.approx(pairs, abs=1e-3)
+    assert rows["linear"]["log_loss"] == pytest.approx(loss, rel=1e-3)
+
+
+def test_the_page_has_a_line_a_rival(rows, printed, output):
+    page = (output / "tabular.md").read_text()
+    for row in rows.values():
+        assert row["name"] in printed
+        assert f"| {row['name']} |" in page
+    assert "## synthetic" in page
+
+
+def test_a_rival_over_the_limit_is_ended(tmp_path):
+    measure(tmp_path, "--rivals", "linear", "--limit", "0.05")
+    row = rows_of(tmp_path)["linear"]
+    assert row["note"] == "over 0.05 s"
+    assert row["auc"] is None
+
+
+@pytest.mark.parametrize("key", OPTIONAL)
+def test_optional_rivals(key, tmp_path):
+    pytest.importorskip(OPTIONAL[key])
+    measure(tmp_path, "--rivals", key)
+    row = rows_of(tmp_path)[key]
+    check_complete(row)
+    assert row["auc"] > 0.8
+
+
+def test_a_set_that_is_not_there_is_left_out():
+    process = run("--quick", "--data", "magic")
+    assert process.returncode == 0, process.stderr
+    assert "magic: left out" in process.stdout
+
+
+@pytest.mark.parametrize("option", ["--data", "--rivals"])
+def test_unknown_names_are_refused(option):
+    process = run("--quick", option, "nonsense")
+    assert process.returncode == 2
+    assert f"{option}: no such one: nonsense" in process.stderr
