@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 
 FOLDS = 3  # of every choice by cross-validation
 CHOICES_OF_C = [0.01, 0.1, 1.0, 10.0, 100.0]
-CHOICES_OF_KNOTS = [5, 10, 20]
+CHOICES_OF_KNOTS = {"n_knots": [5, 10, 20], "knots": ["quantile", "uniform"]}
 
 
 class Rival(Protocol):
@@ -138,7 +138,10 @@ class Entry:
 
 _BY_FOLDS = f"{FOLDS} folds"
 _C = "logisticregression__C"
-_KNOTS = "columntransformer__splinetransformer__n_knots"
+_KNOTS = {
+    f"columntransformer__splinetransformer__{name}": choices
+    for name, choices in CHOICES_OF_KNOTS.items()
+}
 
 RIVALS: dict[str, Entry] = {
     "hinge": Entry(
@@ -155,7 +158,7 @@ RIVALS: dict[str, Entry] = {
     "splines": Entry("SplineTransformer + LogisticRegression", lambda: Estimator(splines())),
     "splines_search": Entry(
         "SplineTransformer + LogisticRegression, knots and C by " + _BY_FOLDS,
-        lambda: search(splines(), **{_C: CHOICES_OF_C, _KNOTS: CHOICES_OF_KNOTS}),
+        lambda: search(splines(), **{_C: CHOICES_OF_C}, **_KNOTS),
     ),
     "linear": Entry("LogisticRegression, linear model", lambda: Estimator(linear())),
     "linear_search": Entry(
