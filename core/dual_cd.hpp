@@ -1,9 +1,12 @@
 // Dual coordinate descent for a linear model on embeddings that are computed on the fly.
 //
-//   primal:  min_w    P(w) = 1/2 |w|^2 + sum_i c_i loss(y_i w'phi_i)
-//   dual:    max_a    D(a) = sum_i dual_i(a_i) - 1/2 |sum_i a_i y_i phi_i|^2
+//   primal:  min_w    P(w) = 1/2 |w - w_0|^2 + sum_i c_i loss(y_i w'phi_i - t_i)
+//   dual:    max_a    D(a) = sum_i (dual_i(a_i) + a_i t_i) + 1/2 |w_0|^2 - 1/2 |w|^2,
+//                     w = w_0 + sum_i a_i y_i phi_i
 //
-// with phi_i the embedding of row i (see row_operator.hpp) and the bias B as one more entry. After
+// with phi_i the embedding of row i (see row_operator.hpp) and the bias B as one more entry.
+// Classification has y_i = -1 or 1 and t_i = 0; regression has y_i = 1 and the target t_i, and its
+// "margin" is the residual. w_0 is 0 but for training that goes on from an earlier model. After
 // Hsieh et al., "A dual coordinate descent method for large-scale linear SVM" (ICML 2008), with
 // three changes. Rows are scored in batches, and most are found to be at their optimum: they are
 // done. The others, the violators, are collected into a team; the problem restricted to a team is
@@ -33,7 +36,8 @@ namespace splinear {
 // What is fixed during a fit, beside the operator.
 struct DualProblem {
     std::span<const std::int8_t> y;   // -1 or 1
-    std::span<const double> weights;  // of the rows; empty: all 1
+    std::span<const double> targets;  // of regression; empty: all 0
+    std::span<const double> weights;  // of the rows; empty: all 1. A row of weight 0 is left out
     double cost_negative;             // of a row of unit weight
     double cost_positive;
     double bias;  // B; 0: no intercept
@@ -42,6 +46,15 @@ struct DualProblem {
         const double c = y[i] > 0 ? cost_positive : cost_negative;
         return weights.empty() ? c : c * weights[i];
     }
+    double target(std::size_t i) const noexcept { return targets.empty() ? 0.0 : targets[i]; }
+    double margin(std::size_t i, double f) const noexcept { return y[i] * f - target(i); }
+};
+
+// Where to begin. Empty spans stand for zeros.
+struct DualStart {
+    std::span<const double> alpha;  // dual variables of an earlier fit to the same rows
+    std::span<const double> coef;   // w_0, as coefficients: an earlier model, n_features x size
+    double intercept = 0.0;         // of that model
 };
 
 struct DualOptions {
@@ -57,16 +70,17 @@ struct Progress {
     std::ptrdiff_t n_active;
 };
 
-// Told how a fit goes. Either call may throw to stop it.
+// Told how a fit goes. Either call may stop it, by returning true.
 class Monitor {
 public:
     virtual ~Monitor() = default;
-    virtual void poll() = 0;  // a few times a second
-    virtual void pass(const Progress&) = 0;
+    virtual bool poll() = 0;  // a few times a second
+    virtual bool pass(const Progress&) = 0;
 };
 
 struct DualResult {
-    std::vector<double> coef;  // n_features x basis size
+    std::vector<double> coef;   // n_features x basis size
+    std::vector<double> alpha;  // the dual variables, if they were asked for
     double intercept;
     double primal;
     double dual;
@@ -78,9 +92,10 @@ struct DualResult {
 template <class Operator, DualLoss Loss>
 class DualCoordinateDescent {
 public:
-    DualCoordinateDescent(const Operator& rows, const DualProblem& problem,
+    DualCoordinateDescent(const Operator& rows, const Loss& loss, const DualProblem& problem,
                           const DualOptions& options, Monitor& monitor)
         : rows_(rows),
+          loss_(loss),
           problem_(problem),
           options_(options),
           monitor_(monitor),
@@ -91,21 +106,53 @@ public:
           tables_(rows.zero_tables()) {
         over_rows(
             [&](Row i) { squared_norm_[index(i)] = static_cast<float>(rows_.squared_norm(i)); });
-        for (std::size_t i = 0; i < alpha_.size(); ++i) gap_ += problem.cost(i) * Loss::value(0.0);
+        for (std::size_t i = 0; i < alpha_.size(); ++i) {
+            const double c = cost(i);
+            if (c == 0.0)
+                active_.set(static_cast<Row>(i), false);
+            else
+                gap_ += c * loss_.value(problem_.margin(i, 0.0));
+        }
+    }
+
+    // Begins at another model, from other dual variables, or both.
+    void start_at(const DualStart& start) {
+        if (!start.coef.empty()) {
+            tables_ = rows_.tables_of(start.coef);
+            bias_weight_ = problem_.bias > 0.0 ? start.intercept / problem_.bias : 0.0;
+            start_weight_ = squared_weight();
+            moved_ = true;
+        }
+        if (!start.alpha.empty()) {
+            std::copy(start.alpha.begin(), start.alpha.end(), alpha_.begin());
+            add_all();
+            moved_ = true;
+        }
+    }
+
+    // Goes on with all costs times `factor`, which is nearly solved by all alphas times `factor`.
+    void rescale(double factor) {
+        cost_factor_ *= factor;
+        for (double& alpha : alpha_) alpha *= factor;
+        for (auto& entry : tables_) entry *= static_cast<std::decay_t<decltype(entry)>>(factor);
+        bias_weight_ *= factor;
+        moved_ = true;
     }
 
     DualResult run() {
         int n_iter = 0;
-        bool certified = false;
-        while (n_iter < options_.max_iter && !certified) {
+        set_aside_above_ = unbounded;
+        bool certified = moved_ && certify();
+        while (n_iter < options_.max_iter && !certified && !stopped_) {
             const double estimate = pass();
             ++n_iter;
-            monitor_.pass({n_iter, relative(estimate), active_.count()});
+            if (monitor_.pass({n_iter, relative(estimate), active_.count()})) stopped_ = true;
             // Steps later in the pass have made the gap smaller than it was when rows were visited.
             if (relative(estimate) <= check_early * options_.tol) certified = certify();
         }
         if (!certified) certified = certify();
         return {rows_.coefficients(tables_),
+                {},
                 problem_.bias * bias_weight_,
                 primal(),
                 dual_,
@@ -113,6 +160,9 @@ public:
                 n_iter,
                 certified};
     }
+
+    bool stopped() const noexcept { return stopped_; }
+    const std::vector<double>& alpha() const noexcept { return alpha_; }
 
 private:
     static constexpr std::size_t block_size = 16;
@@ -128,6 +178,7 @@ private:
     struct Member {
         double alpha;
         double y;
+        double target;
         double curvature;
         double cost;
     };
@@ -137,6 +188,13 @@ private:
     // The squared length of a row's embedding, bias included: exact even where the bias is large.
     double curvature(std::size_t i) const noexcept {
         return static_cast<double>(squared_norm_[i]) + problem_.bias * problem_.bias;
+    }
+
+    double cost(std::size_t i) const noexcept { return cost_factor_ * problem_.cost(i); }
+
+    // |w|^2, the bias included.
+    double squared_weight() const {
+        return rows_.squared_weight(tables_) + bias_weight_ * bias_weight_;
     }
 
     double primal() const noexcept { return dual_ + gap_; }
@@ -149,6 +207,7 @@ private:
         violation_ = 0.0;
         batch_.clear();
         active_.for_each_in_random_order(random_, [&](Row i) {
+            if (stopped_) return;
             batch_.push_back(i);
             if (batch_.size() == batch_size_) visit_batch();
         });
@@ -162,7 +221,7 @@ private:
     // the rest of the batch, whose scores have changed by that, is scored again.
     void visit_batch() {
         std::span<const Row> left = batch_;
-        while (!left.empty()) {
+        while (!left.empty() && !stopped_) {
             poll();
             rows_.score(left, tables_, batch_scores_.data());
             std::size_t seen = 0;
@@ -181,13 +240,13 @@ private:
     // far inside its bound that no step of the size of the last pass would bring it back.
     void screen(Row i, double score) {
         const std::size_t k = index(i);
-        const double c = problem_.cost(k);
+        const double c = cost(k);
         const double f = score + problem_.bias * bias_weight_;
-        const double margin = problem_.y[k] * f;
-        const double gap = Loss::gap(alpha_[k], margin, c);
-        const double slope = Loss::slope(alpha_[k], margin, c);
+        const double margin = problem_.margin(k, f);
+        const double gap = loss_.gap(alpha_[k], margin, c);
+        const double slope = loss_.slope(alpha_[k], margin, c);
         gap_ += gap;
-        if (Loss::step(alpha_[k], margin, curvature(k), c) == alpha_[k]) {
+        if (loss_.at_rest(alpha_[k], margin, curvature(k), c)) {
             if (std::abs(slope) > set_aside_above_) active_.set(i, false);
             return;
         }
@@ -204,8 +263,8 @@ private:
         std::copy_n(scores_.begin(), m, scores_before_.begin());
         for (std::size_t a = 0; a < m; ++a) {
             const std::size_t k = index(team_[a]);
-            members_[a] = {alpha_[k], static_cast<double>(problem_.y[k]), curvature(k),
-                           problem_.cost(k)};
+            members_[a] = {alpha_[k], static_cast<double>(problem_.y[k]), problem_.target(k),
+                           curvature(k), cost(k)};
         }
         const double before = sweep_team();
         for (int sweep = 1; m > 1 && sweep < max_sweeps; ++sweep)
@@ -236,9 +295,9 @@ private:
         double gap = 0.0;
         for (std::size_t a = 0; a < m; ++a) {
             Member& member = members_[a];
-            const double margin = member.y * scores_[a];
-            gap += Loss::gap(member.alpha, margin, member.cost);
-            const double next = Loss::step(member.alpha, margin, member.curvature, member.cost);
+            const double margin = member.y * scores_[a] - member.target;
+            gap += loss_.gap(member.alpha, margin, member.cost);
+            const double next = loss_.step(member.alpha, margin, member.curvature, member.cost);
             if (next == member.alpha) continue;
             simd::axpy(member.y * (next - member.alpha), &gram_[a * m], scores_.data(), m);
             member.alpha = next;
@@ -253,7 +312,8 @@ private:
             const Member& member = members_[a];
             double& alpha = alpha_[index(team_[a])];
             steps_[a] = member.y * (member.alpha - alpha);
-            dual_ += Loss::dual(member.alpha, member.cost) - Loss::dual(alpha, member.cost) -
+            dual_ += loss_.dual(member.alpha, member.cost) - loss_.dual(alpha, member.cost) +
+                     (member.alpha - alpha) * member.target -
                      0.5 * steps_[a] * (scores_before_[a] + scores_[a]);
             bias_weight_ += steps_[a] * problem_.bias;
             alpha = member.alpha;
@@ -277,16 +337,18 @@ private:
             rows_.score(std::span(block).first(m), tables_, scores.data());
             for (std::size_t a = 0; a < m; ++a) {
                 const std::size_t k = index(block[a]);
-                const double c = problem_.cost(k);
-                const double margin = problem_.y[k] * (scores[a] + problem_.bias * bias_weight_);
-                part.dual += Loss::dual(alpha_[k], c);
-                part.gap += Loss::gap(alpha_[k], margin, c);
-                const bool at_bound = Loss::step(alpha_[k], margin, curvature(k), c) == alpha_[k];
-                const bool far = std::abs(Loss::slope(alpha_[k], margin, c)) > set_aside_above_;
-                active_.set(block[a], !(at_bound && far));
+                const double c = cost(k);
+                if (c == 0.0) continue;
+                const double f = scores[a] + problem_.bias * bias_weight_;
+                const double margin = problem_.margin(k, f);
+                part.dual += loss_.dual(alpha_[k], c) + alpha_[k] * problem_.target(k);
+                part.gap += loss_.gap(alpha_[k], margin, c);
+                const bool at_rest = loss_.at_rest(alpha_[k], margin, curvature(k), c);
+                const bool far = std::abs(loss_.slope(alpha_[k], margin, c)) > set_aside_above_;
+                active_.set(block[a], !(at_rest && far));
             }
         });
-        dual_ = -0.5 * (rows_.squared_weight(tables_) + bias_weight_ * bias_weight_);
+        dual_ = -0.5 * (squared_weight() - start_weight_);
         gap_ = 0.0;
         for (const Sums& part : parts) {
             dual_ += part.dual;
@@ -327,10 +389,28 @@ private:
         const auto now = std::chrono::steady_clock::now();
         if (now - last_poll_ < 50ms) return;
         last_poll_ = now;
-        monitor_.poll();
+        if (monitor_.poll()) stopped_ = true;
+    }
+
+    // Adds every row's embedding times its dual variable to the tables.
+    void add_all() {
+        const Row n = rows_.n_rows();
+        for (Row begin = 0; begin < n; begin += static_cast<Row>(team_size)) {
+            team_.clear();
+            for (Row i = begin; i < std::min(n, begin + static_cast<Row>(team_size)); ++i) {
+                const double step = problem_.y[index(i)] * alpha_[index(i)];
+                if (step == 0.0) continue;
+                steps_[team_.size()] = step;
+                bias_weight_ += step * problem_.bias;
+                team_.push_back(i);
+            }
+            if (!team_.empty()) rows_.add(team_, steps_.data(), tables_);
+        }
+        team_.clear();
     }
 
     const Operator& rows_;
+    const Loss loss_;
     const DualProblem problem_;
     const DualOptions options_;
     Monitor& monitor_;
@@ -342,6 +422,10 @@ private:
     std::vector<float> squared_norm_;  // of the embedding, without the bias
     typename Operator::Tables tables_;
     double bias_weight_ = 0.0;
+    double start_weight_ = 0.0;  // |w_0|^2
+    double cost_factor_ = 1.0;
+    bool moved_ = false;  // away from zero, so that dual and gap are to be computed first
+    bool stopped_ = false;
     double dual_ = 0.0;
     double gap_ = 0.0;  // of the rows seen in the last pass; of all rows after certify()
     double set_aside_above_ = unbounded;

@@ -47,6 +47,15 @@ public:
         return Tables(n_tiles * simd::tile * entries());
     }
 
+    Tables tables_of(std::span<const double> coef) const {
+        Tables tables = zero_tables();
+        for (std::size_t j = 0; j < shape_.n_features; ++j)
+            std::transform(&coef[j * basis_size()], &coef[j * basis_size()] + basis_size(),
+                           tables.data() + j * entries(),
+                           [](double c) { return static_cast<float>(c); });
+        return tables;
+    }
+
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {
         const std::size_t n_blocks = (rows.size() + simd::lanes - 1) / simd::lanes;
         in_parallel(n_blocks, rows.size(), [&](std::size_t block) {

@@ -1,29 +1,23 @@
-// From run-time choices to one instantiation of the solver.
+// Dual coordinate descent with everything chosen at run time.
 #pragma once
 
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "basis/any.hpp"
 #include "dual_cd.hpp"
 #include "loss/any.hpp"
-#include "penalty/any.hpp"
-#include "row_source.hpp"
+#include "operators.hpp"
 
 namespace splinear {
 
-// The additive model to be trained.
-struct ModelSpec {
-    const AnyBasis& basis;
-    const AnyPenalty& penalty;
-    std::span<const double> scale;  // s_j^2, 0 for a feature that takes no part
-};
-
-// Throws std::invalid_argument for a basis and a penalty that do not belong together.
-DualResult train(const AnyRows& rows, const ModelSpec& model, const AnyLoss& loss,
-                 const DualProblem& problem, const DualOptions& options, Monitor& monitor);
+// Fits for all costs times each of `factors` in turn, each starting from the one before; fewer
+// results than factors if the monitor stopped it. The last result has the dual variables if
+// `keep_alpha`. Throws std::invalid_argument for a basis and a penalty that do not belong together.
+std::vector<DualResult> train(const AnyRows& rows, const ModelSpec& model, const AnyLoss& loss,
+                              const DualProblem& problem, const DualOptions& options,
+                              const DualStart& start, std::span<const double> factors,
+                              bool keep_alpha, Monitor& monitor);
 
 // The names of the paths that training may take on this machine, fastest first. All reach the same
 // optimum; the environment variable SPLINEAR_PATH forces one where it applies.

@@ -52,7 +52,7 @@ def penalty(request: pytest.FixtureRequest) -> Penalty:
     return penalty
 
 
-@pytest.fixture(scope="session", params=ALL_LOSSES, ids=lambda loss: loss.__name__)
+@pytest.fixture(scope="session", params=ALL_LOSSES, ids=repr)
 def loss(request: pytest.FixtureRequest) -> Loss:
     loss: Loss = request.param
     return loss

@@ -168,7 +168,7 @@ def test_verbose_shows_every_pass(cancer, capsys):
 
 
 def test_warning_states_the_gap(cancer):
-    with pytest.warns(ConvergenceWarning, match=r"after 2 passes at .* gap of \d"):
+    with pytest.warns(ConvergenceWarning, match=r"after max_iter=2 passes at .* gap of \d"):
         AdditiveClassifier(C=1e4, tol=1e-9, max_iter=2, random_state=0).fit(*cancer)
 
 

@@ -93,5 +93,5 @@ def test_primal_by_hand() -> None:
     embedding = embedding_of(X, BSplineBasis(1, 2))
     coef = np.array([[1.0, 3.0, -1.0]])  # steps 1, 2, -4; s^2 = 1/2
     losses = 3 * max(0, 1 + (1.0 + 0.5)) + 5 * max(0, 1 - (-1.0 + 0.5))
-    value = primal(embedding, Hinge, coef, 0.5, X, y, np.array([3.0, 5.0]), bias=2.0)
+    value = primal(embedding, Hinge(), coef, 0.5, X, y, np.array([3.0, 5.0]), bias=2.0)
     assert value == pytest.approx(0.5 * 21 * 2 + 0.5 * 0.25**2 + losses, rel=1e-14)

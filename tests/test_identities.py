@@ -91,7 +91,7 @@ SAME_MODEL += [
 ]
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize(("embed", "basis"), SAME_MODEL, ids=str)
 def test_a_linear_svm_on_the_embedding_is_the_same_model(
     embed: TransformerMixin, basis: str, loss: str

@@ -50,6 +50,7 @@ Array to_numpy(std::vector<double> values, Shape... shape) {
 void bind_basis(nb::module_& m);
 void bind_penalty(nb::module_& m);
 void bind_data(nb::module_& m);
+void bind_passes(nb::module_& m);
 void bind_train(nb::module_& m);
 
 }  // namespace splinear::bindings

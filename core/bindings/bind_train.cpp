@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,56 +11,95 @@
 namespace splinear::bindings {
 namespace {
 
-// Passes progress on to Python, and lets Ctrl-C through.
+template <class T>
+std::span<const T> as_optional_span(const std::optional<Vector<T>>& array) {
+    return array ? as_span(*array) : std::span<const T>{};
+}
+
+// Asks a Python object with the methods poll() and on_pass(n_iter, gap, n_active) whether to stop.
+// An exception stops the fit as well, and is kept for whoever wants to raise it afterwards.
 class PythonMonitor final : public Monitor {
 public:
-    explicit PythonMonitor(nb::object on_pass) : on_pass_(std::move(on_pass)) {}
+    explicit PythonMonitor(nb::object watch)
+        : poll_(watch.attr("poll")), on_pass_(watch.attr("on_pass")) {}
 
-    void poll() override {
-        nb::gil_scoped_acquire gil;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    bool poll() override {
+        return ask([&] { return PyErr_CheckSignals() != 0 ? throw nb::python_error() : poll_(); });
     }
 
-    void pass(const Progress& progress) override {
-        if (on_pass_.is_none()) return;
-        nb::gil_scoped_acquire gil;
-        on_pass_(progress.n_iter, progress.gap, progress.n_active);
+    bool pass(const Progress& progress) override {
+        return ask([&] { return on_pass_(progress.n_iter, progress.gap, progress.n_active); });
     }
+
+    nb::object error() const { return error_; }
 
 private:
+    template <class Question>
+    bool ask(const Question& question) {
+        nb::gil_scoped_acquire gil;
+        try {
+            return nb::cast<bool>(question());
+        } catch (nb::python_error& error) {
+            error_ = nb::borrow(error.value());
+            return true;
+        }
+    }
+
+    nb::object poll_;
     nb::object on_pass_;
+    nb::object error_ = nb::none();
 };
 
-DualResult run(const AnyRows& rows, const AnyBasis& basis, const AnyPenalty& penalty,
-               const Vector<double>& scale, const AnyLoss& loss, const Vector<std::int8_t>& y,
-               const std::optional<Vector<double>>& weights, double cost_negative,
-               double cost_positive, double bias, double tol, int max_iter, std::uint64_t seed,
-               int n_threads, nb::object on_pass) {
+using Found = std::pair<std::vector<DualResult>, nb::object>;
+
+Found run(const AnyRows& rows, const AnyBasis& basis, const AnyPenalty& penalty,
+          const Vector<double>& scale, const AnyLoss& loss, const Vector<std::int8_t>& y,
+          const std::optional<Vector<double>>& targets,
+          const std::optional<Vector<double>>& weights, double cost_negative, double cost_positive,
+          double bias, double tol, int max_iter, std::uint64_t seed, int n_threads,
+          const std::optional<Vector<double>>& alpha, const std::optional<Table<double>>& coef,
+          double intercept, const std::vector<double>& factors, bool keep_alpha, nb::object watch) {
     const ModelSpec model{basis, penalty, as_span(scale)};
-    const DualProblem problem{as_span(y), weights ? as_span(*weights) : std::span<const double>{},
-                              cost_negative, cost_positive, bias};
+    const DualProblem problem{as_span(y),
+                              as_optional_span(targets),
+                              as_optional_span(weights),
+                              cost_negative,
+                              cost_positive,
+                              bias};
     const DualOptions options{tol, max_iter, seed, n_threads};
-    PythonMonitor monitor(std::move(on_pass));
-    nb::gil_scoped_release release;
-    return train(rows, model, loss, problem, options, monitor);
+    const DualStart start{as_optional_span(alpha),
+                          coef ? as_span(*coef) : std::span<const double>{}, intercept};
+    PythonMonitor monitor(std::move(watch));
+    std::vector<DualResult> found;
+    {
+        nb::gil_scoped_release release;
+        found = train(rows, model, loss, problem, options, start, factors, keep_alpha, monitor);
+    }
+    return {std::move(found), monitor.error()};
+}
+
+template <std::vector<double> DualResult::* Member>
+NumpyVector vector_of(const DualResult& self) {
+    return to_numpy<NumpyVector>(self.*Member, (self.*Member).size());
 }
 
 }  // namespace
 
 void bind_train(nb::module_& m) {
-    nb::class_<AnyLoss>(m, "Loss", "A loss of the margin y f(x).");
+    nb::class_<AnyLoss>(m, "Loss", "A loss of the margin y f(x), or of the residual f(x) - y.");
     m.def("hinge", []() -> AnyLoss { return Hinge{}; });
     m.def("squared_hinge", []() -> AnyLoss { return SquaredHinge{}; });
+    m.def("logistic", []() -> AnyLoss { return Logistic{}; });
+    m.def("squared_error", []() -> AnyLoss { return SquaredError{}; });
+    m.def(
+        "epsilon_insensitive",
+        [](double epsilon) -> AnyLoss { return EpsilonInsensitive{epsilon}; }, nb::arg("epsilon"));
 
     m.def("paths", &paths, "Names for SPLINEAR_PATH on this machine, fastest first.");
 
     nb::class_<DualResult>(m, "DualResult", "What a fit found, and how close to the optimum it is.")
-        .def_prop_ro(
-            "coef",
-            [](const DualResult& self) {
-                return to_numpy<NumpyVector>(self.coef, self.coef.size());
-            },
-            nb::rv_policy::automatic)
+        .def_prop_ro("coef", &vector_of<&DualResult::coef>, nb::rv_policy::automatic)
+        .def_prop_ro("alpha", &vector_of<&DualResult::alpha>, nb::rv_policy::automatic)
         .def_ro("intercept", &DualResult::intercept)
         .def_ro("primal", &DualResult::primal)
         .def_ro("dual", &DualResult::dual)
@@ -67,12 +107,17 @@ void bind_train(nb::module_& m) {
         .def_ro("n_iter", &DualResult::n_iter)
         .def_ro("converged", &DualResult::converged);
 
-    m.def("train", &run, nb::arg("rows"), nb::arg("basis"), nb::arg("penalty"),
-          nb::arg("scale").noconvert(), nb::arg("loss"), nb::arg("y").noconvert(),
-          nb::arg("weights").none(), nb::kw_only(), nb::arg("cost_negative"),
-          nb::arg("cost_positive"), nb::arg("bias"), nb::arg("tol"), nb::arg("max_iter"),
-          nb::arg("seed"), nb::arg("n_threads"), nb::arg("on_pass").none(),
-          "Dual coordinate descent; on_pass(n_iter, gap, n_active) is called after every pass.");
+    m.def(
+        "train", &run, nb::arg("rows"), nb::arg("basis"), nb::arg("penalty"),
+        nb::arg("scale").noconvert(), nb::arg("loss"), nb::arg("y").noconvert(),
+        nb::arg("targets").none(), nb::arg("weights").none(), nb::kw_only(),
+        nb::arg("cost_negative"), nb::arg("cost_positive"), nb::arg("bias"), nb::arg("tol"),
+        nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("alpha").none(),
+        nb::arg("coef").none(), nb::arg("intercept"), nb::arg("factors"), nb::arg("keep_alpha"),
+        nb::arg("watch"),
+        "Dual coordinate descent for all costs times each factor in turn. `watch` has the methods "
+        "poll() and on_pass(n_iter, gap, n_active); either stops the fit by returning True or "
+        "raising. Gives the results, and what was raised or None.");
 }
 
 }  // namespace splinear::bindings

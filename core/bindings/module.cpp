@@ -5,5 +5,6 @@ NB_MODULE(_core, m) {
     splinear::bindings::bind_basis(m);
     splinear::bindings::bind_penalty(m);
     splinear::bindings::bind_data(m);
+    splinear::bindings::bind_passes(m);
     splinear::bindings::bind_train(m);
 }

@@ -4,22 +4,26 @@
 #include <concepts>
 #include <variant>
 
+#include "loss/epsilon_insensitive.hpp"
 #include "loss/hinge.hpp"
+#include "loss/logistic.hpp"
+#include "loss/squared_error.hpp"
 #include "loss/squared_hinge.hpp"
 
 namespace splinear {
 
-// A loss of the margin m with dual variable alpha >= 0, at cost c > 0; see hinge.hpp for each
-// member.
+// A loss of the margin m, at cost c > 0, with dual variable alpha; see hinge.hpp for each member.
+// A loss for regression is one of the residual, which takes the place of the margin.
 template <class L>
-concept DualLoss = requires(double alpha, double margin, double q, double c) {
-    { L::value(margin) } -> std::same_as<double>;
-    { L::dual(alpha, c) } -> std::same_as<double>;
-    { L::step(alpha, margin, q, c) } -> std::same_as<double>;
-    { L::slope(alpha, margin, c) } -> std::same_as<double>;
-    { L::gap(alpha, margin, c) } -> std::same_as<double>;
+concept DualLoss = requires(const L loss, double alpha, double margin, double q, double c) {
+    { loss.value(margin) } -> std::same_as<double>;
+    { loss.dual(alpha, c) } -> std::same_as<double>;
+    { loss.step(alpha, margin, q, c) } -> std::same_as<double>;
+    { loss.at_rest(alpha, margin, q, c) } -> std::same_as<bool>;
+    { loss.slope(alpha, margin, c) } -> std::same_as<double>;
+    { loss.gap(alpha, margin, c) } -> std::same_as<double>;
 };
 
-using AnyLoss = std::variant<Hinge, SquaredHinge>;
+using AnyLoss = std::variant<Hinge, SquaredHinge, Logistic, SquaredError, EpsilonInsensitive>;
 
 }  // namespace splinear

@@ -8,23 +8,27 @@ namespace splinear {
 // loss(m) = max(0, 1 - m)^2 of the margin m = y f(x), at cost c. Its dual variable is alpha >= 0
 // and adds alpha - alpha^2 / (4 c) to the dual objective.
 struct SquaredHinge {
-    static double value(double margin) noexcept {
+    double value(double margin) const noexcept {
         const double short_of_one = std::max(0.0, 1.0 - margin);
         return short_of_one * short_of_one;
     }
 
-    static double dual(double alpha, double c) noexcept { return alpha - 0.25 * alpha * alpha / c; }
+    double dual(double alpha, double c) const noexcept { return alpha - 0.25 * alpha * alpha / c; }
 
-    static double step(double alpha, double margin, double q, double c) noexcept {
+    double step(double alpha, double margin, double q, double c) const noexcept {
         return std::max(0.0, alpha + slope(alpha, margin, c) / (q + 0.5 / c));
     }
 
-    static double slope(double alpha, double margin, double c) noexcept {
+    bool at_rest(double alpha, double margin, double q, double c) const noexcept {
+        return step(alpha, margin, q, c) == alpha;
+    }
+
+    double slope(double alpha, double margin, double c) const noexcept {
         return 1.0 - margin - 0.5 * alpha / c;
     }
 
     // c loss(m) + alpha^2 / (4 c) - alpha (1 - m) = (alpha / 2 - c (1 - m))^2 / c where 1 - m > 0.
-    static double gap(double alpha, double margin, double c) noexcept {
+    double gap(double alpha, double margin, double c) const noexcept {
         const double short_of_one = 1.0 - margin;
         if (short_of_one <= 0.0) return alpha * (0.25 * alpha / c - short_of_one);
         const double off = 0.5 * alpha - c * short_of_one;

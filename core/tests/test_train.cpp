@@ -14,17 +14,17 @@ namespace {
 
 class Listener final : public Monitor {
 public:
-    explicit Listener(int throw_at = 0) : throw_at_(throw_at) {}
-    void poll() override {}
-    void pass(const Progress& progress) override {
+    explicit Listener(int stop_at = 0) : stop_at_(stop_at) {}
+    bool poll() override { return false; }
+    bool pass(const Progress& progress) override {
         CHECK(progress.n_iter == ++passes);
         CHECK(progress.gap >= 0.0 && progress.n_active >= 0);
-        if (passes == throw_at_) throw std::runtime_error("stop");
+        return passes == stop_at_;
     }
     int passes = 0;
 
 private:
-    int throw_at_;
+    int stop_at_;
 };
 
 constexpr std::ptrdiff_t n_rows = 200;
@@ -46,7 +46,7 @@ struct Bump {
     AnyRows rows() const {
         return ValueRows<double>(MatrixView<double>{x.data(), n_rows, 1, 1, 1}, axes, order);
     }
-    DualProblem problem() const { return {y, {}, 1.0, 2.0, 1.0}; }
+    DualProblem problem() const { return {y, {}, {}, 1.0, 2.0, 1.0}; }
 
     Axes axes;
     std::vector<double> x;
@@ -58,7 +58,9 @@ DualResult fit(const Bump& data, const AnyLoss& loss, const DualOptions& options
                Monitor& monitor) {
     const AnyBasis basis = BSpline<1>{8};
     const AnyPenalty penalty = DifferencePenalty(1, 9, 2);
-    return train(data.rows(), {basis, penalty, scale}, loss, data.problem(), options, monitor);
+    return train(data.rows(), {basis, penalty, scale}, loss, data.problem(), options, {}, one,
+                 false, monitor)
+        .front();
 }
 
 void reaches_the_gap(const AnyLoss& loss) {
@@ -107,7 +109,7 @@ void refuses_what_does_not_fit() {
     const auto with = [&](const AnyBasis& basis, const AnyPenalty& penalty) {
         return throws_invalid([&] {
             train(data.rows(), {basis, penalty, scale}, Hinge{}, data.problem(), {1e-2, 100, 0, 1},
-                  listener);
+                  {}, one, false, listener);
         });
     };
     CHECK(with(BSpline<1>{8}, DiagonalPenalty(std::vector<double>(9, 1.0))));
@@ -119,13 +121,38 @@ void refuses_what_does_not_fit() {
 void the_monitor_may_stop_it() {
     const Bump data;
     Listener listener(2);
-    bool stopped = false;
-    try {
-        fit(data, Hinge{}, {0.0, 1000, 0, 1}, listener);
-    } catch (const std::runtime_error&) {
-        stopped = true;
+    const DualResult found = fit(data, Hinge{}, {0.0, 1000, 0, 1}, listener);
+    CHECK(listener.passes == 2 && found.n_iter == 2 && !found.converged);
+}
+
+// A path that goes on from one strength to the next ends where cold fits do.
+void paths_and_dual_variables() {
+    const Bump data;
+    const AnyBasis basis = BSpline<1>{8};
+    const AnyPenalty penalty = DifferencePenalty(1, 9, 2);
+    const ModelSpec model{basis, penalty, scale};
+    const DualOptions options{1e-8, 10000, 0, 1};
+    const std::array<double, 3> factors{0.1, 1.0, 5.0};
+    const auto go = [&](const DualStart& start, std::span<const double> along) {
+        class Quiet final : public Monitor {
+            bool poll() override { return false; }
+            bool pass(const Progress&) override { return false; }
+        } quiet;
+        return train(data.rows(), model, Logistic{}, data.problem(), options, start, along, true,
+                     quiet);
+    };
+    const auto path = go({}, factors);
+    CHECK(path.size() == 3 && path[0].alpha.empty() && path[2].alpha.size() == n_rows);
+    for (std::size_t k = 0; k < factors.size(); ++k) {
+        const auto cold = go({}, std::span(&factors[k], 1)).front();
+        CHECK(near(cold.primal, path[k].primal, 1e-7));
     }
-    CHECK(stopped && listener.passes == 2);
+    const auto cold = go({}, one).front();
+    const auto warm = go({cold.alpha, {}, 0.0}, one).front();
+    CHECK(warm.n_iter == 0 && near(warm.primal, cold.primal, 1e-9));
+    // Going on from a model without rows that pull elsewhere stays where it is.
+    const auto close = go({{}, cold.coef, cold.intercept}, one).front();
+    CHECK(close.primal < cold.primal);
 }
 
 }  // namespace
@@ -133,9 +160,11 @@ void the_monitor_may_stop_it() {
 int main() {
     reaches_the_gap(Hinge{});
     reaches_the_gap(SquaredHinge{});
+    reaches_the_gap(Logistic{});
     depends_on_the_seed_alone();
     says_so_when_it_stops_early();
     refuses_what_does_not_fit();
     the_monitor_may_stop_it();
+    paths_and_dual_variables();
     return splinear::testing::result();
 }

@@ -11,12 +11,14 @@ from importlib.metadata import version
 
 from splinear import inspection, kernels, penalties
 from splinear.classifier import AdditiveClassifier
+from splinear.regressor import AdditiveRegressor
 from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
 
 __version__ = version("splinear")
 
 __all__ = [
     "AdditiveClassifier",
+    "AdditiveRegressor",
     "FourierEmbedding",
     "HermiteEmbedding",
     "SplineEmbedding",

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from numbers import Integral, Real
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from joblib import effective_n_jobs
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from splinear import _core
-from splinear._reading import float_chunks
+from splinear._base import AdditiveModel, blas_threads, feasible, side_by_side
+from splinear._labels import ClassWeight, Labels
 from splinear._types import AnyArray, Floats
-from splinear._validation import (
-    EMBEDDING_CONSTRAINTS,
-    check_table,
-    check_weights,
-    column_ranges,
-    draw_seed,
-    fit_embedding,
-    make_basis,
-    positive,
-)
+from splinear._validation import check_table, check_weights
 from splinear.losses import LOSSES
-from splinear.solvers import dual_cd
-from splinear.solvers.problem import Problem, Stopping
+from splinear.solvers import newton
+from splinear.solvers.problem import Problem, Result, Start, Stopping
+from splinear.solvers.rows import TrainingRows
+from splinear.solvers.smooth import Softmax
+from splinear.solvers.watch import Progress
 
 __all__ = ["AdditiveClassifier"]
 
 
-class AdditiveClassifier(ClassifierMixin, BaseEstimator):
+class AdditiveClassifier(ClassifierMixin, AdditiveModel):
     """Additive classifier, trained as fast as a linear one.
 
     Learns f(x) = b + sum_j f_j(x_j), every f_j a spline, Fourier or Hermite curve, by minimising
@@ -47,8 +38,11 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
     over the curves' coefficients coef_j (n_basis,) and the intercept. T = D_d^{-1} undoes the d-th
     differences of B-spline coefficients, so the first term penalises rough curves; for Fourier and
     Hermite curves T is diagonal and the term stands for the squared d-th derivative. It is the
-    linear SVM on the embedding phi^d(x) of the paper (section 3), solved in the dual without
-    ever storing that embedding.
+    linear model on the embedding phi^d(x) of the paper (section 3), trained without ever storing
+    that embedding.
+
+    More than two classes, or several labels a row, have one such f each: one against the rest, or
+    all together under the softmax loss.
 
     Parameters
     ----------
@@ -70,25 +64,42 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         "unit" treats every feature as if it ran from 0 to 1; "native" lets features of wide range
         vary more, in their own units; "standard" (Hermite only) measures a feature in standard
         deviations from its mean instead of mapping its range to [-1, 1].
-    loss : {"hinge", "squared_hinge"}, default="hinge"
+    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
         The loss of the margin y f(x), y being -1 or 1.
+    multi_class : {"auto", "ovr", "softmax"}, default="auto"
+        More than two classes: "ovr" trains each against the rest; "softmax" (loss="logistic" only)
+        trains all together on the multinomial loss log sum_k exp f_k(x) - f_y(x). "auto" is softmax
+        for the logistic loss by Newton's method, and one-vs-rest otherwise.
     C : float, default=1.0
         The weight of the losses: larger fits closer. The paper's lambda is 1 / (C n_samples).
     class_weight : dict, "balanced" or None, default=None
-        Multiplies C per class; "balanced" gives both classes the same total.
+        Multiplies C per class; "balanced" gives all classes the same total. For several labels a
+        row the classes are 0 and 1, of every label.
     fit_intercept : bool, default=True
         Whether to learn b.
     intercept_scaling : float, default=1.0
         B: the intercept is B times a penalised weight, so a larger B penalises it less.
-    solver : {"auto", "dual_cd"}, default="auto"
-        "auto" picks the solver; so far there is one, dual coordinate descent.
+    solver : {"auto", "dual_cd", "newton"}, default="auto"
+        "dual_cd" is dual coordinate descent, for every loss; "newton" is Newton's method, for
+        squared_hinge and logistic. "auto" is newton for logistic and dual_cd otherwise.
     tol : float, default=1e-2
         Stop at this relative duality gap: the objective is then within this share of the optimum.
     max_iter : int, default=1000
-        The most passes over the data. A ConvergenceWarning says what gap was reached by then.
+        The most passes over the data (dual_cd) or steps (newton). A ConvergenceWarning says what
+        gap was reached by then.
+    time_limit : float or None, default=None
+        Seconds of training after which to stop with what has been learned, and a
+        ConvergenceWarning.
+    callback : callable or None, default=None
+        Called after every pass as callback(progress), with `progress.n_iter`, `.gap`, `.n_active`,
+        `.n_rows` and `.label`. Returning True stops the fit, as time_limit does. What it raises
+        (and Ctrl-C) stops the fit too, and goes on once the model has been stored.
+    warm_start : bool, default=False
+        Whether to start from the last fit: from its curves, or from its dual variables (which
+        are then kept, 8 bytes a row and output) if the number of rows is the same.
     n_jobs : int or None, default=None
-        Threads for coding, certifying and scoring; None is 1, -1 all cores. The result does not
-        depend on it.
+        Threads: classes are trained side by side, and what is left divides the work inside a fit
+        and the scoring. None is 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Chooses the order of visits. The same number gives the same bits.
     verbose : int, default=0
@@ -96,16 +107,17 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-    coef_ : ndarray of shape (1, n_features, n_basis)
-        The coefficients in the basis: f_j(x) = coef_[0, j] @ B(x).
-    intercept_ : ndarray of shape (1,)
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_outputs, n_features, n_basis)
+        The coefficients in the basis: f_j(x) = coef_[k, j] @ B(x) for output k. Two classes have
+        one output, whose score is positive for classes_[1]; otherwise there is one a class.
+    intercept_ : ndarray of shape (n_outputs,)
     n_iter_ : int
-        Passes made.
+        Passes or steps made; the most of any output.
     dual_gap_ : float
-        The relative duality gap reached.
+        The relative duality gap reached; the largest of any output.
     objective_ : float
-        The value of the function above.
+        The value of the function above, summed over outputs.
     embedding_ : Embedding
         How features become curves: ranges, basis, penalty.
     n_features_in_ : int
@@ -123,19 +135,10 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        **EMBEDDING_CONSTRAINTS,
-        "basis": [StrOptions({"bspline", "fourier", "hermite"})],
-        "loss": [StrOptions(set(LOSSES))],
-        "C": [positive()],
+        **AdditiveModel._parameter_constraints,
+        "loss": [StrOptions({"hinge", "squared_hinge", "logistic"})],
+        "multi_class": [StrOptions({"auto", "ovr", "softmax"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [positive()],
-        "solver": [StrOptions({"auto", "dual_cd"})],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -147,14 +150,18 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         penalty_order: int = 1,
         knots: Literal["uniform", "quantile"] = "uniform",
         scale: Literal["unit", "native", "standard"] = "unit",
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        loss: Literal["hinge", "squared_hinge", "logistic"] = "hinge",
+        multi_class: Literal["auto", "ovr", "softmax"] = "auto",
         C: float = 1.0,
-        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        class_weight: ClassWeight = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        solver: Literal["auto", "dual_cd"] = "auto",
+        solver: Literal["auto", "dual_cd", "newton"] = "auto",
         tol: float = 1e-2,
         max_iter: int = 1000,
+        time_limit: float | None = None,
+        callback: Callable[[Progress], Any] | None = None,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -166,6 +173,7 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         self.knots = knots
         self.scale = scale
         self.loss = loss
+        self.multi_class = multi_class
         self.C = C
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
@@ -173,6 +181,9 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.callback = callback
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -185,8 +196,8 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Finite numbers. float32 and float64 are read as they are, without a copy; other types
             in pieces (as a float64 copy where tol < 1e-3).
-        y : array-like of shape (n_samples,)
-            Two classes.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            The classes; or, for several labels a row, an indicator matrix of 0 and 1.
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplies C per row. A row of weight 2 counts as two rows, one of weight 0 as none.
 
@@ -195,38 +206,65 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        basis = make_basis(self.basis, self.degree, self.n_bins, self.penalty_order, self.scale)
-        X, y = check_table(self, X, y=y, reset=True)
+        X, y = check_table(self, X, y=y, reset=True, multi_output=True)
         weights = check_weights(sample_weight, X)
         kept = None if weights is None or np.all(weights > 0) else weights > 0
-        problem = self._problem(y, weights, kept)
-        self.embedding_ = fit_embedding(
-            self,
-            X,
-            basis,
-            kept=kept,
-            penalty_order=self.penalty_order,
-            knots=self.knots,
-            scale=self.scale,
-        )
-        found = dual_cd.solve(X, self.embedding_, problem, self._stopping(len(X)))
-        self.coef_ = found.coef[None]
-        self.intercept_ = np.array([found.intercept])
-        self.n_iter_ = found.n_iter
-        self.dual_gap_ = found.gap
-        self.objective_ = found.primal
-        if not found.converged:
-            warnings.warn(
-                f"Stopped after {found.n_iter} passes at a relative duality gap of "
-                f"{found.gap:.2g}; tol={self.tol:g} was asked for. Raise max_iter or tol, "
-                "or lower C.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        labels = Labels.read(_as_column(y), kept)
+        self._check_multi_class(labels)
+        before = self._last_fit(len(X), labels.n_outputs)
+        self.embedding_ = self._learn_embedding(X, kept)
+        self._learn(X, labels, weights, kept, before)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> AdditiveClassifier:
+        """Learn from a chunk of rows, starting from what was learned from those before.
+
+        The first chunk fixes the ranges of the features (and quantile knots), so it should be
+        representative: values beyond them count as the nearest end. Every chunk minimises
+
+            1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(y_i f(x_i)),
+
+        w being the weights of the embedding: as close to the last model as the chunk allows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (n_classes,), default=None
+            All classes that will ever occur. Needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        first = not hasattr(self, "coef_")
+        if first and classes is None:
+            raise ValueError("classes must be given in the first call of partial_fit.")
+        X, y = check_table(self, X, y=y, reset=first, multi_output=True)
+        weights = check_weights(sample_weight, X)
+        kept = None if weights is None or np.all(weights > 0) else weights > 0
+        known = np.unique(np.asarray(classes)) if first else self.classes_
+        if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
+            raise ValueError(f"classes must stay the same; got {classes!r} after {known!r}.")
+        labels = Labels.read(_as_column(y), kept, known)
+        self._check_multi_class(labels)
+        before = None
+        if first:
+            self.embedding_ = self._learn_embedding(X, kept)
+        else:
+            before = [
+                Start(coef=coef, intercept=float(intercept), proximal=True)
+                for coef, intercept in zip(self.coef_, self.intercept_, strict=True)
+            ]
+        self._learn(X, labels, weights, kept, before)
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """Compute f(x): positive for classes_[1].
+        """Compute the scores: for two classes positive for classes_[1], else highest for the best.
 
         Values outside a feature's training range count as the nearest end of it.
 
@@ -236,22 +274,13 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,)
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        X = check_table(self, X, reset=False)
-        axes, basis = self.embedding_.axes.core(), self.embedding_.basis.core()
-        out = np.empty(len(X))
-        for rows, piece in float_chunks(X):
-            out[rows] = _core.decision(
-                basis, piece, axes, self.coef_[0], float(self.intercept_[0]), self._n_threads()
-            )
-        if np.isnan(out).any():  # that is how the core marks rows that are not finite
-            column_ranges(self, X)
-        return out
+        scores = self._scores(X)
+        return scores[:, 0] if self._is_binary else scores
 
     def predict(self, X: Any) -> AnyArray:
-        """Predict the class of every row of X: classes_[1] where f(x) > 0.
+        """Predict the class of every row of X, or its labels.
 
         Parameters
         ----------
@@ -259,17 +288,23 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,)
+        labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
         """
-        positive_class = (self.decision_function(X) > 0).astype(np.intp)
-        labels: AnyArray = self.classes_[positive_class]
+        scores = self._scores(X)
+        if self._multilabel:
+            return (scores > 0).astype(np.int64)
+        best = (scores[:, 0] > 0).astype(np.intp) if self._is_binary else scores.argmax(axis=1)
+        labels: AnyArray = self.classes_[best]
         return labels
 
     def predict_proba(self, X: Any) -> Floats:
-        """Squash the scores by the logistic function, as the paper does for MNIST.
+        """Turn the scores into probabilities.
 
-        The result ranks as decision_function does; it is not calibrated. For probabilities that
-        match frequencies, wrap the classifier in sklearn.calibration.CalibratedClassifierCV.
+        For loss="logistic" they are the model's own: the logistic function of the score, or the
+        softmax of all scores where the classes were trained together. The other losses have no
+        probabilities of their own, and the logistic function squashes their scores, as in the
+        paper: they rank as the scores do, but do not match frequencies. One-vs-rest
+        probabilities of several classes are divided by their sum.
 
         Parameters
         ----------
@@ -277,57 +312,139 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, 2)
+        probabilities : ndarray of shape (n_samples, n_classes)
         """
-        p = expit(self.decision_function(X))
-        return np.column_stack([1.0 - p, p])
+        scores = self._scores(X)
+        if self._softmax:
+            together: Floats = softmax(scores, axis=1)
+            return together
+        p: Floats = expit(scores)
+        if self._multilabel:
+            return p
+        if self._is_binary:
+            return np.column_stack([1.0 - p[:, 0], p[:, 0]])
+        total = p.sum(axis=1, keepdims=True)
+        return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
 
-    def _problem(self, y: AnyArray, weights: Floats | None, kept: AnyArray | None) -> Problem:
-        """Find the two classes among the rows that count, and what each costs."""
-        check_classification_targets(y)
-        kind = type_of_target(y, input_name="y")
-        counted = y if kept is None else y[kept]
-        self.classes_ = np.unique(counted)
-        if len(self.classes_) > 2 or kind not in ("binary", "multiclass"):
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}: "
-                f"{len(self.classes_)} classes were found in y."
-            )
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must have two classes, but only one class was found: {self.classes_!r}."
-            )
-        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=counted)
-        signs = np.where(y == self.classes_[1], np.int8(1), np.int8(-1))
-        return Problem(
-            y=signs,
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Compute the logarithms of predict_proba.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    # -- training --------------------------------------------------------------------------------
+
+    def _check_multi_class(self, labels: Labels) -> None:
+        """Settle how several classes are trained, or say why it cannot be."""
+        loss = LOSSES[self.loss]
+        solver = self._solver_for(loss)
+        several = labels.n_outputs > 1 and not labels.multilabel
+        if self.multi_class == "softmax":
+            if self.loss != "logistic" or solver != "newton":
+                raise ValueError(
+                    "multi_class='softmax' needs loss='logistic' and solver='newton' or 'auto'; "
+                    f"got loss={self.loss!r} and solver={self.solver!r}."
+                )
+            if labels.multilabel:
+                raise ValueError("multi_class='softmax' is for one class a row; y holds several.")
+        together = self.multi_class != "ovr" and self.loss == "logistic" and solver == "newton"
+        self.classes_ = labels.classes
+        self._multilabel = labels.multilabel
+        self._softmax = several and together
+
+    @property
+    def _is_binary(self) -> bool:
+        check_is_fitted(self)
+        return len(self.classes_) == 2 and not self._multilabel
+
+    def _learn(
+        self,
+        X: AnyArray,
+        labels: Labels,
+        weights: Floats | None,
+        kept: AnyArray | None,
+        before: list[Start] | None,
+    ) -> None:
+        rows = self._prepare(X, kept, self._draw_seed())
+        by_class = labels.row_weights(self.class_weight, kept)
+        if by_class is not None:
+            weights = by_class if weights is None else weights * by_class
+        placed = None if weights is None else rows.place(weights)
+        n_threads = self._n_threads()
+        width = 1 if self._softmax else min(n_threads, labels.n_outputs)
+        stopping = self._stopping(rows, n_threads // width)
+        costs = self.C * labels.class_weights(self.class_weight, kept)
+        tasks = [
+            partial(self._one, rows, labels, k, costs[k], placed, stopping, before)
+            for k in range(labels.n_outputs)
+        ]
+        with blas_threads(stopping.n_threads):
+            if self._softmax:
+                results = self._together(rows, labels, placed, stopping, before)
+            else:
+                results = side_by_side(tasks, width, stopping.watch)
+        self._finish(rows, results, stopping.watch)
+
+    def _one(
+        self,
+        rows: TrainingRows,
+        labels: Labels,
+        output: int,
+        cost: Floats,
+        weights: Floats | None,
+        stopping: Stopping,
+        before: list[Start] | None,
+    ) -> Result:
+        """Train one output against the rest."""
+        problem = Problem(
+            y=rows.place(labels.signs(output)),
             loss=LOSSES[self.loss],
-            cost_negative=self.C * float(by_class[0]),
-            cost_positive=self.C * float(by_class[1]),
+            cost_negative=float(cost[0]),
+            cost_positive=float(cost[1]),
             weights=weights,
-            bias=float(self.intercept_scaling) if self.fit_intercept else 0.0,
+            bias=self._bias,
         )
+        start = None if before is None else feasible(before[output], rows, problem)
+        watch = stopping.watch.of(labels.label(output))
+        return self._solve(rows, problem, replace(stopping, watch=watch), start)
 
-    def _stopping(self, n_rows: int) -> Stopping:
-        return Stopping(
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            seed=draw_seed(self.random_state),
-            n_threads=self._n_threads(),
-            on_pass=_printer(n_rows) if self.verbose else None,
-        )
+    def _together(
+        self,
+        rows: TrainingRows,
+        labels: Labels,
+        weights: Floats | None,
+        stopping: Stopping,
+        before: list[Start] | None,
+    ) -> list[Result]:
+        """Train all classes on the softmax loss."""
+        cost = np.full(rows.n_rows, self.C) if weights is None else self.C * weights
+        total = Softmax(rows.place(labels.index), cost, labels.n_outputs)
+        start = None
+        if before is not None:
+            start = Start(
+                coef=np.stack([b.coef for b in before if b.coef is not None]),
+                intercept=np.array([b.intercept for b in before]),
+                proximal=before[0].proximal,
+            )
+        return newton.solve(rows, total, stopping, self._bias, start)
 
-    def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+    def _objective_of(self, results: Sequence[Result]) -> float:
+        return results[0].primal if self._softmax else super()._objective_of(results)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
         return tags
 
 
-def _printer(n_rows: int) -> Callable[[int, float, int], None]:
-    def print_pass(n_iter: int, gap: float, n_active: int) -> None:
-        print(f"pass {n_iter:4d}   gap {gap:9.2e}   active {n_active:,} of {n_rows:,} rows")
-
-    return print_pass
+def _as_column(y: AnyArray) -> AnyArray:
+    """Give a column of labels (n, 1) as (n,), with scikit-learn's warning."""
+    return column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y

@@ -82,6 +82,18 @@ class DifferencePenalty:
             a = np.diff(a, axis=-1, prepend=0.0)
         return a
 
+    def stiffen(self, a: Floats) -> Floats:
+        """D_d' D_d a: the gradient of the penalty."""
+        a = self.difference(a)
+        for _ in range(self.order):
+            a = -np.diff(a, axis=-1, append=0.0)
+        return a
+
+    @property
+    def bandwidth(self) -> int:
+        """Diagonals of D_d' D_d above the main one."""
+        return min(self.order, self.size - 1)
+
     def core(self, support: int) -> _core.Penalty:
         """Give the compiled twin, for a basis of which `support` functions are non-zero at once."""
         return _core.difference_penalty(self.order, self.size, support)
@@ -116,6 +128,15 @@ class DiagonalPenalty:
     def difference(self, a: Floats) -> Floats:
         """T^{-1} a."""
         return a / self.weights
+
+    def stiffen(self, a: Floats) -> Floats:
+        """T^{-T} T^{-1} a: the gradient of the penalty."""
+        return a / self.weights**2
+
+    @property
+    def bandwidth(self) -> int:
+        """Diagonals of T^{-T} T^{-1} above the main one."""
+        return 0
 
     def core(self, support: int) -> _core.Penalty:
         """Give the compiled twin; all functions are non-zero at once."""

@@ -1,84 +1,59 @@
-"""Dual coordinate descent in the core: rows are coded once, the embedding computed on the fly."""
+"""Dual coordinate descent in the core, the embedding being computed on the fly."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import cast
+
 import numpy as np
-from numpy.typing import NDArray
 
 from splinear import _core
-from splinear._reading import as_floats, float_chunks
-from splinear._types import AnyArray
-from splinear.embedding import Embedding
-from splinear.solvers.problem import Problem, Result, Stopping
+from splinear.solvers.problem import Problem, Result, Start, Stopping
+from splinear.solvers.rows import TrainingRows
 
-__all__ = ["CODES_SUFFICE", "encode", "solve"]
-
-# The tolerance from which on 16-bit codes serve: their rounding moves the objective by far less.
-CODES_SUFFICE = 1e-3
+__all__ = ["follow_path", "solve"]
 
 
-def _places(problem: Problem, seed: int) -> tuple[NDArray[np.int64], int]:
-    """Give every row that costs something a random place, the others -1; and count the places."""
-    kept = problem.cost > 0
-    n_rows = int(np.count_nonzero(kept))
-    places = np.full(len(kept), -1, dtype=np.int64)
-    places[kept] = np.random.default_rng(seed).permutation(n_rows)
-    return places, n_rows
+def solve(
+    rows: TrainingRows,
+    problem: Problem,
+    stopping: Stopping,
+    start: Start | None = None,
+    *,
+    keep_alpha: bool = False,
+) -> Result:
+    """Solve the problem to a relative duality gap of stopping.tol."""
+    return follow_path(rows, problem, stopping, [1.0], start, keep_alpha=keep_alpha)[0]
 
 
-def _placed(values: AnyArray, places: NDArray[np.int64], n_rows: int) -> AnyArray:
-    out = np.empty(n_rows, dtype=values.dtype)
-    out[places[places >= 0]] = values[places >= 0]
-    return out
+def follow_path(
+    rows: TrainingRows,
+    problem: Problem,
+    stopping: Stopping,
+    factors: Sequence[float],
+    start: Start | None = None,
+    *,
+    keep_alpha: bool = False,
+) -> list[Result]:
+    """Solve the problem with all costs times each of `factors` in turn.
 
-
-def encode(
-    X: AnyArray, embedding: Embedding, places: NDArray[np.int64], n_threads: int
-) -> _core.Codes:
-    """Code row i of X into row places[i] of the result; a negative place leaves the row out."""
-    codes = _core.Codes(int(places.max()) + 1, X.shape[1], embedding.basis.grid())
-    axes = embedding.axes.core()
-    for rows, piece in float_chunks(X):
-        codes.fill(piece, places[rows], axes, n_threads)
-    return codes
-
-
-def _rows(
-    X: AnyArray, embedding: Embedding, places: NDArray[np.int64], stopping: Stopping
-) -> _core.Rows:
-    if stopping.tol >= CODES_SUFFICE:
-        codes = encode(X, embedding, places, stopping.n_threads)
-        return _core.coded_rows(codes, embedding.axes.core())
-    order = np.argsort(places)[len(places) - int(places.max()) - 1 :]
-    return _core.value_rows(as_floats(X), embedding.axes.core(), order)
-
-
-def solve(X: AnyArray, embedding: Embedding, problem: Problem, stopping: Stopping) -> Result:
-    """Solve the problem on the rows X to a relative duality gap of stopping.tol.
-
-    Every value is first rounded to one of at least 32,768 places along its axis, a code of 16
-    bits: beyond X this takes 2 bytes a value and about 13 bytes a row. A tolerance below 1e-3 could
-    tell the difference; then X itself is read, and there are no codes.
+    Scaling the dual variables along with the costs keeps them feasible, so each solution is a good
+    start for the next. Fewer results than factors if the watch stopped it.
     """
-    # Rows are shuffled once, here, so that a pass may take them nearly in order.
-    places, n_rows = _places(problem, stopping.seed)
-    y = _placed(problem.y, places, n_rows)
-    weights = None if problem.weights is None else _placed(problem.weights, places, n_rows)
-    rows = _rows(X, embedding, places, stopping)
-    del places
-
     # Scaling all embeddings by 1 / r and the costs by r^2 leaves the model as it is, and keeps
     # squared lengths in the range of a float even where native units are as large as 1e300.
-    scale, basis = embedding.scale, embedding.basis
+    scale, basis = rows.embedding.scale, rows.embedding.basis
     unit = min(max(float(scale.max(initial=0.0)), problem.bias**2), 1e280) or 1.0
-    found = _core.train(
-        rows,
+    start = start or Start()
+    results, error = _core.train(
+        rows.core,
         basis.core(),
-        embedding.penalty.core(basis.support),
+        rows.embedding.penalty.core(basis.support),
         scale / unit,
         problem.loss.core(),
-        y,
-        weights,
+        problem.y,
+        problem.targets,
+        problem.weights,
         cost_negative=problem.cost_negative * unit,
         cost_positive=problem.cost_positive * unit,
         bias=problem.bias / unit**0.5,
@@ -86,14 +61,25 @@ def solve(X: AnyArray, embedding: Embedding, problem: Problem, stopping: Stoppin
         max_iter=stopping.max_iter,
         seed=stopping.seed,
         n_threads=stopping.n_threads,
-        on_pass=stopping.on_pass,
+        alpha=None if start.alpha is None else start.alpha * unit,
+        coef=np.ascontiguousarray(start.coef) if start.proximal else None,
+        intercept=float(start.intercept),
+        factors=list(factors),
+        keep_alpha=keep_alpha,
+        watch=stopping.watch,
     )
-    return Result(
-        coef=found.coef.reshape(embedding.n_features, basis.size),
-        intercept=found.intercept,
-        primal=found.primal / unit,
-        dual=found.dual / unit,
-        gap=found.gap,
-        n_iter=found.n_iter,
-        converged=found.converged,
-    )
+    if error is not None:
+        stopping.watch.fail(cast(BaseException, error))
+    return [
+        Result(
+            coef=found.coef.reshape(rows.embedding.n_features, basis.size),
+            intercept=found.intercept,
+            primal=found.primal / unit,
+            dual=found.dual / unit,
+            gap=found.gap,
+            n_iter=found.n_iter,
+            converged=found.converged,
+            alpha=found.alpha / unit if len(found.alpha) else None,
+        )
+        for found in results
+    ]

@@ -18,6 +18,7 @@ def solve(X: AnyArray, embedding: Embedding, problem: Problem, stopping: Stoppin
     """Solve the problem on the rows X to a relative duality gap of stopping.tol."""
     phi = np.column_stack([embedding.transform(X), np.full(len(X), problem.bias)])
     y, cost, loss = problem.y.astype(np.float64), problem.cost, problem.loss
+    t = np.zeros(len(X)) if problem.targets is None else problem.targets
     curvature = np.einsum("ij,ij->i", phi, phi)
     alpha, w = np.zeros(len(X)), np.zeros(phi.shape[1])
     random = np.random.default_rng(stopping.seed)
@@ -25,20 +26,19 @@ def solve(X: AnyArray, embedding: Embedding, problem: Problem, stopping: Stoppin
     while n_iter < stopping.max_iter and gap > stopping.tol:
         n_iter += 1
         for i in random.permutation(len(X)):
-            after = loss.step(alpha[i], y[i] * (w @ phi[i]), curvature[i], cost[i])
+            after = loss.step(alpha[i], y[i] * (w @ phi[i]) - t[i], curvature[i], cost[i])
             w += (after - alpha[i]) * y[i] * phi[i]
             alpha[i] = after
-        primal, dual = _objectives(phi, w, alpha, y, cost, problem)
+        primal, dual = _objectives(phi, w, alpha, problem)
         gap = (primal - dual) / primal
     coef = embedding.coefficients(w[:-1])
     converged = gap <= stopping.tol
     return Result(coef, problem.bias * w[-1], primal, dual, gap, n_iter, converged)
 
 
-def _objectives(
-    phi: Floats, w: Floats, alpha: Floats, y: Floats, cost: Floats, problem: Problem
-) -> tuple[float, float]:
-    penalty = 0.5 * float(w @ w)
-    primal = penalty + float(np.sum(cost * problem.loss.value(y * (phi @ w))))
+def _objectives(phi: Floats, w: Floats, alpha: Floats, problem: Problem) -> tuple[float, float]:
+    penalty, cost = 0.5 * float(w @ w), problem.cost
+    primal = penalty + float(np.sum(cost * problem.loss.value(problem.margin(phi @ w))))
     dual = float(np.sum(problem.loss.dual(alpha, cost))) - penalty
+    dual += 0.0 if problem.targets is None else float(alpha @ problem.targets)
     return primal, dual

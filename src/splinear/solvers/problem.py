@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
 from splinear.losses import Loss
+from splinear.solvers.watch import Watch
 
-__all__ = ["Problem", "Result", "Stopping"]
+__all__ = ["Problem", "Result", "Start", "Stopping"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
-    """min 1/2 |w|^2 + 1/2 b^2 + sum_i c_i loss(y_i (w'phi_i + B b)).
+    """min 1/2 |w|^2 + 1/2 b^2 + sum_i c_i loss(y_i (w'phi_i + B b) - t_i).
 
-    `y` holds -1 and 1; c_i is `cost_negative` or `cost_positive`, by class, times the row's weight.
+    Classification: `y` holds -1 and 1, and t_i = 0. Regression: y_i = 1, and t_i is the row's
+    target. c_i is `cost_negative` or `cost_positive`, by the sign of y_i, times the row's weight;
+    a row of weight 0 is left out.
     """
 
     y: NDArray[np.int8]
@@ -26,6 +28,7 @@ class Problem:
     cost_negative: float
     cost_positive: float
     weights: Floats | None = None
+    targets: Floats | None = None
     bias: float = 1.0
 
     @property
@@ -34,22 +37,39 @@ class Problem:
         by_class = np.where(self.y > 0, self.cost_positive, self.cost_negative)
         return by_class if self.weights is None else by_class * self.weights
 
+    def margin(self, scores: Floats) -> Floats:
+        """Give y_i f_i - t_i, the number that the loss is of."""
+        signed: Floats = self.y * scores
+        return signed if self.targets is None else signed - self.targets
+
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop, how to choose the order, and whom to tell.
-
-    `on_pass(n_iter, gap, n_active)` is called after every pass; the gap it is given is an estimate.
-    """
+    """When to stop, how to choose the order of visits, and whom to ask on the way."""
 
     tol: float = 1e-2
     max_iter: int = 1000
     seed: int = 0
     n_threads: int = 1
-    on_pass: Callable[[int, float, int], None] | None = None
+    watch: Watch = field(default_factory=Watch)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where to begin: an earlier model, or the dual variables of an earlier fit to the same rows.
+
+    The model is a first guess for Newton's method; the dual variables are one for dual coordinate
+    descent. If `proximal`, the model is more than that for either: the penalty becomes
+    1/2 |w - w_0|^2, w_0 being its weights.
+    """
+
+    coef: Floats | None = None  # (n_features, size), or one such a output
+    intercept: float | Floats = 0.0
+    proximal: bool = False
+    alpha: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Result:
     """A model and its certificate: primal - dual <= gap * primal."""
 
@@ -60,3 +80,4 @@ class Result:
     gap: float
     n_iter: int
     converged: bool
+    alpha: Floats | None = None

@@ -1,0 +1,63 @@
+// The logistic loss, as dual coordinate descent needs it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+namespace splinear {
+
+// loss(m) = log(1 + exp(-m)) of the margin m = y f(x), at cost c. Its dual variable is
+// 0 <= alpha <= c and adds c H(alpha / c) to the dual objective, H(p) = -p log p - (1-p) log(1-p).
+struct Logistic {
+    double value(double margin) const noexcept {
+        return std::max(0.0, -margin) + std::log1p(std::exp(-std::abs(margin)));
+    }
+
+    double dual(double alpha, double c) const noexcept {
+        return -(entropy_term(alpha, c) + entropy_term(c - alpha, c));
+    }
+
+    // In u = log((c - alpha) / alpha) the condition is u - m - q (c sigma(-u) - alpha_0) = 0, whose
+    // left side grows at a rate between 1 and 1 + q c / 4: Newton's method inside a bracket.
+    double step(double alpha, double margin, double q, double c) const noexcept {
+        double low = margin - q * alpha;
+        double high = margin + q * (c - alpha);
+        double u = alpha > 0.0 && alpha < c ? std::log((c - alpha) / alpha) : margin;
+        u = std::clamp(u, low, high);
+        double next = alpha;
+        for (int i = 0; i < 50; ++i) {
+            const double p = sigma(-u);
+            next = c * p;
+            const double off = u - margin - q * (next - alpha);
+            (off > 0.0 ? high : low) = u;
+            if (std::abs(off) <= 1e-12 * (1.0 + std::abs(u))) break;
+            u -= off / (1.0 + q * next * (1.0 - p));
+            if (!(low < u && u < high)) u = 0.5 * (low + high);
+        }
+        return next;
+    }
+
+    // The dual has no corner, so there is always a step, if a small one.
+    bool at_rest(double, double, double, double) const noexcept { return false; }
+
+    double slope(double alpha, double margin, double c) const noexcept {
+        return std::log((c - alpha) / alpha) - margin;
+    }
+
+    // c times the divergence of alpha / c from the probability sigma(-m).
+    double gap(double alpha, double margin, double c) const noexcept {
+        return std::max(0.0, c * value(margin) - dual(alpha, c) + alpha * margin);
+    }
+
+private:
+    static double sigma(double u) noexcept {
+        const double e = std::exp(-std::abs(u));
+        return u >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
+    }
+
+    static double entropy_term(double part, double c) noexcept {
+        return part > 0.0 ? part * std::log(part / c) : 0.0;
+    }
+};
+
+}  // namespace splinear

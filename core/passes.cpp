@@ -1,0 +1,166 @@
+#include "passes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "operators.hpp"
+#include "parallel.hpp"
+
+namespace splinear {
+namespace {
+
+// The penalty that leaves everything as it is: adding to the tables of an operator that has it, and
+// the scale 1, is a plain sum of B_i.
+AnyPenalty no_penalty(const AnyBasis& any) {
+    return std::visit(
+        []<class B>(const B& basis) -> AnyPenalty {
+            if constexpr (belong_together<B, DiagonalPenalty>)
+                return DiagonalPenalty(
+                    std::vector<double>(static_cast<std::size_t>(basis.size()), 1.0));
+            else
+                return DifferencePenalty(0, basis.size(), basis.support());
+        },
+        any);
+}
+
+template <class Use>
+auto with_plain_operator(const AnyRows& rows, const AnyBasis& basis, std::size_t n_features,
+                         const Use& use) {
+    const AnyPenalty penalty = no_penalty(basis);
+    const std::vector<double> ones(n_features, 1.0);
+    return with_operator(rows, {basis, penalty, ones}, 1, use);
+}
+
+std::size_t size_of(const AnyBasis& any) {
+    return std::visit([](const auto& basis) { return static_cast<std::size_t>(basis.size()); },
+                      any);
+}
+
+// Sums part(begin, end, out) over pieces of rows, the pieces spread over threads and their sums
+// added in order.
+template <class Part>
+std::vector<double> sum_over(Row n_rows, Row piece, std::size_t length, int n_threads,
+                             const Part& part) {
+    const Row n_pieces = (n_rows + piece - 1) / piece;
+    const Row at_once = std::min<Row>(n_pieces, n_threads);
+    std::vector<double> total(length);
+    std::vector<std::vector<double>> sums(static_cast<std::size_t>(at_once));
+    for (Row first = 0; first < n_pieces; first += at_once) {
+        const Row here = std::min(at_once, n_pieces - first);
+        parallel_for(here, n_threads, [&](Row t) {
+            std::vector<double>& sum = sums[static_cast<std::size_t>(t)];
+            sum.assign(length, 0.0);
+            part((first + t) * piece, std::min(n_rows, (first + t + 1) * piece), sum);
+        });
+        for (Row t = 0; t < here; ++t) {
+            const std::vector<double>& sum = sums[static_cast<std::size_t>(t)];
+            for (std::size_t k = 0; k < length; ++k) total[k] += sum[k];
+        }
+    }
+    return total;
+}
+
+// Calls use(source, basis) with the types at hand.
+template <class Use>
+auto with_types(const AnyRows& rows, const AnyBasis& basis, const Use& use) {
+    return std::visit([&](const auto& source, const auto& b) { return use(source, b); }, rows,
+                      basis);
+}
+
+}  // namespace
+
+std::vector<double> score_all(const AnyRows& rows, const AnyBasis& basis,
+                              std::span<const double> coef, int n_threads) {
+    constexpr Row piece = 256;
+    const std::size_t n_features = coef.size() / size_of(basis);
+    return with_plain_operator(rows, basis, n_features, [&](const auto& op) {
+        const auto tables = op.tables_of(coef);
+        std::vector<double> out(static_cast<std::size_t>(op.n_rows()));
+        parallel_for((op.n_rows() + piece - 1) / piece, n_threads, [&](Row t) {
+            std::array<Row, piece> here;
+            const auto m = static_cast<std::size_t>(std::min(piece, op.n_rows() - t * piece));
+            std::iota(here.begin(), here.end(), t * piece);
+            op.score(std::span(here).first(m), tables, &out[static_cast<std::size_t>(t * piece)]);
+        });
+        return out;
+    });
+}
+
+std::vector<double> sum_all(const AnyRows& rows, const AnyBasis& basis, std::size_t n_features,
+                            std::span<const double> r, int n_threads) {
+    return with_plain_operator(rows, basis, n_features, [&](const auto& op) {
+        const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
+            constexpr Row together = 512;
+            std::array<Row, together> here;
+            auto tables = op.zero_tables();
+            for (Row i = begin; i < end; i += together) {
+                const auto m = static_cast<std::size_t>(std::min(together, end - i));
+                std::iota(here.begin(), here.end(), i);
+                op.add(std::span(here).first(m), &r[static_cast<std::size_t>(i)], tables);
+            }
+            sum = op.coefficients(tables);
+        };
+        return sum_over(op.n_rows(), 2048, n_features * size_of(basis), n_threads, part);
+    });
+}
+
+std::vector<double> blocks_all(const AnyRows& rows, const AnyBasis& any, std::size_t n_features,
+                               std::span<const double> h, int n_threads) {
+    return with_types(rows, any, [&](const auto& source, const auto& basis) {
+        const auto size = static_cast<std::size_t>(basis.size());
+        const auto support = static_cast<std::size_t>(basis.support());
+        const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
+            std::vector<double> w(support);
+            for (Row i = begin; i < end; ++i) {
+                const double weight = h[static_cast<std::size_t>(i)];
+                if (weight == 0.0) continue;
+                for (std::size_t j = 0; j < n_features; ++j) {
+                    const int start = basis.evaluate(source.argument(i, j), w.data());
+                    double* out = &sum[(j * size + static_cast<std::size_t>(start)) * support];
+                    for (std::size_t a = 0; a < support; ++a, out += support)
+                        for (std::size_t b = a; b < support; ++b)
+                            out[b - a] += weight * w[a] * w[b];
+                }
+            }
+        };
+        return sum_over(source.n_rows(), 8192, n_features * size * support, n_threads, part);
+    });
+}
+
+std::vector<double> hessian_all(const AnyRows& rows, const AnyBasis& any, std::size_t n_features,
+                                std::span<const double> h, double bias, int n_threads) {
+    return with_types(rows, any, [&](const auto& source, const auto& basis) {
+        const auto size = static_cast<std::size_t>(basis.size());
+        const auto support = static_cast<std::size_t>(basis.support());
+        const std::size_t n = n_features * size + 1;
+        const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
+            std::vector<double> w(n_features * support);
+            std::vector<std::size_t> start(n_features);
+            for (Row i = begin; i < end; ++i) {
+                const double weight = h[static_cast<std::size_t>(i)];
+                if (weight == 0.0) continue;
+                for (std::size_t j = 0; j < n_features; ++j)
+                    start[j] = j * size + static_cast<std::size_t>(basis.evaluate(
+                                              source.argument(i, j), &w[j * support]));
+                for (std::size_t j = 0; j < n_features; ++j)
+                    for (std::size_t a = 0; a < support; ++a) {
+                        const double factor = weight * w[j * support + a];
+                        double* row = &sum[(start[j] + a) * n];
+                        for (std::size_t k = j; k < n_features; ++k)
+                            for (std::size_t b = 0; b < support; ++b)
+                                row[start[k] + b] += factor * w[k * support + b];
+                        row[n - 1] += factor * bias;
+                    }
+                sum[n * n - 1] += weight * bias * bias;
+            }
+        };
+        std::vector<double> total =
+            sum_over(source.n_rows(), (source.n_rows() + 15) / 16, n * n, n_threads, part);
+        for (std::size_t a = 0; a < n; ++a)  // the upper triangle holds everything
+            for (std::size_t b = a + 1; b < n; ++b) total[b * n + a] = total[a * n + b];
+        return total;
+    });
+}
+
+}  // namespace splinear

@@ -1,0 +1,238 @@
+"""What the estimators of additive models share: parameters, preparation, scores, how a fit ends."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cache
+from numbers import Integral, Real
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import ThreadpoolController
+
+from splinear import _core
+from splinear._reading import float_chunks
+from splinear._types import AnyArray, Floats
+from splinear._validation import (
+    EMBEDDING_CONSTRAINTS,
+    check_table,
+    column_ranges,
+    draw_seed,
+    fit_embedding,
+    make_basis,
+    positive,
+)
+from splinear.embedding import Embedding
+from splinear.losses import Loss, SmoothLoss
+from splinear.solvers import dual_cd, newton
+from splinear.solvers.problem import Problem, Result, Start, Stopping
+from splinear.solvers.rows import TrainingRows
+from splinear.solvers.smooth import Separable
+from splinear.solvers.watch import Progress, Watch
+
+__all__ = ["AdditiveModel"]
+
+T = TypeVar("T")
+
+
+class AdditiveModel(BaseEstimator):
+    """Base of the estimators; f(x) = b + sum_j f_j(x_j) for each output."""
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        **EMBEDDING_CONSTRAINTS,
+        "basis": [StrOptions({"bspline", "fourier", "hermite"})],
+        "C": [positive()],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [positive()],
+        "solver": [StrOptions({"auto", "dual_cd", "newton"})],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "time_limit": [positive(), None],
+        "callback": [callable, None],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    # -- before training -------------------------------------------------------------------------
+
+    def _learn_embedding(self, X: AnyArray, kept: AnyArray | None) -> Embedding:
+        basis = make_basis(self.basis, self.degree, self.n_bins, self.penalty_order, self.scale)
+        return fit_embedding(
+            self,
+            X,
+            basis,
+            kept=kept,
+            penalty_order=self.penalty_order,
+            knots=self.knots,
+            scale=self.scale,
+        )
+
+    def _prepare(self, X: AnyArray, kept: AnyArray | None, seed: int) -> TrainingRows:
+        return TrainingRows.prepare(
+            X, self.embedding_, tol=self.tol, seed=seed, kept=kept, n_threads=self._n_threads()
+        )
+
+    @property
+    def _bias(self) -> float:
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _stopping(self, rows: TrainingRows, n_threads: int | None = None) -> Stopping:
+        tell = _printing(self.callback) if self.verbose else self.callback
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        return Stopping(
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            seed=rows.seed,
+            n_threads=self._n_threads() if n_threads is None else n_threads,
+            watch=Watch(deadline=deadline, tell=tell, n_rows=rows.n_rows),
+        )
+
+    def _draw_seed(self) -> int:
+        return draw_seed(self.random_state)
+
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    # -- training --------------------------------------------------------------------------------
+
+    def _solve(
+        self, rows: TrainingRows, problem: Problem, stopping: Stopping, start: Start | None
+    ) -> Result:
+        """Solve one problem by the solver that was asked for."""
+        if self._solver_for(problem.loss) == "newton":
+            total = Separable(problem, cast(SmoothLoss, problem.loss))
+            return newton.solve(rows, total, stopping, problem.bias, start)[0]
+        return dual_cd.solve(rows, problem, stopping, start, keep_alpha=self.warm_start)
+
+    def _solver_for(self, loss: Loss) -> str:
+        smooth = hasattr(loss, "curvature")
+        if self.solver == "newton" and not smooth:
+            raise ValueError(
+                f"solver='newton' needs a smooth loss; loss={self.loss!r} is not one. "
+                "Use solver='dual_cd', or 'auto'."
+            )
+        if self.solver == "auto":
+            return "newton" if smooth and self.loss != "squared_hinge" else "dual_cd"
+        return str(self.solver)
+
+    def _finish(self, rows: TrainingRows, results: Sequence[Result], watch: Watch) -> None:
+        """Store what was learned; then say how the fit ended, if not well."""
+        self.coef_ = np.stack([found.coef for found in results])
+        self.intercept_ = np.array([found.intercept for found in results])
+        self.n_iter_ = max(found.n_iter for found in results)
+        self.dual_gap_ = max(found.gap for found in results)
+        self.objective_ = self._objective_of(results)
+        alphas = [rows.restore(found.alpha) for found in results if found.alpha is not None]
+        if self.warm_start and alphas:
+            self._alpha, self._alpha_C = np.stack(alphas), self.C
+        if watch.error is not None:
+            raise watch.error
+        if not all(found.converged for found in results):
+            warnings.warn(self._how_it_ended(watch.reason), ConvergenceWarning, stacklevel=3)
+
+    def _last_fit(self, n_rows: int, n_outputs: int) -> list[Start] | None:
+        """Where warm_start begins, one a output; None: at zero."""
+        size = make_basis(self.basis, self.degree, self.n_bins, self.penalty_order, self.scale).size
+        shape = (n_outputs, self.n_features_in_, size)
+        if not self.warm_start or getattr(self, "coef_", np.empty(0)).shape != shape:
+            return None
+        alpha = getattr(self, "_alpha", np.empty((n_outputs, 0)))
+        usable = alpha.shape == (n_outputs, n_rows)
+        return [
+            Start(
+                coef=self.coef_[k],
+                intercept=float(self.intercept_[k]),
+                alpha=alpha[k] * (self.C / self._alpha_C) if usable else None,
+            )
+            for k in range(n_outputs)
+        ]
+
+    def _objective_of(self, results: Sequence[Result]) -> float:
+        return float(sum(found.primal for found in results))
+
+    def _how_it_ended(self, reason: str | None) -> str:
+        cause = {
+            None: f"after max_iter={self.max_iter} passes",
+            "time_limit": f"by time_limit={self.time_limit} s after {self.n_iter_} passes",
+            "callback": f"by the callback after {self.n_iter_} passes",
+        }[reason]
+        advice = "Raise max_iter or tol, or lower C." if reason is None else "The model is usable."
+        return (
+            f"Stopped {cause} at a relative duality gap of {self.dual_gap_:.2g}; "
+            f"tol={self.tol:g} was asked for. {advice}"
+        )
+
+    # -- afterwards ------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> Floats:
+        """f(x) of every output, shape (n_samples, n_outputs)."""
+        check_is_fitted(self)
+        X = check_table(self, X, reset=False)
+        axes, basis = self.embedding_.axes.core(), self.embedding_.basis.core()
+        out = np.empty((len(X), len(self.coef_)))
+        for rows, piece in float_chunks(X):
+            for k, (coef, intercept) in enumerate(zip(self.coef_, self.intercept_, strict=True)):
+                out[rows, k] = _core.decision(
+                    basis, piece, axes, coef, float(intercept), self._n_threads()
+                )
+        if np.isnan(out).any():  # that is how the core marks rows that are not finite
+            column_ranges(self, X)
+        return out
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def blas_threads(n_threads: int) -> AbstractContextManager[Any]:
+    """Keep NumPy's and SciPy's linear algebra to that many threads."""
+    limits: AbstractContextManager[Any] = _thread_pools().limit(limits=n_threads, user_api="blas")
+    return limits
+
+
+def feasible(start: Start, rows: TrainingRows, problem: Problem) -> Start:
+    """Bring dual variables, one a row of X, into the order and the bounds of the problem."""
+    if start.alpha is None:
+        return start
+    lowest, highest = problem.loss.range(problem.cost)
+    return replace(start, alpha=np.clip(rows.place(start.alpha), lowest, highest))
+
+
+def side_by_side(tasks: Sequence[Callable[[], T]], n_threads: int, watch: Watch) -> list[T]:
+    """Run the tasks on threads. Ctrl-C stops all of them, and is kept in the watch."""
+    if n_threads == 1 or len(tasks) == 1:
+        return [task() for task in tasks]
+    with ThreadPoolExecutor(n_threads) as pool:
+        futures = [pool.submit(task) for task in tasks]
+        try:
+            wait(futures)
+        except BaseException as error:
+            watch.fail(error)
+        return [future.result() for future in futures]
+
+
+def _printing(callback: Callable[[Progress], Any] | None) -> Callable[[Progress], Any]:
+    """Print a line per pass, and go on to the user's own callback."""
+
+    def tell(progress: Progress) -> Any:
+        label = "" if progress.label is None else f"class {progress.label}   "
+        print(
+            f"{label}pass {progress.n_iter:4d}   gap {progress.gap:9.2e}   "
+            f"active {progress.n_active:,} of {progress.n_rows:,} rows"
+        )
+        return None if callback is None else callback(progress)
+
+    return tell

@@ -1,0 +1,248 @@
+"""AdditiveRegressor: f(x) = b + sum_j f_j(x_j) for a number as target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from splinear._base import AdditiveModel, blas_threads, feasible
+from splinear._types import AnyArray, Floats
+from splinear._validation import check_table, check_weights
+from splinear.losses import EpsilonInsensitive, Loss, SquaredError
+from splinear.solvers.problem import Problem, Start
+from splinear.solvers.watch import Progress
+
+__all__ = ["AdditiveRegressor"]
+
+
+class AdditiveRegressor(RegressorMixin, AdditiveModel):
+    """Additive regression with the curves of AdditiveClassifier.
+
+    Learns f(x) = m + b + sum_j f_j(x_j), every f_j a spline, Fourier or Hermite curve, by
+    minimising
+
+        1/2 sum_j |T^{-1} coef_j|^2 / s_j^2 + 1/2 b^2 + C sum_i c_i loss(f(x_i) - y_i)
+
+    over the curves' coefficients coef_j (n_basis,) and b, m being the weighted mean of y. The
+    penalty is that of AdditiveClassifier.
+
+    Parameters
+    ----------
+    basis : {"bspline", "fourier", "hermite"}, default="bspline"
+        The family of curves.
+    degree : int, default=1
+        B-splines: the degree of the pieces, 0 to 3. Fourier: the number of frequencies. Hermite:
+        the degree of the polynomial.
+    n_bins : int, default=10
+        B-splines: the number of pieces between a feature's lowest and highest training value, so
+        that there are n_bins + degree coefficients. With knots="quantile" also the number of pieces
+        of the warp, for every basis.
+    penalty_order : int, default=1
+        The order d of the penalty: 0, 1, 2, ... for B-splines; 1 or 2 for Fourier and Hermite.
+        Order 0 shrinks the coefficients themselves, 1 their slope, 2 their curvature.
+    knots : {"uniform", "quantile"}, default="uniform"
+        Pieces of equal width, or of equally many training values.
+    scale : {"unit", "native", "standard"}, default="unit"
+        "unit" treats every feature as if it ran from 0 to 1; "native" lets features of wide range
+        vary more, in their own units; "standard" (Hermite only) measures a feature in standard
+        deviations from its mean instead of mapping its range to [-1, 1].
+    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
+        The loss of the residual r = f(x) - y: r^2 / 2, or max(0, |r| - epsilon).
+    epsilon : float, default=0.1
+        Residuals up to this size cost nothing under loss="epsilon_insensitive"; in units of y.
+    C : float, default=1.0
+        The weight of the losses: larger fits closer. For the squared loss 1 / C is the strength of
+        a ridge penalty.
+    fit_intercept : bool, default=True
+        Whether to learn the intercept m + b; if not, it is 0.
+    intercept_scaling : float, default=1.0
+        B: b is B times a penalised weight, so a larger B penalises it less.
+    solver : {"auto", "dual_cd", "newton"}, default="auto"
+        "dual_cd" is dual coordinate descent, for both losses; "newton" is Newton's method, for the
+        squared loss. "auto" is newton where it can be.
+    tol : float, default=1e-3
+        Stop at this relative duality gap: the objective is then within this share of the optimum.
+    max_iter : int, default=1000
+        The most passes over the data (dual_cd) or steps (newton).
+    time_limit, callback, warm_start, n_jobs, random_state, verbose
+        As in AdditiveClassifier.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features, n_basis)
+        The coefficients in the basis: f_j(x) = coef_[0, j] @ B(x).
+    intercept_ : ndarray of shape (1,)
+        m + b.
+    n_iter_, dual_gap_, objective_, embedding_, n_features_in_, feature_names_in_
+        As in AdditiveClassifier.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = AdditiveRegressor(C=0.1).fit(X, y)
+    >>> model.score(X, y) > 0.5
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        **AdditiveModel._parameter_constraints,
+        "loss": [StrOptions({"squared_error", "epsilon_insensitive"})],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        basis: Literal["bspline", "fourier", "hermite"] = "bspline",
+        degree: int = 1,
+        n_bins: int = 10,
+        penalty_order: int = 1,
+        knots: Literal["uniform", "quantile"] = "uniform",
+        scale: Literal["unit", "native", "standard"] = "unit",
+        loss: Literal["squared_error", "epsilon_insensitive"] = "squared_error",
+        epsilon: float = 0.1,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        solver: Literal["auto", "dual_cd", "newton"] = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        callback: Callable[[Progress], Any] | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.basis = basis
+        self.degree = degree
+        self.n_bins = n_bins
+        self.penalty_order = penalty_order
+        self.knots = knots
+        self.scale = scale
+        self.loss = loss
+        self.epsilon = epsilon
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.callback = callback
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveRegressor:
+        """Learn the curves.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers. float32 and float64 are read as they are, without a copy; other types
+            in pieces (as a float64 copy where tol < 1e-3).
+        y : array-like of shape (n_samples,)
+            The targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C per row. A row of weight 2 counts as two rows, one of weight 0 as none.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X, y = check_table(self, X, y=y, reset=True, y_numeric=True)
+        weights = check_weights(sample_weight, X)
+        kept = None if weights is None or np.all(weights > 0) else weights > 0
+        before = self._last_fit(len(X), 1)
+        self.embedding_ = self._learn_embedding(X, kept)
+        y = y.astype(np.float64)
+        mean = float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
+        if before is not None:
+            before = [replace(before[0], intercept=self.intercept_[0] - mean)]
+        self._learn(X, y - mean, weights, kept, before, mean)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveRegressor:
+        """Learn from a chunk of rows, starting from what was learned from those before.
+
+        The first chunk fixes the ranges of the features (and quantile knots) and the mean m. Every
+        chunk minimises
+
+            1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(f(x_i) - y_i),
+
+        w being the weights of the embedding: as close to the last model as the chunk allows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "coef_"):
+            return self.fit(X, y, sample_weight)
+        self._validate_params()
+        X, y = check_table(self, X, y=y, reset=False, y_numeric=True)
+        weights = check_weights(sample_weight, X)
+        kept = None if weights is None or np.all(weights > 0) else weights > 0
+        before = [Start(coef=self.coef_[0], intercept=0.0, proximal=True)]
+        self._learn(X, y - self.intercept_[0], weights, kept, before, float(self.intercept_[0]))
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Compute f(x); values outside a feature's training range count as its nearest end.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+        """
+        return self._scores(X)[:, 0]
+
+    def _learn(
+        self,
+        X: AnyArray,
+        residual: Floats,
+        weights: Floats | None,
+        kept: AnyArray | None,
+        before: list[Start] | None,
+        mean: float,
+    ) -> None:
+        """Fit the curves to what the given intercept leaves over."""
+        rows = self._prepare(X, kept, self._draw_seed())
+        stopping = self._stopping(rows)
+        problem = Problem(
+            y=np.ones(rows.n_rows, dtype=np.int8),
+            targets=rows.place(residual),
+            loss=self._make_loss(),
+            cost_negative=self.C,
+            cost_positive=self.C,
+            weights=None if weights is None else rows.place(weights),
+            bias=self._bias,
+        )
+        start = None if before is None else feasible(before[0], rows, problem)
+        with blas_threads(stopping.n_threads):
+            result = self._solve(rows, problem, stopping, start)
+        self._finish(rows, [replace(result, intercept=result.intercept + mean)], stopping.watch)
+
+    def _make_loss(self) -> Loss:
+        if self.loss == "squared_error":
+            return SquaredError()
+        return EpsilonInsensitive(float(self.epsilon))

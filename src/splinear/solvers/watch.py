@@ -1,0 +1,97 @@
+"""Who may stop a fit, and who is told how it goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+__all__ = ["Progress", "Watch"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a fit has got.
+
+    Attributes
+    ----------
+    n_iter : int
+        Passes made (dual coordinate descent), or steps (Newton's method).
+    gap : float
+        The relative duality gap, for dual coordinate descent as estimated during the pass.
+    n_active : int
+        Rows that are still visited.
+    n_rows : int
+        Rows in all.
+    label : object
+        The class whose curves are being learned; None where there is only one problem.
+    """
+
+    n_iter: int
+    gap: float
+    n_active: int
+    n_rows: int
+    label: Any = None
+
+
+@dataclass
+class Watch:
+    """Asked a few times a second, and told after every pass; either may stop the fit.
+
+    `deadline` is on the clock of time.monotonic(); `tell` is the user's callback, which stops the
+    fit by returning True; `flag` is shared by all problems of one fit, so that what stops one stops
+    all.
+    """
+
+    deadline: float | None = None
+    tell: Callable[[Progress], Any] | None = None
+    n_rows: int = 0
+    label: Any = None
+    flag: _Flag | None = None
+
+    def __post_init__(self) -> None:
+        self.flag = _Flag() if self.flag is None else self.flag
+
+    def of(self, label: Any) -> Watch:
+        """Give the watch of one problem of several."""
+        return replace(self, label=label)
+
+    def poll(self) -> bool:
+        """Tell whether to stop now."""
+        assert self.flag is not None
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            self.flag.reason = "time_limit"
+        return self.flag.reason is not None
+
+    def on_pass(self, n_iter: int, gap: float, n_active: int) -> bool:
+        """Pass progress on, and tell whether to stop."""
+        assert self.flag is not None
+        if self.tell is not None and self.tell(
+            Progress(n_iter, gap, n_active, self.n_rows, self.label)
+        ):
+            self.flag.reason = "callback"
+        return self.poll()
+
+    def fail(self, error: BaseException) -> None:
+        """Stop all problems, and keep what was raised."""
+        assert self.flag is not None
+        self.flag.reason, self.flag.error = "error", error
+
+    @property
+    def reason(self) -> str | None:
+        """Why the fit was stopped: "time_limit", "callback", "error", or None."""
+        assert self.flag is not None
+        return self.flag.reason
+
+    @property
+    def error(self) -> BaseException | None:
+        """What was raised on the way."""
+        assert self.flag is not None
+        return self.flag.error
+
+
+@dataclass
+class _Flag:
+    reason: str | None = None
+    error: BaseException | None = None
