@@ -73,7 +73,8 @@ private:
 // One axis per feature.
 class Axes {
 public:
-    // lo, hi, first, last: one entry per feature. knots: empty, or n_knots entries per feature.
+    // lo, hi, first, last: one entry per feature. knots: empty, or n_knots entries per feature, of
+    // which NaN at the end stand for none.
     Axes(std::span<const double> lo, std::span<const double> hi, std::span<const double> first,
          std::span<const double> last, std::vector<double> knots = {})
         : knots_(std::move(knots)) {
@@ -84,7 +85,7 @@ public:
             if (n_knots == 0 || !(lo[j] < hi[j]))
                 axes_.emplace_back(lo[j], hi[j], first[j], last[j]);
             else
-                axes_.emplace_back(std::span(knots_).subspan(j * n_knots, n_knots), first[j],
+                axes_.emplace_back(given(std::span(knots_).subspan(j * n_knots, n_knots)), first[j],
                                    last[j]);
         }
     }
@@ -95,6 +96,11 @@ public:
     const Axis& operator[](std::size_t j) const noexcept { return axes_[j]; }
 
 private:
+    static std::span<const double> given(std::span<const double> knots) {
+        while (std::isnan(knots.back())) knots = knots.first(knots.size() - 1);
+        return knots;
+    }
+
     std::vector<double> knots_;
     std::vector<Axis> axes_;
 };

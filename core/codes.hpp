@@ -18,18 +18,27 @@ using Code = std::uint16_t;
 using Row = std::ptrdiff_t;
 
 // How finely an axis is divided. A position u in [0, 1] along the axis becomes the whole number
-// min(floor(u * steps + rounding), last); the code k stands for the position k / steps.
+// min(floor(u * steps + rounding), last); the code k stands for the position k / steps. With a
+// `span` the steps divide that length of the basis's argument, and an axis that is shorter takes
+// the lower codes only: a feature may have fewer bins than others.
 struct CodeGrid {
     double steps;
     double rounding;
     Code last;
+    double span = 0.0;  // 0: each axis's own length
+
+    // Codes per unit of the basis's argument.
+    double density(const Axis& axis) const noexcept {
+        return steps / (span > 0.0 ? span : axis.last() - axis.first());
+    }
 
     // B-splines: bins in the high bits, as many bits of the fraction below as 16 bits leave, so
     // that a bin and its fraction come apart by a shift and a mask. Degree 0 needs the bin alone.
     static CodeGrid bins(int n_bins, int degree) noexcept {
-        if (degree == 0) return {static_cast<double>(n_bins), 0.0, static_cast<Code>(n_bins - 1)};
+        const auto span = static_cast<double>(n_bins);
+        if (degree == 0) return {span, 0.0, static_cast<Code>(n_bins - 1), span};
         const double steps = static_cast<double>(n_bins << fraction_bits(n_bins));
-        return {steps, 0.5, static_cast<Code>(steps)};
+        return {steps, 0.5, static_cast<Code>(steps), span};
     }
 
     static int fraction_bits(int n_bins) noexcept {
@@ -47,7 +56,7 @@ public:
     Encoder(const Axes& axes, const CodeGrid& grid) : axes_(axes), grid_(grid) {
         for (std::size_t j = 0; j < axes.size(); ++j) {
             const Axis& axis = axes[j];
-            const double steps = grid.steps / (axis.last() - axis.first());
+            const double steps = grid.density(axis);
             has_knots_ = has_knots_ || axis.has_knots();
             steps_.push_back(steps);
             prescale_.push_back(axis.prescale());

@@ -26,7 +26,7 @@ public:
     CodedRows(const Codes& codes, const Axes& axes) : codes_(codes) {
         for (std::size_t j = 0; j < axes.size(); ++j) {
             first_.push_back(axes[j].first());
-            width_.push_back((axes[j].last() - axes[j].first()) / codes.grid().steps);
+            width_.push_back(1.0 / codes.grid().density(axes[j]));
         }
     }
 

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from splinear._knots import place_knots
 from splinear._reading import float_chunks
 from splinear._types import AnyArray, Floats
 from splinear.axes import Axes
@@ -177,17 +178,10 @@ def fit_embedding(
     rows = slice(None) if kept is None else kept
     axes = Axes.spanning(lo, hi, basis)
     if knots == "quantile":
-        n_knots = (basis.n_bins if isinstance(basis, BSplineBasis) else estimator.n_bins) + 1
-        axes = Axes.spanning(lo, hi, basis, _quantiles(X, rows, n_knots))
+        axes = Axes.spanning(lo, hi, basis, place_knots(X, rows, lo, hi, int(estimator.n_bins)))
     if scale == "standard":
         axes = _standardised(X, rows, axes)
     return Embedding.of(axes, basis, int(penalty_order), native=scale == "native")
-
-
-def _quantiles(X: AnyArray, rows: Any, n_knots: int) -> Floats:
-    shares = np.linspace(0.0, 1.0, n_knots)
-    columns = [np.quantile(X[rows, j].astype(np.float64), shares) for j in range(X.shape[1])]
-    return np.maximum.accumulate(np.stack(columns), axis=1)  # rounding may break the order
 
 
 def _standardised(X: AnyArray, rows: Any, axes: Axes) -> Axes:

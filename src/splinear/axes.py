@@ -8,7 +8,7 @@ import numpy as np
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.basis import Basis
+from splinear.basis import Basis, BSplineBasis
 
 __all__ = ["Axes"]
 
@@ -19,7 +19,8 @@ class Axes:
 
     A value is clamped to [lo, hi] and mapped linearly onto the basis's domain. With knots
     (n_features, n_knots), ascending from lo to hi, the map is linear between knots and sends them
-    to equally spaced places.
+    to equally spaced places. A feature with fewer knots than others has NaN after its last; of a
+    B-spline basis it then takes only the first bins, one between two knots.
 
     A basis may be asked for a domain other than its own: Hermite polynomials on a standardised
     feature run from (lo - mean) / std to (hi - mean) / std. `first` and `last` are these ends.
@@ -35,7 +36,20 @@ class Axes:
     def spanning(cls, lo: Floats, hi: Floats, basis: Basis, knots: Floats | None = None) -> Axes:
         """Axes that map [lo, hi] onto the basis's own domain."""
         first, last = (np.full(len(lo), end) for end in basis.domain)
+        if knots is not None and isinstance(basis, BSplineBasis):
+            last = np.maximum(1.0, np.count_nonzero(~np.isnan(knots), axis=1) - 1.0)
         return cls(lo, hi, first, last, knots)
+
+    @property
+    def length(self) -> Floats:
+        """Length of the part of the basis's axis that each feature takes; in bins, for B-splines."""
+        return self.last - self.first
+
+    def knots_of(self, j: int) -> Floats | None:
+        """Give the knots of feature j; None where the map is a straight line."""
+        if self.knots is None:
+            return None
+        return self.knots[j][~np.isnan(self.knots[j])]
 
     @property
     def n_features(self) -> int:
@@ -64,8 +78,9 @@ class Axes:
         lo, hi, first, last = self.lo[j], self.hi[j], self.first[j], self.last[j]
         if not lo < hi:
             return np.full(x.shape, first)
-        if self.knots is not None:
-            warped: Floats = first + (last - first) * _warp(np.clip(x, lo, hi), self.knots[j])
+        knots = self.knots_of(j)
+        if knots is not None:
+            warped: Floats = first + (last - first) * _warp(np.clip(x, lo, hi), knots)
             return warped
         # Scaling by a power of two is exact and keeps 1e300 and 1e-300 in range.
         _, exponent = np.frexp(self.width[j])

@@ -83,13 +83,12 @@ class BSplineBasis:
         """D_d on this basis's coefficients."""
         return DifferencePenalty(order, self.size)
 
-    def unit_scale(self) -> float:
-        """s^2 of a feature mapped to [0, 1]: the width 1 / n of its bins (the paper's 1 / N)."""
-        return 1.0 / self.n_bins
+    def scale(self, length: Floats, width: Floats | float) -> Floats:
+        """s^2 of features of `length` bins and the given widths: the width of a bin.
 
-    def native_scale(self, width: Floats) -> Floats:
-        """s^2 of features of the given widths in their own units: the width of their bins."""
-        return width / self.n_bins
+        A feature mapped to [0, 1] has width 1, and s^2 is the paper's 1 / N.
+        """
+        return width / length
 
     def names(self) -> list[str]:
         """Suffixes for the names of the embedded features."""
@@ -124,13 +123,9 @@ class _GlobalBasis:
         """The ends of the axis."""
         return -1.0, 1.0
 
-    def unit_scale(self) -> float:
-        """s^2 of a feature mapped to [-1, 1]."""
-        return 1.0
-
-    def native_scale(self, width: Floats) -> Floats:
-        """s^2 of features of the given widths in their own units."""
-        return width
+    def scale(self, length: Floats, width: Floats | float) -> Floats:
+        """s^2 of features of the given widths, whatever part of the axis they take."""
+        return np.broadcast_to(np.asarray(width, dtype=np.float64), length.shape)
 
     def grid(self) -> _core.CodeGrid:
         """How the core divides the axis into 16-bit codes."""

@@ -34,8 +34,7 @@ class Embedding:
     @classmethod
     def of(cls, axes: Axes, basis: Basis, order: int, *, native: bool) -> Embedding:
         """Put the pieces together: native or unit scaling, penalty of the given order."""
-        unit = np.full(axes.n_features, basis.unit_scale())
-        scale = basis.native_scale(axes.width) if native else unit
+        scale = basis.scale(axes.length, axes.width if native else 1.0)
         return cls(axes, basis, basis.penalty(order), np.where(axes.varies, scale, 0.0))
 
     @property

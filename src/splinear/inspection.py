@@ -182,8 +182,9 @@ def knots(model: Any, feature: int | str) -> Floats:
     axes, basis = model.embedding_.axes, model.embedding_.basis
     if not axes.varies[j]:
         return np.empty(0)
-    if axes.knots is not None:
-        return np.unique(axes.knots[j])
+    placed = axes.knots_of(j)
+    if placed is not None:
+        return np.unique(placed)
     if isinstance(basis, BSplineBasis):
         return _steps(axes.lo[j], axes.hi[j], basis.n_bins + 1)
     return np.empty(0)

@@ -89,6 +89,11 @@ class DifferencePenalty:
             a = -np.diff(a, axis=-1, append=0.0)
         return a
 
+    def stiffness(self, n: int) -> Floats:
+        """D_d' D_d of the first n coefficients, shape (n, n)."""
+        D = difference_matrix(n, self.order)
+        return D.T @ D
+
     @property
     def bandwidth(self) -> int:
         """Diagonals of D_d' D_d above the main one."""
@@ -132,6 +137,10 @@ class DiagonalPenalty:
     def stiffen(self, a: Floats) -> Floats:
         """T^{-T} T^{-1} a: the gradient of the penalty."""
         return a / self.weights**2
+
+    def stiffness(self, n: int) -> Floats:
+        """T^{-T} T^{-1} of the first n coefficients, shape (n, n)."""
+        return np.diag(self.weights[:n] ** -2)
 
     @property
     def bandwidth(self) -> int:

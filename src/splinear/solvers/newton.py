@@ -34,7 +34,7 @@ from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Curvature, Sum
 
-__all__ = ["solve"]
+__all__ = ["scores", "solve"]
 
 # Forming the Hessian takes time in proportion to n (support n_features)^2, factoring it to the cube
 # of n_coefficients; up to these sizes that is less than what the iterations would take
@@ -43,6 +43,7 @@ EXPLICIT_NONZEROS = 100
 EXPLICIT_COEFFICIENTS = 1500
 
 MAX_CG = 300
+CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
 
 
 def solve(
@@ -83,6 +84,12 @@ def solve(
     ]
 
 
+def scores(rows: TrainingRows, coef: Floats, intercept: Floats, n_threads: int) -> Floats:
+    """Give the scores (n_outputs, n_rows) of the training rows, in their order."""
+    space = _Space(rows, 1.0, len(coef), n_threads)
+    return space.scores(space.join(coef, intercept))
+
+
 @dataclass
 class _State:
     theta: Floats
@@ -115,8 +122,7 @@ def _descend(
         model = make_model(space, total.curvature(F))
         n_iter += 1
         while True:  # a smaller region until the model can be trusted
-            accuracy = min(0.1, np.sqrt(relative))
-            step = _conjugate_gradients(space, model, gradient, radius, accuracy, stopping)
+            step = _conjugate_gradients(space, model, gradient, radius, stopping)
             moved, tried = theta + step.to, F + step.scores
             new_pull = space.stiffen(moved - centre)
             new_value = 0.5 * _dot(moved - centre, new_pull) + total.value(tried)
@@ -147,7 +153,6 @@ def _conjugate_gradients(
     model: _Model,
     gradient: Floats,
     radius: float,
-    accuracy: float,
     stopping: Stopping,
 ) -> _Step:
     """Minimise gradient's + 1/2 s'H s over steps s no longer than the radius."""
@@ -156,7 +161,7 @@ def _conjugate_gradients(
     z = model.precondition(residual)
     direction, rz = z, _dot(residual, z)
     direction_scores = space.scores(direction)
-    goal, decrease = accuracy**2 * rz, 0.0
+    goal, decrease = CG_ACCURACY**2 * rz, 0.0
     squared, along, direction_squared = 0.0, 0.0, rz  # in the norm of the preconditioner
     for _ in range(MAX_CG):
         if rz <= 0.0:
