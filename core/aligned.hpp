@@ -23,5 +23,6 @@ struct CacheLineAllocator {
 };
 
 using AlignedFloats = std::vector<float, CacheLineAllocator<float>>;
+using AlignedDoubles = std::vector<double, CacheLineAllocator<double>>;
 
 }  // namespace splinear

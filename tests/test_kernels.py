@@ -19,11 +19,56 @@ def drawn(n: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).random((n, 3))
 
 
-def test_min_kernel_is_a_sum_of_smaller_values() -> None:
-    X, Y = drawn(5), drawn(4, seed=1)
-    expected = [[sum(map(min, x, y)) for y in Y.tolist()] for x in X.tolist()]
-    assert_allclose(min_kernel(X, Y), expected, rtol=1e-15)
-    assert_array_equal(min_kernel(X), min_kernel(X, X))
+def min_kernel_by_columns(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    K = np.zeros((len(X), len(Y)))
+    for x, y in zip(X.T.astype(float), Y.T.astype(float), strict=True):
+        K += np.minimum.outer(x, y)
+    return K
+
+
+# Fewer and more than the core's tiles of 192 rows, 128 features and 8 features hold.
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("n", "m", "n_features"), [(5, 4, 3), (1, 193, 8), (192, 400, 9), (385, 1, 129), (200, 7, 300)]
+)
+def test_min_kernel_by_columns(n: int, m: int, n_features: int, dtype: type) -> None:
+    random = np.random.default_rng(n)
+    X, Y = (random.normal(size=(k, n_features)).astype(dtype) for k in (n, m))  # negative, too
+    expected = min_kernel_by_columns(X, Y)
+    # Sums of up to 300 numbers around 1, in two orders.
+    assert_allclose(min_kernel(X, Y), expected, rtol=1e-13, atol=1e-12)
+    assert_array_equal(min_kernel(X, Y, n_jobs=2), min_kernel(X, Y))
+    by_columns = np.asfortranarray(np.repeat(X, 2, axis=0))[::2]
+    assert_array_equal(min_kernel(by_columns, Y), min_kernel(X, Y))
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2, -1])
+@pytest.mark.parametrize("n", [1, 192, 500])
+def test_min_kernel_of_one_set_is_symmetric(n: int, n_jobs: int | None) -> None:
+    X = np.random.default_rng(0).normal(size=(n, 20))
+    K = min_kernel(X, n_jobs=n_jobs)
+    assert_array_equal(K, K.T)
+    assert_array_equal(K, min_kernel(X, X.copy()))
+
+
+def test_min_kernel_of_other_types() -> None:
+    X = np.random.default_rng(0).integers(0, 256, (30, 11), dtype=np.uint8)
+    assert_array_equal(min_kernel(X), min_kernel_by_columns(X, X))
+    mixed = min_kernel(X.astype(np.float32), X[:4] / 3)
+    assert_allclose(mixed, min_kernel_by_columns(X, X[:4] / 3), rtol=1e-14)
+    assert_array_equal(min_kernel(X.astype(">f4")), min_kernel(X))
+
+
+def test_min_kernel_names_what_is_wrong() -> None:
+    X = drawn(5)
+    with pytest.raises(ValueError, match=r"X.shape\[1\] == 3 while Y.shape\[1\] == 2"):
+        min_kernel(X, X[:, :2])
+    with pytest.raises(ValueError, match="NaN"):
+        min_kernel(X * np.nan)
+    with pytest.raises(TypeError, match="n_jobs must be an instance of"):
+        min_kernel(X, n_jobs=1.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="n_jobs"):
+        min_kernel(X, n_jobs=0)
 
 
 @given(st.integers(1, 3), st.integers(4, 60), unit, unit)

@@ -54,10 +54,23 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
 
+LONG_KERNEL = """
+import numpy as np
+from splinear.kernels import min_kernel
 
-def test_ctrl_c_ends_a_long_fit():
+X = np.random.default_rng(0).random((16_000, 1_000), dtype=np.float32)
+print("started", flush=True)
+try:
+    min_kernel(X)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("work", [LONG_FIT, LONG_KERNEL], ids=["fit", "min_kernel"])
+def test_ctrl_c_ends_long_work(work):
     process = subprocess.Popen(
-        [sys.executable, "-c", LONG_FIT], stdout=subprocess.PIPE, text=True, bufsize=1
+        [sys.executable, "-c", work], stdout=subprocess.PIPE, text=True, bufsize=1
     )
     assert process.stdout.readline() == "started\n"
     time.sleep(1.0)

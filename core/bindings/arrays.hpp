@@ -51,6 +51,7 @@ void bind_basis(nb::module_& m);
 void bind_penalty(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_passes(nb::module_& m);
+void bind_kernel(nb::module_& m);
 void bind_train(nb::module_& m);
 
 }  // namespace splinear::bindings

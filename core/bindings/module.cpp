@@ -6,5 +6,6 @@ NB_MODULE(_core, m) {
     splinear::bindings::bind_penalty(m);
     splinear::bindings::bind_data(m);
     splinear::bindings::bind_passes(m);
+    splinear::bindings::bind_kernel(m);
     splinear::bindings::bind_train(m);
 }

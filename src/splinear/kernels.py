@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-import numpy as np
-from sklearn.metrics.pairwise import check_pairwise_arrays
+from numbers import Integral
 
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.metrics.pairwise import check_pairwise_arrays
+from sklearn.utils import check_scalar
+
+from splinear import _core
+from splinear._reading import as_floats
 from splinear._types import AnyArray, Floats
 from splinear.basis import BSplineBasis
 
 __all__ = ["min_kernel", "spline_kernel"]
 
 
-def min_kernel(X: AnyArray, Y: AnyArray | None = None) -> Floats:
+def min_kernel(X: AnyArray, Y: AnyArray | None = None, *, n_jobs: int | None = None) -> Floats:
     """K(x, y) = sum_j min(x_j, y_j), the histogram intersection kernel.
+
+    A pair of rows costs 2 n_features operations, by vector instructions and in double precision.
+    Without Y only half of the pairs are computed, and K is exactly symmetric. Beyond K, each thread
+    takes less than a megabyte.
 
     Parameters
     ----------
     X : array-like of shape (n, n_features)
+        If X and Y are both float32 they are read as they are; other types become float64.
     Y : array-like of shape (m, n_features), default=X
+    n_jobs : int or None, default=None
+        Threads to use; None means 1, -1 all processors. They change no bit of K.
 
     Returns
     -------
     K : ndarray of shape (n, m)
+        float64.
     """
-    X, Y = check_pairwise_arrays(X, Y, dtype=np.float64)
-    K = np.zeros((len(X), len(Y)))
-    for x, y in zip(X.T, Y.T, strict=True):
-        K += np.minimum.outer(x, y)
+    if n_jobs is not None:
+        check_scalar(n_jobs, "n_jobs", Integral)
+    same = Y is None
+    X, Y = check_pairwise_arrays(X, Y, accept_sparse=False)
+    K = np.empty((len(X), len(Y)))
+    other = None if same else as_floats(Y)
+    _core.min_kernel(as_floats(X), other, K, int(effective_n_jobs(n_jobs)))
     return K
 
 
