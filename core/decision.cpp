@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -60,21 +61,21 @@ public:
         return made;
     }
 
+    // Up to rows_per_task rows.
     void decide(const MatrixView<float>& X, double intercept, std::ptrdiff_t begin,
                 std::ptrdiff_t end, double* out) const {
-        const simd::Line line{lo_.data(), slope_.data(), last_};
-        std::vector<float> turned(X.column_stride == 1 ? 0 : simd::lanes * shape_.n_features);
-        for (std::ptrdiff_t i = begin; i < end; i += simd::lanes) {
-            std::array<const float*, simd::lanes> rows;
-            std::array<float, simd::lanes> scores{};
-            for (std::ptrdiff_t a = 0; a < simd::lanes; ++a)
-                rows[static_cast<std::size_t>(a)] =
-                    X.data + std::min(i + a, end - 1) * X.row_stride;
-            if (X.column_stride != 1) together(rows, X.column_stride, turned);
-            kernels_.decide(shape_, line, tables_.data(), rows.data(), scores.data());
-            for (std::ptrdiff_t a = 0; a < simd::lanes && i + a < end; ++a)
-                out[i + a] = intercept + static_cast<double>(scores[static_cast<std::size_t>(a)]);
-        }
+        std::array<const float*, rows_per_task> rows;
+        std::array<float, rows_per_task> scores{};
+        const std::ptrdiff_t n = (end - begin + simd::lanes - 1) / simd::lanes * simd::lanes;
+        for (std::ptrdiff_t a = 0; a < n; ++a)
+            rows[static_cast<std::size_t>(a)] =
+                X.data + std::min(begin + a, end - 1) * X.row_stride;
+        std::vector<float> turned;
+        const auto all = std::span(rows).first(static_cast<std::size_t>(n));
+        if (X.column_stride != 1) together(all, X.column_stride, turned);
+        decide_together(all, scores.data());
+        for (std::ptrdiff_t i = begin; i < end; ++i)
+            out[i] = intercept + static_cast<double>(scores[static_cast<std::size_t>(i - begin)]);
     }
 
 private:
@@ -90,14 +91,31 @@ private:
         return !axis.has_knots() && moderate && static_cast<double>(lo_.back()) == lo;
     }
 
-    // Copies 16 rows of a matrix that is not stored by rows, and points at the copies.
-    void together(std::array<const float*, simd::lanes>& rows, std::ptrdiff_t stride,
+    // Long tables do not fit the nearest caches together: all rows are scored by some of them
+    // before the next are read.
+    void decide_together(std::span<const float*> rows, float* scores) const {
+        const bool is_long = shape_.entries > simd::short_entries;
+        const std::size_t step = is_long ? std::size_t{simd::tile} : shape_.n_features;
+        for (std::size_t j = 0; j < shape_.n_features; j += step) {
+            const simd::Line line{lo_.data() + j, slope_.data() + j, last_};
+            simd::Shape part = shape_;
+            part.n_features = std::min(step, shape_.n_features - j);
+            const float* tables = tables_.data() + j * static_cast<std::size_t>(shape_.entries);
+            for (std::size_t a = 0; a < rows.size(); a += simd::lanes)
+                kernels_.decide(part, line, tables, &rows[a], scores + a);
+            for (const float*& row : rows) row += part.n_features;
+        }
+    }
+
+    // Copies rows of a matrix that is not stored by rows, and points at the copies.
+    void together(std::span<const float*> rows, std::ptrdiff_t stride,
                   std::vector<float>& turned) const {
+        turned.resize(rows.size() * shape_.n_features);
         for (std::size_t j = 0; j < shape_.n_features; ++j)
-            for (std::size_t a = 0; a < simd::lanes; ++a)
+            for (std::size_t a = 0; a < rows.size(); ++a)
                 turned[a * shape_.n_features + j] =
                     rows[a][static_cast<std::ptrdiff_t>(j) * stride];
-        for (std::size_t a = 0; a < simd::lanes; ++a) rows[a] = &turned[a * shape_.n_features];
+        for (std::size_t a = 0; a < rows.size(); ++a) rows[a] = &turned[a * shape_.n_features];
     }
 
     const simd::Kernels& kernels_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "aligned.hpp"
 #include "basis/bspline.hpp"
+#include "norm_polynomial.hpp"
 #include "parallel.hpp"
 #include "penalty/any.hpp"
 #include "penalty/difference.hpp"
@@ -18,12 +20,16 @@
 
 namespace splinear {
 
-// The same members as RowOperator, which is the reference. Tables are floats, padded to 16, 32,
-// 48 or 64 entries so that one feature's table fits a few registers; more basis functions than fit
-// 64 entries are left to RowOperator.
+// The same members as RowOperator, which is the reference. A feature's table is padded to a
+// multiple of 16 entries; more basis functions than fit simd::max_entries are left to RowOperator.
 class SplineOperator {
 public:
-    using Tables = AlignedFloats;
+    // The coefficients that scores are computed from; and the same in double precision where
+    // differences of the rounded ones would not give the weights any more, else nothing.
+    struct Tables {
+        AlignedFloats single;
+        std::vector<double> exact;
+    };
 
     template <int Degree>
     static std::optional<SplineOperator> make(const CodedRows& source, const BSpline<Degree>& basis,
@@ -36,7 +42,7 @@ public:
         const int bits = Degree == 0 ? 0 : CodeGrid::fraction_bits(basis.n_bins);
         made.shape_ = {Degree, bits, penalty.order(), basis.size(), entries, scale.size()};
         made.fill_smoother();
-        made.template fill_polynomial<Degree>(basis.n_bins);
+        made.polynomial_ = norm_polynomials<Degree>(penalty, basis.n_bins, made.entries());
         return made;
     }
 
@@ -44,7 +50,8 @@ public:
 
     Tables zero_tables() const {
         const std::size_t n_tiles = (shape_.n_features + simd::tile - 1) / simd::tile;
-        return Tables(n_tiles * simd::tile * entries());
+        return {AlignedFloats(n_tiles * simd::tile * entries()),
+                std::vector<double>(needs_exact_tables() ? shape_.n_features * basis_size() : 0)};
     }
 
     Tables tables_of(std::span<const double> coef) const {
@@ -57,14 +64,10 @@ public:
     }
 
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {
-        const std::size_t n_blocks = (rows.size() + simd::lanes - 1) / simd::lanes;
-        in_parallel(n_blocks, rows.size(), [&](std::size_t block) {
-            const std::size_t a = block * simd::lanes;
-            const std::size_t m = std::min<std::size_t>(simd::lanes, rows.size() - a);
-            std::array<float, simd::lanes> scores{};
-            const auto codes = lanes_of(rows.subspan(a, m));
-            kernels_.score(shape_, tables.data(), codes.data(), scores.data());
-            std::copy_n(scores.begin(), m, out + a);
+        const std::size_t n = is_long() ? max_rows_at_once : simd::lanes;
+        in_parallel((rows.size() + n - 1) / n, rows.size(), [&](std::size_t task) {
+            const std::size_t a = task * n;
+            score_together(rows.subspan(a, std::min(n, rows.size() - a)), tables.single, out + a);
         });
     }
 
@@ -90,8 +93,9 @@ public:
         in_parallel(n_parts(), rows.size(), [&](std::size_t p) {
             const Part part = part_at(p);
             const Pointers here = shifted(codes, part.first);
+            if (needs_exact_tables()) return add_exactly(part, here, single, tables);
             kernels_.add(part.shape, smoother(), &scale_[part.first], here.data(), single.data(),
-                         rows.size(), tables.data() + part.first * entries());
+                         rows.size(), tables.single.data() + part.first * entries());
         });
     }
 
@@ -104,14 +108,26 @@ public:
     }
 
     std::vector<double> coefficients(const Tables& tables) const {
+        if (needs_exact_tables()) return tables.exact;
         std::vector<double> coef(shape_.n_features * basis_size());
         for (std::size_t j = 0; j < shape_.n_features; ++j)
-            std::copy_n(tables.data() + j * entries(), basis_size(), &coef[j * basis_size()]);
+            std::copy_n(tables.single.data() + j * entries(), basis_size(),
+                        &coef[j * basis_size()]);
         return coef;
     }
 
 private:
     using Pointers = std::vector<const Code*>;
+
+    // A run of whole tiles of features, for one thread.
+    struct Part {
+        std::size_t first;
+        simd::Shape shape;
+    };
+    static constexpr std::size_t features_per_part = 8 * simd::tile;
+    static constexpr std::size_t max_rows_at_once = 16 * simd::lanes;
+    static constexpr std::size_t long_tables_at_once = simd::tile;
+    static constexpr double largest_ratio = 1 << 17;
 
     SplineOperator(const Codes& codes, const DifferencePenalty& penalty,
                    std::span<const double> scale, const simd::Kernels& kernels, int n_threads)
@@ -125,6 +141,62 @@ private:
 
     std::size_t entries() const noexcept { return static_cast<std::size_t>(shape_.entries); }
     std::size_t basis_size() const noexcept { return static_cast<std::size_t>(shape_.n_basis); }
+
+    bool is_long() const noexcept { return shape_.entries > simd::short_entries; }
+
+    // Rounding moves a coefficient by about 1e-7 of itself, and a difference of order d is smaller
+    // than the coefficients by about n^d.
+    bool needs_exact_tables() const noexcept {
+        return std::pow(shape_.n_basis, shape_.order) > largest_ratio;
+    }
+
+    // Up to max_rows_at_once rows. Long tables do not fit the nearest caches together: all rows are
+    // scored by some of them before the next are read.
+    void score_together(std::span<const Row> rows, const AlignedFloats& tables, double* out) const {
+        std::array<const Code*, max_rows_at_once> codes;
+        std::array<float, max_rows_at_once> scores;
+        const std::size_t n = (rows.size() + simd::lanes - 1) / simd::lanes * simd::lanes;
+        for (std::size_t a = 0; a < n; ++a) {
+            codes[a] = codes_.row(rows[a < rows.size() ? a : 0]);  // the first for what is missing
+            scores[a] = 0.0f;
+        }
+        const std::size_t step = is_long() ? long_tables_at_once : shape_.n_features;
+        for (std::size_t j = 0; j < shape_.n_features; j += step) {
+            const Part part = part_from(j, step);
+            for (std::size_t a = 0; a < n; a += simd::lanes)
+                kernels_.score(part.shape, tables.data() + j * entries(), &codes[a], &scores[a]);
+            for (std::size_t a = 0; a < n; ++a) codes[a] += part.shape.n_features;
+        }
+        std::copy_n(scores.begin(), rows.size(), out);
+    }
+
+    // A tile of features at a time: the sums per basis function, smoothed in double precision.
+    void add_exactly(const Part& all, const Pointers& codes, const std::vector<float>& steps,
+                     Tables& tables) const {
+        AlignedFloats sums(simd::tile * entries());
+        std::vector<double> smooth(basis_size());
+        for (std::size_t j = 0; j < all.shape.n_features; j += simd::tile) {
+            Part part = part_from(all.first + j, simd::tile);
+            part.shape.order = 0;
+            std::fill(sums.begin(), sums.end(), 0.0f);
+            kernels_.add(part.shape, nullptr, &scale_[part.first], shifted(codes, j).data(),
+                         steps.data(), steps.size(), sums.data());
+            for (std::size_t i = 0; i < part.shape.n_features; ++i) {
+                std::copy_n(&sums[i * entries()], basis_size(), smooth.begin());
+                penalty_.smooth(smooth.data());
+                add_to_feature(part.first + i, smooth, tables);
+            }
+        }
+    }
+
+    void add_to_feature(std::size_t j, const std::vector<double>& change, Tables& tables) const {
+        double* exact = &tables.exact[j * basis_size()];
+        float* single = &tables.single[j * entries()];
+        for (std::size_t k = 0; k < change.size(); ++k) {
+            exact[k] += change[k];
+            single[k] = static_cast<float>(exact[k]);
+        }
+    }
 
     // L_d, one padded row per basis function.
     void fill_smoother() {
@@ -152,54 +224,6 @@ private:
             unit_ramp_ = static_cast<double>(largest);
     }
 
-    // Per bin, B(a)'L B(a) as a polynomial in a: its values at 2 r + 1 places fix it.
-    template <int Degree>
-    void fill_polynomial(int n_bins) {
-        constexpr int n = 2 * Degree + 1;
-        polynomial_.resize(static_cast<std::size_t>(n) * entries());
-        for (int bin = 0; bin < n_bins; ++bin) {
-            std::array<double, n> divided;
-            std::array<double, n> at;
-            for (int i = 0; i < n; ++i) {
-                std::array<double, Degree + 1> w;
-                at[static_cast<std::size_t>(i)] = n == 1 ? 0.0 : static_cast<double>(i) / (n - 1);
-                BSpline<Degree>::weights(at[static_cast<std::size_t>(i)], w.data());
-                divided[static_cast<std::size_t>(i)] = penalty_.quadratic(bin, w);
-            }
-            store_polynomial(newton_to_monomial(at, divided), bin);
-        }
-        // The right end of the axis has a bin of its own, of which only the fraction 0 occurs.
-        if constexpr (Degree > 0) {
-            std::array<double, Degree + 1> w;
-            BSpline<Degree>::weights(1.0, w.data());
-            std::array<double, n> last{};
-            last[0] = penalty_.quadratic(n_bins - 1, w);
-            store_polynomial(last, n_bins);
-        }
-    }
-
-    // Coefficients, lowest first, of the polynomial through the points (at[i], value[i]).
-    template <std::size_t N>
-    static std::array<double, N> newton_to_monomial(const std::array<double, N>& at,
-                                                    std::array<double, N> value) {
-        for (std::size_t k = 1; k < N; ++k)
-            for (std::size_t i = N - 1; i >= k; --i)
-                value[i] = (value[i] - value[i - 1]) / (at[i] - at[i - k]);
-        std::array<double, N> out{};
-        for (std::size_t k = N; k-- > 0;) {
-            for (std::size_t i = N - 1; i > 0; --i) out[i] = out[i - 1] - at[k] * out[i];
-            out[0] = value[k] - at[k] * out[0];
-        }
-        return out;
-    }
-
-    template <std::size_t N>
-    void store_polynomial(const std::array<double, N>& coefficient, int bin) {
-        for (std::size_t i = 0; i < N; ++i)
-            polynomial_[i * entries() + static_cast<std::size_t>(bin)] =
-                static_cast<float>(coefficient[i]);
-    }
-
     // Every part of the features gives its share of all products; they are added up in order.
     void gram_by_part(const Pointers& codes, double* out) const {
         const std::size_t m = codes.size();
@@ -223,8 +247,7 @@ private:
             AlignedFloats tables(simd::tile * entries());
             std::array<float, simd::max_team + simd::lanes> products{};
             for (std::size_t j = 0; j < shape_.n_features; j += simd::tile) {
-                simd::Shape part = shape_;
-                part.n_features = std::min<std::size_t>(simd::tile, shape_.n_features - j);
+                const simd::Shape part = part_from(j, simd::tile).shape;
                 Pointers here = shifted(std::span(codes).subspan(a), j);
                 here.resize(here.size() + simd::lanes, here.back());
                 std::fill(tables.begin(), tables.end(), 0.0f);
@@ -237,20 +260,18 @@ private:
         });
     }
 
-    // A run of whole tiles of features, for one thread.
-    struct Part {
-        std::size_t first;
-        simd::Shape shape;
-    };
-    static constexpr std::size_t features_per_part = 8 * simd::tile;
-
     std::size_t n_parts() const noexcept {
         return (shape_.n_features + features_per_part - 1) / features_per_part;
     }
 
     Part part_at(std::size_t p) const noexcept {
-        Part part{p * features_per_part, shape_};
-        part.shape.n_features = std::min(features_per_part, shape_.n_features - part.first);
+        return part_from(p * features_per_part, features_per_part);
+    }
+
+    // n features, or as many as there are, from `first` on.
+    Part part_from(std::size_t first, std::size_t n) const noexcept {
+        Part part{first, shape_};
+        part.shape.n_features = std::min(n, shape_.n_features - first);
         return part;
     }
 
@@ -277,14 +298,6 @@ private:
         Pointers codes;
         codes.reserve(rows.size());
         for (const Row row : rows) codes.push_back(codes_.row(row));
-        return codes;
-    }
-
-    // Pointers to 16 rows; the first stands in for those that are missing.
-    std::array<const Code*, simd::lanes> lanes_of(std::span<const Row> rows) const {
-        std::array<const Code*, simd::lanes> codes;
-        codes.fill(codes_.row(rows.front()));
-        for (std::size_t a = 0; a < rows.size(); ++a) codes[a] = codes_.row(rows[a]);
         return codes;
     }
 

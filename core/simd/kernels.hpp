@@ -11,11 +11,12 @@
 
 namespace splinear::simd {
 
-inline constexpr int lanes = 16;        // rows that are scored together
-inline constexpr int tile = 32;         // features come in tiles; tables are padded to whole tiles
-inline constexpr int max_entries = 64;  // of one feature's table
-inline constexpr int max_smooth = 32;   // functions per feature of a Fourier or Hermite basis
-inline constexpr int max_team = 64;     // rows whose products are asked for at once
+inline constexpr int lanes = 16;  // rows that are scored together
+inline constexpr int tile = 32;   // features come in tiles; tables are padded to whole tiles
+inline constexpr int short_entries = 64;  // of a table that fits a few registers
+inline constexpr int max_entries = 2048;  // of one feature's table
+inline constexpr int max_smooth = 32;     // functions per feature of a Fourier or Hermite basis
+inline constexpr int max_team = 64;       // rows whose products are asked for at once
 inline constexpr std::size_t max_ramp = std::size_t{1} << 19;  // features of min_products()
 
 // Where a code's bits lie and how the tables are laid out.
@@ -24,7 +25,7 @@ struct Shape {
     int fraction_bits;  // of a code; the bin is above them
     int order;          // d of D_d
     int n_basis;        // functions per feature
-    int entries;        // floats per feature's table: 16, 32, 48 or 64, more than n_basis
+    int entries;        // floats per feature's table: a multiple of 16, more than n_basis
     std::size_t n_features;
 };
 

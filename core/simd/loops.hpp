@@ -95,8 +95,16 @@ inline void axpy(float factor, const float* x, float* y, int n) {
     for (int k = 0; k < n; ++k) y[k] += factor * x[k];
 }
 
-// The rows' weights are summed per basis function first, so that each row of the smoother is read
-// once for all of them.
+// sum <- L_d sum by the paper's steps A and B.
+inline void smooth_sums(const Shape& shape, float* sum) {
+    for (int d = 0; d < shape.order; ++d)
+        for (int k = shape.n_basis - 2; k >= 0; --k) sum[k] += sum[k + 1];
+    for (int d = 0; d < shape.order; ++d)
+        for (int k = 1; k < shape.n_basis; ++k) sum[k] += sum[k - 1];
+}
+
+// The rows' weights are summed per basis function first. A short smoother is then read once for all
+// of them, row by row; in the place of a long one come running sums.
 template <int Degree>
 void add_degree(const Shape& shape, const float* smoother, const float* scale,
                 const Code* const* codes, const float* steps, std::size_t n_rows, float* tables) {
@@ -104,19 +112,21 @@ void add_degree(const Shape& shape, const float* smoother, const float* scale,
     for (std::size_t j = 0; j < shape.n_features; ++j) {
         if (scale[j] == 0.0f) continue;
         float* table = tables + j * static_cast<std::size_t>(entries);
-        float sum[splinear::simd::max_entries] = {};
+        float sum[splinear::simd::max_entries];
+        for (int k = 0; k < entries; ++k) sum[k] = 0.0f;
         for (std::size_t a = 0; a < n_rows; ++a) {
             const Position at = split(shape, codes[a][j]);
             float w[Degree + 1];
             weights<Degree>(at.fraction, w);
             for (int p = 0; p <= Degree; ++p) sum[at.bin + p] += scale[j] * steps[a] * w[p];
         }
-        if (smoother == nullptr) {
+        if (smoother != nullptr && entries <= splinear::simd::short_entries) {
+            for (int k = 0; k < shape.n_basis; ++k)
+                if (sum[k] != 0.0f) axpy(sum[k], smoother + k * entries, table, entries);
+        } else {
+            smooth_sums(shape, sum);
             axpy(1.0f, sum, table, shape.n_basis);
-            continue;
         }
-        for (int k = 0; k < shape.n_basis; ++k)
-            if (sum[k] != 0.0f) axpy(sum[k], smoother + k * entries, table, entries);
     }
 }
 
@@ -180,7 +190,8 @@ void products_degree(const Shape& shape, const float* smoother, const float* sca
             const Position at = split(shape, codes[b][j]);
             bin[b] = at.bin;
             weights<Degree>(at.fraction, w[b]);
-            float smooth[splinear::simd::max_entries] = {};
+            float smooth[splinear::simd::max_entries];
+            for (int k = 0; k < shape.entries; ++k) smooth[k] = 0.0f;
             for (int q = 0; q <= Degree; ++q) {
                 if (smoother == nullptr)
                     smooth[at.bin + q] = scale[j] * w[b][q];

@@ -116,6 +116,16 @@ void test_kernels_equal_the_reference() {
     for (const simd::Kernels* kernels : simd::available()) compare_all(*kernels, 1, 20, 300);
 }
 
+void test_long_tables_equal_the_reference() {
+    for (const simd::Kernels* kernels : simd::available())
+        for (const int order : {0, 1, 2, 3}) {
+            for (const int n_bins : {61, 62, 63, 64, 79, 255, 1023})
+                compare_all(*kernels, order, n_bins, 33);
+            compare_all(*kernels, order, 2044, 1);
+        }
+    for (const simd::Kernels* kernels : simd::available()) compare_all(*kernels, 1, 100, 300);
+}
+
 // Sums of minima over so many features do not fit 32 bits.
 void test_products_of_very_long_rows() {
     constexpr std::size_t n = 200'000;
@@ -131,14 +141,14 @@ void test_products_of_very_long_rows() {
     }
 }
 
-void test_long_tables_are_left_to_the_reference() {
+void test_longer_tables_are_left_to_the_reference() {
     const std::vector<double> one(1, 1.0);
     const std::vector<double> zero(1, 0.0);
-    const std::vector<double> end(1, 63.0);
+    const std::vector<double> end(1, 2047.0);
     const Axes axes(zero, one, zero, end);
-    const Codes codes(1, 1, CodeGrid::bins(63, 1));
+    const Codes codes(1, 1, CodeGrid::bins(2047, 1));
     const CodedRows source(codes, axes);
-    const BSpline<1> basis{63};
+    const BSpline<1> basis{2047};
     const DifferencePenalty penalty(1, basis.size(), basis.support());
     CHECK(!SplineOperator::make(source, basis, penalty, one, simd::portable_kernels(), 1));
 }
@@ -147,7 +157,8 @@ void test_long_tables_are_left_to_the_reference() {
 
 int main() {
     test_kernels_equal_the_reference();
+    test_long_tables_equal_the_reference();
     test_products_of_very_long_rows();
-    test_long_tables_are_left_to_the_reference();
+    test_longer_tables_are_left_to_the_reference();
     return splinear::testing::result();
 }

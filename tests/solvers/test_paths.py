@@ -10,6 +10,8 @@ from splinear.objective import primal
 
 FAST = [path for path in _core.paths() if path != "reference"]
 SHAPES = [(degree, order) for degree in range(4) for order in range(3)]
+# Tables that fit registers and tables that do not, up to the longest and beyond.
+SHORT, LONG = [1, 15, 16, 40, 61], [63, 64, 255, 1023, 2046, 2047]
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +69,10 @@ def test_same_optimum_of_smooth_curves(path, basis, scale, degree, digits, monke
 
 
 @pytest.mark.parametrize("path", FAST)
-@pytest.mark.parametrize("n_bins", [1, 15, 16, 40, 61])
+@pytest.mark.parametrize("n_bins", SHORT + LONG)
 @pytest.mark.parametrize("scale", ["unit", "native"])
 def test_every_length_of_table(path, n_bins, scale, digits, monkeypatch):
-    X, y = digits
+    X, y = digits[0][:400], digits[1][:400]
     params = {"n_bins": n_bins, "scale": scale, "tol": 1e-2}
     fast = fit(monkeypatch, path, X, y, **params)
     reference = fit(monkeypatch, "reference", X, y, **params)
@@ -78,11 +80,29 @@ def test_every_length_of_table(path, n_bins, scale, digits, monkeypatch):
 
 
 @pytest.mark.parametrize("path", FAST)
+@pytest.mark.parametrize(("degree", "order"), SHAPES)
+def test_same_optimum_with_long_tables(path, degree, order, digits, monkeypatch):
+    X, y = digits[0][:200, 20:40], digits[1][:200]
+    X = X + np.random.default_rng(0).random(X.shape, dtype=np.float32)  # values within bins
+    n_bins = 300 if order < 2 else 100  # the problem's condition grows as n_bins^(2 order)
+    params = {"degree": degree, "penalty_order": order, "n_bins": n_bins, "tol": 1e-2}
+    params["C"] = 0.3 * n_bins ** (1 - 2 * order) if order else 0.3
+    fast = fit(monkeypatch, path, X, y, **params)
+    reference = fit(monkeypatch, "reference", X, y, **params)
+    assert fast.objective_ == pytest.approx(reference.objective_, rel=1.1e-2)
+    # Codes round values to 1 / 65,536 of the axis.
+    coef, intercept = fast.coef_[0], fast.intercept_[0]
+    value = primal(fast.embedding_, LOSSES["hinge"], coef, intercept, X, 2 * y - 1, params["C"])
+    assert fast.objective_ == pytest.approx(value, rel=5e-4)
+
+
+@pytest.mark.parametrize("path", FAST)
 @pytest.mark.parametrize("degree", range(4))
+@pytest.mark.parametrize("n_bins", [20, 500])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_scores_of_float32(path, degree, order, digits, monkeypatch):
+def test_scores_of_float32(path, degree, n_bins, order, digits, monkeypatch):
     X = np.asarray(digits[0], order=order)
-    model = fit(monkeypatch, path, *digits, degree=degree, n_bins=20)
+    model = fit(monkeypatch, path, *digits, degree=degree, n_bins=n_bins, tol=1e-2)
     stretched = X * np.float32(1.3) - np.float32(1.0)  # beyond the training range, too
     fast = model.decision_function(stretched)
     monkeypatch.setenv("SPLINEAR_PATH", "reference")
@@ -103,13 +123,16 @@ def test_a_row_scores_the_same_in_any_company(path, digits, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("path", _core.paths())
-@pytest.mark.parametrize(("degree", "order"), [(1, 1), (1, 0), (3, 2)])
-def test_threads_change_no_bit(path, degree, order, monkeypatch):
+@pytest.mark.parametrize(
+    ("degree", "order", "n_bins"), [(1, 1, 6), (1, 0, 6), (3, 2, 6), (1, 1, 100), (0, 3, 70)]
+)
+def test_threads_change_no_bit(path, degree, order, n_bins, monkeypatch):
     # Wide enough that every step of the solver is worth dividing among threads.
     random = np.random.default_rng(0)
     X = random.random((600, 3000), dtype=np.float32)
     y = X[:, :20].sum(axis=1) > 10
-    params = {"degree": degree, "penalty_order": order, "n_bins": 6, "tol": 0.05, "max_iter": 20}
+    params = {"degree": degree, "penalty_order": order, "n_bins": n_bins}
+    params |= {"tol": 0.05, "max_iter": 20 if n_bins < 63 else 3}
     models = [fit(monkeypatch, path, X, y, n_jobs=n, **params) for n in (1, 2, 3)]
     for other in models[1:]:
         np.testing.assert_array_equal(models[0].coef_, other.coef_)

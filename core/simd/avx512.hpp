@@ -1,0 +1,22 @@
+// The kernels for AVX-512 that have a file of their own; kernels.hpp says what each computes.
+#pragma once
+
+#include "simd/kernels.hpp"
+
+namespace splinear::simd::avx512 {
+
+void score(const Shape& shape, const float* tables, const std::uint16_t* const* codes, float* out);
+
+void decide(const Shape& shape, const Line& line, const float* tables, const float* const* x,
+            float* out);
+
+void add(const Shape& shape, const float* smoother, const float* scale,
+         const std::uint16_t* const* codes, const float* steps, std::size_t n_rows, float* tables);
+
+float norm(const Shape& shape, const float* polynomial, const float* scale,
+           const std::uint16_t* codes);
+
+void min_products(const Shape& shape, const std::uint16_t* x, const std::uint16_t* const* codes,
+                  std::size_t n_rows, float* out);
+
+}  // namespace splinear::simd::avx512
