@@ -134,7 +134,7 @@ public:
     void rescale(double factor) {
         cost_factor_ *= factor;
         for (double& alpha : alpha_) alpha *= factor;
-        for (auto& entry : tables_) entry *= static_cast<std::decay_t<decltype(entry)>>(factor);
+        rows_.multiply(tables_, factor);
         bias_weight_ *= factor;
         moved_ = true;
     }

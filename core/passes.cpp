@@ -97,7 +97,11 @@ std::vector<double> sum_all(const AnyRows& rows, const AnyBasis& basis, std::siz
             for (Row i = begin; i < end; i += together) {
                 const auto m = static_cast<std::size_t>(std::min(together, end - i));
                 std::iota(here.begin(), here.end(), i);
-                op.add(std::span(here).first(m), &r[static_cast<std::size_t>(i)], tables);
+                const auto some = std::span(here).first(m);
+                if constexpr (requires { op.sum(some, r.data(), tables); })
+                    op.sum(some, &r[static_cast<std::size_t>(i)], tables);
+                else
+                    op.add(some, &r[static_cast<std::size_t>(i)], tables);
             }
             sum = op.coefficients(tables);
         };

@@ -32,6 +32,9 @@ public:
     Row n_rows() const noexcept { return source_.n_rows(); }
     Tables zero_tables() const { return Tables(scale_.size() * size()); }
     Tables tables_of(std::span<const double> coef) const { return {coef.begin(), coef.end()}; }
+    void multiply(Tables& tables, double factor) const {
+        for (double& entry : tables) entry *= factor;
+    }
 
     // out[a] = sum_j coef_j' B(x_{rows[a], j}).
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {

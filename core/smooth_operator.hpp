@@ -44,6 +44,9 @@ public:
     Row n_rows() const noexcept { return codes_.n_rows(); }
     Tables zero_tables() const { return Tables(scale_.size() * size()); }
     Tables tables_of(std::span<const double> coef) const { return {coef.begin(), coef.end()}; }
+    void multiply(Tables& tables, double factor) const {
+        for (float& entry : tables) entry *= static_cast<float>(factor);
+    }
 
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {
         const std::size_t n_blocks = (rows.size() + simd::lanes - 1) / simd::lanes;

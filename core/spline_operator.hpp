@@ -58,9 +58,15 @@ public:
         Tables tables = zero_tables();
         for (std::size_t j = 0; j < shape_.n_features; ++j)
             std::transform(&coef[j * basis_size()], &coef[j * basis_size()] + basis_size(),
-                           tables.data() + j * entries(),
+                           tables.single.data() + j * entries(),
                            [](double c) { return static_cast<float>(c); });
+        if (needs_exact_tables()) tables.exact.assign(coef.begin(), coef.end());
         return tables;
+    }
+
+    void multiply(Tables& tables, double factor) const {
+        for (float& entry : tables.single) entry *= static_cast<float>(factor);
+        for (double& entry : tables.exact) entry *= factor;
     }
 
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {
@@ -97,6 +103,13 @@ public:
             kernels_.add(part.shape, smoother(), &scale_[part.first], here.data(), single.data(),
                          rows.size(), tables.single.data() + part.first * entries());
         });
+    }
+
+    // sum_a steps[a] B(x_{rows[a], j}) added to the tables, neither scaled nor smoothed.
+    void sum(std::span<const Row> rows, const double* steps, Tables& tables) const {
+        const auto codes = pointers(rows);
+        const std::vector<float> single(steps, steps + rows.size());
+        kernels_.sum(shape_, codes.data(), single.data(), rows.size(), tables.single.data());
     }
 
     double squared_norm(Row row) const {

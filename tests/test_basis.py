@@ -147,15 +147,14 @@ def test_hermite_derivatives_are_orthogonal(order: int) -> None:
     assert_allclose(gram, expected, atol=1e-5)
 
 
-def test_unit_and_native_scales_meet_on_the_unit_interval(basis: Basis) -> None:
-    if isinstance(basis, BSplineBasis):
-        assert basis.unit_scale() == 1 / basis.n_bins
-        assert_array_equal(
-            basis.native_scale(np.array([1.0, 3.0])), np.array([1.0, 3.0]) / basis.n_bins
-        )
+def test_scales_of_unit_and_native_width(basis: Basis) -> None:
+    length, width = np.array([2.0, 5.0]), np.array([1.0, 3.0])
+    if isinstance(basis, BSplineBasis):  # the width of a bin
+        assert_array_equal(basis.scale(length, 1.0), [1 / 2, 1 / 5])
+        assert_array_equal(basis.scale(length, width), [1 / 2, 3 / 5])
     else:
-        assert basis.unit_scale() == 1.0
-        assert_array_equal(basis.native_scale(np.array([1.0, 3.0])), [1.0, 3.0])
+        assert_array_equal(basis.scale(length, 1.0), [1.0, 1.0])
+        assert_array_equal(basis.scale(length, width), width)
 
 
 def test_core_refuses_other_degrees() -> None:

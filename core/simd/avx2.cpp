@@ -11,9 +11,9 @@ namespace {
 namespace splinear::simd {
 
 const Kernels* avx2_kernels() {
-    static constexpr Kernels kernels{"avx2",         score_loops,   add_loops,
-                                     decide_loops,   norm_loops,    min_products_loops,
-                                     products_loops, fourier_loops, hermite_loops};
+    static constexpr Kernels kernels{
+        "avx2",     score_loops,        add_loops,      sum_loops,     decide_loops,
+        norm_loops, min_products_loops, products_loops, fourier_loops, hermite_loops};
     return &kernels;
 }
 

@@ -74,6 +74,11 @@ struct Kernels {
                 const std::uint16_t* const* codes, const float* steps, std::size_t n_rows,
                 float* tables);
 
+    // table_j[k] += sum_a steps[a] B_k(codes[a][j]) for many rows: add() without scale and
+    // smoother.
+    void (*sum)(const Shape& shape, const std::uint16_t* const* codes, const float* steps,
+                std::size_t n_rows, float* tables);
+
     // out[a] += sum_j table_j' B(t), t = (x[a][j] - lo[j]) slope[j] clamped to [0, last], for 16
     // rows of values and degrees from 1 on; NaN for a row with a value that is not finite.
     void (*decide)(const Shape& shape, const Line& line, const float* tables, const float* const* x,

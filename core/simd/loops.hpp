@@ -141,6 +141,47 @@ void add_degree(const Shape& shape, const float* smoother, const float* scale,
     }
 }
 
+// Row by row, so that a table entry is rarely written twice in a row; some features at a time, so
+// that their tables stay in the nearest cache.
+template <int Degree>
+void sum_degree(const Shape& shape, const Code* const* codes, const float* steps,
+                std::size_t n_rows, float* tables) {
+    constexpr std::size_t most = 64;
+    const auto entries = static_cast<std::size_t>(shape.entries);
+    const std::size_t fitting = 6144 / entries;
+    const std::size_t together = fitting < 8 ? 8 : (fitting < most ? fitting : most);
+    for (std::size_t first = 0; first < shape.n_features; first += together) {
+        const std::size_t left = shape.n_features - first;
+        const std::size_t n = left < together ? left : together;
+        float* here = tables + first * entries;
+        for (std::size_t a = 0; a < n_rows; ++a) {
+            if (steps[a] == 0.0f) continue;
+            const Code* row = codes[a] + first;
+            int at[most];
+            float w[Degree + 1][most];
+            for (std::size_t j = 0; j < n; ++j) {
+                const Position p = split(shape, row[j]);
+                float one[Degree + 1];
+                weights<Degree>(p.fraction, one);
+                at[j] = static_cast<int>(j) * shape.entries + p.bin;
+                for (int d = 0; d <= Degree; ++d) w[d][j] = steps[a] * one[d];
+            }
+            for (std::size_t j = 0; j < n; ++j)
+                for (int d = 0; d <= Degree; ++d) here[at[j] + d] += w[d][j];
+        }
+    }
+}
+
+[[maybe_unused]] void sum_loops(const Shape& shape, const Code* const* codes, const float* steps,
+                                std::size_t n_rows, float* tables) {
+    switch (shape.degree) {
+        case 0: return sum_degree<0>(shape, codes, steps, n_rows, tables);
+        case 1: return sum_degree<1>(shape, codes, steps, n_rows, tables);
+        case 2: return sum_degree<2>(shape, codes, steps, n_rows, tables);
+        default: return sum_degree<3>(shape, codes, steps, n_rows, tables);
+    }
+}
+
 [[maybe_unused]] float norm_loops(const Shape& shape, const float* polynomial, const float* scale,
                                   const Code* codes) {
     float total = 0.0f;

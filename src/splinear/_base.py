@@ -34,10 +34,10 @@ from splinear._validation import (
 )
 from splinear.embedding import Embedding
 from splinear.losses import Loss, SmoothLoss
-from splinear.solvers import dual_cd, newton
+from splinear.solvers import dual_cd, newton, smoothness
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Separable
+from splinear.solvers.smooth import Separable, Sum
 from splinear.solvers.watch import Progress, Watch
 
 __all__ = ["AdditiveModel"]
@@ -54,6 +54,7 @@ class AdditiveModel(BaseEstimator):
         "C": [positive()],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [positive()],
+        "smoothness": [StrOptions({"C", "reml"})],
         "solver": [StrOptions({"auto", "dual_cd", "newton"})],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, 2**31 - 1, closed="both")],
@@ -116,6 +117,24 @@ class AdditiveModel(BaseEstimator):
             return newton.solve(rows, total, stopping, problem.bias, start)[0]
         return dual_cd.solve(rows, problem, stopping, start, keep_alpha=self.warm_start)
 
+    def _tune(
+        self, rows: TrainingRows, totals: Sequence[Sum], stopping: Stopping
+    ) -> tuple[TrainingRows, list[Start]]:
+        """Choose every feature's smoothness; give the rows that know it, and where to go on."""
+        noise = self.loss == "squared_error"
+        found = smoothness.choose_scale(rows, totals, self._bias, stopping, noise=noise)
+        self.degrees_of_freedom_ = found.freedom
+        self._n_turns = found.n_turns
+        self.embedding_: Embedding = replace(rows.embedding, scale=found.scale / self.C)
+        return replace(rows, embedding=self.embedding_), found.starts
+
+    def _check_smoothness(self) -> None:
+        if self.smoothness == "reml" and self.loss not in ("logistic", "squared_error"):
+            raise ValueError(
+                "smoothness='reml' needs a loss that is a likelihood, 'logistic' or "
+                f"'squared_error'; got loss={self.loss!r}."
+            )
+
     def _solver_for(self, loss: Loss) -> str:
         smooth = hasattr(loss, "curvature")
         if self.solver == "newton" and not smooth:
@@ -131,7 +150,8 @@ class AdditiveModel(BaseEstimator):
         """Store what was learned; then say how the fit ended, if not well."""
         self.coef_ = np.stack([found.coef for found in results])
         self.intercept_ = np.array([found.intercept for found in results])
-        self.n_iter_ = max(found.n_iter for found in results)
+        turns = self._n_turns if self.smoothness == "reml" else 0
+        self.n_iter_ = max(found.n_iter for found in results) + turns
         self.dual_gap_ = max(found.gap for found in results)
         self.objective_ = self._objective_of(results)
         alphas = [rows.restore(found.alpha) for found in results if found.alpha is not None]

@@ -45,6 +45,6 @@ def _knots_of(values: Floats, lo: float, hi: float, n_bins: int) -> Floats:
 
 
 def _quantiles(ascending: Floats, n: int) -> Floats:
-    """n values of the array, at equal distances between its ends."""
+    """Pick n values of the array, at equal distances between its ends."""
     places = np.arange(1, n + 1) * (len(ascending) - 1) / (n + 1)
     return ascending[np.round(places).astype(np.intp)]

@@ -42,14 +42,15 @@ class Axes:
 
     @property
     def length(self) -> Floats:
-        """Length of the part of the basis's axis that each feature takes; in bins, for B-splines."""
+        """How much of the basis's axis each feature takes: bins, for B-splines."""
         return self.last - self.first
 
     def knots_of(self, j: int) -> Floats | None:
         """Give the knots of feature j; None where the map is a straight line."""
         if self.knots is None:
             return None
-        return self.knots[j][~np.isnan(self.knots[j])]
+        knots: Floats = self.knots[j][~np.isnan(self.knots[j])]
+        return knots
 
     @property
     def n_features(self) -> int:

@@ -18,11 +18,11 @@ from splinear._base import AdditiveModel, blas_threads, feasible, side_by_side
 from splinear._labels import ClassWeight, Labels
 from splinear._types import AnyArray, Floats
 from splinear._validation import check_table, check_weights
-from splinear.losses import LOSSES
+from splinear.losses import LOSSES, Logistic
 from splinear.solvers import newton
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Softmax
+from splinear.solvers.smooth import Separable, Softmax, Sum
 from splinear.solvers.watch import Progress
 
 __all__ = ["AdditiveClassifier"]
@@ -79,6 +79,10 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         Whether to learn b.
     intercept_scaling : float, default=1.0
         B: the intercept is B times a penalised weight, so a larger B penalises it less.
+    smoothness : {"C", "reml"}, default="C"
+        How smooth the curves are: as the penalty and C say, alike for all features; or, for
+        loss="logistic", each as the data ask for, by restricted maximum likelihood. C then plays
+        no part.
     solver : {"auto", "dual_cd", "newton"}, default="auto"
         "dual_cd" is dual coordinate descent, for every loss; "newton" is Newton's method, for
         squared_hinge and logistic. "auto" is newton for logistic and dual_cd otherwise.
@@ -112,6 +116,8 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         The coefficients in the basis: f_j(x) = coef_[k, j] @ B(x) for output k. Two classes have
         one output, whose score is positive for classes_[1]; otherwise there is one a class.
     intercept_ : ndarray of shape (n_outputs,)
+    degrees_of_freedom_ : ndarray of shape (n_features,)
+        Only with smoothness="reml": how much of its freedom each curve uses, summed over outputs.
     n_iter_ : int
         Passes or steps made; the most of any output.
     dual_gap_ : float
@@ -156,6 +162,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         class_weight: ClassWeight = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
+        smoothness: Literal["C", "reml"] = "C",
         solver: Literal["auto", "dual_cd", "newton"] = "auto",
         tol: float = 1e-2,
         max_iter: int = 1000,
@@ -178,6 +185,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.smoothness = smoothness
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -344,8 +352,8 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
 
     def _check_multi_class(self, labels: Labels) -> None:
         """Settle how several classes are trained, or say why it cannot be."""
-        loss = LOSSES[self.loss]
-        solver = self._solver_for(loss)
+        self._check_smoothness()
+        solver = self._solver_for(LOSSES[self.loss])
         several = labels.n_outputs > 1 and not labels.multilabel
         if self.multi_class == "softmax":
             if self.loss != "logistic" or solver != "newton":
@@ -381,17 +389,38 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         n_threads = self._n_threads()
         width = 1 if self._softmax else min(n_threads, labels.n_outputs)
         stopping = self._stopping(rows, n_threads // width)
-        costs = self.C * labels.class_weights(self.class_weight, kept)
-        tasks = [
-            partial(self._one, rows, labels, k, costs[k], placed, stopping, before)
-            for k in range(labels.n_outputs)
-        ]
+        costs = labels.class_weights(self.class_weight, kept)
         with blas_threads(stopping.n_threads):
+            if self.smoothness == "reml":
+                rows, before = self._tune_outputs(rows, labels, costs, placed, stopping, before)
             if self._softmax:
-                results = self._together(rows, labels, placed, stopping, before)
+                total = self._softmax_loss(rows, labels, placed, self.C)
+                results = self._together(rows, total, stopping, before)
             else:
+                tasks = [
+                    partial(self._one, rows, labels, k, costs[k], placed, stopping, before)
+                    for k in range(labels.n_outputs)
+                ]
                 results = side_by_side(tasks, width, stopping.watch)
         self._finish(rows, results, stopping.watch)
+
+    def _problem(
+        self,
+        rows: TrainingRows,
+        labels: Labels,
+        output: int,
+        cost: Floats,
+        weights: Floats | None,
+    ) -> Problem:
+        """Pose the problem of one output against the rest."""
+        return Problem(
+            y=rows.place(labels.signs(output)),
+            loss=LOSSES[self.loss],
+            cost_negative=float(cost[0]),
+            cost_positive=float(cost[1]),
+            weights=weights,
+            bias=self._bias,
+        )
 
     def _one(
         self,
@@ -404,29 +433,50 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         before: list[Start] | None,
     ) -> Result:
         """Train one output against the rest."""
-        problem = Problem(
-            y=rows.place(labels.signs(output)),
-            loss=LOSSES[self.loss],
-            cost_negative=float(cost[0]),
-            cost_positive=float(cost[1]),
-            weights=weights,
-            bias=self._bias,
-        )
+        problem = self._problem(rows, labels, output, self.C * cost, weights)
         start = None if before is None else feasible(before[output], rows, problem)
         watch = stopping.watch.of(labels.label(output))
         return self._solve(rows, problem, replace(stopping, watch=watch), start)
 
-    def _together(
+    def _softmax_loss(
+        self, rows: TrainingRows, labels: Labels, weights: Floats | None, C: float
+    ) -> Softmax:
+        cost = np.full(rows.n_rows, C) if weights is None else C * weights
+        return Softmax(rows.place(labels.index), cost, labels.n_outputs)
+
+    def _tune_outputs(
         self,
         rows: TrainingRows,
         labels: Labels,
+        costs: Floats,
         weights: Floats | None,
+        stopping: Stopping,
+        before: list[Start] | None,
+    ) -> tuple[TrainingRows, list[Start]]:
+        """Choose a smoothness for every feature, the same for all outputs."""
+        totals: list[Sum]
+        if self._softmax:
+            totals = [self._softmax_loss(rows, labels, weights, 1.0)]
+        else:
+            totals = [
+                Separable(self._problem(rows, labels, k, costs[k], weights), Logistic())
+                for k in range(labels.n_outputs)
+            ]
+        rows, starts = self._tune(rows, totals, stopping)
+        if self._softmax:
+            coef, intercept = starts[0].coef, np.atleast_1d(starts[0].intercept)
+            assert coef is not None
+            starts = [Start(coef=c, intercept=b) for c, b in zip(coef, intercept, strict=True)]
+        return rows, starts if before is None else before
+
+    def _together(
+        self,
+        rows: TrainingRows,
+        total: Softmax,
         stopping: Stopping,
         before: list[Start] | None,
     ) -> list[Result]:
         """Train all classes on the softmax loss."""
-        cost = np.full(rows.n_rows, self.C) if weights is None else self.C * weights
-        total = Softmax(rows.place(labels.index), cost, labels.n_outputs)
         start = None
         if before is not None:
             start = Start(

@@ -16,6 +16,7 @@ from splinear._types import AnyArray, Floats
 from splinear._validation import check_table, check_weights
 from splinear.losses import EpsilonInsensitive, Loss, SquaredError
 from splinear.solvers.problem import Problem, Start
+from splinear.solvers.smooth import Separable
 from splinear.solvers.watch import Progress
 
 __all__ = ["AdditiveRegressor"]
@@ -63,6 +64,10 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         Whether to learn the intercept m + b; if not, it is 0.
     intercept_scaling : float, default=1.0
         B: b is B times a penalised weight, so a larger B penalises it less.
+    smoothness : {"C", "reml"}, default="C"
+        How smooth the curves are: as the penalty and C say, alike for all features; or, for
+        loss="squared_error", each as the data ask for, by restricted maximum likelihood. C then
+        plays no part.
     solver : {"auto", "dual_cd", "newton"}, default="auto"
         "dual_cd" is dual coordinate descent, for both losses; "newton" is Newton's method, for the
         squared loss. "auto" is newton where it can be.
@@ -79,6 +84,8 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         The coefficients in the basis: f_j(x) = coef_[0, j] @ B(x).
     intercept_ : ndarray of shape (1,)
         m + b.
+    degrees_of_freedom_ : ndarray of shape (n_features,)
+        Only with smoothness="reml": how much of its freedom each curve uses.
     n_iter_, dual_gap_, objective_, embedding_, n_features_in_, feature_names_in_
         As in AdditiveClassifier.
 
@@ -112,6 +119,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         C: float = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
+        smoothness: Literal["C", "reml"] = "C",
         solver: Literal["auto", "dual_cd", "newton"] = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -133,6 +141,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         self.C = C
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.smoothness = smoothness
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -166,6 +175,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         kept = None if weights is None or np.all(weights > 0) else weights > 0
         before = self._last_fit(len(X), 1)
         self.embedding_ = self._learn_embedding(X, kept)
+        self._check_smoothness()
         y = y.astype(np.float64)
         mean = float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
         if before is not None:
@@ -239,6 +249,10 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         )
         start = None if before is None else feasible(before[0], rows, problem)
         with blas_threads(stopping.n_threads):
+            if self.smoothness == "reml":
+                at_one = replace(problem, cost_negative=1.0, cost_positive=1.0)
+                rows, starts = self._tune(rows, [Separable(at_one, SquaredError())], stopping)
+                start = starts[0] if start is None else start
             result = self._solve(rows, problem, stopping, start)
         self._finish(rows, [replace(result, intercept=result.intercept + mean)], stopping.watch)
 

@@ -17,7 +17,7 @@ of the other features were known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,11 +30,21 @@ from splinear.solvers.problem import Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Sum
 
-__all__ = ["choose_scale"]
+__all__ = ["Smoothness", "choose_scale"]
 
 MAX_TURNS = 30
 SETTLED = 0.01  # change of the degrees of freedom in all
 LEAST = 1e-8  # of the first guess: a curve this stiff is flat
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothness:
+    """s_j^2 and degrees of freedom e_j of every feature, and the models found on the way."""
+
+    scale: Floats
+    freedom: Floats
+    starts: list[Start]
+    n_turns: int
 
 
 def choose_scale(
@@ -44,18 +54,18 @@ def choose_scale(
     stopping: Stopping,
     *,
     noise: bool = False,
-) -> Floats:
-    """Give s_j^2 of every feature, (n_features,), in place of rows.embedding.scale.
+) -> Smoothness:
+    """Choose s_j^2 of every feature, in place of rows.embedding.scale.
 
-    `totals` are the sums of losses of all outputs, which share the result. They are log-likelihoods
-    as they stand, but for a factor if `noise`: then the losses are r^2 / 2 at cost C, the variance
-    of the residuals is estimated too, and the result is for that C.
+    `totals` are the sums of losses of all outputs, at cost 1, which share the result. They are
+    log-likelihoods, up to a factor if `noise`: then the losses are r^2 / 2, and the variance of
+    the residuals is estimated along.
     """
     embedding = rows.embedding
     scale, starts = embedding.scale.copy(), [Start() for _ in totals]
     one_step = replace(stopping, max_iter=1, tol=0.0)
     before = np.inf  # degrees of freedom in all
-    for _ in range(MAX_TURNS):
+    for turn in range(1, MAX_TURNS + 1):
         here = replace(rows, embedding=replace(embedding, scale=scale))
         squares, freedom = np.zeros(embedding.n_features), np.zeros(embedding.n_features)
         misfit = 0.0
@@ -75,7 +85,7 @@ def choose_scale(
         if abs(freedom.sum() - before) <= SETTLED * freedom.sum() or stopping.watch.poll():
             break
         before = freedom.sum()
-    return scale
+    return Smoothness(scale, freedom, starts, turn)
 
 
 def _update(first: Floats, squares: Floats, freedom: Floats) -> Floats:
