@@ -132,36 +132,42 @@ std::vector<double> blocks_all(const AnyRows& rows, const AnyBasis& any, std::si
     });
 }
 
-std::vector<double> hessian_all(const AnyRows& rows, const AnyBasis& any, std::size_t n_features,
-                                std::span<const double> h, double bias, int n_threads) {
+std::vector<double> hessian_some(const AnyRows& rows, const AnyBasis& any,
+                                 std::span<const std::int64_t> offsets, std::span<const double> h,
+                                 double bias, int n_threads) {
     return with_types(rows, any, [&](const auto& source, const auto& basis) {
-        const auto size = static_cast<std::size_t>(basis.size());
+        const std::size_t n_features = offsets.size() - 1;
         const auto support = static_cast<std::size_t>(basis.support());
-        const std::size_t n = n_features * size + 1;
+        const auto n = static_cast<std::size_t>(offsets.back()) + 1;
+        const auto n_rows = static_cast<Row>(h.size());
         const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
-            std::vector<double> w(n_features * support);
-            std::vector<std::size_t> start(n_features);
+            std::vector<double> w(support), value(n_features * support + 1);
+            std::vector<std::size_t> place(value.size());
             for (Row i = begin; i < end; ++i) {
                 const double weight = h[static_cast<std::size_t>(i)];
                 if (weight == 0.0) continue;
-                for (std::size_t j = 0; j < n_features; ++j)
-                    start[j] = j * size + static_cast<std::size_t>(basis.evaluate(
-                                              source.argument(i, j), &w[j * support]));
-                for (std::size_t j = 0; j < n_features; ++j)
+                std::size_t m = 0;  // entries of (B_i, B) that are not zero
+                for (std::size_t j = 0; j < n_features; ++j) {
+                    const int start = basis.evaluate(source.argument(i, j), w.data());
                     for (std::size_t a = 0; a < support; ++a) {
-                        const double factor = weight * w[j * support + a];
-                        double* row = &sum[(start[j] + a) * n];
-                        for (std::size_t k = j; k < n_features; ++k)
-                            for (std::size_t b = 0; b < support; ++b)
-                                row[start[k] + b] += factor * w[k * support + b];
-                        row[n - 1] += factor * bias;
+                        place[m] = static_cast<std::size_t>(offsets[j]) +
+                                   static_cast<std::size_t>(start) + a;
+                        value[m] = w[a];
+                        m += w[a] != 0.0 && place[m] < static_cast<std::size_t>(offsets[j + 1]);
                     }
-                sum[n * n - 1] += weight * bias * bias;
+                }
+                place[m] = n - 1;
+                value[m++] = bias;
+                for (std::size_t a = 0; a < m; ++a) {
+                    const double factor = weight * value[a];
+                    double* row = &sum[place[a] * n];
+                    for (std::size_t b = a; b < m; ++b) row[place[b]] += factor * value[b];
+                }
             }
         };
-        std::vector<double> total =
-            sum_over(source.n_rows(), (source.n_rows() + 15) / 16, n * n, n_threads, part);
-        for (std::size_t a = 0; a < n; ++a)  // the upper triangle holds everything
+        // Few pieces, as each holds a matrix; their number does not depend on the threads.
+        std::vector<double> total = sum_over(n_rows, (n_rows + 7) / 8, n * n, n_threads, part);
+        for (std::size_t a = 0; a < n; ++a)
             for (std::size_t b = a + 1; b < n; ++b) total[b * n + a] = total[a * n + b];
         return total;
     });

@@ -6,6 +6,8 @@
 // reference path; the result does not depend on the number of threads.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -27,8 +29,11 @@ std::vector<double> sum_all(const AnyRows& rows, const AnyBasis& basis, std::siz
 std::vector<double> blocks_all(const AnyRows& rows, const AnyBasis& basis, std::size_t n_features,
                                std::span<const double> h, int n_threads);
 
-// The whole of sum_i h_i (B_i, B)(B_i, B)', with the bias B as the last entry, row by row.
-std::vector<double> hessian_all(const AnyRows& rows, const AnyBasis& basis, std::size_t n_features,
-                                std::span<const double> h, double bias, int n_threads);
+// The whole of sum_i h_i (B_i, B)(B_i, B)' over the first h.size() rows, row by row. The bias B is
+// the last entry; of feature j only the first offsets[j + 1] - offsets[j] functions take part, and
+// stand from offsets[j] on.
+std::vector<double> hessian_some(const AnyRows& rows, const AnyBasis& basis,
+                                 std::span<const std::int64_t> offsets, std::span<const double> h,
+                                 double bias, int n_threads);
 
 }  // namespace splinear

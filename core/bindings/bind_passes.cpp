@@ -47,14 +47,17 @@ void bind_passes(nb::module_& m) {
         nb::arg("n_threads"),
         "The diagonal blocks of sum_i h_i B_i B_i', by bands: n_features x size x support.");
     m.def(
-        "hessian_all",
-        [](const AnyRows& rows, const AnyBasis& basis, std::size_t n_features,
+        "hessian_some",
+        [](const AnyRows& rows, const AnyBasis& basis, const Vector<std::int64_t>& offsets,
            const Vector<double>& h, double bias, int n_threads) {
-            return unlocked(
-                [&] { return hessian_all(rows, basis, n_features, as_span(h), bias, n_threads); });
+            return unlocked([&] {
+                return hessian_some(rows, basis, as_span(offsets), as_span(h), bias, n_threads);
+            });
         },
-        nb::arg("rows"), nb::arg("basis"), nb::arg("n_features"), nb::arg("h").noconvert(),
-        nb::arg("bias"), nb::arg("n_threads"), "sum_i h_i (B_i, bias)(B_i, bias)', row by row.");
+        nb::arg("rows"), nb::arg("basis"), nb::arg("offsets").noconvert(), nb::arg("h").noconvert(),
+        nb::arg("bias"), nb::arg("n_threads"),
+        "sum_i h_i (B_i, bias)(B_i, bias)' over the first len(h) rows, row by row; feature j's "
+        "functions stand from offsets[j] to offsets[j + 1].");
 }
 
 }  // namespace splinear::bindings

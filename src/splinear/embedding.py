@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear._types import AnyArray, Floats
@@ -41,6 +42,16 @@ class Embedding:
     def n_features(self) -> int:
         """Number of features of x."""
         return self.axes.n_features
+
+    @property
+    def n_used(self) -> NDArray[np.intp]:
+        """Coefficients that each feature can reach; 0 for a constant feature."""
+        size = np.full(self.n_features, self.basis.size)
+        if isinstance(self.basis, BSplineBasis):
+            size = self.axes.length.astype(np.intp) + self.basis.degree
+            if self.basis.degree == 0:  # the right end has a bin of its own, if there is room
+                size = np.minimum(size + 1, self.basis.size)
+        return np.where(self.scale > 0, size, 0)
 
     @property
     def is_sparse(self) -> bool:

@@ -82,9 +82,8 @@ class DifferencePenalty:
             a = np.diff(a, axis=-1, prepend=0.0)
         return a
 
-    def stiffen(self, a: Floats) -> Floats:
-        """D_d' D_d a: the gradient of the penalty."""
-        a = self.difference(a)
+    def difference_transpose(self, a: Floats) -> Floats:
+        """D_d' a."""
         for _ in range(self.order):
             a = -np.diff(a, axis=-1, append=0.0)
         return a
@@ -134,9 +133,9 @@ class DiagonalPenalty:
         """T^{-1} a."""
         return a / self.weights
 
-    def stiffen(self, a: Floats) -> Floats:
-        """T^{-T} T^{-1} a: the gradient of the penalty."""
-        return a / self.weights**2
+    def difference_transpose(self, a: Floats) -> Floats:
+        """T^{-T} a."""
+        return a / self.weights
 
     def stiffness(self, n: int) -> Floats:
         """T^{-T} T^{-1} of the first n coefficients, shape (n, n)."""

@@ -48,7 +48,9 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         The order d of the penalty: 0, 1, 2, ... for B-splines; 1 or 2 for Fourier and Hermite.
         Order 0 shrinks the coefficients themselves, 1 their slope, 2 their curvature.
     knots : {"uniform", "quantile"}, default="uniform"
-        Pieces of equal width, or of equally many training values.
+        "uniform" makes pieces of equal width. "quantile" puts knots where the values are: at each
+        value if there are no more than n_bins + 1, else at quantiles, every second one of the rows
+        and the others of the distinct values. A feature may then have fewer pieces than n_bins.
     scale : {"unit", "native", "standard"}, default="unit"
         "unit" treats every feature as if it ran from 0 to 1; "native" lets features of wide range
         vary more, in their own units; "standard" (Hermite only) measures a feature in standard

@@ -6,22 +6,27 @@ Minimises, over coefficients coef (n_outputs, n_features, size) and b (n_outputs
 
 summed over outputs, L being a sum of losses of the scores (see `smooth`). Each step minimises the
 quadratic model of P inside a trust region by conjugate gradients (Steihaug's way out at the edge).
+A product with the Hessian is a pass over the rows that scores a direction and one that sums back;
+the Hessian itself is formed only as a preconditioner, in one of two ways:
 
-With few coefficients the Hessian is formed and factored, which makes it a perfect preconditioner:
-one iteration a step. Otherwise it is never formed. A product with it is a pass over the rows that
-scores a direction and one that sums back; the preconditioner is its blocks on the diagonal, one a
-feature, which are banded for B-splines and together form one banded matrix.
+- `_Banded`: its diagonal blocks, one a feature, which are banded for B-splines and together one
+  banded matrix. Cheap; but where features say the same thing many iterations are needed.
+- `_Dense`: the whole of it (one a output), from all rows or, as a preconditioner need not be exact,
+  from a sample. With all rows and one output it is the Hessian, and one iteration suffices.
 
-The certificate is the same as that of dual coordinate descent. The losses' derivatives at F are
-feasible dual variables, and with these the gap between primal and dual comes to 1/2 g'K g, g being
-the gradient of P and K the inverse of the penalty's matrix.
+There are two ways to know that the optimum is near. The losses' derivatives at F are feasible dual
+variables, and with these the gap between primal and dual comes to 1/2 g'K g, g being the gradient
+of P and K the inverse of the penalty's matrix: a certificate, as in dual coordinate descent. Where
+the penalty is weak it is far larger than what is left to gain. That is close to 1/2 g'H^{-1} g, H
+being the Hessian, which is what a step's quadratic model promises; so the method also ends with a
+step that promised less than a tenth of the tolerance and kept the promise. `gap` is the smaller of
+the two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cho_solve_banded, cholesky_banded
@@ -29,18 +34,16 @@ from scipy.linalg import cho_factor, cho_solve, cho_solve_banded, cholesky_bande
 from splinear import _core
 from splinear._types import Floats
 from splinear.embedding import Embedding
-from splinear.penalties import Penalty
 from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Curvature, Sum
 
 __all__ = ["scores", "solve"]
 
-# Forming the Hessian takes time in proportion to n (support n_features)^2, factoring it to the cube
-# of n_coefficients; up to these sizes that is less than what the iterations would take
-# (benchmarks/solvers.py).
-EXPLICIT_NONZEROS = 100
-EXPLICIT_COEFFICIENTS = 1500
+# Up to so many coefficients a output the dense preconditioner may be used, from so many rows a
+# coefficient.
+MAX_DENSE = 2500
+ROWS_PER_COEFFICIENT = 12
 
 MAX_CG = 300
 CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
@@ -53,22 +56,20 @@ def solve(
     bias: float,
     start: Start | None = None,
     *,
-    explicit: bool | None = None,
+    preconditioner: Literal["auto", "banded", "dense"] = "auto",
 ) -> list[Result]:
-    """Minimise to a relative duality gap of stopping.tol; one result per output.
+    """Minimise to a relative gap of stopping.tol; one result per output.
 
-    `explicit` chooses whether to form the Hessian; None leaves it to the size of the problem. The
-    primal, the gap and the number of steps belong to all outputs together.
+    "auto" takes whichever preconditioner should be faster, step by step. The primal, the gap and
+    the number of steps belong to all outputs together.
     """
     space = _Space(rows, bias, total.n_outputs, stopping.n_threads)
-    if explicit is None:
-        explicit = total.n_outputs == 1 and space.is_small
-    make = _Explicit if explicit else _ByPasses
+    chooser = _Chooser(space, preconditioner)
     centre = theta = space.zeros()
     if start is not None and start.coef is not None:
         theta = space.join(start.coef, np.atleast_1d(start.intercept))
         centre = theta if start.proximal else centre
-    found = _descend(space, total, stopping, theta, centre, make)
+    found = _descend(space, total, stopping, theta, centre, chooser)
     coef, b = space.split(found.theta)
     return [
         Result(
@@ -105,24 +106,25 @@ def _descend(
     stopping: Stopping,
     theta: Floats,
     centre: Floats,
-    make_model: Callable[[_Space, Curvature], _Model],
+    chooser: _Chooser,
 ) -> _State:
     F = space.scores(theta)
     pull = space.stiffen(theta - centre)
     value = 0.5 * _dot(theta - centre, pull) + total.value(F)
-    radius, n_iter = np.inf, 0
+    radius, n_iter, promised = np.inf, 0, np.inf
     while True:
         gradient = pull + space.sums(total.gradient(F))
-        gap = 0.5 * _dot(gradient, space.soften(gradient))
+        gap = min(0.5 * _dot(gradient, space.soften(gradient)), promised)
         relative = gap / value if value > 0 else 0.0
-        converged = relative <= stopping.tol
+        converged = relative <= stopping.tol and (gap < promised or relative <= 0.1 * stopping.tol)
         stop = n_iter > 0 and stopping.watch.on_pass(n_iter, relative, space.n_rows)
         if converged or stop or n_iter == stopping.max_iter or radius == 0.0:
             return _State(theta, value, gap, n_iter, converged)
-        model = make_model(space, total.curvature(F))
+        model = chooser.model(total.curvature(F))
         n_iter += 1
         while True:  # a smaller region until the model can be trusted
             step = _conjugate_gradients(space, model, gradient, radius, stopping)
+            chooser.note(step.n_products)
             moved, tried = theta + step.to, F + step.scores
             new_pull = space.stiffen(moved - centre)
             new_value = 0.5 * _dot(moved - centre, new_pull) + total.value(tried)
@@ -137,6 +139,7 @@ def _descend(
             if stopping.watch.poll() or radius <= 1e-300:
                 return _State(theta, value, gap, n_iter, converged=False)
         theta, F, pull, value = moved, tried, new_pull, new_value
+        promised = np.inf if step.at_edge or trust < 0.5 else step.decrease
 
 
 @dataclass
@@ -144,6 +147,7 @@ class _Step:
     to: Floats
     scores: Floats
     decrease: float  # of the quadratic model
+    n_products: int  # with the Hessian
     length: float  # in the norm of the preconditioner
     at_edge: bool
 
@@ -163,9 +167,10 @@ def _conjugate_gradients(
     direction_scores = space.scores(direction)
     goal, decrease = CG_ACCURACY**2 * rz, 0.0
     squared, along, direction_squared = 0.0, 0.0, rz  # in the norm of the preconditioner
-    for _ in range(MAX_CG):
-        if rz <= 0.0:
-            break
+    at_edge = False
+    n_products = 0
+    while n_products < MAX_CG and rz > 0.0:
+        n_products += 1
         product = model.times(direction, direction_scores)
         t = rz / _dot(direction, product)
         longer = squared + 2.0 * t * along + t * t * direction_squared
@@ -178,7 +183,7 @@ def _conjugate_gradients(
         step, step_scores = step + t * direction, step_scores + t * direction_scores
         squared = longer
         if at_edge or stopping.watch.poll():
-            return _Step(step, step_scores, decrease, float(np.sqrt(squared)), at_edge)
+            break
         residual = residual - t * product
         z = model.precondition(residual)
         previous, rz = rz, _dot(residual, z)
@@ -189,29 +194,27 @@ def _conjugate_gradients(
         direction_squared = rz + beta**2 * direction_squared
         direction = z + beta * direction
         direction_scores = space.scores(direction)
-    return _Step(step, step_scores, decrease, float(np.sqrt(squared)), at_edge=False)
+    return _Step(step, step_scores, decrease, n_products, float(np.sqrt(squared)), at_edge)
 
 
 class _Space:
-    """Vectors theta (n_outputs, n_features * size + 1): coefficients, and b at the end."""
+    """Vectors theta (n_outputs, n_features * size + 1): coefficients, and b at the end.
+
+    Coefficients that a feature cannot reach (it is constant, or has fewer bins than others) are 0
+    and take no part; the penalty is that of the others alone.
+    """
 
     def __init__(self, rows: TrainingRows, bias: float, n_outputs: int, n_threads: int) -> None:
         self.rows, self.bias, self.n_outputs, self.n_threads = rows, bias, n_outputs, n_threads
         self.embedding: Embedding = rows.embedding
-        self.penalty: Penalty = self.embedding.penalty
         self.n_features, self.size = self.embedding.n_features, self.embedding.basis.size
         self.basis = self.embedding.basis.core()
         self.n_rows = rows.n_rows
-        self.varies = self.embedding.scale > 0
+        self.n_used = self.embedding.n_used
+        self.used = np.arange(self.size) < self.n_used[:, None]
+        varies = self.embedding.scale > 0
         self.stiffness = np.zeros(self.n_features)
-        self.stiffness[self.varies] = 1.0 / self.embedding.scale[self.varies]
-
-    @property
-    def is_small(self) -> bool:
-        nonzeros = self.n_features * self.embedding.basis.support
-        return (
-            nonzeros <= EXPLICIT_NONZEROS and self.n_features * self.size <= EXPLICIT_COEFFICIENTS
-        )
+        self.stiffness[varies] = 1.0 / self.embedding.scale[varies]
 
     def zeros(self) -> Floats:
         return np.zeros((self.n_outputs, self.n_features * self.size + 1))
@@ -223,9 +226,13 @@ class _Space:
         """Give coef (n_outputs, n_features, size) and b (n_outputs,)."""
         return theta[:, :-1].reshape(-1, self.n_features, self.size), theta[:, -1]
 
+    def merge(self, coef: Floats, b: Floats) -> Floats:
+        """Undo split(), with zeros where nothing is used."""
+        return np.column_stack([(coef * self.used).reshape(self.n_outputs, -1), b])
+
     def join(self, coef: Floats, intercept: Floats) -> Floats:
         b = intercept / self.bias if self.bias > 0 else np.zeros(self.n_outputs)
-        return np.column_stack([coef.reshape(self.n_outputs, -1), b])
+        return self.merge(coef.reshape(-1, self.n_features, self.size), b)
 
     def scores(self, theta: Floats) -> Floats:
         """F (n_outputs, n_rows)."""
@@ -239,45 +246,26 @@ class _Space:
 
     def sums(self, R: Floats) -> Floats:
         """Give the gradient of sum(R * F) by theta."""
-        out = self.zeros()
+        summed = np.empty((self.n_outputs, self.n_features * self.size))
         for k in range(self.n_outputs):
             r = np.ascontiguousarray(R[k])
-            summed = _core.sum_all(self.rows.core, self.basis, self.n_features, r, self.n_threads)
-            out[k, :-1] = summed * np.repeat(self.varies, self.size)
-            out[k, -1] = self.bias * r.sum()
-        return out
+            summed[k] = _core.sum_all(
+                self.rows.core, self.basis, self.n_features, r, self.n_threads
+            )
+        coef = summed.reshape(self.n_outputs, self.n_features, self.size)
+        return self.merge(coef, self.bias * R.sum(axis=1))
 
     def stiffen(self, theta: Floats) -> Floats:
         """Give the gradient of the penalty."""
         coef, b = self.split(theta)
-        stiff = self.penalty.stiffen(coef) * self.stiffness[:, None]
-        return np.column_stack([stiff.reshape(self.n_outputs, -1), b])
+        penalty = self.embedding.penalty
+        stiff = penalty.difference_transpose(penalty.difference(coef) * self.used)
+        return self.merge(stiff * self.stiffness[:, None], b)
 
     def soften(self, theta: Floats) -> Floats:
         """Undo stiffen()."""
         coef, b = self.split(theta)
-        soft = self.penalty.smooth(coef) * self.embedding.scale[:, None]
-        return np.column_stack([soft.reshape(self.n_outputs, -1), b])
-
-    def penalty_bands(self, n_bands: int) -> Floats:
-        """Give the penalty's matrix by bands, (n_features, size, n_bands).
-
-        A constant feature has ones on the diagonal, so that it can be factored.
-        """
-        one = np.zeros((self.size, n_bands))
-        # Vectors of ones, so far apart that their images do not meet, show all columns at once.
-        apart = 2 * self.penalty.bandwidth + 1
-        for first in range(min(apart, self.size)):
-            places = np.arange(first, self.size, apart)
-            comb = np.zeros(self.size)
-            comb[places] = 1.0
-            image = self.penalty.stiffen(comb)
-            for p in range(self.penalty.bandwidth + 1):
-                inside = places[places - p >= 0]
-                one[inside - p, p] = image[inside - p]
-        bands = one * self.stiffness[:, None, None]
-        bands[~self.varies, :, 0] = 1.0
-        return bands
+        return self.merge(self.embedding.penalty.smooth(coef) * self.embedding.scale[:, None], b)
 
 
 class _Model(Protocol):
@@ -286,54 +274,68 @@ class _Model(Protocol):
     def precondition(self, theta: Floats) -> Floats: ...
 
 
-class _Explicit:
-    """The Hessian as a matrix, for one output."""
+class _Chooser:
+    """Chooses the preconditioner of the next step by what the last one took.
 
-    def __init__(self, space: _Space, curvature: Curvature) -> None:
-        n = space.n_features * space.size + 1
-        h = np.ascontiguousarray(curvature.diagonal[0])
-        H = _core.hessian_all(
-            space.rows.core, space.basis, space.n_features, h, space.bias, space.n_threads
-        ).reshape(n, n)
-        constant = np.flatnonzero(np.append(np.repeat(~space.varies, space.size), False))
-        H[constant] = H[:, constant] = 0.0
-        bands = space.penalty_bands(space.penalty.bandwidth + 1).reshape(n - 1, -1)
-        for p in range(bands.shape[1]):
-            at = np.arange(n - 1 - p)
-            H[at, at + p] += bands[: n - 1 - p, p]
-            if p > 0:
-                H[at + p, at] += bands[: n - 1 - p, p]
-        H[-1, -1] += 1.0
-        self.matrix, self.factor = H, cho_factor(H)
+    Both ways are priced in numbers that are multiplied and added somewhere in memory.
+    """
 
-    def times(self, theta: Floats, scores: Floats) -> Floats:
-        del scores
-        product: Floats = theta @ self.matrix
-        return product
+    def __init__(self, space: _Space, preconditioner: str) -> None:
+        self.space, self.preconditioner = space, preconditioner
+        n = int(space.n_used.sum()) + 1
+        self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
+        per_row = np.minimum(space.n_used, space.embedding.basis.support).sum()
+        self.dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
+        self.product_price = 2.0 * space.n_rows * space.n_features
+        self.allowed = n <= MAX_DENSE and preconditioner != "banded"
+        # The first step is from zero, where all rows weigh alike: an easy one.
+        self.last_products = 10
 
-    def precondition(self, theta: Floats) -> Floats:
-        solved: Floats = cho_solve(self.factor, theta[0])
-        return solved[None]
+    def model(self, curvature: Curvature) -> _Model:
+        worth_it = self.dense_price < self.last_products * self.product_price
+        if self.allowed and (worth_it or self.preconditioner == "dense"):
+            self.allowed, self.preconditioner = True, "dense"  # and so it stays
+            return _Dense(self.space, curvature, self.n_sample)
+        return _Banded(self.space, curvature)
+
+    def note(self, n_products: int) -> None:
+        self.last_products = n_products
 
 
 class _ByPasses:
-    """The Hessian as two passes over the rows, and its diagonal blocks."""
+    """The Hessian as two passes over the rows."""
 
     def __init__(self, space: _Space, curvature: Curvature) -> None:
         self.space, self.curvature = space, curvature
+
+    def times(self, theta: Floats, scores: Floats) -> Floats:
+        return self.space.stiffen(theta) + self.space.sums(self.curvature.times(scores))
+
+
+class _Banded(_ByPasses):
+    """Preconditioned by the diagonal blocks."""
+
+    def __init__(self, space: _Space, curvature: Curvature) -> None:
+        super().__init__(space, curvature)
         self.factors = [self._factor(h) for h in curvature.diagonal]
         self.of_b = 1.0 + space.bias**2 * curvature.diagonal.sum(axis=1)
 
     def _factor(self, h: Floats) -> Floats:
         """Factor the blocks of all features, as one banded matrix."""
-        space = self.space
+        space, penalty = self.space, self.space.embedding.penalty
         support = space.embedding.basis.support
-        n_bands = min(space.size, max(support, space.penalty.bandwidth + 1))
-        bands = space.penalty_bands(n_bands)
+        n_bands = min(space.size, max(support, penalty.bandwidth + 1))
+        bands = np.zeros((space.n_features, space.size, n_bands))
         blocks = _core.blocks_all(
             space.rows.core, space.basis, space.n_features, np.ascontiguousarray(h), space.n_threads
         ).reshape(space.n_features, space.size, support)
-        bands[:, :, :support] += blocks * space.varies[:, None, None]
+        bands[:, :, :support] = blocks * space.used[:, :, None]
+        for m in np.unique(space.n_used):
+            alike = space.n_used == m
+            S = penalty.stiffness(int(m))
+            for p in range(min(n_bands, int(m))):
+                bands[alike, : m - p, p] += np.diagonal(S, p) * space.stiffness[alike, None]
+        bands[:, :, 0] += ~space.used  # ones, so that it can be factored
         upper = np.zeros((n_bands, space.n_features * space.size))
         for p in range(n_bands):
             flat = bands[:, :, p].ravel()
@@ -341,14 +343,57 @@ class _ByPasses:
         factor: Floats = cholesky_banded(upper)
         return factor
 
-    def times(self, theta: Floats, scores: Floats) -> Floats:
-        return self.space.stiffen(theta) + self.space.sums(self.curvature.times(scores))
-
     def precondition(self, theta: Floats) -> Floats:
         out = np.empty_like(theta)
         for k, factor in enumerate(self.factors):
             out[k, :-1] = cho_solve_banded((factor, False), theta[k, :-1])
         out[:, -1] = theta[:, -1] / self.of_b
+        return out
+
+
+class _Dense(_ByPasses):
+    """Preconditioned by the whole Hessian of each output, from the first n_sample rows.
+
+    Rows are in random order, so these are a sample.
+    """
+
+    def __init__(self, space: _Space, curvature: Curvature, n_sample: int) -> None:
+        super().__init__(space, curvature)
+        self.places = np.append(np.flatnonzero(space.used), space.n_features * space.size)
+        self.offsets = np.append(0, np.cumsum(space.n_used)).astype(np.int64)
+        matrices = [self._matrix(h, n_sample) for h in curvature.diagonal]
+        self.factors = [cho_factor(H, overwrite_a=False) for H in matrices]
+        self.exact = matrices[0] if n_sample == space.n_rows and space.n_outputs == 1 else None
+
+    def _matrix(self, h: Floats, n_sample: int) -> Floats:
+        space, n = self.space, int(self.offsets[-1]) + 1
+        share = n_sample / space.n_rows
+        H: Floats = _core.hessian_some(
+            space.rows.core,
+            space.basis,
+            self.offsets,
+            np.ascontiguousarray(h[:n_sample]) / share,
+            space.bias,
+            space.n_threads,
+        ).reshape(n, n)
+        for j in range(space.n_features):
+            here = slice(self.offsets[j], self.offsets[j + 1])
+            S = space.embedding.penalty.stiffness(int(space.n_used[j]))
+            H[here, here] += S * space.stiffness[j]
+        H[-1, -1] += 1.0
+        return H
+
+    def times(self, theta: Floats, scores: Floats) -> Floats:
+        if self.exact is None:
+            return super().times(theta, scores)
+        out = np.zeros_like(theta)
+        out[0, self.places] = self.exact @ theta[0, self.places]
+        return out
+
+    def precondition(self, theta: Floats) -> Floats:
+        out = np.zeros_like(theta)
+        for k, factor in enumerate(self.factors):
+            out[k, self.places] = cho_solve(factor, theta[k, self.places])
         return out
 
 

@@ -23,8 +23,6 @@ import numpy as np
 
 from splinear import _core
 from splinear._types import Floats
-from splinear.basis import BSplineBasis
-from splinear.embedding import Embedding
 from splinear.solvers import newton
 from splinear.solvers.problem import Start, Stopping
 from splinear.solvers.rows import TrainingRows
@@ -65,12 +63,14 @@ def choose_scale(
     scale, starts = embedding.scale.copy(), [Start() for _ in totals]
     one_step = replace(stopping, max_iter=1, tol=0.0)
     before = np.inf  # degrees of freedom in all
-    for turn in range(1, MAX_TURNS + 1):
+    n_turns = 0
+    while n_turns < MAX_TURNS:
+        n_turns += 1
         here = replace(rows, embedding=replace(embedding, scale=scale))
         squares, freedom = np.zeros(embedding.n_features), np.zeros(embedding.n_features)
         misfit = 0.0
         for k, total in enumerate(totals):
-            found = newton.solve(here, total, one_step, bias, starts[k], explicit=False)
+            found = newton.solve(here, total, one_step, bias, starts[k])
             coef = np.stack([result.coef for result in found])
             intercept = np.array([result.intercept for result in found])
             starts[k] = Start(coef=coef, intercept=intercept)
@@ -85,7 +85,7 @@ def choose_scale(
         if abs(freedom.sum() - before) <= SETTLED * freedom.sum() or stopping.watch.poll():
             break
         before = freedom.sum()
-    return Smoothness(scale, freedom, starts, turn)
+    return Smoothness(scale, freedom, starts, n_turns)
 
 
 def _update(first: Floats, squares: Floats, freedom: Floats) -> Floats:
@@ -104,19 +104,12 @@ def _squares_and_freedom(
     squares = np.zeros(embedding.n_features)
     freedom = np.zeros(embedding.n_features)
     for j in np.flatnonzero(embedding.scale > 0):
-        m = _n_used(embedding, int(j))
+        m = int(embedding.n_used[j])
         S = embedding.penalty.stiffness(m)
         M = _from_bands(blocks[j], m) + S / embedding.scale[j]
         squares[j] = coef[j, :m] @ S @ coef[j, :m]
         freedom[j] = m - np.trace(np.linalg.solve(M, S)) / embedding.scale[j]
     return squares, np.maximum(freedom, 0.0)
-
-
-def _n_used(embedding: Embedding, j: int) -> int:
-    """Coefficients that feature j can reach."""
-    if isinstance(embedding.basis, BSplineBasis):
-        return int(embedding.axes.length[j]) + embedding.basis.degree
-    return embedding.basis.size
 
 
 def _from_bands(bands: Floats, m: int) -> Floats:
