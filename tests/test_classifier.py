@@ -35,6 +35,10 @@ BASES = [
         AdditiveClassifier(tol=1e-15, max_iter=20_000),
         AdditiveClassifier(basis="fourier", degree=2, tol=1e-15, max_iter=20_000),
         AdditiveClassifier(loss="squared_hinge", penalty_order=0, tol=1e-15, max_iter=20_000),
+        AdditiveClassifier(loss="squared_hinge", solver="newton", tol=1e-15),
+        AdditiveClassifier(loss="logistic", tol=1e-15),
+        AdditiveClassifier(loss="logistic", multi_class="ovr", tol=1e-15),
+        AdditiveClassifier(loss="logistic", solver="dual_cd", tol=1e-18, max_iter=2000),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

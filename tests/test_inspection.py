@@ -1,13 +1,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from splinear import AdditiveClassifier, SplineEmbedding, inspection
+from splinear import AdditiveClassifier, AdditiveRegressor, SplineEmbedding, inspection
 from splinear.inspection import contributions, importances, knots, shape_function, shape_functions
 
 MODELS = {
@@ -194,6 +194,92 @@ def test_neither_a_number_nor_a_name(model, feature):
 def test_bad_grids(model, options, message):
     with pytest.raises(ValueError, match=message):
         shape_function(model, 0, **options)
+
+
+# -- several outputs, and regression ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def flowers():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    return X, AdditiveClassifier(random_state=0).fit(X, names)
+
+
+@pytest.fixture(scope="module")
+def together(flowers):
+    X, model = flowers
+    return X, AdditiveClassifier(loss="logistic", random_state=0).fit(X, model.predict(X))
+
+
+@pytest.fixture(scope="module")
+def tagged(frame):
+    X, y = frame
+    labels = np.column_stack([y, X["mean area"] > X["mean area"].median()])
+    return X, AdditiveClassifier(random_state=0).fit(X, labels)
+
+
+@pytest.mark.parametrize("data", ["flowers", "together", "tagged"])
+def test_contributions_of_all_outputs_sum_to_the_scores(data, request):
+    X, model = request.getfixturevalue(data)
+    parts = contributions(model, X)
+    assert parts.shape == (*X.shape, len(model.classes_))
+    total = model.intercept_ + parts.sum(axis=1)
+    np.testing.assert_allclose(total, model.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("data", ["flowers", "together", "tagged"])
+def test_a_target_chooses_one_output(data, request):
+    X, model = request.getfixturevalue(data)
+    x, f = shape_function(model, 2, center=True, X=X)
+    several = shape_functions(model, n_points=9)[1]
+    assert f.shape == (200, len(model.classes_))
+    assert several.shape == (X.shape[1], 9, len(model.classes_))
+    for k, label in enumerate(model.classes_):
+        np.testing.assert_allclose(
+            contributions(model, X, target=label), contributions(model, X)[..., k], atol=1e-12
+        )
+        alone = shape_function(model, 2, center=True, X=X, target=label)
+        np.testing.assert_array_equal(alone[0], x)
+        np.testing.assert_allclose(alone[1], f[:, k], atol=1e-12)
+        one = shape_functions(model, n_points=9, target=label)[1]
+        np.testing.assert_allclose(one, several[..., k], atol=1e-12)
+
+
+@pytest.mark.parametrize("data", ["flowers", "together", "tagged"])
+def test_importances_are_the_mean_over_outputs(data, request):
+    X, model = request.getfixturevalue(data)
+    each = [importances(model, X, target=label) for label in model.classes_]
+    np.testing.assert_allclose(each, contributions(model, X).std(axis=0).T, atol=1e-12)
+    np.testing.assert_allclose(importances(model, X), np.mean(each, axis=0))
+
+
+def test_two_classes_have_the_curves_of_the_second(model, frame):
+    X, _ = frame
+    np.testing.assert_array_equal(contributions(model, X, target=1), contributions(model, X))
+    with pytest.raises(
+        ValueError, match="target=0, but a model of two classes has the curves of 1"
+    ):
+        contributions(model, X, target=0)
+
+
+def test_a_target_that_does_not_exist(flowers, tagged):
+    with pytest.raises(
+        ValueError, match="no target 'rose'. The classes are 'setosa', 'versicolor', 'virginica'"
+    ):
+        shape_function(flowers[1], 0, target="rose")
+    with pytest.raises(ValueError, match=r"no target 2. The classes are 0, 1\."):
+        importances(*tagged[::-1], target=2)
+
+
+def test_contributions_to_a_prediction(frame):
+    X, _ = frame
+    model = AdditiveRegressor().fit(X, X["mean area"] ** 0.5)
+    total = model.intercept_ + contributions(model, X).sum(axis=1)
+    np.testing.assert_allclose(total, model.predict(X), atol=1e-9)
+    assert shape_function(model, "mean area")[1].shape == (200,)
+    with pytest.raises(ValueError, match="target is for classifiers; AdditiveRegressor has one"):
+        contributions(model, X, target=1)
 
 
 def test_bad_rows(model, frame):

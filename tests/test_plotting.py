@@ -3,9 +3,9 @@ import sys
 import matplotlib as mpl
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
 
-from splinear import AdditiveClassifier
+from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.inspection import importances, knots, shape_function
 from splinear.plotting import CurvesDisplay
 
@@ -175,6 +175,68 @@ def test_drawing_leaves_global_settings_alone(model, frame):
 def test_bad_options(model, frame, options, message):
     with pytest.raises(ValueError, match=message):
         CurvesDisplay.from_estimator(model, frame[0], **options)
+
+
+def legend_of(display):
+    return [text.get_text() for text in display.figure_.legends[0].get_texts()]
+
+
+@pytest.fixture(scope="module")
+def flowers():
+    data = load_iris(as_frame=True)
+    names = data.target_names[data.target]
+    return data.data, AdditiveClassifier(random_state=0).fit(data.data, names)
+
+
+def test_a_line_a_class(flowers):
+    X, model = flowers
+    display = CurvesDisplay.from_estimator(model, X, top=3, figure=Figure())
+    top = np.argsort(-importances(model, X))[:3]
+    assert display.lines_.shape == (3, 3)
+    for j, lines in zip(top, display.lines_, strict=True):
+        for label, line in zip(model.classes_, lines, strict=True):
+            x, y = line.get_data()
+            f = shape_function(model, j, x, center=True, X=X, target=label)[1]
+            np.testing.assert_allclose(y, f, atol=1e-9)
+    assert legend_of(display)[:3] == ["setosa", "versicolor", "virginica"]
+    assert len({line.get_color() for line in display.lines_[0]}) == 3
+    display.figure_.draw_without_rendering()
+
+
+def test_one_class_of_several(flowers):
+    X, model = flowers
+    display = CurvesDisplay.from_estimator(
+        model, X, target="virginica", class_names=["S", "Ve", "Vi"], figure=Figure()
+    )
+    assert display.lines_.shape == (4,)
+    x, y = display.lines_[0].get_data()
+    j = int(np.argmax(importances(model, X, target="virginica")))
+    f = shape_function(model, j, x, center=True, X=X, target="virginica")[1]
+    np.testing.assert_allclose(y, f, atol=1e-9)
+    assert legend_of(display)[:2] == ["speaks for Vi", "speaks against Vi"]
+
+
+def test_classes_that_cannot_be_drawn(flowers):
+    X, model = flowers
+    with pytest.raises(ValueError, match="no target 'rose'. The classes are 'setosa'"):
+        CurvesDisplay.from_estimator(model, X, target="rose")
+    with pytest.raises(ValueError, match="class_names must have 3 entries; got 2"):
+        CurvesDisplay.from_estimator(model, X, class_names=["a", "b"])
+    many = AdditiveClassifier(random_state=0).fit(X, np.arange(len(X)) % 11)
+    with pytest.raises(ValueError, match=r"11 classes are too many .* for example target=0"):
+        CurvesDisplay.from_estimator(many, X)
+    assert CurvesDisplay.from_estimator(many, X, target=3).lines_.shape == (4,)
+
+
+def test_effects_in_regression(frame):
+    X, _ = frame
+    model = AdditiveRegressor().fit(X, X["mean area"] ** 0.5)
+    display = CurvesDisplay.from_estimator(model, X, target_name="the width", figure=Figure())
+    x, y = display.lines_[0].get_data()
+    j = int(np.argmax(importances(model, X)))
+    np.testing.assert_allclose(y, shape_function(model, j, x, center=True, X=X)[1], atol=1e-9)
+    assert display.figure_.get_supylabel() == "effect on the width"
+    assert legend_of(display)[:2] == ["raises the width", "lowers the width"]
 
 
 def test_too_few_axes(model, frame):

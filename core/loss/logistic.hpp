@@ -44,15 +44,26 @@ struct Logistic {
         return std::log((c - alpha) / alpha) - margin;
     }
 
-    // c times the divergence of alpha / c from the probability sigma(-m).
+    // c times the divergence of alpha / c from the probability q = sigma(-m), as two parts that are
+    // not negative: p log(p / q) - p + q, and the same of 1 - p and 1 - q.
     double gap(double alpha, double margin, double c) const noexcept {
-        return std::max(0.0, c * value(margin) - dual(alpha, c) + alpha * margin);
+        const double q = sigma(-margin);
+        const double off = alpha / c - q;
+        return c * (divergence(off, q) + divergence(-off, sigma(margin)));
     }
 
 private:
     static double sigma(double u) noexcept {
         const double e = std::exp(-std::abs(u));
         return u >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
+    }
+
+    // p log(p / q) - p + q for p = q + off >= 0; a series where the terms would cancel.
+    static double divergence(double off, double q) noexcept {
+        const double t = off / q;
+        if (std::abs(t) < 1e-3) return q * t * t * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0)));
+        const double p = q + off;
+        return std::max(0.0, (p > 0.0 ? p * std::log1p(t) : 0.0) - off);
     }
 
     static double entropy_term(double part, double c) noexcept {

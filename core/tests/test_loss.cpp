@@ -83,6 +83,10 @@ void gap_vanishes_at_the_optimum() {
     CHECK(SquaredHinge{}.gap(2.0, 0.5, 2.0) == 0.0);
     CHECK(SquaredHinge{}.gap(1.0, 0.5, 2.0) > 0.0);
     CHECK(near(Hinge{}.gap(1e8, 1.0 + 0x1p-40, 2e8) / (1e8 * 0x1p-40), 1.0));
+    // 1/2 off^2 / (p (1 - p)), for p = 1/2.
+    CHECK(near(Logistic{}.gap(0.5 + 0x1p-40, 0.0, 1.0) / 0x1p-79, 1.0));
+    CHECK(Logistic{}.gap(0.0, 800.0, 1.0) == 0.0);
+    CHECK(near(Logistic{}.gap(1.0, 800.0, 1.0), 800.0));
 }
 
 }  // namespace

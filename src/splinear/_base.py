@@ -33,7 +33,7 @@ from splinear._validation import (
     positive,
 )
 from splinear.embedding import Embedding
-from splinear.losses import Loss, SmoothLoss
+from splinear.losses import Loss, SmoothLoss, SquaredError
 from splinear.solvers import dual_cd, newton, smoothness
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
@@ -135,16 +135,22 @@ class AdditiveModel(BaseEstimator):
                 f"'squared_error'; got loss={self.loss!r}."
             )
 
-    def _solver_for(self, loss: Loss) -> str:
-        smooth = hasattr(loss, "curvature")
-        if self.solver == "newton" and not smooth:
+    def _check_solver(self, loss: Loss) -> None:
+        if self.solver == "newton" and not hasattr(loss, "curvature"):
             raise ValueError(
                 f"solver='newton' needs a smooth loss; loss={self.loss!r} is not one. "
                 "Use solver='dual_cd', or 'auto'."
             )
-        if self.solver == "auto":
-            return "newton" if smooth and self.loss != "squared_hinge" else "dual_cd"
-        return str(self.solver)
+
+    def _solver_for(self, loss: Loss) -> str:
+        """Choose by the measurements of benchmarks/solvers.py, unless the user did."""
+        self._check_solver(loss)
+        if self.solver != "auto":
+            return str(self.solver)
+        if isinstance(loss, SquaredError) or self.smoothness == "reml":
+            return "newton"
+        small = newton.forms_hessian(self.embedding_)
+        return "newton" if small and hasattr(loss, "curvature") else "dual_cd"
 
     def _finish(self, rows: TrainingRows, results: Sequence[Result], watch: Watch) -> None:
         """Store what was learned; then say how the fit ended, if not well."""
@@ -217,9 +223,12 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def blas_threads(n_threads: int) -> AbstractContextManager[Any]:
-    """Keep NumPy's and SciPy's linear algebra to that many threads."""
-    limits: AbstractContextManager[Any] = _thread_pools().limit(limits=n_threads, user_api="blas")
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep NumPy's and SciPy's linear algebra to one thread.
+
+    With more its results would depend on their number, and its matrices here are small.
+    """
+    limits: AbstractContextManager[Any] = _thread_pools().limit(limits=1, user_api="blas")
     return limits
 
 

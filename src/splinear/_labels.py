@@ -35,6 +35,8 @@ class Labels:
         kind = type_of_target(y, input_name="y")
         if kind == "multilabel-indicator":
             indicator = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+            if classes is not None and indicator.shape[1] != len(classes):
+                raise ValueError(f"y has {indicator.shape[1]} labels; expected {len(classes)}.")
             return cls(np.arange(indicator.shape[1]), (indicator != 0).astype(np.int32))
         if kind not in ("binary", "multiclass"):
             raise ValueError(

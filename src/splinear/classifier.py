@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from splinear._base import AdditiveModel, blas_threads, feasible, side_by_side
+from splinear._base import AdditiveModel, feasible, one_blas_thread, side_by_side
 from splinear._labels import ClassWeight, Labels
 from splinear._types import AnyArray, Floats
 from splinear._validation import check_table, check_weights
@@ -70,8 +70,9 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         The loss of the margin y f(x), y being -1 or 1.
     multi_class : {"auto", "ovr", "softmax"}, default="auto"
         More than two classes: "ovr" trains each against the rest; "softmax" (loss="logistic" only)
-        trains all together on the multinomial loss log sum_k exp f_k(x) - f_y(x). "auto" is softmax
-        for the logistic loss by Newton's method, and one-vs-rest otherwise.
+        trains all together on the multinomial loss log sum_k exp f_k(x) - f_y(x), by Newton's
+        method. "auto" is softmax for loss="logistic" unless solver="dual_cd", and one-vs-rest
+        otherwise.
     C : float, default=1.0
         The weight of the losses: larger fits closer. The paper's lambda is 1 / (C n_samples).
     class_weight : dict, "balanced" or None, default=None
@@ -87,7 +88,8 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         no part.
     solver : {"auto", "dual_cd", "newton"}, default="auto"
         "dual_cd" is dual coordinate descent, for every loss; "newton" is Newton's method, for
-        squared_hinge and logistic. "auto" is newton for logistic and dual_cd otherwise.
+        squared_hinge and logistic. "auto" is newton for these two where the columns are few enough
+        for a Hessian to be formed (up to 64 with splines of degree 1), and dual_cd otherwise.
     tol : float, default=1e-2
         Stop at this relative duality gap: the objective is then within this share of the optimum.
     max_iter : int, default=1000
@@ -355,20 +357,20 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
     def _check_multi_class(self, labels: Labels) -> None:
         """Settle how several classes are trained, or say why it cannot be."""
         self._check_smoothness()
-        solver = self._solver_for(LOSSES[self.loss])
+        self._check_solver(LOSSES[self.loss])
+        possible = self.loss == "logistic" and self.solver != "dual_cd"
         several = labels.n_outputs > 1 and not labels.multilabel
         if self.multi_class == "softmax":
-            if self.loss != "logistic" or solver != "newton":
+            if not possible:
                 raise ValueError(
                     "multi_class='softmax' needs loss='logistic' and solver='newton' or 'auto'; "
                     f"got loss={self.loss!r} and solver={self.solver!r}."
                 )
             if labels.multilabel:
                 raise ValueError("multi_class='softmax' is for one class a row; y holds several.")
-        together = self.multi_class != "ovr" and self.loss == "logistic" and solver == "newton"
         self.classes_ = labels.classes
         self._multilabel = labels.multilabel
-        self._softmax = several and together
+        self._softmax = several and possible and self.multi_class != "ovr"
 
     @property
     def _is_binary(self) -> bool:
@@ -392,7 +394,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         width = 1 if self._softmax else min(n_threads, labels.n_outputs)
         stopping = self._stopping(rows, n_threads // width)
         costs = labels.class_weights(self.class_weight, kept)
-        with blas_threads(stopping.n_threads):
+        with one_blas_thread():
             if self.smoothness == "reml":
                 rows, before = self._tune_outputs(rows, labels, costs, placed, stopping, before)
             if self._softmax:

@@ -1,7 +1,9 @@
 """What a fitted model has learned, as arrays.
 
 An additive model is f(x) = b + sum_j f_j(x_j), so it can be read curve by curve: f_j is
-`coef_[0, j] @ B(x_j)`, what feature j adds to the score of a row. Nothing here draws anything;
+`coef_[0, j] @ B(x_j)`, what feature j adds to the score of a row (or to the prediction, in
+regression). With several classes, or several labels a row, every output k has such curves of its
+own, `coef_[k, j] @ B(x_j)`; `target` chooses one. Nothing here draws anything;
 :mod:`splinear.plotting` does.
 """
 
@@ -38,14 +40,15 @@ def shape_function(
     grid: Any = None,
     n_points: int = 200,
     *,
+    target: Any = None,
     center: bool = False,
     X: Any = None,
 ) -> tuple[Floats, Floats]:
-    """Compute the curve f_j(x) = coef_[0, j] @ B(x) of one feature.
+    """Compute the curve f_j(x) = coef_[k, j] @ B(x) of one feature.
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier
+    model : fitted AdditiveClassifier or AdditiveRegressor
     feature : int or str
         The feature's position, or its column name when the model was fitted on named columns.
     grid : array-like of shape (n_points,), default=None
@@ -53,6 +56,10 @@ def shape_function(
         the nearest end of it. None is `n_points` equal steps over the training range.
     n_points : int, default=200
         Length of the grid when none is given.
+    target : class label or int, default=None
+        Whose curve: one of `classes_`, or the position of a label for multilabel models. None is
+        all of them. Two classes have one curve, that of `classes_[1]`, and regression has one:
+        there it is not needed.
     center : bool, default=False
         Whether to subtract the mean of the curve: over the rows of X if X is given, over the grid
         otherwise.
@@ -63,8 +70,8 @@ def shape_function(
     -------
     x : ndarray of shape (n_points,)
         The grid.
-    f : ndarray of shape (n_points,)
-        The curve on it.
+    f : ndarray of shape (n_points,) or (n_points, n_outputs)
+        The curve on it; one a column for several outputs and `target=None`.
 
     Examples
     --------
@@ -78,9 +85,9 @@ def shape_function(
     ((50,), (50,))
     """
     _check_model(model)
-    j = feature_index(model, feature)
+    output, j = _output_of(model, target), feature_index(model, feature)
     table = None if X is None or not center else _finite_table(model, X)
-    return _curve(model, j, _grid(model, j, grid, n_points), center, table)
+    return _curve(model, output, j, _grid(model, j, grid, n_points), center, table)
 
 
 def shape_functions(
@@ -88,6 +95,7 @@ def shape_functions(
     features: Sequence[int | str] | None = None,
     n_points: int = 200,
     *,
+    target: Any = None,
     center: bool = False,
     X: Any = None,
 ) -> tuple[Floats, Floats]:
@@ -95,54 +103,60 @@ def shape_functions(
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier
+    model : fitted AdditiveClassifier or AdditiveRegressor
     features : sequence of int or str, default=None
         Which features, in this order; None is all of them.
-    n_points, center, X
+    n_points, target, center, X
         As in :func:`shape_function`.
 
     Returns
     -------
     x : ndarray of shape (len(features), n_points)
         One grid a row.
-    f : ndarray of shape (len(features), n_points)
-        One curve a row.
+    f : ndarray of shape (len(features), n_points) or (len(features), n_points, n_outputs)
+        One curve a row; the last axis is there for several outputs and `target=None`.
     """
     _check_model(model)
     wanted = range(model.n_features_in_) if features is None else features
     columns = [feature_index(model, feature) for feature in wanted]
     table = None if X is None or not center else _finite_table(model, X)
+    output = _output_of(model, target)
     x = np.empty((len(columns), _check_n_points(n_points)))
-    f = np.empty_like(x)
+    f = np.empty((*x.shape, *model.intercept_[output].shape))
     for row, j in enumerate(columns):
-        x[row], f[row] = _curve(model, j, _grid(model, j, None, n_points), center, table)
+        x[row], f[row] = _curve(model, output, j, _grid(model, j, None, n_points), center, table)
     return x, f
 
 
-def contributions(model: Any, X: Any) -> Floats:
+def contributions(model: Any, X: Any, *, target: Any = None) -> Floats:
     """Split the score of every row into what each feature adds to it.
 
-    `model.intercept_ + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`.
+    `model.intercept_ + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`, or
+    `model.predict(X)` in regression.
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier
+    model : fitted AdditiveClassifier or AdditiveRegressor
     X : array-like of shape (n_samples, n_features)
+    target : class label or int, default=None
+        As in :func:`shape_function`.
 
     Returns
     -------
-    parts : ndarray of shape (n_samples, n_features)
-        Entry (i, j) is f_j(x_ij).
+    parts : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
+        Entry (i, j) is f_j(x_ij); the last axis is there for several outputs and `target=None`.
     """
     _check_model(model)
+    output = _output_of(model, target)
     table = _finite_table(model, X)
-    parts = np.empty(table.shape, order="F")  # written column by column
+    # Written column by column.
+    parts = np.empty((*table.shape, *model.intercept_[output].shape), order="F")
     for j in range(table.shape[1]):
-        parts[:, j] = _evaluate(model, j, table[:, j])
+        parts[:, j] = _evaluate(model, output, j, table[:, j])
     return parts
 
 
-def importances(model: Any, X: Any) -> Floats:
+def importances(model: Any, X: Any, *, target: Any = None) -> Floats:
     """Measure how much each feature moves the score: the standard deviation of f_j over X.
 
     A curve that is flat where the data lie scores 0, however steep it is elsewhere. One column is
@@ -150,17 +164,21 @@ def importances(model: Any, X: Any) -> Floats:
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier
+    model : fitted AdditiveClassifier or AdditiveRegressor
     X : array-like of shape (n_samples, n_features)
+    target : class label or int, default=None
+        As in :func:`shape_function`; None is the mean over all outputs.
 
     Returns
     -------
     deviations : ndarray of shape (n_features,)
-        In the units of the decision function.
+        In the units of the decision function, or of the target in regression.
     """
     _check_model(model)
+    output = _output_of(model, target)
     table = _finite_table(model, X)
-    return np.array([_evaluate(model, j, table[:, j]).std() for j in range(table.shape[1])])
+    columns = range(table.shape[1])
+    return np.array([_evaluate(model, output, j, table[:, j]).std(axis=0).mean() for j in columns])
 
 
 def knots(model: Any, feature: int | str) -> Floats:
@@ -168,7 +186,7 @@ def knots(model: Any, feature: int | str) -> Floats:
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier
+    model : fitted AdditiveClassifier or AdditiveRegressor
     feature : int or str
 
     Returns
@@ -195,7 +213,7 @@ def feature_names(model: Any) -> list[str]:
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier
+    model : fitted AdditiveClassifier or AdditiveRegressor
 
     Returns
     -------
@@ -213,7 +231,7 @@ def feature_index(model: Any, feature: int | str, names: Sequence[str] | None = 
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier
+    model : fitted AdditiveClassifier or AdditiveRegressor
     feature : int or str
     names : sequence of str of length n_features, default=None
         Names to search instead of those the model was fitted on.
@@ -267,8 +285,8 @@ def _check_model(model: Any) -> None:
     check_is_fitted(model)
     if not (hasattr(model, "coef_") and hasattr(model, "embedding_")):
         raise TypeError(
-            f"A fitted AdditiveClassifier is needed; got {type(model).__name__}. Of a pipeline, "
-            "pass the last step, and X as that step sees it."
+            "A fitted AdditiveClassifier or AdditiveRegressor is needed; got "
+            f"{type(model).__name__}. Of a pipeline, pass the last step, and X as that step sees it."
         )
 
 
@@ -303,20 +321,39 @@ def _steps(lo: float, hi: float, n: int) -> Floats:
     return np.clip(lo * (1.0 - share) + hi * share, lo, hi)
 
 
+def _output_of(model: Any, target: Any) -> int | slice:
+    """Find the output that a target stands for; all of them for None, if there are several."""
+    if target is None:
+        return slice(None) if len(model.coef_) > 1 else 0
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        raise ValueError(f"target is for classifiers; {type(model).__name__} has one output.")
+    known = classes.tolist()[-1:] if len(model.coef_) == 1 else classes.tolist()
+    if target in known:
+        return known.index(target)
+    shown = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")
+    if len(known) == 1:
+        raise ValueError(
+            f"target={target!r}, but a model of two classes has the curves of {shown} only."
+        )
+    raise ValueError(f"There is no target {target!r}. The classes are {shown}.")
+
+
 def _curve(
-    model: Any, j: int, x: Floats, center: bool, table: AnyArray | None
+    model: Any, output: int | slice, j: int, x: Floats, center: bool, table: AnyArray | None
 ) -> tuple[Floats, Floats]:
-    f = _evaluate(model, j, x)
+    f = _evaluate(model, output, j, x)
     if center:
-        f -= f.mean() if table is None else _evaluate(model, j, table[:, j]).mean()
+        over = f if table is None else _evaluate(model, output, j, table[:, j])
+        f = f - over.mean(axis=0)
     return x, f
 
 
-def _evaluate(model: Any, j: int, values: AnyArray) -> Floats:
-    """f_j at the values (n,), block by block."""
-    axes, basis, coef = model.embedding_.axes, model.embedding_.basis, model.coef_[0, j]
-    out = np.empty(len(values))
+def _evaluate(model: Any, output: int | slice, j: int, values: AnyArray) -> Floats:
+    """f_j at the values (n,), block by block; (n,) for one output, (n, n_outputs) for all."""
+    axes, basis, coef = model.embedding_.axes, model.embedding_.basis, model.coef_[output, j]
+    out = np.empty((len(values), *coef.shape[:-1]))
     for start in range(0, len(values), _BLOCK):
         block = slice(start, start + _BLOCK)
-        out[block] = basis.evaluate(axes.argument_of(values[block], j)) @ coef
+        out[block] = basis.evaluate(axes.argument_of(values[block], j)) @ coef.T
     return out

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Curve", "CurvesDisplay"]
+__all__ = ["Curve", "CurvesDisplay", "Words"]
 
 # Okabe and Ito's blue and vermilion stay apart for every common kind of colour vision.
 UP = "#0072B2"
@@ -23,6 +23,8 @@ DOWN = "#D55E00"
 INK = "#22262B"
 MUTED = "#7A828C"
 FAINT = "#C9CED6"
+# One a class, after Okabe and Ito; from the sixth on dashed as well.
+LINES = (UP, DOWN, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK, "#A89B00", "#7B4A1E", MUTED)
 
 _STRIP = 0.13  # the share of a panel's height that the data's histogram takes
 _MOST_KNOTS = 32  # more marks than this would hide the curve
@@ -35,9 +37,11 @@ class Curve:
     Attributes
     ----------
     name : str
-    x, f : ndarray of shape (n_points,)
-        The curve.
-    knots, f_knots : ndarray of shape (n_knots,)
+    x : ndarray of shape (n_points,)
+    f : ndarray of shape (n_points,) or (n_points, n_lines)
+        The curve, or one for each class.
+    knots : ndarray of shape (n_knots,)
+    f_knots : ndarray of shape (n_knots,) or (n_knots, n_lines)
         Where its pieces meet.
     edges : ndarray of shape (n_cells + 1,)
     counts : ndarray of shape (n_cells,)
@@ -56,26 +60,47 @@ class Curve:
     share: float
 
 
+@dataclass(frozen=True)
+class Words:
+    """What the legend and the axis say.
+
+    Attributes
+    ----------
+    up, down : str
+        What it means for a curve to lie above or below zero.
+    lines : tuple of str
+        Names of the lines, where a panel has several; empty otherwise.
+    axis : str
+        What the height of a curve is.
+    """
+
+    up: str = "raises the score"
+    down: str = "lowers the score"
+    lines: tuple[str, ...] = ()
+    axis: str = "contribution to the score"
+
+
 class CurvesDisplay:
     """The curves f_j of an additive model as small multiples on one common scale.
 
     Each panel shows what one feature adds to the score: above zero it speaks for the second class,
-    below for the first. Dots mark knots, the strip below shows where the data lie, and the number
-    in the corner is the feature's share of all importances (see
-    :func:`splinear.inspection.importances`). Make one with :meth:`from_estimator`.
+    below for the first. With more than two classes a panel has a line a class, or `target` chooses
+    one. In regression a panel shows the effect on the prediction. Dots mark knots, the strip below
+    shows where the data lie, and the number in the corner is the feature's share of all
+    importances (see :func:`splinear.inspection.importances`). Make one with :meth:`from_estimator`.
 
     Parameters
     ----------
     curves : sequence of Curve
         One a panel, in the order of drawing.
-    class_names : (str, str)
-        The classes for which negative and positive contributions speak.
+    words : Words
+        For the legend and the axis.
 
     Attributes
     ----------
     figure_ : matplotlib Figure
     axes_ : ndarray of Axes, shape (n_curves,)
-    lines_ : ndarray of Line2D, shape (n_curves,)
+    lines_ : ndarray of Line2D, shape (n_curves,) or (n_curves, n_lines)
 
     Examples
     --------
@@ -88,9 +113,9 @@ class CurvesDisplay:
     >>> display.figure_.savefig("curves.png")  # doctest: +SKIP
     """
 
-    def __init__(self, curves: Sequence[Curve], class_names: tuple[str, str] = ("0", "1")) -> None:
+    def __init__(self, curves: Sequence[Curve], words: Words | None = None) -> None:
         self.curves = list(curves)
-        self.class_names = class_names
+        self.words = Words() if words is None else words
 
     @classmethod
     def from_estimator(
@@ -102,6 +127,8 @@ class CurvesDisplay:
         top: int = 6,
         feature_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
+        target: Any = None,
+        target_name: str = "the target",
         n_points: int = 200,
         center: bool = True,
         axes: Any = None,
@@ -112,7 +139,7 @@ class CurvesDisplay:
 
         Parameters
         ----------
-        estimator : fitted AdditiveClassifier
+        estimator : fitted AdditiveClassifier or AdditiveRegressor
         X : array-like of shape (n_samples, n_features)
             The data for importances, histograms and centring.
         features : sequence of int or str, default=None
@@ -121,8 +148,14 @@ class CurvesDisplay:
             How many to draw when `features` is None.
         feature_names : sequence of str of length n_features, default=None
             Titles; by default the model's column names, or x0, x1, ...
-        class_names : sequence of two str, default=None
+        class_names : sequence of str of length n_classes, default=None
             For the legend; by default the model's `classes_`.
+        target : class label or int, default=None
+            Whose curves to draw: one of `classes_`, or the position of a label for multilabel
+            models. None draws a line a class, for at most 10 of them. Two classes and regression
+            do not need it.
+        target_name : str, default="the target"
+            Regression: what is predicted, for the axis.
         n_points : int, default=200
             Places at which each curve is evaluated, besides its knots.
         center : bool, default=True
@@ -136,7 +169,8 @@ class CurvesDisplay:
         """
         _require_matplotlib()
         names = _checked_names(estimator, feature_names)
-        deviations = inspection.importances(estimator, X)
+        words = _words(estimator, target, class_names, target_name)
+        deviations = inspection.importances(estimator, X, target=target)
         if features is None:
             chosen = [int(j) for j in np.argsort(-deviations, kind="stable")[: _at_least_one(top)]]
         else:
@@ -144,11 +178,12 @@ class CurvesDisplay:
         shares = deviations / max(float(deviations.sum()), np.finfo(np.float64).tiny)
         table = np.asarray(X)
         curves = [
-            _make_curve(estimator, j, table[:, j], names[j], float(shares[j]), n_points, center)
+            _make_curve(
+                estimator, target, j, table[:, j], names[j], float(shares[j]), n_points, center
+            )
             for j in chosen
         ]
-        classes = _checked_classes(estimator, class_names)
-        return cls(curves, classes).plot(axes, figure=figure, n_cols=n_cols)
+        return cls(curves, words).plot(axes, figure=figure, n_cols=n_cols)
 
     def plot(
         self, axes: Any = None, *, figure: Figure | None = None, n_cols: int = 3
@@ -176,7 +211,7 @@ class CurvesDisplay:
         panels = self._lay_out(figure, _at_least_one(n_cols)) if laid_out else self._given(axes)
         limits = _common_limits(self.curves)
         self.axes_ = np.array(panels, dtype=object)
-        self.lines_ = np.empty(len(panels), dtype=object)
+        self.lines_ = np.empty((len(panels), *self.curves[0].f.shape[1:]), dtype=object)
         for k, (ax, curve) in enumerate(zip(panels, self.curves, strict=True)):
             self.lines_[k] = _draw(ax, curve, limits)
         self.figure_ = panels[0].figure
@@ -206,28 +241,42 @@ class CurvesDisplay:
 
     def _label(self, n_cols: int) -> None:
         """Say what the axes and colours mean, once for the whole figure."""
-        from matplotlib.lines import Line2D
-        from matplotlib.patches import Patch
-
-        low, high = self.class_names
-        handles = [
-            Patch(facecolor=UP, alpha=0.55, label=f"speaks for {high}"),
-            Patch(facecolor=DOWN, alpha=0.55, label=f"speaks for {low}"),
-            Patch(facecolor=FAINT, label="where the data lie"),
-            Line2D([], [], marker=r"$\%$", color=MUTED, lw=0, ms=9, label="share of importance"),
-        ]
+        several = bool(self.words.lines)
+        n_cols = min(n_cols, len(self.curves))
         self.figure_.legend(
-            handles=handles,
-            loc="outside upper right",
-            ncols={1: 1, 2: 2}.get(min(n_cols, len(self.curves)), 4),
+            handles=self._handles(),
+            # Many lines have a column of their own beside the panels.
+            loc="outside right upper" if several else "outside upper right",
+            ncols=1 if several else {1: 1, 2: 2}.get(n_cols, 4),
             frameon=False,
             labelcolor=INK,
             fontsize=11,
-            handlelength=1.2,
+            handlelength=1.8 if several else 1.2,
             handleheight=0.9,
             columnspacing=1.8,
         )
-        self.figure_.supylabel("contribution to the score", color=INK, fontsize=12)
+        self.figure_.supylabel(self.words.axis, color=INK, fontsize=12)
+
+    def _handles(self) -> list[Any]:
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        words = self.words
+        if words.lines:
+            meaning = [
+                Line2D([], [], **_style(k), label=_shortened(name))
+                for k, name in enumerate(words.lines)
+            ]
+        else:
+            meaning = [
+                Patch(facecolor=UP, alpha=0.55, label=words.up),
+                Patch(facecolor=DOWN, alpha=0.55, label=words.down),
+            ]
+        return [
+            *meaning,
+            Patch(facecolor=FAINT, label="where the data lie"),
+            Line2D([], [], marker=r"$\%$", color=MUTED, lw=0, ms=9, label="share of importance"),
+        ]
 
 
 def _require_matplotlib() -> None:
@@ -256,15 +305,34 @@ def _checked_names(estimator: Any, names: Sequence[str] | None) -> list[str]:
     return [str(name) for name in names]
 
 
-def _checked_classes(estimator: Any, names: Sequence[str] | None) -> tuple[str, str]:
-    labels = [str(label) for label in (estimator.classes_ if names is None else names)]
-    if len(labels) != 2:
-        raise ValueError(f"class_names must have 2 entries; got {len(labels)}.")
-    return labels[0], labels[1]
+def _words(
+    estimator: Any, target: Any, class_names: Sequence[str] | None, target_name: str
+) -> Words:
+    """Say what the curves of a model mean."""
+    if not hasattr(estimator, "classes_"):
+        return Words(
+            f"raises {target_name}", f"lowers {target_name}", axis=f"effect on {target_name}"
+        )
+    labels = estimator.classes_.tolist()
+    names = [str(name) for name in (labels if class_names is None else class_names)]
+    if len(names) != len(labels):
+        raise ValueError(f"class_names must have {len(labels)} entries; got {len(names)}.")
+    if len(estimator.coef_) == 1:
+        return Words(f"speaks for {names[1]}", f"speaks for {names[0]}")
+    if target in labels:
+        name = names[labels.index(target)]
+        return Words(f"speaks for {name}", f"speaks against {name}")
+    if target is None and len(labels) > len(LINES):
+        raise ValueError(
+            f"{len(labels)} classes are too many for one panel, which has at most {len(LINES)} "
+            f"lines; choose one by target, for example target={labels[0]!r}."
+        )
+    return Words(lines=tuple(names))
 
 
 def _make_curve(
     estimator: Any,
+    target: Any,
     j: int,
     values: AnyArray,
     name: str,
@@ -273,24 +341,24 @@ def _make_curve(
     center: bool,
 ) -> Curve:
     values = values.astype(np.float64)
-    even, _ = inspection.shape_function(estimator, j, n_points=n_points)
+
+    def curve(x: Floats) -> Floats:
+        return inspection.shape_function(estimator, j, x, target=target)[1]
+
+    even, _ = inspection.shape_function(estimator, j, n_points=n_points, target=target)
     places = inspection.knots(estimator, j)
     beside = 1e-9 * (even[-1] - even[0])
     after, before = places[:-1] + beside, places[1:] - beside
     x = np.unique(np.concatenate([even, after, before]))  # both sides of a jump: drawn upright
-    f = inspection.shape_function(estimator, j, x)[1]
-    mean = inspection.shape_function(estimator, j, values)[1].mean() if center else 0.0
-    steps = estimator.embedding_.basis.degree == 0
-    smooth = places[:0] if steps else _where_continuous(x, f, places, beside)
+    f = curve(x)
+    mean = curve(values).mean(axis=0) if center else 0.0
+    marks = places[:0]
+    if estimator.embedding_.basis.degree > 0 and len(places):
+        jump = np.abs(curve(places + beside) - curve(places - beside)).reshape(len(places), -1)
+        marks = places[jump.max(axis=1) <= 1e-6 * np.ptp(f)]  # a jump is its own mark
+    f_marks = curve(marks) if len(marks) else f[:0]
     counts, edges = np.histogram(np.clip(values, x[0], x[-1]), bins=40, range=(x[0], x[-1]))
-    f_smooth = np.interp(smooth, x, f)
-    return Curve(name, x, f - mean, smooth, f_smooth - mean, edges, counts.astype(float), share)
-
-
-def _where_continuous(x: Floats, f: Floats, places: Floats, beside: float) -> Floats:
-    """Keep the knots at which the curve does not jump; a jump is its own mark."""
-    jump = np.abs(np.interp(places + beside, x, f) - np.interp(places - beside, x, f))
-    return places[jump <= 1e-6 * np.ptp(f)]
+    return Curve(name, x, f - mean, marks, f_marks - mean, edges, counts.astype(float), share)
 
 
 def _common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
@@ -302,7 +370,7 @@ def _common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
 
 
 def _draw(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Any:
-    """Draw one panel and return the line of its curve."""
+    """Draw one panel and return the line of its curve, or the lines of all classes."""
     from matplotlib.ticker import MaxNLocator
 
     low, high = limits
@@ -311,15 +379,25 @@ def _draw(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Any:
     ax.set_yticks(ticks[(ticks >= low) & (ticks <= high)])
     _dress(ax, curve)
     _draw_data(ax, curve)
+    ax.axhline(0, color=MUTED, lw=0.8, zorder=1.5)
+    if curve.f.ndim == 2:
+        return [
+            ax.plot(curve.x, f, **_style(k), solid_joinstyle="round", zorder=3)[0]
+            for k, f in enumerate(curve.f.T)
+        ]
     for color, where in ((UP, curve.f >= 0), (DOWN, curve.f <= 0)):
         ax.fill_between(
             curve.x, 0, curve.f, where=where, interpolate=True, color=color, alpha=0.22, lw=0
         )
-    ax.axhline(0, color=MUTED, lw=0.8, zorder=1.5)
     (line,) = ax.plot(curve.x, curve.f, color=INK, lw=2.0, solid_joinstyle="round", zorder=3)
     if 0 < len(curve.knots) <= _MOST_KNOTS:
         ax.plot(curve.knots, curve.f_knots, "o", ms=3.6, mfc="white", mec=INK, mew=0.9, zorder=4)
     return line
+
+
+def _style(k: int) -> dict[str, Any]:
+    """Colour and dashes of line k."""
+    return {"color": LINES[k], "lw": 2.0, "ls": "-" if k < 5 else (0, (3.5, 1.2))}
 
 
 def _dress(ax: Axes, curve: Curve) -> None:

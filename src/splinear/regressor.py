@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from splinear._base import AdditiveModel, blas_threads, feasible
+from splinear._base import AdditiveModel, feasible, one_blas_thread
 from splinear._types import AnyArray, Floats
 from splinear._validation import check_table, check_weights
 from splinear.losses import EpsilonInsensitive, Loss, SquaredError
@@ -250,7 +250,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
             bias=self._bias,
         )
         start = None if before is None else feasible(before[0], rows, problem)
-        with blas_threads(stopping.n_threads):
+        with one_blas_thread():
             if self.smoothness == "reml":
                 at_one = replace(problem, cost_negative=1.0, cost_positive=1.0)
                 rows, starts = self._tune(rows, [Separable(at_one, SquaredError())], stopping)

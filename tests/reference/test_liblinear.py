@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from splinear import AdditiveClassifier
@@ -92,6 +93,41 @@ def test_squared_hinge_has_the_same_optimum(order, real_data):
     phi = ours.embedding_.transform(X)
     theirs, scores = _liblinear(phi, y, "squared_hinge", 1.0)
     assert ours.objective_ == pytest.approx(theirs, rel=1e-4)
+    np.testing.assert_allclose(ours.decision_function(X), scores, atol=1e-2)
+
+
+@pytest.mark.parametrize("solver", ["newton", "dual_cd"])
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("bias", [1.0, 3.0])
+def test_logistic_has_the_same_optimum(solver, order, bias, real_data):
+    X, y = real_data
+    ours = AdditiveClassifier(
+        loss="logistic",
+        solver=solver,
+        penalty_order=order,
+        intercept_scaling=bias,
+        tol=1e-7,
+        max_iter=20_000,
+        random_state=0,
+    ).fit(X, y)
+    phi = ours.embedding_.transform(X)
+    # LIBLINEAR's logistic regression penalises the intercept, as we do.
+    other = LogisticRegression(
+        C=1.0, solver="liblinear", intercept_scaling=bias, tol=1e-8, max_iter=10_000
+    ).fit(phi, y)
+    w, b = other.coef_[0], other.intercept_[0]
+    theirs = 0.5 * w @ w + 0.5 * (b / bias) ** 2
+    theirs += np.sum(LOSSES["logistic"].value(y * (phi @ w + b)))
+    assert ours.objective_ == pytest.approx(theirs, rel=1e-6)
+    np.testing.assert_allclose(ours.predict_proba(X), other.predict_proba(phi), atol=1e-3)
+
+
+def test_squared_hinge_by_newton_has_the_same_optimum(real_data):
+    X, y = real_data
+    ours = AdditiveClassifier(loss="squared_hinge", solver="newton", tol=1e-9).fit(X, y)
+    phi = ours.embedding_.transform(X)
+    theirs, scores = _liblinear(phi, y, "squared_hinge", 1.0)
+    assert ours.objective_ == pytest.approx(theirs, rel=1e-6)
     np.testing.assert_allclose(ours.decision_function(X), scores, atol=1e-2)
 
 

@@ -25,6 +25,7 @@ the two.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -38,7 +39,7 @@ from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Curvature, Sum
 
-__all__ = ["scores", "solve"]
+__all__ = ["forms_hessian", "scores", "solve"]
 
 # Up to so many coefficients a output the dense preconditioner may be used, from so many rows a
 # coefficient.
@@ -47,6 +48,18 @@ ROWS_PER_COEFFICIENT = 12
 
 MAX_CG = 300
 CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
+
+
+def forms_hessian(embedding: Embedding) -> bool:
+    """Tell whether the Hessian of one output is small enough to be formed."""
+    nonzeros = embedding.n_features * embedding.basis.support
+    coefficients = embedding.n_features * embedding.basis.size
+    return nonzeros <= EXPLICIT_NONZEROS and coefficients <= EXPLICIT_COEFFICIENTS
+
+
+def forms_hessian(embedding: Embedding) -> bool:
+    """Tell whether the Hessian of one output is small enough to be formed."""
+    return int(embedding.n_used.sum()) < MAX_DENSE
 
 
 def solve(
@@ -69,7 +82,7 @@ def solve(
     if start is not None and start.coef is not None:
         theta = space.join(start.coef, np.atleast_1d(start.intercept))
         centre = theta if start.proximal else centre
-    found = _descend(space, total, stopping, theta, centre, chooser)
+    found = _last(_descend(space, total, stopping, theta, centre, chooser), stopping)
     coef, b = space.split(found.theta)
     return [
         Result(
@@ -100,6 +113,17 @@ class _State:
     converged: bool
 
 
+def _last(states: Iterator[_State], stopping: Stopping) -> _State:
+    """Give the last state; on Ctrl-C the one before, and keep the exception for later."""
+    found = next(states)
+    try:
+        for found in states:
+            pass
+    except KeyboardInterrupt as error:
+        stopping.watch.fail(error)
+    return found
+
+
 def _descend(
     space: _Space,
     total: Sum,
@@ -107,7 +131,8 @@ def _descend(
     theta: Floats,
     centre: Floats,
     chooser: _Chooser,
-) -> _State:
+) -> Iterator[_State]:
+    """Go down step by step; every state comes with its certificate."""
     F = space.scores(theta)
     pull = space.stiffen(theta - centre)
     value = 0.5 * _dot(theta - centre, pull) + total.value(F)
@@ -117,9 +142,10 @@ def _descend(
         gap = min(0.5 * _dot(gradient, space.soften(gradient)), promised)
         relative = gap / value if value > 0 else 0.0
         converged = relative <= stopping.tol and (gap < promised or relative <= 0.1 * stopping.tol)
+        yield _State(theta, value, gap, n_iter, converged)
         stop = n_iter > 0 and stopping.watch.on_pass(n_iter, relative, space.n_rows)
         if converged or stop or n_iter == stopping.max_iter or radius == 0.0:
-            return _State(theta, value, gap, n_iter, converged)
+            return
         model = chooser.model(total.curvature(F))
         n_iter += 1
         while True:  # a smaller region until the model can be trusted
@@ -137,7 +163,7 @@ def _descend(
             if trust > 1e-4 or step.decrease <= 1e-13 * abs(value):
                 break
             if stopping.watch.poll() or radius <= 1e-300:
-                return _State(theta, value, gap, n_iter, converged=False)
+                return
         theta, F, pull, value = moved, tried, new_pull, new_value
         promised = np.inf if step.at_edge or trust < 0.5 else step.decrease
 
@@ -287,7 +313,7 @@ class _Chooser:
         per_row = np.minimum(space.n_used, space.embedding.basis.support).sum()
         self.dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
         self.product_price = 2.0 * space.n_rows * space.n_features
-        self.allowed = n <= MAX_DENSE and preconditioner != "banded"
+        self.allowed = preconditioner != "banded" and forms_hessian(space.embedding)
         # The first step is from zero, where all rows weigh alike: an easy one.
         self.last_products = 10
 

@@ -61,16 +61,18 @@ class Watch:
         """Tell whether to stop now."""
         assert self.flag is not None
         if self.deadline is not None and time.monotonic() > self.deadline:
-            self.flag.reason = "time_limit"
+            self.flag.reason = self.flag.reason or "time_limit"
         return self.flag.reason is not None
 
     def on_pass(self, n_iter: int, gap: float, n_active: int) -> bool:
-        """Pass progress on, and tell whether to stop."""
+        """Pass progress on, and tell whether to stop. What the callback raises is kept."""
         assert self.flag is not None
-        if self.tell is not None and self.tell(
-            Progress(n_iter, gap, n_active, self.n_rows, self.label)
-        ):
-            self.flag.reason = "callback"
+        try:
+            progress = Progress(n_iter, gap, n_active, self.n_rows, self.label)
+            if self.tell is not None and self.tell(progress):
+                self.flag.reason = "callback"
+        except BaseException as error:  # Ctrl-C too: raised again once the model has been stored
+            self.fail(error)
         return self.poll()
 
     def fail(self, error: BaseException) -> None:
