@@ -257,15 +257,13 @@ def test_importances_are_the_mean_over_outputs(data, request):
 def test_two_classes_have_the_curves_of_the_second(model, frame):
     X, _ = frame
     np.testing.assert_array_equal(contributions(model, X, target=1), contributions(model, X))
-    with pytest.raises(
-        ValueError, match="target=0, but a model of two classes has the curves of 1"
-    ):
+    with pytest.raises(ValueError, match=r"target=0, but .* two classes has the curves of 1"):
         contributions(model, X, target=0)
 
 
 def test_a_target_that_does_not_exist(flowers, tagged):
     with pytest.raises(
-        ValueError, match="no target 'rose'. The classes are 'setosa', 'versicolor', 'virginica'"
+        ValueError, match=r"no target 'rose'. The classes are 'setosa', 'versicolor', 'virginica'"
     ):
         shape_function(flowers[1], 0, target="rose")
     with pytest.raises(ValueError, match=r"no target 2. The classes are 0, 1\."):

@@ -218,7 +218,7 @@ def test_one_class_of_several(flowers):
 
 def test_classes_that_cannot_be_drawn(flowers):
     X, model = flowers
-    with pytest.raises(ValueError, match="no target 'rose'. The classes are 'setosa'"):
+    with pytest.raises(ValueError, match=r"no target 'rose'. The classes are 'setosa'"):
         CurvesDisplay.from_estimator(model, X, target="rose")
     with pytest.raises(ValueError, match="class_names must have 3 entries; got 2"):
         CurvesDisplay.from_estimator(model, X, class_names=["a", "b"])

@@ -102,7 +102,7 @@ def test_statsmodels_finds_the_same_curves(diabetes):
 
 
 def test_pygam_finds_the_same_curve():
-    """Its penalty differs, so both are made weak: what is left is least squares by cubic splines."""
+    """Its penalty differs, so both are made weak: what is left is least squares by splines."""
     pygam = pytest.importorskip("pygam")
     random = np.random.default_rng(0)
     x = random.uniform(0, 2 * np.pi, size=(2000, 1))

@@ -285,8 +285,9 @@ def _check_model(model: Any) -> None:
     check_is_fitted(model)
     if not (hasattr(model, "coef_") and hasattr(model, "embedding_")):
         raise TypeError(
-            "A fitted AdditiveClassifier or AdditiveRegressor is needed; got "
-            f"{type(model).__name__}. Of a pipeline, pass the last step, and X as that step sees it."
+            "A fitted AdditiveClassifier or AdditiveRegressor is needed; "
+            f"got {type(model).__name__}. "
+            "Of a pipeline, pass the last step, and X as that step sees it."
         )
 
 
@@ -328,7 +329,7 @@ def _output_of(model: Any, target: Any) -> int | slice:
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise ValueError(f"target is for classifiers; {type(model).__name__} has one output.")
-    known = classes.tolist()[-1:] if len(model.coef_) == 1 else classes.tolist()
+    known: list[Any] = classes.tolist()[-1:] if len(model.coef_) == 1 else classes.tolist()
     if target in known:
         return known.index(target)
     shown = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")

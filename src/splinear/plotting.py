@@ -226,7 +226,8 @@ class CurvesDisplay:
         if figure is None:
             from matplotlib import pyplot
 
-            figure = pyplot.figure(figsize=(4.0 * n_cols, 3.0 * n_rows + 1.0))
+            beside = 2.4 if self.words.lines else 0.0  # the legend
+            figure = pyplot.figure(figsize=(4.0 * n_cols + beside, 3.0 * n_rows + 1.0))
         figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.12)
         grid = figure.subplots(n_rows, n_cols, sharey=True, squeeze=False).ravel()
         for unused in grid[len(self.curves) :]:
@@ -262,6 +263,7 @@ class CurvesDisplay:
         from matplotlib.patches import Patch
 
         words = self.words
+        meaning: list[Any]
         if words.lines:
             meaning = [
                 Line2D([], [], **_style(k), label=_shortened(name))

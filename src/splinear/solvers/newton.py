@@ -114,11 +114,11 @@ class _State:
 
 
 def _last(states: Iterator[_State], stopping: Stopping) -> _State:
-    """Give the last state; on Ctrl-C the one before, and keep the exception for later."""
+    """Give the last state; on Ctrl-C the last that was reached, keeping the exception."""
     found = next(states)
     try:
-        for found in states:
-            pass
+        for state in states:
+            found = state
     except KeyboardInterrupt as error:
         stopping.watch.fail(error)
     return found
