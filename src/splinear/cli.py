@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 if TYPE_CHECKING:
     import typer
     from rich.console import Console
+    from rich.progress import Progress
     from rich.table import Table
 
     from splinear.demo import Result
@@ -91,7 +92,37 @@ def add_demo(app: "typer.Typer") -> None:
             raise typer.Exit(1) from None
 
 
-COMMANDS: Sequence[Callable[["typer.Typer"], None]] = (add_demo,)
+def add_reproduce(app: "typer.Typer") -> None:
+    """Add the command ``splinear reproduce``."""
+    import typer
+
+    @app.command()
+    def reproduce(
+        names: Annotated[
+            list[str] | None,
+            typer.Argument(help="table1 to table4, figure1 to figure3; all if none is named."),
+        ] = None,
+        quick: Annotated[
+            bool, typer.Option("--quick", help="Few rows, runs and bins: see that it works.")
+        ] = False,
+        output: Annotated[
+            Path, typer.Option("--output", "-o", help="Folder for the page and its pictures.")
+        ] = Path(),
+        data_home: Annotated[
+            Path | None, typer.Option(help="Folder of the data sets; default: $SPLINEAR_DATA.")
+        ] = None,
+        n_jobs: Annotated[int, typer.Option(help="Fits at a time; -1 is one a core.")] = -1,
+    ) -> None:
+        """Repeat the paper's experiments, and write one page with its numbers and ours."""
+        try:
+            _check_page(output)
+            _reproduce(names or [], quick, output, data_home, n_jobs)
+        except (OSError, ImportError, ValueError) as error:
+            typer.echo(f"splinear: {error}", err=True)
+            raise typer.Exit(1) from None
+
+
+COMMANDS: Sequence[Callable[["typer.Typer"], None]] = (add_demo, add_reproduce)
 
 
 def _picture_path(output: Path) -> Path:
@@ -111,20 +142,11 @@ def _picture_path(output: Path) -> Path:
 
 def _run_demo(splits: int, seed: int) -> "list[Result]":
     """Evaluate every model on every data set, with a progress bar on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from splinear.demo import evaluate, load_data_sets, make_models
 
     data_sets, models = load_data_sets(), make_models(seed)
     results = []
-    columns = (
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", style="dim"),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with _progress() as progress:
         task = progress.add_task("", total=len(data_sets) * len(models))
         for data in data_sets:
             for name, model in models.items():
@@ -184,6 +206,59 @@ def _draw_picture(path: Path, seed: int) -> None:
     except OSError as error:
         raise OSError(f"cannot write {path}: {error.strerror or error}") from None
     _console().print(f"\nCurves learned on breast cancer: {path.resolve()}", soft_wrap=True)
+
+
+def _check_page(folder: Path) -> None:
+    """Refuse early what could not be written, or drawn, later."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise OSError(f"cannot write into {folder}: {existing} is not a folder")
+    if not os.access(existing, os.W_OK):
+        raise OSError(f"cannot write into {folder}: permission denied")
+    for package, extra in (("jinja2", "report"), ("matplotlib", "plot")):
+        if find_spec(package) is None:
+            raise ImportError(f"the page needs {package}: pip install 'splinear[{extra}]'")
+
+
+def _reproduce(
+    names: Sequence[str], quick: bool, output: Path, data_home: Path | None, n_jobs: int
+) -> None:
+    """Run the experiments, with progress on stderr, and write the page at the end."""
+    from splinear.experiments.bench import Bench
+    from splinear.experiments.catalogue import find
+    from splinear.experiments.page import write
+    from splinear.experiments.reproduction import reproduce
+
+    experiments = find(names)
+    with _progress() as progress:
+        task = progress.add_task("", total=len(experiments))
+        bench = Bench(
+            quick=quick,
+            data_home=None if data_home is None else str(data_home),
+            n_jobs=n_jobs,
+            report=lambda text: progress.update(task, description=text),
+        )
+        done = reproduce(experiments, bench, lambda name: progress.advance(task))
+        progress.update(task, description="done")
+    page, *_ = write(done, output)
+    held = [claim.holds for claim in done.claims]
+    if held:
+        _console().print(f"{sum(held)} of {len(held)} claims hold.")
+    _console().print(f"Page: {page.resolve()}", soft_wrap=True)
+
+
+def _progress() -> "Progress":
+    """Make a progress bar on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", style="dim"),
+        console=Console(stderr=True),
+    )
 
 
 def _console() -> "Console":
