@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import Pipeline
 from splinear.experiments import exactness, paper, targets
 from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import Grid, choose, chosen
-from splinear.experiments.mnist import Digits, OneVsRest, one_vs_rest, to_bytes
-from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Recipe, additive, linear
+from splinear.experiments.mnist import Digits, to_bytes
+from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Recipe, additive, fit, linear
 from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
+
+from splinear import AdditiveClassifier
 
 __all__ = ["CURVES", "MAIN", "TITLE", "run"]
 
 TITLE = "MNIST: test error and mean training time per digit"
 COLUMNS = (Column("test error", "%"), Column("training time per digit", "s"))
+N_DIGITS = 10
 MIN_KERNEL = "min kernel"
 MAIN = "B-spline D_1, degree 1, 40 bins"
 CURVES: Mapping[str, dict[str, Any]] = {
@@ -36,11 +38,31 @@ CHOICE_ROWS, QUICK_CHOICE_ROWS = 10_000, 500
 
 @dataclass(frozen=True)
 class Outcome:
-    """Test error in per cent, the ten fits, and how the parameters were chosen."""
+    """How one method did.
+
+    Attributes
+    ----------
+    error : float
+        Test error in per cent.
+    seconds : float
+        Time for training all ten digits.
+    n_threads : int
+        How many were trained at a time.
+    at_limit : bool
+        Whether any stopped at its limit of passes.
+    choice : Choice
+    """
 
     error: float
-    digits: OneVsRest
+    seconds: float
+    n_threads: int
+    at_limit: bool
     choice: Choice
+
+    @property
+    def per_digit(self) -> float:
+        """Mean time that a thread needed for one digit."""
+        return self.seconds * self.n_threads / N_DIGITS
 
 
 def run(bench: Bench) -> Result:
@@ -57,7 +79,7 @@ def run(bench: Bench) -> Result:
         ],
         choices=[outcomes[name].choice for name in paper.TABLE4],
         orderings=_orderings(outcomes),
-        claims=_claims(bench, outcomes),
+        claims=_claims(outcomes),
     )
 
 
@@ -80,17 +102,20 @@ def _outcome(bench: Bench, data: Digits, recipe: Recipe, grid: Grid) -> Outcome:
     n_rows = QUICK_CHOICE_ROWS if bench.quick else CHOICE_ROWS
     X, y = data.X_train[:n_rows], data.y_train[:n_rows]
     folds = list(StratifiedKFold(2).split(X, y))
-    choice = choose(one_vs_rest(recipe), X, y, folds, grid, bench.n_workers)
+    choice = choose(recipe, X, y, folds, grid, bench.n_workers)
     bench.report(f"{recipe.name}: ten digits")
-    model = chosen(one_vs_rest(recipe, bench.n_workers), choice)
-    model.fit(data.X_train, data.y_train)
-    error = 100 * (1 - model.score(data.X_test, data.y_test))
-    return Outcome(error, model[-1] if isinstance(model, Pipeline) else model, choice)
+    model, n_threads = chosen(recipe, choice), 1
+    if isinstance(model, AdditiveClassifier):
+        n_threads = min(bench.n_workers, N_DIGITS)
+        model.set_params(n_jobs=n_threads)
+    done = fit(model, data.X_train, data.y_train)
+    error = 100 * (1 - done.model.score(data.X_test, data.y_test))
+    return Outcome(error, done.seconds, n_threads, done.at_limit, choice)
 
 
 def _row(name: str, outcome: Outcome) -> Row:
-    printed, digits = paper.TABLE4[name], outcome.digits
-    time = Measured(digits.mean_seconds, printed.seconds, at_limit=digits.at_limit)
+    printed = paper.TABLE4[name]
+    time = Measured(outcome.per_digit, printed.seconds, at_limit=outcome.at_limit)
     return Row(name, [Measured(outcome.error, printed.rate), time])
 
 
@@ -98,8 +123,11 @@ def _notes(bench: Bench) -> list[str]:
     data = bench.mnist
     return [
         f"{len(data.X_train)} images to train, {len(data.X_test)} to test, "
-        f"{data.X_train.shape[1]} features. Each digit is trained on one thread, "
-        f"{bench.n_workers} at a time; the time is the mean over the ten.",
+        f"{data.X_train.shape[1]} features. One classifier a digit against the rest, in one call "
+        "of `fit`; the highest score wins, and a logistic in between, as the paper has it, does "
+        f"not change which one that is. {bench.n_workers} digits are trained at a time (by "
+        f"LIBLINEAR one), each on one thread; the time is a thread's for one digit, the mean of "
+        f"{N_DIGITS}.",
         "The min kernel is trained as what it equals: a spline of degree 1 under D_1 on "
         f"{exactness.LEVELS} bins, on features rounded to 8 bits. LIBSVM itself runs only on the "
         "few rows of the second table, to show that the two agree. The paper's time is LIBSVM's.",
@@ -108,7 +136,7 @@ def _notes(bench: Bench) -> list[str]:
 
 def _orderings(outcomes: Mapping[str, Outcome]) -> list[Claim]:
     error = {name: outcome.error for name, outcome in outcomes.items()}
-    seconds = {name: outcome.digits.mean_seconds for name, outcome in outcomes.items()}
+    seconds = {name: outcome.per_digit for name, outcome in outcomes.items()}
     splines = [name for name in CURVES if name.startswith("B-spline")]
     (hermite,) = set(CURVES) - set(splines)
     worst = max(CURVES, key=error.__getitem__)
@@ -141,17 +169,17 @@ def _orderings(outcomes: Mapping[str, Outcome]) -> list[Claim]:
     ]
 
 
-def _claims(bench: Bench, outcomes: Mapping[str, Outcome]) -> list[Claim]:
-    error, linear_error = outcomes[MAIN].error, outcomes["linear"].error
+def _claims(outcomes: Mapping[str, Outcome]) -> list[Claim]:
+    linear_error = outcomes["linear"].error
     printed, printed_linear = paper.TABLE4[MAIN], paper.TABLE4["linear"]
-    digits = outcomes[MAIN].digits
-    factor = printed.seconds / digits.mean_seconds
+    spline = outcomes[MAIN]
+    factor = printed.seconds / spline.per_digit
     limit = printed_linear.rate + targets.LINEAR_REGION
     return [
         Claim(
             f"MNIST: the spline under D_1 has at most the paper's error, {printed.rate:.2f} %",
-            f"{error:.2f} %",
-            round(error, 2) <= printed.rate,
+            f"{spline.error:.2f} %",
+            round(spline.error, 2) <= printed.rate,
         ),
         Claim(
             f"MNIST: the linear model is in the paper's region, at most {limit:.2f} %",
@@ -161,12 +189,12 @@ def _claims(bench: Bench, outcomes: Mapping[str, Outcome]) -> list[Claim]:
         Claim(
             f"MNIST: one digit is trained at least {targets.FASTER} times faster than the paper's "
             f"{printed.seconds:.1f} s",
-            f"{digits.mean_seconds:.2f} s on one thread: {factor:.0f} times faster",
+            f"{spline.per_digit:.2f} s of one thread: {factor:.0f} times faster",
             factor >= targets.FASTER,
         ),
         Claim(
             f"MNIST: all ten digits are trained within {targets.TEN_DIGITS} s on two cores",
-            f"{digits.seconds_:.1f} s with {bench.n_workers} digits at a time",
-            digits.seconds_ <= targets.TEN_DIGITS,
+            f"{spline.seconds:.1f} s with {spline.n_threads} digits at a time",
+            spline.seconds <= targets.TEN_DIGITS,
         ),
     ]
