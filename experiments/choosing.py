@@ -13,15 +13,30 @@ from splinear.experiments.results import Choice
 
 from splinear._types import AnyArray
 
-__all__ = ["GRID", "QUICK_GRID", "choose", "chosen"]
+__all__ = ["Grid", "choose", "chosen", "curves_grid", "linear_grid", "unit_only"]
 
 Grid = Mapping[str, Sequence[float]]
 
-GRID: Grid = {
-    AS_THEY_ARE: (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
-    TO_UNIT: (0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
-}
-QUICK_GRID: Grid = {AS_THEY_ARE: (10.0,), TO_UNIT: (0.03, 0.1)}
+# Straight lines want a larger C than curves, which have more functions to share the work.
+LINEAR_GRID: Grid = {AS_THEY_ARE: (10.0, 30.0, 100.0, 300.0), TO_UNIT: (0.1, 0.3, 1.0, 3.0)}
+CURVES_GRID: Grid = {AS_THEY_ARE: (0.1, 0.3, 1.0, 3.0), TO_UNIT: (0.003, 0.01, 0.03, 0.1)}
+QUICK_LINEAR_GRID: Grid = {AS_THEY_ARE: (30.0,), TO_UNIT: (0.3,)}
+QUICK_CURVES_GRID: Grid = {AS_THEY_ARE: (1.0,), TO_UNIT: (0.03,)}
+
+
+def linear_grid(quick: bool) -> Grid:
+    """Give what is tried for linear models on the pedestrians."""
+    return QUICK_LINEAR_GRID if quick else LINEAR_GRID
+
+
+def curves_grid(quick: bool) -> Grid:
+    """Give what is tried for additive models, and for the min kernel, on the pedestrians."""
+    return QUICK_CURVES_GRID if quick else CURVES_GRID
+
+
+def unit_only(grid: Grid) -> Grid:
+    """Leave out features as they are, for models that the paper scales."""
+    return {TO_UNIT: grid[TO_UNIT]}
 
 
 def choose(
@@ -60,12 +75,16 @@ def choose(
     best = int(np.argmax(means))
     scaling, C = candidates[best]
     at_edge = C in (grid[scaling][0], grid[scaling][-1])
-    return Choice(recipe.name, scaling, C, float(means[best]), at_edge)
+    return Choice(recipe.name, scaling, C, float(means[best]), at_edge, _words(grid))
 
 
 def chosen(recipe: Recipe, choice: Choice) -> Any:
     """Make the estimator with the parameters that were chosen."""
     return recipe.make(choice.C, choice.scaling)
+
+
+def _words(grid: Grid) -> str:
+    return "; ".join(f"{scaling}: {', '.join(f'{C:g}' for C in grid[scaling])}" for scaling in grid)
 
 
 def _accuracy(model: Any, X: AnyArray, y: AnyArray, train: AnyArray, test: AnyArray) -> float:

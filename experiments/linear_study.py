@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from splinear.experiments.bench import Bench
-from splinear.experiments.choosing import GRID, QUICK_GRID, choose, chosen
+from splinear.experiments.choosing import Grid, choose, chosen, curves_grid, linear_grid, unit_only
 from splinear.experiments.daimler import Daimler, six_runs
-from splinear.experiments.models import TO_UNIT, additive, linear
+from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, additive, linear
 from splinear.experiments.results import Choice, Column, Measured, Row, Table
 
 from splinear._types import AnyArray
 
 __all__ = ["tables"]
 
+WIDE_GRID: Grid = {AS_THEY_ARE: (1.0, 10.0, 30.0, 100.0), TO_UNIT: (0.01, 0.1, 0.3, 1.0)}
 FEATURES: dict[str, dict[str, Any]] = {
     "as in the tables": {},
     "L2 instead of L1 per level": {"norm": "l2"},
@@ -38,7 +39,7 @@ def tables(bench: Bench, choice: Choice) -> list[Table]:
 
 def _by_strength(bench: Bench, choice: Choice) -> Table:
     bench.report("linear model by C")
-    grid = QUICK_GRID if bench.quick else GRID
+    grid = linear_grid(True) if bench.quick else WIDE_GRID
     settings = [(scaling, C) for scaling, values in grid.items() for C in values]
     means = Parallel(n_jobs=bench.n_workers, prefer="threads", require="sharedmem")(
         delayed(_mean)(bench.daimler, bench.daimler.X, linear().make(C, scaling))
@@ -72,13 +73,14 @@ def _features_row(bench: Bench, name: str) -> Row:
     bench.report(f"features: {name}")
     data = bench.daimler
     X = data.features(**FEATURES[name])
-    grid = {TO_UNIT: (QUICK_GRID if bench.quick else GRID)[TO_UNIT]}
+    spline = additive("spline", degree=1, penalty_order=1, n_bins=10)
     rates = []
-    for recipe in (linear(), additive("spline", degree=1, penalty_order=1, n_bins=10)):
-        choice = choose(recipe, X, data.y, data.folds, grid, bench.n_workers)
+    for recipe, grid in ((linear(), linear_grid), (spline, curves_grid)):
+        tried = unit_only(grid(bench.quick))
+        choice = choose(recipe, X, data.y, data.folds, tried, bench.n_workers)
         rates.append(_mean(data, X, chosen(recipe, choice)))
-    straight, spline = rates
-    return Row(name, [Measured(straight), Measured(spline), Measured(spline - straight)])
+    straight, curved = rates
+    return Row(name, [Measured(straight), Measured(curved), Measured(curved - straight)])
 
 
 def _mean(data: Daimler, X: AnyArray, model: Any) -> float:

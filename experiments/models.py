@@ -134,7 +134,7 @@ class MinKernelSVC(ClassifierMixin, BaseEstimator):
     def fit(self, X: AnyArray, y: AnyArray) -> MinKernelSVC:
         """Compute the kernel of all pairs of rows, and train."""
         self.svm_ = SVC(kernel="precomputed", C=self.C, cache_size=1000)
-        self.svm_.fit(min_kernel(X), y)
+        self.svm_.fit(min_kernel(X, n_jobs=self.n_jobs), y)
         self.classes_ = self.svm_.classes_
         # Only support vectors have a part in the scores.
         self.vectors_ = X[self.svm_.support_]
@@ -142,8 +142,8 @@ class MinKernelSVC(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: AnyArray) -> AnyArray:
         """Give the score of every row."""
-        weights = self.svm_.dual_coef_[0]
-        scores: AnyArray = min_kernel(X, self.vectors_) @ weights + self.svm_.intercept_[0]
+        K = min_kernel(X, self.vectors_, n_jobs=self.n_jobs)
+        scores: AnyArray = K @ self.svm_.dual_coef_[0] + self.svm_.intercept_[0]
         return scores
 
     def predict(self, X: AnyArray) -> AnyArray:

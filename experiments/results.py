@@ -119,6 +119,8 @@ class Choice:
         Per cent, on the rows that were held out for choosing.
     at_edge : bool
         Whether no larger, or no smaller, C was tried.
+    tried : str
+        All scalings and values of C.
     """
 
     method: str
@@ -126,6 +128,7 @@ class Choice:
     C: float
     accuracy: float
     at_edge: bool
+    tried: str
 
 
 @dataclass(frozen=True)

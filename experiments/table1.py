@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from splinear.experiments import paper
 from splinear.experiments.bench import Bench
-from splinear.experiments.choosing import GRID, QUICK_GRID, choose, chosen
+from splinear.experiments.choosing import choose, chosen, linear_grid
 from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Fit, additive, fit, linear
 from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
 
@@ -55,7 +55,7 @@ def _linear_rows(bench: Bench) -> tuple[list[Row], Choice]:
     """Train the linear model as the paper may have done, and with C and scaling chosen."""
     bench.report("linear: choice of C")
     data, recipe = bench.daimler, linear()
-    grid = QUICK_GRID if bench.quick else GRID
+    grid = linear_grid(bench.quick)
     choice = choose(recipe, data.X, data.y, data.folds, grid, bench.n_workers)
     plain = _first_run(bench, recipe.name, recipe.make(C, AS_THEY_ARE))
     best = _first_run(bench, recipe.name, chosen(recipe, choice))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from splinear.experiments import paper
 from splinear.experiments.bench import Bench
-from splinear.experiments.choosing import GRID, QUICK_GRID, choose, chosen
-from splinear.experiments.models import TO_UNIT, additive, batch, fit
+from splinear.experiments.choosing import choose, chosen, curves_grid, unit_only
+from splinear.experiments.models import additive, batch, fit
 from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
 
 __all__ = ["TITLE", "run"]
@@ -46,7 +46,7 @@ def _row(bench: Bench, basis: str, order: int, degree: int) -> tuple[Row, Choice
     data = bench.daimler
     online = additive(name, basis=basis, degree=degree, penalty_order=order)
     stored = batch(name, basis, degree, order)
-    grid = {TO_UNIT: (QUICK_GRID if bench.quick else GRID)[TO_UNIT]}
+    grid = unit_only(curves_grid(bench.quick))
     choice = choose(online, data.X, data.y, data.folds, grid, bench.n_workers)
     train, test = data.first_run
     printed = paper.TABLE2[basis, order, degree]

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from splinear.experiments import linear_study, paper, targets
 from splinear.experiments.bench import Bench
-from splinear.experiments.choosing import GRID, QUICK_GRID, Grid, choose, chosen
+from splinear.experiments.choosing import Grid, choose, chosen, curves_grid, linear_grid, unit_only
 from splinear.experiments.daimler import six_runs
 from splinear.experiments.models import (
-    TO_UNIT,
     Fit,
     Recipe,
     additive,
@@ -112,8 +111,10 @@ def _global_curves() -> list[str]:
 
 
 def _grid(bench: Bench, recipe: Recipe) -> Grid:
-    grid = QUICK_GRID if bench.quick else GRID
-    return {TO_UNIT: grid[TO_UNIT]} if recipe.name in _global_curves() else grid
+    if recipe.name not in CURVES:
+        return linear_grid(bench.quick)
+    grid = curves_grid(bench.quick)
+    return unit_only(grid) if recipe.name in _global_curves() else grid
 
 
 def _outcome(bench: Bench, recipe: Recipe, grid: Grid) -> Outcome:
@@ -131,8 +132,7 @@ def _min_kernel(bench: Bench) -> Outcome:
     folds: list[tuple[AnyArray, AnyArray]] = [
         (train[::KERNEL_STEP], test[::KERNEL_STEP]) for train, test in data.folds
     ]
-    grid = QUICK_GRID if bench.quick else GRID
-    choice = choose(recipe, data.X, data.y, folds, grid, 1)
+    choice = choose(recipe, data.X, data.y, folds, curves_grid(bench.quick), 1)
     bench.report(f"{recipe.name}: {2 * len(data.pairs)} runs")
     return Outcome(*six_runs(data, data.X, chosen(recipe, choice)), choice)
 
