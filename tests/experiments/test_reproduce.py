@@ -131,7 +131,7 @@ def test_one_cell_again(page: str) -> None:
     model.fit(features, y[train])
     expected = 100 * accuracy_score(y[test], model.predict(embedding.transform(X[test])))
     _, ours, *_ = table_rows(page, "## table1")["10 bins, degree 1, D_1"]
-    # Both stop short of the optimum, so rows near the boundary may differ: up to six of 1,225.
+    # Both stop short of the optimum, so rows near the boundary may differ: up to three of 613.
     assert float(ours) == pytest.approx(expected, abs=0.5)
 
 
