@@ -77,7 +77,5 @@ def _orderings(rows: dict[tuple[str, int, int], Row]) -> list[Claim]:
             f"of degree {TOP_DEGREE}, Fourier is more accurate than Hermite",
             f"Fourier {fourier:.2f} %, Hermite {high:.2f} % (the better r)",
             fourier > high,
-            "Fourier curves are periodic over the training range, Hermite curves are not; on these "
-            "features that decides.",
         ),
     ]
