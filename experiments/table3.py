@@ -201,8 +201,8 @@ def _orderings(outcomes: Mapping[str, Outcome]) -> list[Claim]:
             "degree 1 under D_1 is the most accurate",
             f"{MAIN} {rate[MAIN]:.2f} %, best {splines[best]:.2f} % ({best})",
             rate[MAIN] >= max(rate[name] for name in CURVES),
-            f"The difference is {splines[best] - rate[MAIN]:.2f} points; the standard deviation over "
-            f"the runs is {outcomes[MAIN].deviation:.2f}.",
+            f"The difference is {splines[best] - rate[MAIN]:.2f} points; the standard deviation "
+            f"over the runs is {outcomes[MAIN].deviation:.2f}.",
         ),
     ]
 
@@ -218,8 +218,8 @@ def _claims(outcomes: Mapping[str, Outcome]) -> list[Claim]:
             f"{rate[MAIN]:.2f} % against {rate['linear']:.2f} %: {lead:+.2f} points",
             lead >= targets.ABOVE_LINEAR,
             "The linear model's C and scaling are chosen like every other model's. It then has "
-            f"{rate['linear']:.2f} %, the paper's {paper.TABLE3['linear'].rate:.2f} %. The tables of "
-            "table3 by C and by features show what it gives otherwise.",
+            f"{rate['linear']:.2f} %, the paper's {paper.TABLE3['linear'].rate:.2f} %. The tables "
+            "of table3 by C and by features show what it gives otherwise.",
         ),
         Claim(
             "Daimler: the spline under D_1 is within "
