@@ -49,27 +49,27 @@ SMOOTH = ("logistic", "squared_hinge", "squared_error")
 TOLERANCES = (1e-2, 1e-4)
 METHODS = {
     "dual_cd": "dual_cd",
-    "explicit": "newton, Hessian formed",
-    "passes": "newton, by passes",
+    "auto": "newton",
+    "dense": "newton, dense",
+    "banded": "newton, banded",
 }
 BASIS = BSplineBasis(1, 10)  # the default of the estimators
-MOST_COEFFICIENTS = 5000  # a larger Hessian is not formed: 200 MB, and minutes to factor
+MOST_COEFFICIENTS = 3000  # a larger Hessian is not formed: 200 MB, and minutes to factor
 
 INTRODUCTION = """\
 Seconds until the relative duality gap is at most tol, by both solvers, on one thread: what the
 rule of `solver="auto"` rests on. `python benchmarks/solvers.py --output docs` writes this page.
 Degree 1, D_1, 10 bins, C = 1; one class against the rest, as numbers -1 and 1 for the squared
 error. Coding the rows is included. A fit over the limit of {limit:g} s is shown as > {limit:g}.
-**Bold** is what "auto" does. Newton's method either forms the Hessian, or multiplies by it in two
-passes over the rows; "–" means that the matrix would be too large. Compare ratios: seconds differ
-from machine to machine."""
+**Bold** is what `solver="auto"` does. Newton's method chooses its preconditioner step by step; the
+last two columns force the dense or the banded one. "–" means that a dense one would be too large.
+Compare ratios: seconds differ from machine to machine."""
 
 RULE = """\
-The Hessian is formed for up to {nonzeros} non-zero basis values a row (columns times degree + 1)
-and {coefficients:,} coefficients (`splinear.solvers.newton`). Where it is, `"auto"` is Newton's
-method for every smooth loss. Elsewhere it is dual coordinate descent for the logistic loss and the
-squared hinge, and Newton's method by passes for the squared error and for softmax. Losses with a
-corner have dual coordinate descent only."""
+With fewer than {coefficients:,} coefficients, so that the Hessian can be formed
+(`splinear.solvers.newton`), `"auto"` is Newton's method for every smooth loss. With more it is dual
+coordinate descent for the logistic loss and the squared hinge, and Newton's method for the squared
+error and for softmax. Losses with a corner have dual coordinate descent only."""
 
 
 @dataclass(frozen=True)
@@ -158,14 +158,14 @@ def chosen(loss: str, embedding: Embedding) -> str:
     model.embedding_ = embedding
     if model._solver_for(LOSSES[loss]) == "dual_cd":
         return "dual_cd"
-    return "explicit" if newton.forms_hessian(embedding) else "passes"
+    return "auto"
 
 
 def measure(
     method: str, X: Array, embedding: Embedding, y: Array, loss: str, tol: float, limit: float
 ) -> float | None:
     """Give the seconds of a fit, the best of up to three; inf: over the limit, None: too large."""
-    if method == "explicit" and X.shape[1] * BASIS.size > MOST_COEFFICIENTS:
+    if method == "dense" and X.shape[1] * BASIS.size > MOST_COEFFICIENTS:
         return None
     best, spent = np.inf, 0.0
     for _ in range(3):
@@ -197,8 +197,7 @@ def solve(
     if method == "dual_cd":
         return dual_cd.solve(rows, problem, stopping)
     total = Separable(problem, problem.loss)
-    explicit = method == "explicit"
-    return newton.solve(rows, total, stopping, problem.bias, explicit=explicit)[0]
+    return newton.solve(rows, total, stopping, problem.bias, preconditioner=method)[0]
 
 
 def table(rows: list[Row], limit: float) -> list[list[str]]:
@@ -246,7 +245,7 @@ def verdict(rows: list[Row]) -> str:
 def page(results: dict[str, Any]) -> str:
     """Everything, as a page for the documentation."""
     rows, limit = results["rows"], results["limit"]
-    rule = RULE.format(nonzeros=newton.EXPLICIT_NONZEROS, coefficients=newton.EXPLICIT_COEFFICIENTS)
+    rule = RULE.format(coefficients=newton.MAX_DENSE)
     sections = [
         "# Which solver",
         report.caution(results) + INTRODUCTION.format(limit=limit),

@@ -26,7 +26,7 @@ TIGHT = Stopping(tol=1e-10, max_iter=200)
 
 by_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 by_basis = pytest.mark.parametrize("basis", BASES, ids=repr)
-both_ways = pytest.mark.parametrize("explicit", [True, False], ids=["formed", "passes"])
+both_ways = pytest.mark.parametrize("way", ["dense", "banded"])
 
 
 @pytest.fixture(autouse=True)
@@ -59,10 +59,10 @@ def place(X, embedding, problem, stopping):
     return rows, replace(problem, **placed)
 
 
-def solve(X, embedding, problem, stopping=TIGHT, start=None, explicit=None):
+def solve(X, embedding, problem, stopping=TIGHT, start=None, way="auto"):
     rows, placed = place(X, embedding, problem, stopping)
     total = Separable(placed, placed.loss)
-    return newton.solve(rows, total, stopping, problem.bias, start, explicit=explicit)[0]
+    return newton.solve(rows, total, stopping, problem.bias, start, preconditioner=way)[0]
 
 
 def features(X, embedding, bias):
@@ -92,9 +92,9 @@ def by_scipy(X, embedding, problem, centre=0.0):
 @by_loss
 @by_basis
 @both_ways
-def test_equals_scipy_on_the_explicit_embedding(basis, loss, explicit):
+def test_equals_scipy_on_the_explicit_embedding(basis, loss, way):
     X, embedding, problem = make_problem(loss, basis)
-    found = solve(X, embedding, problem, explicit=explicit)
+    found = solve(X, embedding, problem, way=way)
     assert found.converged
     assert found.primal == pytest.approx(by_scipy(X, embedding, problem), rel=1e-8)
 
@@ -114,9 +114,9 @@ def test_equals_dual_coordinate_descent(basis, loss, native):
 
 @pytest.mark.parametrize("order", [0, 2, 3])
 @both_ways
-def test_penalties_of_any_order(order, explicit):
+def test_penalties_of_any_order(order, way):
     X, embedding, problem = make_problem(Logistic(), BSplineBasis(2, 7), order=order)
-    found = solve(X, embedding, problem, explicit=explicit)
+    found = solve(X, embedding, problem, way=way)
     # The higher the order, the worse is the condition of the explicit problem for L-BFGS.
     assert found.primal == pytest.approx(by_scipy(X, embedding, problem), rel=1e-6)
     assert found.converged
@@ -124,12 +124,12 @@ def test_penalties_of_any_order(order, explicit):
 
 @by_loss
 @both_ways
-def test_certificate_is_the_duality_gap(loss, explicit):
+def test_certificate_is_the_duality_gap(loss, way):
     """P - D, by NumPy, of a model that is far from the optimum."""
     X, embedding, problem = make_problem(loss, seed=2)
     stopping = Stopping(tol=1e-9, max_iter=1)
     start = Start(coef=np.full((4, 6), 0.4), intercept=-0.3)
-    found = solve(X, embedding, problem, stopping, start, explicit)
+    found = solve(X, embedding, problem, stopping, start, way)
     phi = features(X, embedding, problem.bias)
     w = weights_of(embedding, found.coef, found.intercept, problem.bias)
     m = problem.margin(phi @ w)
@@ -191,39 +191,39 @@ def test_certificate_of_the_softmax():
 
 @by_loss
 @both_ways
-def test_stays_close_to_an_earlier_model(loss, explicit):
+def test_stays_close_to_an_earlier_model(loss, way):
     X, embedding, problem = make_problem(loss, seed=4)
     coef = 0.3 * np.random.default_rng(0).normal(size=(4, 6))
     start = Start(coef=coef, intercept=0.7, proximal=True)
-    found = solve(X, embedding, problem, TIGHT, start, explicit)
+    found = solve(X, embedding, problem, TIGHT, start, way)
     centre = weights_of(embedding, coef, 0.7, problem.bias)
     assert found.primal == pytest.approx(by_scipy(X, embedding, problem, centre), rel=1e-8)
 
 
 @by_loss
 @both_ways
-def test_a_start_changes_the_way_and_not_the_end(loss, explicit):
+def test_a_start_changes_the_way_and_not_the_end(loss, way):
     X, embedding, problem = make_problem(loss, seed=5)
-    cold = solve(X, embedding, problem, explicit=explicit)
+    cold = solve(X, embedding, problem, way=way)
     start = Start(coef=cold.coef, intercept=cold.intercept)
-    again = solve(X, embedding, problem, start=start, explicit=explicit)
+    again = solve(X, embedding, problem, start=start, way=way)
     assert again.n_iter == 0
     far = Start(coef=np.full_like(cold.coef, 3.0), intercept=-5.0)
-    found = solve(X, embedding, problem, start=far, explicit=explicit)
+    found = solve(X, embedding, problem, start=far, way=way)
     assert found.primal == pytest.approx(cold.primal, rel=1e-9)
 
 
 @by_loss
 @by_basis
 @both_ways
-def test_a_constant_feature_has_no_curve(basis, loss, explicit):
+def test_a_constant_feature_has_no_curve(basis, loss, way):
     X, _, problem = make_problem(loss, basis, seed=6)
     wider = np.insert(X, 2, 5.0, axis=1)
     found = []
     for table in (X, wider):
         axes = Axes.spanning(table.min(axis=0), table.max(axis=0), basis)
         embedding = Embedding.of(axes, basis, 1, native=False)
-        found.append(solve(table, embedding, problem, explicit=explicit))
+        found.append(solve(table, embedding, problem, way=way))
     assert found[1].primal == pytest.approx(found[0].primal, rel=1e-9)
     np.testing.assert_array_equal(found[1].coef[2], 0.0)
     np.testing.assert_allclose(np.delete(found[1].coef, 2, axis=0), found[0].coef, atol=1e-4)
@@ -231,15 +231,13 @@ def test_a_constant_feature_has_no_curve(basis, loss, explicit):
 
 @by_loss
 @both_ways
-def test_weights_are_repeats(loss, explicit):
+def test_weights_are_repeats(loss, way):
     X, embedding, problem = make_problem(loss, seed=7)
     repeats = np.random.default_rng(0).integers(0, 4, len(X))
-    weighted = solve(
-        X, embedding, replace(problem, weights=repeats.astype(float)), explicit=explicit
-    )
+    weighted = solve(X, embedding, replace(problem, weights=repeats.astype(float)), way=way)
     targets = None if problem.targets is None else np.repeat(problem.targets, repeats)
     repeated = replace(problem, y=np.repeat(problem.y, repeats), targets=targets)
-    other = solve(np.repeat(X, repeats, axis=0), embedding, repeated, explicit=explicit)
+    other = solve(np.repeat(X, repeats, axis=0), embedding, repeated, way=way)
     assert weighted.primal == pytest.approx(other.primal, rel=1e-9)
 
 
@@ -249,7 +247,7 @@ def test_weights_are_repeats(loss, explicit):
 def test_threads_change_nothing_but_rounding(loss, explicit, tol):
     X, embedding, problem = make_problem(loss, seed=8, n=9000)
     found = [
-        solve(X, embedding, problem, Stopping(tol=tol, n_threads=threads), explicit=explicit)
+        solve(X, embedding, problem, Stopping(tol=tol, n_threads=threads), way=way)
         for threads in (1, 3)
     ]
     assert found[0].n_iter == found[1].n_iter
@@ -257,63 +255,73 @@ def test_threads_change_nothing_but_rounding(loss, explicit, tol):
 
 
 @both_ways
-def test_no_intercept(explicit):
+def test_no_intercept(way):
     X, embedding, problem = make_problem(Logistic(), bias=0.0)
-    found = solve(X, embedding, problem, explicit=explicit)
+    found = solve(X, embedding, problem, way=way)
     assert found.intercept == 0.0
     assert found.primal == pytest.approx(by_scipy(X, embedding, problem), rel=1e-8)
 
 
 @both_ways
-def test_costs_from_tiny_to_huge(explicit):
+def test_costs_from_tiny_to_huge(way):
     """A large cost asks for many steps, some of them too long for the quadratic model."""
     for cost in (1e-6, 1e4):
         X, embedding, problem = make_problem(
             Logistic(), seed=9, cost_negative=cost, cost_positive=cost
         )
-        found = solve(X, embedding, problem, Stopping(tol=1e-8, max_iter=200), explicit=explicit)
+        found = solve(X, embedding, problem, Stopping(tol=1e-8, max_iter=200), way=way)
         assert found.converged
         assert found.primal == pytest.approx(by_scipy(X, embedding, problem), rel=1e-6)
 
 
-def test_the_explicit_hessian_is_for_small_problems(monkeypatch):
+@by_loss
+def test_a_sample_of_rows_preconditions(loss, monkeypatch):
+    """The optimum is that of all rows, however few the Hessian was formed from."""
+    X, embedding, problem = make_problem(loss, seed=12, n=400)
+    monkeypatch.setattr(newton, "ROWS_PER_COEFFICIENT", 2)
+    sampled = solve(X, embedding, problem, way="dense")
+    assert sampled.primal == pytest.approx(solve(X, embedding, problem, way="banded").primal)
+    assert sampled.converged
+
+
+def test_the_dense_way_is_for_few_coefficients(monkeypatch):
     made = []
-    for name in ("_Explicit", "_ByPasses"):
-        real = getattr(newton, name)
+    real = newton._Dense
 
-        def watched(*arguments, real=real, name=name):
-            made.append(name)
-            return real(*arguments)
+    def watched(*arguments):
+        made.append(arguments)
+        return real(*arguments)
 
-        monkeypatch.setattr(newton, name, watched)
+    monkeypatch.setattr(newton, "_Dense", watched)
     X, embedding, problem = make_problem(SquaredError())
     solve(X, embedding, problem)
-    assert set(made) == {"_Explicit"}
+    assert made
     made.clear()
-    monkeypatch.setattr(newton, "EXPLICIT_NONZEROS", 7)
+    monkeypatch.setattr(newton, "MAX_DENSE", 7)
+    assert not newton.forms_hessian(embedding)
     solve(X, embedding, problem)
-    assert set(made) == {"_ByPasses"}
+    assert not made
 
 
 @both_ways
-def test_stops_at_max_iter_and_says_so(explicit):
+def test_stops_at_max_iter_and_says_so(way):
     X, embedding, problem = make_problem(Logistic(), seed=10)
-    found = solve(X, embedding, problem, Stopping(tol=1e-12, max_iter=2), explicit=explicit)
+    found = solve(X, embedding, problem, Stopping(tol=1e-12, max_iter=2), way=way)
     assert found.n_iter == 2
     assert not found.converged
 
 
 @both_ways
-def test_the_callback_and_the_clock_may_stop_it(explicit):
+def test_the_callback_and_the_clock_may_stop_it(way):
     X, embedding, problem = make_problem(Logistic(), seed=10)
     seen = []
     watch = Watch(tell=lambda progress: seen.append(progress) or progress.n_iter == 2)
-    found = solve(X, embedding, problem, Stopping(tol=1e-12, watch=watch), explicit=explicit)
+    found = solve(X, embedding, problem, Stopping(tol=1e-12, watch=watch), way=way)
     assert [progress.n_iter for progress in seen] == [1, 2]
     assert seen[-1].gap == found.gap
     assert (found.n_iter, found.converged, watch.reason) == (2, False, "callback")
     watch = Watch(deadline=0.0)
-    found = solve(X, embedding, problem, Stopping(tol=1e-12, watch=watch), explicit=explicit)
+    found = solve(X, embedding, problem, Stopping(tol=1e-12, watch=watch), way=way)
     assert found.n_iter <= 1
     assert watch.reason == "time_limit"
 

@@ -52,13 +52,6 @@ CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the g
 
 def forms_hessian(embedding: Embedding) -> bool:
     """Tell whether the Hessian of one output is small enough to be formed."""
-    nonzeros = embedding.n_features * embedding.basis.support
-    coefficients = embedding.n_features * embedding.basis.size
-    return nonzeros <= EXPLICIT_NONZEROS and coefficients <= EXPLICIT_COEFFICIENTS
-
-
-def forms_hessian(embedding: Embedding) -> bool:
-    """Tell whether the Hessian of one output is small enough to be formed."""
     return int(embedding.n_used.sum()) < MAX_DENSE
 
 
