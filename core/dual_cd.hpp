@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "active_set.hpp"
@@ -125,18 +126,29 @@ public:
         }
         if (!start.alpha.empty()) {
             std::copy(start.alpha.begin(), start.alpha.end(), alpha_.begin());
-            add_all();
+            add_all([&](std::size_t i) { return alpha_[i]; });
             moved_ = true;
         }
     }
 
-    // Goes on with all costs times `factor`, which is nearly solved by all alphas times `factor`.
-    void rescale(double factor) {
-        cost_factor_ *= factor;
-        for (double& alpha : alpha_) alpha *= factor;
-        rows_.multiply(tables_, factor);
-        bias_weight_ *= factor;
-        moved_ = true;
+    // Goes on with all costs times `factor`. The dual variables follow a straight line, over the
+    // costs, through their values in the last two problems (in none, before the first), as far as
+    // that is good for the dual.
+    void change_costs(double factor) {
+        const std::vector<double> before = alpha_;
+        extrapolate(factor);
+        const double last = std::exchange(cost_factor_, factor * cost_factor_);
+        const auto tables_before = tables_;
+        const double bias_before = bias_weight_;
+        add_growth(before, factor);
+        // Smaller costs may have made the old values infeasible.
+        if (solved_ && factor > 1.0) step_back(before, tables_before, bias_before);
+        if (solved_) {
+            last_alpha_ = before;
+            last_factor_ = last;
+        }
+        gap_ *= factor;  // a guess, until rows are visited
+        dual_ = sum_of_duals() - 0.5 * (squared_weight() - start_weight_);
     }
 
     DualResult run() {
@@ -151,6 +163,8 @@ public:
             if (relative(estimate) <= check_early * options_.tol) certified = certify();
         }
         if (!certified) certified = certify();
+        moved_ = false;
+        solved_ = true;
         return {rows_.coefficients(tables_),
                 {},
                 problem_.bias * bias_weight_,
@@ -191,6 +205,97 @@ private:
     }
 
     double cost(std::size_t i) const noexcept { return cost_factor_ * problem_.cost(i); }
+
+    // Moves every dual variable to where the line through its last two values meets the new cost.
+    void extrapolate(double factor) {
+        const double reach = (factor - 1.0) * cost_factor_ / (cost_factor_ - last_factor_);
+        last_alpha_.resize(alpha_.size(), 0.0);
+        for (std::size_t i = 0; i < alpha_.size(); ++i)
+            alpha_[i] =
+                loss_.nearest(alpha_[i] + reach * (alpha_[i] - last_alpha_[i]), factor * cost(i));
+    }
+
+    // Carries over to the tables that the dual variables were `before` and are alpha_ now.
+    void add_growth(const std::vector<double>& before, double factor) {
+        std::size_t n_moved = 0;
+        std::size_t n_bent = 0;
+        for (std::size_t i = 0; i < alpha_.size(); ++i) {
+            n_moved += alpha_[i] != before[i];
+            n_bent += alpha_[i] != factor * before[i];
+        }
+        // Where most dual variables grow with the costs, the tables do as well, and fewer rows are
+        // left to add. Elsewhere scaling would do nothing but enlarge the tables' rounding errors.
+        const double scale = n_bent < n_moved && start_weight_ == 0.0 ? factor : 1.0;
+        if (scale != 1.0) rows_.blend(tables_, scale, tables_, 0.0);
+        bias_weight_ *= scale;
+        add_all([&](std::size_t i) { return alpha_[i] - scale * before[i]; });
+    }
+
+    // Goes back towards the values `before`, to where the dual is highest on the way.
+    void step_back(const std::vector<double>& before, const typename Operator::Tables& tables,
+                   double bias_weight) {
+        const std::vector<double> goal = alpha_;
+        auto change = tables_;
+        for (std::size_t k = 0; k < change.size(); ++k) change[k] -= tables[k];
+        const double bias_change = bias_weight_ - bias_weight;
+        const double square = rows_.squared_weight(change) + bias_change * bias_change;
+        const double at_goal = squared_weight();
+        const double at_start = rows_.squared_weight(tables) + bias_weight * bias_weight;
+        const auto move_to = [&](double share) {
+            for (std::size_t i = 0; i < goal.size(); ++i)
+                alpha_[i] = before[i] + share * (goal[i] - before[i]);
+        };
+        const auto dual_at = [&](double share) {
+            move_to(share);
+            const double along = at_goal - at_start - square;
+            return sum_of_duals() - 0.5 * share * (along + share * square);
+        };
+        const double share = highest_in_unit_interval(dual_at);
+        move_to(share);
+        using Entry = std::decay_t<decltype(tables_[0])>;
+        for (std::size_t k = 0; k < change.size(); ++k)
+            tables_[k] = tables[k] + static_cast<Entry>(share) * change[k];
+        bias_weight_ = bias_weight + share * bias_change;
+    }
+
+    // Where a concave function is highest, to about a hundredth: golden sections, and the ends.
+    template <class Function>
+    static double highest_in_unit_interval(const Function& f) {
+        constexpr double golden = 0.6180339887498949;
+        constexpr int n_sections = 9;
+        double low = 0.0;
+        double high = 1.0;
+        double left = 1.0 - golden;
+        double right = golden;
+        double f_left = f(left);
+        double f_right = f(right);
+        for (int i = 0; i < n_sections; ++i) {
+            if (f_left > f_right) {
+                high = std::exchange(right, left);
+                f_right = f_left;
+                left = high - golden * (high - low);
+                f_left = f(left);
+            } else {
+                low = std::exchange(left, right);
+                f_left = f_right;
+                right = low + golden * (high - low);
+                f_right = f(right);
+            }
+        }
+        return low == 0.0 ? 0.0 : high == 1.0 ? 1.0 : 0.5 * (low + high);
+    }
+
+    double sum_of_duals() const noexcept {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < alpha_.size(); ++i) sum += dual_of(i);
+        return sum;
+    }
+
+    // A row's part of the dual.
+    double dual_of(std::size_t i) const noexcept {
+        const double c = cost(i);
+        return c == 0.0 ? 0.0 : loss_.dual(alpha_[i], c) + alpha_[i] * problem_.target(i);
+    }
 
     // |w|^2, the bias included.
     double squared_weight() const {
@@ -341,7 +446,7 @@ private:
                 if (c == 0.0) continue;
                 const double f = scores[a] + problem_.bias * bias_weight_;
                 const double margin = problem_.margin(k, f);
-                part.dual += loss_.dual(alpha_[k], c) + alpha_[k] * problem_.target(k);
+                part.dual += dual_of(k);
                 part.gap += loss_.gap(alpha_[k], margin, c);
                 const bool at_rest = loss_.at_rest(alpha_[k], margin, curvature(k), c);
                 const bool far = std::abs(loss_.slope(alpha_[k], margin, c)) > set_aside_above_;
@@ -392,13 +497,14 @@ private:
         if (monitor_.poll()) stopped_ = true;
     }
 
-    // Adds every row's embedding times its dual variable to the tables.
-    void add_all() {
+    // Adds every row's embedding, times what its dual variable has grown by, to the tables.
+    template <class Growth>
+    void add_all(const Growth& growth) {
         const Row n = rows_.n_rows();
         for (Row begin = 0; begin < n; begin += static_cast<Row>(team_size)) {
             team_.clear();
             for (Row i = begin; i < std::min(n, begin + static_cast<Row>(team_size)); ++i) {
-                const double step = problem_.y[index(i)] * alpha_[index(i)];
+                const double step = problem_.y[index(i)] * growth(index(i));
                 if (step == 0.0) continue;
                 steps_[team_.size()] = step;
                 bias_weight_ += step * problem_.bias;
@@ -424,7 +530,10 @@ private:
     double bias_weight_ = 0.0;
     double start_weight_ = 0.0;  // |w_0|^2
     double cost_factor_ = 1.0;
-    bool moved_ = false;  // away from zero, so that dual and gap are to be computed first
+    std::vector<double> last_alpha_;  // of the problem before, if there was one
+    double last_factor_ = 0.0;        // its cost_factor_
+    bool moved_ = false;              // to another start: dual and gap are to be computed first
+    bool solved_ = false;
     bool stopped_ = false;
     double dual_ = 0.0;
     double gap_ = 0.0;  // of the rows seen in the last pass; of all rows after certify()

@@ -19,7 +19,7 @@ std::vector<DualResult> train(const AnyRows& any_rows, const ModelSpec& model,
         std::vector<DualResult> found;
         double now = 1.0;
         for (const double factor : factors) {
-            if (factor != now) solver.rescale(factor / now);
+            if (factor != now) solver.change_costs(factor / now);
             now = factor;
             found.push_back(solver.run());
             if (solver.stopped()) break;

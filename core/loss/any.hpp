@@ -18,6 +18,7 @@ template <class L>
 concept DualLoss = requires(const L loss, double alpha, double margin, double q, double c) {
     { loss.value(margin) } -> std::same_as<double>;
     { loss.dual(alpha, c) } -> std::same_as<double>;
+    { loss.nearest(alpha, c) } -> std::same_as<double>;
     { loss.step(alpha, margin, q, c) } -> std::same_as<double>;
     { loss.at_rest(alpha, margin, q, c) } -> std::same_as<bool>;
     { loss.slope(alpha, margin, c) } -> std::same_as<double>;

@@ -17,6 +17,8 @@ struct EpsilonInsensitive {
 
     double dual(double alpha, double) const noexcept { return -epsilon * std::abs(alpha); }
 
+    double nearest(double alpha, double c) const noexcept { return std::clamp(alpha, -c, c); }
+
     double step(double alpha, double residual, double q, double c) const noexcept {
         const double goal = alpha - residual / q;
         const double shrunk = std::max(0.0, std::abs(goal) - epsilon / q);

@@ -12,6 +12,9 @@ struct Hinge {
 
     double dual(double alpha, double) const noexcept { return alpha; }
 
+    // The feasible dual variable that is nearest to alpha.
+    double nearest(double alpha, double c) const noexcept { return std::clamp(alpha, 0.0, c); }
+
     // The alpha that maximises the dual along this coordinate, whose curvature is q.
     double step(double alpha, double margin, double q, double c) const noexcept {
         return std::clamp(alpha + (1.0 - margin) / q, 0.0, c);

@@ -17,6 +17,8 @@ struct Logistic {
         return -(entropy_term(alpha, c) + entropy_term(c - alpha, c));
     }
 
+    double nearest(double alpha, double c) const noexcept { return std::clamp(alpha, 0.0, c); }
+
     // In u = log((c - alpha) / alpha) the condition is u - m - q (c sigma(-u) - alpha_0) = 0, whose
     // left side grows at a rate between 1 and 1 + q c / 4: Newton's method inside a bracket.
     double step(double alpha, double margin, double q, double c) const noexcept {

@@ -10,6 +10,8 @@ struct SquaredError {
 
     double dual(double alpha, double c) const noexcept { return -0.5 * alpha * alpha / c; }
 
+    double nearest(double alpha, double) const noexcept { return alpha; }
+
     double step(double alpha, double residual, double q, double c) const noexcept {
         return alpha + slope(alpha, residual, c) / (q + 1.0 / c);
     }

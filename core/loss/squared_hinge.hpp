@@ -15,6 +15,8 @@ struct SquaredHinge {
 
     double dual(double alpha, double c) const noexcept { return alpha - 0.25 * alpha * alpha / c; }
 
+    double nearest(double alpha, double) const noexcept { return std::max(0.0, alpha); }
+
     double step(double alpha, double margin, double q, double c) const noexcept {
         return std::max(0.0, alpha + slope(alpha, margin, c) / (q + 0.5 / c));
     }

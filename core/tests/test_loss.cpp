@@ -37,10 +37,20 @@ void gap_is_what_it_says(const Loss& loss, double alpha, double margin, double c
     CHECK(near(gap, c * loss.value(margin) - loss.dual(alpha, c) + alpha * margin));
 }
 
+template <DualLoss Loss>
+void nearest_is_feasible(const Loss& loss, double c, double lower, double upper) {
+    for (const double alpha : {-2.0 * c, -0.5 * c, 0.0, 0.5 * c, c, 2.0 * c}) {
+        const double nearest = loss.nearest(alpha, c);
+        CHECK(nearest >= lower && nearest <= upper);
+        if (alpha >= lower && alpha <= upper) CHECK(nearest == alpha);
+    }
+}
+
 // `lower`, `upper`: the smallest and largest alpha to try, as multiples of c.
 template <DualLoss Loss>
 void holds_on_a_grid(const Loss& loss, double lower, double upper) {
-    for (const double c : {0.01, 1.0, 30.0})
+    for (const double c : {0.01, 1.0, 30.0}) {
+        nearest_is_feasible(loss, c, lower * c, upper * c);
         for (const double share : {0.0, 0.3, 1.0})
             for (const double margin : {-2.0, -0.1, 0.0, 0.9, 1.0, 1.1, 5.0}) {
                 const double alpha = (lower + share * (std::min(upper, 1.0) - lower)) * c;
@@ -48,6 +58,7 @@ void holds_on_a_grid(const Loss& loss, double lower, double upper) {
                 for (const double q : {0.1, 1.0, 20.0})
                     step_is_best(loss, alpha, margin, q, c, lower * c, upper * c);
             }
+    }
 }
 
 // Where the dual has no corner its slope is the derivative.

@@ -37,8 +37,8 @@ def follow_path(
 ) -> list[Result]:
     """Solve the problem with all costs times each of `factors` in turn.
 
-    Scaling the dual variables along with the costs keeps them feasible, so each solution is a good
-    start for the next. Fewer results than factors if the watch stopped it.
+    Each problem starts where the straight line through the last two solutions leads. Fewer results
+    than factors if the watch stopped it.
     """
     # Scaling all embeddings by 1 / r and the costs by r^2 leaves the model as it is, and keeps
     # squared lengths in the range of a float even where native units are as large as 1e300.
