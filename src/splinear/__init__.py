@@ -12,13 +12,16 @@ from importlib.metadata import version
 from splinear import inspection, kernels, penalties
 from splinear.classifier import AdditiveClassifier
 from splinear.regressor import AdditiveRegressor
+from splinear.search import AdditiveClassifierCV, AdditiveRegressorCV
 from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
 
 __version__ = version("splinear")
 
 __all__ = [
     "AdditiveClassifier",
+    "AdditiveClassifierCV",
     "AdditiveRegressor",
+    "AdditiveRegressorCV",
     "FourierEmbedding",
     "HermiteEmbedding",
     "SplineEmbedding",

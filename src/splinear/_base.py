@@ -35,6 +35,7 @@ from splinear._validation import (
 from splinear.embedding import Embedding
 from splinear.losses import Loss, SmoothLoss, SquaredError
 from splinear.solvers import dual_cd, newton, smoothness
+from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable, Sum
@@ -108,14 +109,58 @@ class AdditiveModel(BaseEstimator):
 
     # -- training --------------------------------------------------------------------------------
 
-    def _solve(
-        self, rows: TrainingRows, problem: Problem, stopping: Stopping, start: Start | None
-    ) -> Result:
-        """Solve one problem by the solver that was asked for."""
+    def _read_target(self, y: AnyArray, kept: AnyArray | None) -> Any:
+        """Check y, and give it in the form that is trained on."""
+        raise NotImplementedError
+
+    def _learn(
+        self,
+        rows: TrainingRows,
+        target: Any,
+        weights: Floats | None,
+        kept: AnyArray | None,
+        before: list[Start] | None,
+    ) -> None:
+        """Train on prepared rows, and store the model."""
+        raise NotImplementedError
+
+    def _train(
+        self,
+        rows: TrainingRows,
+        target: Any,
+        weights: Floats | None,
+        kept: AnyArray | None,
+        stopping: Stopping,
+        before: list[Start] | None = None,
+        factors: Sequence[float] = (1.0,),
+    ) -> list[list[Result]]:
+        """Train all outputs with C times each of the factors; one list of results a factor.
+
+        `weights` (n,) may be 0 for rows that were prepared; `kept` (n,) marks the others. Fewer
+        lists than factors if the watch stopped it.
+        """
+        raise NotImplementedError
+
+    def _follow(
+        self,
+        rows: TrainingRows,
+        problem: Problem,
+        stopping: Stopping,
+        start: Start | None,
+        factors: Sequence[float],
+    ) -> list[Result]:
+        """Solve one problem, its costs times each of the factors in turn, by the chosen solver.
+
+        Each solution is the start for the next. Fewer results than factors if the watch stopped it.
+        """
         if self._solver_for(problem.loss) == "newton":
-            total = Separable(problem, cast(SmoothLoss, problem.loss))
-            return newton.solve(rows, total, stopping, problem.bias, start)[0]
-        return dual_cd.solve(rows, problem, stopping, start, keep_alpha=self.warm_start)
+            loss = cast(SmoothLoss, problem.loss)
+            sums = (Separable(problem.scaled(factor), loss) for factor in factors)
+            path = newton_path(rows, sums, stopping, problem.bias, start)
+            return [results[0] for results in path]
+        return dual_cd.follow_path(
+            rows, problem, stopping, factors, start, keep_alpha=self.warm_start
+        )
 
     def _tune(
         self, rows: TrainingRows, totals: Sequence[Sum], stopping: Stopping
@@ -257,9 +302,10 @@ def _printing(callback: Callable[[Progress], Any] | None) -> Callable[[Progress]
     """Print a line per pass, and go on to the user's own callback."""
 
     def tell(progress: Progress) -> Any:
+        fold = "" if progress.fold is None else f"fold {progress.fold}   "
         label = "" if progress.label is None else f"class {progress.label}   "
         print(
-            f"{label}pass {progress.n_iter:4d}   gap {progress.gap:9.2e}   "
+            f"{fold}{label}pass {progress.n_iter:4d}   gap {progress.gap:9.2e}   "
             f"active {progress.n_active:,} of {progress.n_rows:,} rows"
         )
         return None if callback is None else callback(progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,22 +11,27 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from splinear._base import AdditiveModel, feasible, one_blas_thread, side_by_side
+from splinear._folds import Fold, make_folds
 from splinear._labels import ClassWeight, Labels
 from splinear._types import AnyArray, Floats
 from splinear._validation import check_table, check_weights
+from splinear.calibration import fit_sigmoid, sigmoid
 from splinear.losses import LOSSES, Logistic
-from splinear.solvers import newton
+from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable, Softmax, Sum
 from splinear.solvers.watch import Progress
 
 __all__ = ["AdditiveClassifier"]
+
+N_CALIBRATION_FOLDS = 5
 
 
 class AdditiveClassifier(ClassifierMixin, AdditiveModel):
@@ -86,6 +92,10 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         How smooth the curves are: as the penalty and C say, alike for all features; or, for
         loss="logistic", each as the data ask for, by restricted maximum likelihood. C then plays
         no part.
+    calibration : {"sigmoid"} or None, default=None
+        "sigmoid" calibrates the probabilities, after Platt: five more fits, each without a fifth of
+        the rows, score the rows they have not seen, and p = 1 / (1 + exp(a f + b)) is fitted to
+        these scores, with a and b for every output. Scores and predictions stay as they are.
     solver : {"auto", "dual_cd", "newton"}, default="auto"
         "dual_cd" is dual coordinate descent, for every loss; "newton" is Newton's method, for
         squared_hinge and logistic. "auto" is newton for these two where the columns are few enough
@@ -128,6 +138,8 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         The relative duality gap reached; the largest of any output.
     objective_ : float
         The value of the function above, summed over outputs.
+    calibration_ : ndarray of shape (n_outputs, 2) or None
+        a and b of every output; None if the probabilities are not calibrated.
     embedding_ : Embedding
         How features become curves: ranges, basis, penalty.
     n_features_in_ : int
@@ -149,6 +161,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         "loss": [StrOptions({"hinge", "squared_hinge", "logistic"})],
         "multi_class": [StrOptions({"auto", "ovr", "softmax"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "calibration": [StrOptions({"sigmoid"}), None],
     }
 
     def __init__(
@@ -167,6 +180,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         smoothness: Literal["C", "reml"] = "C",
+        calibration: Literal["sigmoid"] | None = None,
         solver: Literal["auto", "dual_cd", "newton"] = "auto",
         tol: float = 1e-2,
         max_iter: int = 1000,
@@ -190,6 +204,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.smoothness = smoothness
+        self.calibration = calibration
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -221,11 +236,10 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         X, y = check_table(self, X, y=y, reset=True, multi_output=True)
         weights = check_weights(sample_weight, X)
         kept = None if weights is None or np.all(weights > 0) else weights > 0
-        labels = Labels.read(_as_column(y), kept)
-        self._check_multi_class(labels)
+        labels = self._read_target(y, kept)
         before = self._last_fit(len(X), labels.n_outputs)
         self.embedding_ = self._learn_embedding(X, kept)
-        self._learn(X, labels, weights, kept, before)
+        self._learn(self._prepare(X, kept, self._draw_seed()), labels, weights, kept, before)
         return self
 
     def partial_fit(
@@ -253,6 +267,11 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         self
         """
         self._validate_params()
+        if self.calibration is not None:
+            raise ValueError(
+                f"partial_fit cannot hold rows out for calibration={self.calibration!r}; use "
+                "calibration=None, or fit with all rows."
+            )
         first = not hasattr(self, "coef_")
         if first and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit.")
@@ -262,8 +281,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         known = np.unique(np.asarray(classes)) if first else self.classes_
         if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
             raise ValueError(f"classes must stay the same; got {classes!r} after {known!r}.")
-        labels = Labels.read(_as_column(y), kept, known)
-        self._check_multi_class(labels)
+        labels = self._read_target(y, kept, known)
         before = None
         if first:
             self.embedding_ = self._learn_embedding(X, kept)
@@ -272,7 +290,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
                 Start(coef=coef, intercept=float(intercept), proximal=True)
                 for coef, intercept in zip(self.coef_, self.intercept_, strict=True)
             ]
-        self._learn(X, labels, weights, kept, before)
+        self._learn(self._prepare(X, kept, self._draw_seed()), labels, weights, kept, before)
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -312,11 +330,15 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
     def predict_proba(self, X: Any) -> Floats:
         """Turn the scores into probabilities.
 
-        For loss="logistic" they are the model's own: the logistic function of the score, or the
-        softmax of all scores where the classes were trained together. The other losses have no
-        probabilities of their own, and the logistic function squashes their scores, as in the
-        paper: they rank as the scores do, but do not match frequencies. One-vs-rest
-        probabilities of several classes are divided by their sum.
+        With calibration="sigmoid" each output has its own logistic curve, fitted to the scores of
+        rows held out. Otherwise, for loss="logistic" they are the model's own: the logistic
+        function of the score, or the softmax of all scores where the classes were trained together.
+        The other losses have no probabilities of their own, and the logistic function squashes
+        their scores, as in the paper: they rank as the scores do, but do not match frequencies.
+        One-vs-rest and calibrated probabilities of several classes are divided by their sum.
+
+        predict goes by the scores. The class of the highest probability may be another one if the
+        probabilities are calibrated.
 
         Parameters
         ----------
@@ -327,10 +349,12 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         probabilities : ndarray of shape (n_samples, n_classes)
         """
         scores = self._scores(X)
-        if self._softmax:
+        if self._softmax and self.calibration_ is None:
             together: Floats = softmax(scores, axis=1)
             return together
         p: Floats = expit(scores)
+        if self.calibration_ is not None:
+            p = sigmoid(scores, self.calibration_)
         if self._multilabel:
             return p
         if self._is_binary:
@@ -354,6 +378,13 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
 
     # -- training --------------------------------------------------------------------------------
 
+    def _read_target(
+        self, y: AnyArray, kept: AnyArray | None, classes: AnyArray | None = None
+    ) -> Labels:
+        labels = Labels.read(_as_column(y), kept, classes)
+        self._check_multi_class(labels)
+        return labels
+
     def _check_multi_class(self, labels: Labels) -> None:
         """Settle how several classes are trained, or say why it cannot be."""
         self._check_smoothness()
@@ -371,6 +402,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         self.classes_ = labels.classes
         self._multilabel = labels.multilabel
         self._softmax = several and possible and self.multi_class != "ovr"
+        self.calibration_: Floats | None = None
 
     @property
     def _is_binary(self) -> bool:
@@ -379,34 +411,52 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
 
     def _learn(
         self,
-        X: AnyArray,
+        rows: TrainingRows,
         labels: Labels,
         weights: Floats | None,
         kept: AnyArray | None,
         before: list[Start] | None,
     ) -> None:
-        rows = self._prepare(X, kept, self._draw_seed())
+        stopping = self._stopping(rows)
+        with blas_threads(stopping.n_threads // self._width(labels, stopping)):
+            [results] = self._train(rows, labels, weights, kept, stopping, before)
+            if self.calibration is not None:
+                self.calibration_ = self._calibrate(rows, labels, weights, kept, stopping)
+        self._finish(rows, results, stopping.watch)
+
+    def _width(self, labels: Labels, stopping: Stopping) -> int:
+        """Give the number of outputs that are trained at a time."""
+        return 1 if self._softmax else min(stopping.n_threads, labels.n_outputs)
+
+    def _train(
+        self,
+        rows: TrainingRows,
+        labels: Labels,
+        weights: Floats | None,
+        kept: AnyArray | None,
+        stopping: Stopping,
+        before: list[Start] | None = None,
+        factors: Sequence[float] = (1.0,),
+    ) -> list[list[Result]]:
+        """Train all outputs with C times each of the factors; one list of results a factor.
+
+        `weights` (n,) may be 0 for rows that were prepared; `kept` (n,) marks the others.
+        """
         by_class = labels.row_weights(self.class_weight, kept)
         if by_class is not None:
             weights = by_class if weights is None else weights * by_class
         placed = None if weights is None else rows.place(weights)
-        n_threads = self._n_threads()
-        width = 1 if self._softmax else min(n_threads, labels.n_outputs)
-        stopping = self._stopping(rows, n_threads // width)
+        if self._softmax:
+            return self._together(rows, labels, placed, stopping, before, factors)
+        width = self._width(labels, stopping)
+        inner = replace(stopping, n_threads=stopping.n_threads // width)
         costs = labels.class_weights(self.class_weight, kept)
-        with one_blas_thread():
-            if self.smoothness == "reml":
-                rows, before = self._tune_outputs(rows, labels, costs, placed, stopping, before)
-            if self._softmax:
-                total = self._softmax_loss(rows, labels, placed, self.C)
-                results = self._together(rows, total, stopping, before)
-            else:
-                tasks = [
-                    partial(self._one, rows, labels, k, costs[k], placed, stopping, before)
-                    for k in range(labels.n_outputs)
-                ]
-                results = side_by_side(tasks, width, stopping.watch)
-        self._finish(rows, results, stopping.watch)
+        tasks = [
+            partial(self._one, rows, labels, k, costs[k], placed, inner, before, factors)
+            for k in range(labels.n_outputs)
+        ]
+        paths = side_by_side(tasks, width, stopping.watch)
+        return [list(results) for results in zip(*paths, strict=False)]  # some may have stopped
 
     def _problem(
         self,
@@ -435,12 +485,13 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         weights: Floats | None,
         stopping: Stopping,
         before: list[Start] | None,
-    ) -> Result:
+        factors: Sequence[float],
+    ) -> list[Result]:
         """Train one output against the rest."""
         problem = self._problem(rows, labels, output, self.C * cost, weights)
         start = None if before is None else feasible(before[output], rows, problem)
         watch = stopping.watch.of(labels.label(output))
-        return self._solve(rows, problem, replace(stopping, watch=watch), start)
+        return self._follow(rows, problem, replace(stopping, watch=watch), start, factors)
 
     def _softmax_loss(
         self, rows: TrainingRows, labels: Labels, weights: Floats | None, C: float
@@ -476,11 +527,14 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
     def _together(
         self,
         rows: TrainingRows,
-        total: Softmax,
+        labels: Labels,
+        weights: Floats | None,
         stopping: Stopping,
         before: list[Start] | None,
-    ) -> list[Result]:
+        factors: Sequence[float],
+    ) -> list[list[Result]]:
         """Train all classes on the softmax loss."""
+        totals = (self._softmax_loss(rows, labels, weights, f * self.C) for f in factors)
         start = None
         if before is not None:
             start = Start(
@@ -488,7 +542,72 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
                 intercept=np.array([b.intercept for b in before]),
                 proximal=before[0].proximal,
             )
-        return newton.solve(rows, total, stopping, self._bias, start)
+        return newton_path(rows, totals, stopping, self._bias, start)
+
+    def _calibrate(
+        self,
+        rows: TrainingRows,
+        labels: Labels,
+        weights: Floats | None,
+        kept: AnyArray | None,
+        stopping: Stopping,
+    ) -> Floats | None:
+        """Fit Platt's sigmoids, (n_outputs, 2), to out-of-fold scores; None if that was stopped."""
+        folds = self._calibration_folds(labels, kept)
+        width = min(stopping.n_threads, len(folds))
+        tasks = [
+            partial(
+                self._scores_without,
+                fold,
+                rows,
+                labels,
+                weights,
+                stopping.inside(width, fold=number),
+            )
+            for number, fold in enumerate(folds)
+        ]
+        found = side_by_side(tasks, width, stopping.watch)
+        if stopping.watch.reason is not None:
+            warnings.warn(
+                "Stopped before the probabilities were calibrated; they are the logistic function "
+                "of the scores.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            return None
+        tests = np.concatenate([fold.test for fold in folds])
+        F = np.concatenate([scores[fold.test] for scores, fold in zip(found, folds, strict=True)])
+        w = None if weights is None else weights[tests]
+        outputs = range(labels.n_outputs)
+        return np.stack([fit_sigmoid(F[:, k], labels.signs(k)[tests] > 0, w) for k in outputs])
+
+    def _calibration_folds(self, labels: Labels, kept: AnyArray | None) -> list[Fold]:
+        """Give five folds, or fewer if a class is smaller."""
+        n_folds = N_CALIBRATION_FOLDS
+        if not labels.multilabel:
+            counted = labels.index if kept is None else labels.index[kept]
+            sizes = np.bincount(counted, minlength=len(labels.classes))
+            if sizes.min() < 2:
+                raise ValueError(
+                    f"calibration={self.calibration!r} needs at least 2 rows of every class; "
+                    f"class {labels.classes[sizes.argmin()]!r} has {sizes.min()}."
+                )
+            n_folds = min(n_folds, int(sizes.min()))
+        return make_folds(n_folds, labels.index, labels.index, kept, classifier=True)
+
+    def _scores_without(
+        self,
+        fold: Fold,
+        rows: TrainingRows,
+        labels: Labels,
+        weights: Floats | None,
+        stopping: Stopping,
+    ) -> Floats:
+        """Train without the rows that are held out; score all rows, (n, n_outputs)."""
+        [results] = self._train(rows, labels, fold.weights(weights), fold.train, stopping)
+        return np.column_stack([rows.restore(rows.scores(found.coef)) for found in results]) + [
+            found.intercept for found in results
+        ]
 
     def _objective_of(self, results: Sequence[Result]) -> float:
         return results[0].primal if self._softmax else super()._objective_of(results)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Literal
@@ -15,7 +15,8 @@ from splinear._base import AdditiveModel, feasible, one_blas_thread
 from splinear._types import AnyArray, Floats
 from splinear._validation import check_table, check_weights
 from splinear.losses import EpsilonInsensitive, Loss, SquaredError
-from splinear.solvers.problem import Problem, Start
+from splinear.solvers.problem import Problem, Result, Start, Stopping
+from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable
 from splinear.solvers.watch import Progress
 
@@ -177,12 +178,8 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         kept = None if weights is None or np.all(weights > 0) else weights > 0
         before = self._last_fit(len(X), 1)
         self.embedding_ = self._learn_embedding(X, kept)
-        self._check_smoothness()
-        y = y.astype(np.float64)
-        mean = float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
-        if before is not None:
-            before = [replace(before[0], intercept=self.intercept_[0] - mean)]
-        self._learn(X, y - mean, weights, kept, before, mean)
+        rows = self._prepare(X, kept, self._draw_seed())
+        self._learn(rows, self._read_target(y, kept), weights, kept, before)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveRegressor:
@@ -211,8 +208,10 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         X, y = check_table(self, X, y=y, reset=False, y_numeric=True)
         weights = check_weights(sample_weight, X)
         kept = None if weights is None or np.all(weights > 0) else weights > 0
-        before = [Start(coef=self.coef_[0], intercept=0.0, proximal=True)]
-        self._learn(X, y - self.intercept_[0], weights, kept, before, float(self.intercept_[0]))
+        offset = float(self.intercept_[0])
+        before = [Start(coef=self.coef_[0], intercept=offset, proximal=True)]
+        rows = self._prepare(X, kept, self._draw_seed())
+        self._learn(rows, self._read_target(y, kept), weights, kept, before, offset)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -228,35 +227,58 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         """
         return self._scores(X)[:, 0]
 
+    def _read_target(self, y: AnyArray, kept: AnyArray | None) -> Floats:
+        del kept
+        return y.astype(np.float64)
+
     def _learn(
         self,
-        X: AnyArray,
-        residual: Floats,
+        rows: TrainingRows,
+        y: Floats,
         weights: Floats | None,
         kept: AnyArray | None,
         before: list[Start] | None,
-        mean: float,
+        mean: float | None = None,
     ) -> None:
-        """Fit the curves to what the given intercept leaves over."""
-        rows = self._prepare(X, kept, self._draw_seed())
         stopping = self._stopping(rows)
+        with blas_threads(stopping.n_threads):
+            [results] = self._train(rows, y, weights, kept, stopping, before, mean=mean)
+        self._finish(rows, results, stopping.watch)
+
+    def _train(
+        self,
+        rows: TrainingRows,
+        y: Floats,
+        weights: Floats | None,
+        kept: AnyArray | None,
+        stopping: Stopping,
+        before: list[Start] | None = None,
+        factors: Sequence[float] = (1.0,),
+        mean: float | None = None,
+    ) -> list[list[Result]]:
+        """Train with C times each of the factors; one list, of one result, a factor.
+
+        `weights` (n,) may be 0 for rows that were prepared. The curves are fitted to what the mean
+        leaves over; None: that of y.
+        """
+        del kept
+        if mean is None:
+            mean = float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
         problem = Problem(
             y=np.ones(rows.n_rows, dtype=np.int8),
-            targets=rows.place(residual),
+            targets=rows.place(y - mean),
             loss=self._make_loss(),
             cost_negative=self.C,
             cost_positive=self.C,
             weights=None if weights is None else rows.place(weights),
             bias=self._bias,
         )
-        start = None if before is None else feasible(before[0], rows, problem)
-        with one_blas_thread():
-            if self.smoothness == "reml":
-                at_one = replace(problem, cost_negative=1.0, cost_positive=1.0)
-                rows, starts = self._tune(rows, [Separable(at_one, SquaredError())], stopping)
-                start = starts[0] if start is None else start
-            result = self._solve(rows, problem, stopping, start)
-        self._finish(rows, [replace(result, intercept=result.intercept + mean)], stopping.watch)
+        start = None
+        if before is not None:
+            start = replace(before[0], intercept=before[0].intercept - mean)
+            start = feasible(start, rows, problem)
+        path = self._follow(rows, problem, stopping, start, factors)
+        return [[replace(found, intercept=found.intercept + mean)] for found in path]
 
     def _make_loss(self) -> Loss:
         if self.loss == "squared_error":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,14 @@ class Problem:
         by_class = np.where(self.y > 0, self.cost_positive, self.cost_negative)
         return by_class if self.weights is None else by_class * self.weights
 
+    def scaled(self, factor: float) -> Problem:
+        """Give the problem with all costs times the factor."""
+        return replace(
+            self,
+            cost_negative=factor * self.cost_negative,
+            cost_positive=factor * self.cost_positive,
+        )
+
     def margin(self, scores: Floats) -> Floats:
         """Give y_i f_i - t_i, the number that the loss is of."""
         signed: Floats = self.y * scores
@@ -52,6 +60,11 @@ class Stopping:
     seed: int = 0
     n_threads: int = 1
     watch: Watch = field(default_factory=Watch)
+
+    def inside(self, width: int, *, fold: int) -> Stopping:
+        """Give that of one fold, where `width` folds share the threads."""
+        watch = replace(self.watch, fold=fold)
+        return replace(self, n_threads=self.n_threads // width, watch=watch)
 
 
 @dataclass(frozen=True, eq=False)

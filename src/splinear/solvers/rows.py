@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._reading import as_floats, float_chunks
-from splinear._types import AnyArray
+from splinear._types import AnyArray, Floats
 from splinear.embedding import Embedding
 
 __all__ = ["CODES_SUFFICE", "TrainingRows"]
@@ -62,6 +62,11 @@ class TrainingRows:
     def n_rows(self) -> int:
         """Rows that count."""
         return self.n_given if self.kept is None else int(np.count_nonzero(self.kept))
+
+    def scores(self, coef: Floats, n_threads: int = 1) -> Floats:
+        """Give sum_j coef_j'B(x_j) of every row that counts, in the order of training."""
+        basis = self.embedding.basis.core()
+        return _core.score_all(self.core, basis, np.ascontiguousarray(coef), n_threads)
 
     def place(self, values: AnyArray) -> AnyArray:
         """Give one value a row of X, (n_given,), in the order of training, (n_rows,)."""

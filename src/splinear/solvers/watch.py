@@ -26,6 +26,8 @@ class Progress:
         Rows in all.
     label : object
         The class whose curves are being learned; None where there is only one problem.
+    fold : int or None
+        The fold whose rows are held out; None: all rows are trained on.
     """
 
     n_iter: int
@@ -33,6 +35,7 @@ class Progress:
     n_active: int
     n_rows: int
     label: Any = None
+    fold: int | None = None
 
 
 @dataclass
@@ -48,6 +51,7 @@ class Watch:
     tell: Callable[[Progress], Any] | None = None
     n_rows: int = 0
     label: Any = None
+    fold: int | None = None
     flag: _Flag | None = None
 
     def __post_init__(self) -> None:
@@ -68,7 +72,7 @@ class Watch:
         """Pass progress on, and tell whether to stop. What the callback raises is kept."""
         assert self.flag is not None
         try:
-            progress = Progress(n_iter, gap, n_active, self.n_rows, self.label)
+            progress = Progress(n_iter, gap, n_active, self.n_rows, self.label, self.fold)
             if self.tell is not None and self.tell(progress):
                 self.flag.reason = "callback"
         except BaseException as error:  # Ctrl-C too: raised again once the model has been stored
