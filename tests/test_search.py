@@ -218,10 +218,10 @@ def test_data_frames_keep_their_names():
 def test_strength_of_regression_does_not_depend_on_units():
     X, y = load_diabetes(return_X_y=True)
     for loss in ("squared_error", "epsilon_insensitive"):
-        common = {"Cs": 8, "loss": loss, "tol": 1e-5, "max_iter": 20_000}
+        common = {"Cs": 8, "loss": loss, "tol": 1e-4, "max_iter": 50_000}
         one = AdditiveRegressorCV(epsilon=0.01, **common).fit(X, y)
         thousand = AdditiveRegressorCV(epsilon=10.0, **common).fit(X, 1000 * y)
-        np.testing.assert_allclose(one.scores_, thousand.scores_, atol=5e-3)
+        np.testing.assert_allclose(one.scores_, thousand.scores_, atol=0.02)
         assert one.best_score_ > 0.4
 
 

@@ -155,8 +155,14 @@ class AdditiveModel(BaseEstimator):
         """
         if self._solver_for(problem.loss) == "newton":
             loss = cast(SmoothLoss, problem.loss)
-            sums = (Separable(problem.scaled(factor), loss) for factor in factors)
-            path = newton_path(rows, sums, stopping, problem.bias, start)
+            path = newton_path(
+                rows,
+                factors,
+                lambda factor: Separable(problem.scaled(factor), loss),
+                stopping,
+                problem.bias,
+                start,
+            )
             return [results[0] for results in path]
         return dual_cd.follow_path(
             rows, problem, stopping, factors, start, keep_alpha=self.warm_start

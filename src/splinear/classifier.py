@@ -534,7 +534,10 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         factors: Sequence[float],
     ) -> list[list[Result]]:
         """Train all classes on the softmax loss."""
-        totals = (self._softmax_loss(rows, labels, weights, f * self.C) for f in factors)
+
+        def total(factor: float) -> Softmax:
+            return self._softmax_loss(rows, labels, weights, factor * self.C)
+
         start = None
         if before is not None:
             start = Start(
@@ -542,7 +545,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
                 intercept=np.array([b.intercept for b in before]),
                 proximal=before[0].proximal,
             )
-        return newton_path(rows, totals, stopping, self._bias, start)
+        return newton_path(rows, factors, total, stopping, self._bias, start)
 
     def _calibrate(
         self,
