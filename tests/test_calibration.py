@@ -1,5 +1,7 @@
 """Platt's calibration, against scikit-learn's."""
 
+import os
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -66,6 +68,7 @@ def test_probabilities_are_scikit_learns(load, loss):
     np.testing.assert_array_equal(ours.predict(X), plain.predict(X))
 
 
+@pytest.mark.skipif("SPLINEAR_DATA" not in os.environ, reason="needs SPLINEAR_DATA")
 @pytest.mark.data
 @pytest.mark.parametrize("load", [load_adult, load_credit_default])
 def test_calibration_improves_the_probabilities_of_hinge(load):
