@@ -49,7 +49,7 @@ SMOOTH = ("logistic", "squared_hinge", "squared_error")
 TOLERANCES = (1e-2, 1e-4)
 METHODS = {
     "dual_cd": "dual_cd",
-    "auto": "newton",
+    "newton": "newton",
     "dense": "newton, dense",
     "banded": "newton, banded",
 }
@@ -158,7 +158,7 @@ def chosen(loss: str, embedding: Embedding) -> str:
     model.embedding_ = embedding
     if model._solver_for(LOSSES[loss]) == "dual_cd":
         return "dual_cd"
-    return "auto"
+    return "newton"
 
 
 def measure(
@@ -197,7 +197,9 @@ def solve(
     if method == "dual_cd":
         return dual_cd.solve(rows, problem, stopping)
     total = Separable(problem, problem.loss)
-    return newton.solve(rows, total, stopping, problem.bias, preconditioner=method)[0]
+    return newton.solve(
+        rows, total, stopping, problem.bias, preconditioner="auto" if method == "newton" else method
+    )[0]
 
 
 def table(rows: list[Row], limit: float) -> list[list[str]]:

@@ -226,7 +226,7 @@ private:
         // Where most dual variables grow with the costs, the tables do as well, and fewer rows are
         // left to add. Elsewhere scaling would do nothing but enlarge the tables' rounding errors.
         const double scale = n_bent < n_moved && start_weight_ == 0.0 ? factor : 1.0;
-        if (scale != 1.0) rows_.blend(tables_, scale, tables_, 0.0);
+        if (scale != 1.0) rows_.blend(scale, tables_, 0.0, tables_);
         bias_weight_ *= scale;
         add_all([&](std::size_t i) { return alpha_[i] - scale * before[i]; });
     }
@@ -236,7 +236,7 @@ private:
                    double bias_weight) {
         const std::vector<double> goal = alpha_;
         auto change = tables_;
-        for (std::size_t k = 0; k < change.size(); ++k) change[k] -= tables[k];
+        rows_.blend(1.0, change, -1.0, tables);
         const double bias_change = bias_weight_ - bias_weight;
         const double square = rows_.squared_weight(change) + bias_change * bias_change;
         const double at_goal = squared_weight();
@@ -252,9 +252,7 @@ private:
         };
         const double share = highest_in_unit_interval(dual_at);
         move_to(share);
-        using Entry = std::decay_t<decltype(tables_[0])>;
-        for (std::size_t k = 0; k < change.size(); ++k)
-            tables_[k] = tables[k] + static_cast<Entry>(share) * change[k];
+        rows_.blend(share, tables_, 1.0 - share, tables);
         bias_weight_ = bias_weight + share * bias_change;
     }
 

@@ -32,8 +32,9 @@ public:
     Row n_rows() const noexcept { return source_.n_rows(); }
     Tables zero_tables() const { return Tables(scale_.size() * size()); }
     Tables tables_of(std::span<const double> coef) const { return {coef.begin(), coef.end()}; }
-    void multiply(Tables& tables, double factor) const {
-        for (double& entry : tables) entry *= factor;
+    // tables <- a tables + b others.
+    void blend(double a, Tables& tables, double b, const Tables& others) const {
+        for (std::size_t k = 0; k < tables.size(); ++k) tables[k] = a * tables[k] + b * others[k];
     }
 
     // out[a] = sum_j coef_j' B(x_{rows[a], j}).

@@ -44,8 +44,10 @@ public:
     Row n_rows() const noexcept { return codes_.n_rows(); }
     Tables zero_tables() const { return Tables(scale_.size() * size()); }
     Tables tables_of(std::span<const double> coef) const { return {coef.begin(), coef.end()}; }
-    void multiply(Tables& tables, double factor) const {
-        for (float& entry : tables) entry *= static_cast<float>(factor);
+    // tables <- a tables + b others.
+    void blend(double a, Tables& tables, double b, const Tables& others) const {
+        for (std::size_t k = 0; k < tables.size(); ++k)
+            tables[k] = static_cast<float>(a * tables[k] + b * others[k]);
     }
 
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {

@@ -64,9 +64,14 @@ public:
         return tables;
     }
 
-    void multiply(Tables& tables, double factor) const {
-        for (float& entry : tables.single) entry *= static_cast<float>(factor);
-        for (double& entry : tables.exact) entry *= factor;
+    // tables <- a tables + b others.
+    void blend(double a, Tables& tables, double b, const Tables& others) const {
+        const auto mix = [&](auto& to, const auto& from) {
+            for (std::size_t k = 0; k < to.size(); ++k)
+                to[k] = static_cast<std::decay_t<decltype(to[k])>>(a * to[k] + b * from[k]);
+        };
+        mix(tables.single, others.single);
+        mix(tables.exact, others.exact);
     }
 
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {

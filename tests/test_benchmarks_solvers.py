@@ -34,7 +34,7 @@ def test_every_solver_on_every_loss(tmp_path):
     assert [line[2:4] for line in lines] == wanted
     for line in lines:
         cells = [cell.strip(" |") for cell in line[4:]]
-        assert len(cells) == 3
+        assert len(cells) == 4
         assert sum(cell.startswith("**") for cell in cells) == 1  # what "auto" does
         assert all(re.fullmatch(r"(\*\*)?(> 20|[\d.e-]+)(\*\*)?", cell) for cell in cells)
     assert "A quick run" in page

@@ -177,7 +177,7 @@ def test_partial_fit_stays_close_to_the_last_model(loss, solver, diabetes):
     left = y[chunk] - scores[chunk]
     rest = make(**params)
     rest.embedding_ = before.embedding_
-    rest._learn(X[chunk], left, None, None, None, 0.0)
+    rest._learn(rest._prepare(X[chunk], None, 0), left, None, None, None, 0.0)
     assert model.objective_ == pytest.approx(rest.objective_, rel=1e-6)
     np.testing.assert_allclose(model.coef_, before.coef_ + rest.coef_, atol=1e-3)
 

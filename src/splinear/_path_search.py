@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from splinear._base import AdditiveModel, blas_threads, side_by_side
+from splinear._base import AdditiveModel, one_blas_thread, side_by_side
 from splinear._folds import Fold
 from splinear._types import AnyArray, Floats
 from splinear.solvers.problem import Stopping
@@ -83,7 +83,7 @@ def follow_folds(
         )
         for number, fold in enumerate(data.folds)
     ]
-    with blas_threads(stopping.n_threads // width):
+    with one_blas_thread():
         found = side_by_side(tasks, width, stopping.watch)
     return Candidate(
         model,

@@ -98,8 +98,8 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         these scores, with a and b for every output. Scores and predictions stay as they are.
     solver : {"auto", "dual_cd", "newton"}, default="auto"
         "dual_cd" is dual coordinate descent, for every loss; "newton" is Newton's method, for
-        squared_hinge and logistic. "auto" is newton for these two where the columns are few enough
-        for a Hessian to be formed (up to 64 with splines of degree 1), and dual_cd otherwise.
+        squared_hinge and logistic. "auto" is newton for these two where there are fewer than 2,500
+        coefficients, so that a Hessian can be formed, and dual_cd otherwise.
     tol : float, default=1e-2
         Stop at this relative duality gap: the objective is then within this share of the optimum.
     max_iter : int, default=1000
@@ -418,7 +418,9 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         before: list[Start] | None,
     ) -> None:
         stopping = self._stopping(rows)
-        with blas_threads(stopping.n_threads // self._width(labels, stopping)):
+        with one_blas_thread():
+            if self.smoothness == "reml":
+                rows, before = self._tune_outputs(rows, labels, weights, kept, stopping, before)
             [results] = self._train(rows, labels, weights, kept, stopping, before)
             if self.calibration is not None:
                 self.calibration_ = self._calibrate(rows, labels, weights, kept, stopping)
@@ -442,10 +444,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
 
         `weights` (n,) may be 0 for rows that were prepared; `kept` (n,) marks the others.
         """
-        by_class = labels.row_weights(self.class_weight, kept)
-        if by_class is not None:
-            weights = by_class if weights is None else weights * by_class
-        placed = None if weights is None else rows.place(weights)
+        placed = self._placed_weights(rows, labels, weights, kept)
         if self._softmax:
             return self._together(rows, labels, placed, stopping, before, factors)
         width = self._width(labels, stopping)
@@ -457,6 +456,15 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         ]
         paths = side_by_side(tasks, width, stopping.watch)
         return [list(results) for results in zip(*paths, strict=False)]  # some may have stopped
+
+    def _placed_weights(
+        self, rows: TrainingRows, labels: Labels, weights: Floats | None, kept: AnyArray | None
+    ) -> Floats | None:
+        """Give the rows' weights, those of their classes included, in the order of training."""
+        by_class = labels.row_weights(self.class_weight, kept)
+        if by_class is not None:
+            weights = by_class if weights is None else weights * by_class
+        return None if weights is None else rows.place(weights)
 
     def _problem(
         self,
@@ -503,18 +511,20 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         self,
         rows: TrainingRows,
         labels: Labels,
-        costs: Floats,
         weights: Floats | None,
+        kept: AnyArray | None,
         stopping: Stopping,
         before: list[Start] | None,
     ) -> tuple[TrainingRows, list[Start]]:
         """Choose a smoothness for every feature, the same for all outputs."""
+        placed = self._placed_weights(rows, labels, weights, kept)
         totals: list[Sum]
         if self._softmax:
-            totals = [self._softmax_loss(rows, labels, weights, 1.0)]
+            totals = [self._softmax_loss(rows, labels, placed, 1.0)]
         else:
+            costs = labels.class_weights(self.class_weight, kept)
             totals = [
-                Separable(self._problem(rows, labels, k, costs[k], weights), Logistic())
+                Separable(self._problem(rows, labels, k, costs[k], placed), Logistic())
                 for k in range(labels.n_outputs)
             ]
         rows, starts = self._tune(rows, totals, stopping)

@@ -240,8 +240,12 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         before: list[Start] | None,
         mean: float | None = None,
     ) -> None:
+        self._check_smoothness()
         stopping = self._stopping(rows)
-        with blas_threads(stopping.n_threads):
+        with one_blas_thread():
+            if self.smoothness == "reml":
+                problem = self._problem(rows, y, weights, self._mean(y, weights), 1.0)
+                rows, _ = self._tune(rows, [Separable(problem, SquaredError())], stopping)
             [results] = self._train(rows, y, weights, kept, stopping, before, mean=mean)
         self._finish(rows, results, stopping.watch)
 
@@ -262,23 +266,30 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         leaves over; None: that of y.
         """
         del kept
-        if mean is None:
-            mean = float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
-        problem = Problem(
-            y=np.ones(rows.n_rows, dtype=np.int8),
-            targets=rows.place(y - mean),
-            loss=self._make_loss(),
-            cost_negative=self.C,
-            cost_positive=self.C,
-            weights=None if weights is None else rows.place(weights),
-            bias=self._bias,
-        )
+        mean = self._mean(y, weights) if mean is None else mean
+        problem = self._problem(rows, y, weights, mean, self.C)
         start = None
         if before is not None:
             start = replace(before[0], intercept=before[0].intercept - mean)
             start = feasible(start, rows, problem)
         path = self._follow(rows, problem, stopping, start, factors)
         return [[replace(found, intercept=found.intercept + mean)] for found in path]
+
+    def _mean(self, y: Floats, weights: Floats | None) -> float:
+        return float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
+
+    def _problem(
+        self, rows: TrainingRows, y: Floats, weights: Floats | None, mean: float, C: float
+    ) -> Problem:
+        return Problem(
+            y=np.ones(rows.n_rows, dtype=np.int8),
+            targets=rows.place(y - mean),
+            loss=self._make_loss(),
+            cost_negative=C,
+            cost_positive=C,
+            weights=None if weights is None else rows.place(weights),
+            bias=self._bias,
+        )
 
     def _make_loss(self) -> Loss:
         if self.loss == "squared_error":

@@ -41,6 +41,7 @@ class _StrengthSearch(AdditiveModel):
     """What both searches share."""
 
     _plain: ClassVar[type[AdditiveModel]]  # the estimator whose strength is chosen
+    smoothness: Literal["C", "reml"] = "C"  # which is what is chosen
 
     _search_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_bins": [*AdditiveModel._parameter_constraints["n_bins"], "array-like"],

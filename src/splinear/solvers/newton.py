@@ -77,6 +77,7 @@ def solve(
         centre = theta if start.proximal else centre
     found = _last(_descend(space, total, stopping, theta, centre, chooser), stopping)
     coef, b = space.split(found.theta)
+    coef = space.extended(coef)
     return [
         Result(
             coef=coef[k],
@@ -248,6 +249,12 @@ class _Space:
     def merge(self, coef: Floats, b: Floats) -> Floats:
         """Undo split(), with zeros where nothing is used."""
         return np.column_stack([(coef * self.used).reshape(self.n_outputs, -1), b])
+
+    def extended(self, coef: Floats) -> Floats:
+        """Go on behind the coefficients that are used, at no penalty."""
+        penalty = self.embedding.penalty
+        beyond = penalty.integrate(penalty.difference(coef) * self.used)
+        return np.where(self.used, coef, beyond)
 
     def join(self, coef: Floats, intercept: Floats) -> Floats:
         b = intercept / self.bias if self.bias > 0 else np.zeros(self.n_outputs)
