@@ -18,21 +18,36 @@ namespace {
 
 constexpr std::ptrdiff_t rows_per_task = 64;  // a multiple of simd::lanes
 
+// The curves of all outputs: coef is n_outputs x n_features x basis size.
+struct Model {
+    const Axes& axes;
+    std::span<const double> coef;
+    std::span<const double> intercepts;  // one a output
+
+    std::size_t n_outputs() const noexcept { return intercepts.size(); }
+};
+
+// A value's basis functions are evaluated once, for all outputs.
 template <Basis B, class Real>
-void decide_exactly(const B& basis, const MatrixView<Real>& X, const Axes& axes, const double* coef,
-                    double intercept, std::ptrdiff_t begin, std::ptrdiff_t end, double* out) {
+void decide_exactly(const B& basis, const MatrixView<Real>& X, const Model& model,
+                    std::ptrdiff_t begin, std::ptrdiff_t end, double* out) {
+    const std::size_t n_outputs = model.n_outputs();
+    const auto size = static_cast<std::size_t>(basis.size());
+    const std::size_t per_output = model.axes.size() * size;
     std::vector<double> w(static_cast<std::size_t>(basis.support()));
     for (std::ptrdiff_t i = begin; i < end; ++i) {
-        double total = intercept;
-        const double* table = coef;
-        for (std::ptrdiff_t j = 0; j < X.n_columns; ++j, table += basis.size()) {
-            const double x = X(i, j);
-            const double* c =
-                table + basis.evaluate(axes[static_cast<std::size_t>(j)].argument(x), w.data());
-            for (const double weight : w) total += *c++ * weight;
-            total += 0.0 * x;  // NaN, if x is not finite
+        double* total = out + static_cast<std::size_t>(i) * n_outputs;
+        std::copy(model.intercepts.begin(), model.intercepts.end(), total);
+        for (std::size_t j = 0; j < model.axes.size(); ++j) {
+            const double x = X(i, static_cast<std::ptrdiff_t>(j));
+            const int start = basis.evaluate(model.axes[j].argument(x), w.data());
+            const double* c = model.coef.data() + j * size + static_cast<std::size_t>(start);
+            for (std::size_t k = 0; k < n_outputs; ++k, c += per_output) {
+                double sum = 0.0 * x;  // NaN, if x is not finite
+                for (std::size_t p = 0; p < w.size(); ++p) sum += c[p] * w[p];
+                total[k] += sum;
+            }
         }
-        out[i] = total;
     }
 }
 
@@ -42,8 +57,8 @@ public:
     // Nothing if the axes are warped, or so wide or narrow that single precision would not do; nor
     // for degree 0, where rounding could move a value into the next bin.
     template <int Degree>
-    static std::optional<SingleModel> make(const BSpline<Degree>& basis, const Axes& axes,
-                                           const double* coef) {
+    static std::optional<SingleModel> make(const BSpline<Degree>& basis, const Model& model) {
+        const Axes& axes = model.axes;
         const simd::Kernels* kernels = simd::chosen();
         const int entries = simd::padded_entries(basis.size());
         if (Degree == 0 || kernels == nullptr || entries == 0) return std::nullopt;
@@ -52,20 +67,21 @@ public:
         made.last_ = static_cast<float>(basis.n_bins);
         const auto n = static_cast<std::size_t>(basis.size());
         const auto stride = static_cast<std::size_t>(entries);
-        made.tables_.resize(axes.size() * stride);
-        for (std::size_t j = 0; j < axes.size(); ++j) {
+        for (std::size_t j = 0; j < axes.size(); ++j)
             if (!made.push_line(axes[j])) return std::nullopt;
-            std::transform(coef + j * n, coef + (j + 1) * n, made.tables_.data() + j * stride,
-                           [](double c) { return static_cast<float>(c); });
-        }
+        made.tables_.assign(model.n_outputs(), AlignedFloats(axes.size() * stride));
+        const double* coef = model.coef.data();
+        for (AlignedFloats& tables : made.tables_)
+            for (std::size_t j = 0; j < axes.size(); ++j, coef += n)
+                std::transform(coef, coef + n, tables.data() + j * stride,
+                               [](double c) { return static_cast<float>(c); });
         return made;
     }
 
-    // Up to rows_per_task rows.
-    void decide(const MatrixView<float>& X, double intercept, std::ptrdiff_t begin,
-                std::ptrdiff_t end, double* out) const {
+    // Up to rows_per_task rows, which stay in a near cache while all outputs are scored.
+    void decide(const MatrixView<float>& X, std::span<const double> intercepts,
+                std::ptrdiff_t begin, std::ptrdiff_t end, double* out) const {
         std::array<const float*, rows_per_task> rows;
-        std::array<float, rows_per_task> scores{};
         const std::ptrdiff_t n = (end - begin + simd::lanes - 1) / simd::lanes * simd::lanes;
         for (std::ptrdiff_t a = 0; a < n; ++a)
             rows[static_cast<std::size_t>(a)] =
@@ -73,9 +89,13 @@ public:
         std::vector<float> turned;
         const auto all = std::span(rows).first(static_cast<std::size_t>(n));
         if (X.column_stride != 1) together(all, X.column_stride, turned);
-        decide_together(all, scores.data());
-        for (std::ptrdiff_t i = begin; i < end; ++i)
-            out[i] = intercept + static_cast<double>(scores[static_cast<std::size_t>(i - begin)]);
+        for (std::size_t k = 0; k < tables_.size(); ++k) {
+            std::array<float, rows_per_task> scores{};
+            decide_together(all, tables_[k], scores.data());
+            double* at = out + static_cast<std::size_t>(begin) * tables_.size() + k;
+            for (std::ptrdiff_t i = 0; i < end - begin; ++i, at += tables_.size())
+                *at = intercepts[k] + static_cast<double>(scores[static_cast<std::size_t>(i)]);
+        }
     }
 
 private:
@@ -93,17 +113,21 @@ private:
 
     // Long tables do not fit the nearest caches together: all rows are scored by some of them
     // before the next are read.
-    void decide_together(std::span<const float*> rows, float* scores) const {
+    void decide_together(std::span<const float* const> all, const AlignedFloats& tables_of_all,
+                         float* scores) const {
+        std::array<const float*, rows_per_task> rows;
+        std::copy(all.begin(), all.end(), rows.begin());
         const bool is_long = shape_.entries > simd::short_entries;
         const std::size_t step = is_long ? std::size_t{simd::tile} : shape_.n_features;
         for (std::size_t j = 0; j < shape_.n_features; j += step) {
             const simd::Line line{lo_.data() + j, slope_.data() + j, last_};
             simd::Shape part = shape_;
             part.n_features = std::min(step, shape_.n_features - j);
-            const float* tables = tables_.data() + j * static_cast<std::size_t>(shape_.entries);
-            for (std::size_t a = 0; a < rows.size(); a += simd::lanes)
+            const float* tables =
+                tables_of_all.data() + j * static_cast<std::size_t>(shape_.entries);
+            for (std::size_t a = 0; a < all.size(); a += simd::lanes)
                 kernels_.decide(part, line, tables, &rows[a], scores + a);
-            for (const float*& row : rows) row += part.n_features;
+            for (std::size_t a = 0; a < all.size(); ++a) rows[a] += part.n_features;
         }
     }
 
@@ -120,7 +144,7 @@ private:
 
     const simd::Kernels& kernels_;
     simd::Shape shape_{};
-    AlignedFloats tables_;
+    std::vector<AlignedFloats> tables_;  // one a output
     std::vector<float> lo_;
     std::vector<float> slope_;
     float last_ = 0.0f;
@@ -137,28 +161,30 @@ void over_rows(std::ptrdiff_t n_rows, int n_threads, const Body& body) {
 }  // namespace
 
 template <class Real>
-void decide(const AnyBasis& any, const MatrixView<Real>& X, const Axes& axes, const double* coef,
-            double intercept, int n_threads, double* out) {
+void decide(const AnyBasis& any, const MatrixView<Real>& X, const Axes& axes,
+            std::span<const double> coef, std::span<const double> intercepts, int n_threads,
+            double* out) {
+    const Model model{axes, coef, intercepts};
     std::visit(
         [&]<Basis B>(const B& basis) {
             if constexpr (std::is_same_v<Real, float> && requires { basis.n_bins; }) {
-                if (const auto model = SingleModel::make(basis, axes, coef)) {
+                if (const auto single = SingleModel::make(basis, model)) {
                     over_rows(X.n_rows, n_threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-                        model->decide(X, intercept, begin, end, out);
+                        single->decide(X, intercepts, begin, end, out);
                     });
                     return;
                 }
             }
             over_rows(X.n_rows, n_threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-                decide_exactly(basis, X, axes, coef, intercept, begin, end, out);
+                decide_exactly(basis, X, model, begin, end, out);
             });
         },
         any);
 }
 
-template void decide<float>(const AnyBasis&, const MatrixView<float>&, const Axes&, const double*,
-                            double, int, double*);
-template void decide<double>(const AnyBasis&, const MatrixView<double>&, const Axes&, const double*,
-                             double, int, double*);
+template void decide<float>(const AnyBasis&, const MatrixView<float>&, const Axes&,
+                            std::span<const double>, std::span<const double>, int, double*);
+template void decide<double>(const AnyBasis&, const MatrixView<double>&, const Axes&,
+                             std::span<const double>, std::span<const double>, int, double*);
 
 }  // namespace splinear

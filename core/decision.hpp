@@ -1,17 +1,20 @@
 // Scores of rows given by their values: what predict uses.
 #pragma once
 
+#include <span>
+
 #include "axis.hpp"
 #include "basis/any.hpp"
 #include "matrix_view.hpp"
 
 namespace splinear {
 
-// out[i] = intercept + sum_j coef_j' B(x_ij); coef is n_features x basis size. NaN for a row with a
-// value that is not finite. B-splines of float32 values are scored in single precision, by vector
-// instructions (see simd/); everything else in double precision.
+// out[i * n_outputs + k] = intercepts[k] + sum_j coef_kj' B(x_ij); coef is n_outputs x n_features x
+// basis size. NaN for a row with a value that is not finite. B-splines of float32 values are scored
+// in single precision, by vector instructions (see simd/); everything else in double precision.
 template <class Real>
-void decide(const AnyBasis& basis, const MatrixView<Real>& X, const Axes& axes, const double* coef,
-            double intercept, int n_threads, double* out);
+void decide(const AnyBasis& basis, const MatrixView<Real>& X, const Axes& axes,
+            std::span<const double> coef, std::span<const double> intercepts, int n_threads,
+            double* out);
 
 }  // namespace splinear

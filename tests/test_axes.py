@@ -43,7 +43,7 @@ def core_arguments(axes: Axes, X: np.ndarray, j: int = 0) -> np.ndarray:
     """What the core sees: the decision of the curve H_1(a) = a on feature j alone."""
     coef = np.zeros((axes.n_features, 1))
     coef[j] = 1.0
-    return _core.decision(_core.hermite(1), X, axes.core(), coef, 0.0, 1)
+    return _core.decision(_core.hermite(1), X, axes.core(), coef[None], np.zeros(1), 1)[:, 0]
 
 
 @pytest.mark.parametrize(("lo", "hi"), EXTREMES)

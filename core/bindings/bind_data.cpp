@@ -25,15 +25,14 @@ void fill(Codes& codes, const Matrix<Real>& X, const Vector<std::int64_t>& place
 }
 
 template <class Real>
-NumpyVector decision(const AnyBasis& any, const Matrix<Real>& X, const Axes& axes,
-                     const Table<double>& coef, double intercept, int n_threads) {
-    std::vector<double> out(X.shape(0));
+NumpyTable decision(const AnyBasis& any, const Matrix<Real>& X, const Axes& axes,
+                    const Cube<double>& coef, const Vector<double>& intercepts, int n_threads) {
+    std::vector<double> out(X.shape(0) * intercepts.size());
     {
         nb::gil_scoped_release release;
-        decide(any, as_view(X), axes, coef.data(), intercept, n_threads, out.data());
+        decide(any, as_view(X), axes, as_span(coef), as_span(intercepts), n_threads, out.data());
     }
-    const std::size_t n = out.size();
-    return to_numpy<NumpyVector>(std::move(out), n);
+    return to_numpy<NumpyTable>(std::move(out), X.shape(0), intercepts.size());
 }
 
 template <class Real>
@@ -50,8 +49,8 @@ void bind_values(nb::module_& m, nb::class_<Codes>& codes) {
         nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(),
         "The rows X[order], read in full precision whenever they are needed.");
     m.def("decision", &decision<Real>, nb::arg("basis"), nb::arg("X").noconvert(), nb::arg("axes"),
-          nb::arg("coef").noconvert(), nb::arg("intercept"), nb::arg("n_threads"),
-          "intercept + sum_j coef[j] @ B(X[i, j]) for every row i.");
+          nb::arg("coef").noconvert(), nb::arg("intercepts").noconvert(), nb::arg("n_threads"),
+          "intercepts[k] + sum_j coef[k, j] @ B(X[i, j]) for every row i and output k.");
 }
 
 }  // namespace

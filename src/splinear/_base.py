@@ -260,10 +260,9 @@ class AdditiveModel(BaseEstimator):
         axes, basis = self.embedding_.axes.core(), self.embedding_.basis.core()
         out = np.empty((len(X), len(self.coef_)))
         for rows, piece in float_chunks(X):
-            for k, (coef, intercept) in enumerate(zip(self.coef_, self.intercept_, strict=True)):
-                out[rows, k] = _core.decision(
-                    basis, piece, axes, coef, float(intercept), self._n_threads()
-                )
+            out[rows] = _core.decision(
+                basis, piece, axes, self.coef_, self.intercept_, self._n_threads()
+            )
         if np.isnan(out).any():  # that is how the core marks rows that are not finite
             column_ranges(self, X)
         return out
