@@ -87,6 +87,11 @@ class AdditiveModel(BaseEstimator):
         )
 
     @property
+    def _strength(self) -> float:
+        """The cost of a row of weight 1: C, unless the data say how smooth the curves are."""
+        return float(self.C) if self.smoothness == "C" else 1.0
+
+    @property
     def _bias(self) -> float:
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
@@ -176,7 +181,7 @@ class AdditiveModel(BaseEstimator):
         found = smoothness.choose_scale(rows, totals, self._bias, stopping, noise=noise)
         self.degrees_of_freedom_ = found.freedom
         self._n_turns = found.n_turns
-        self.embedding_: Embedding = replace(rows.embedding, scale=found.scale / self.C)
+        self.embedding_: Embedding = replace(rows.embedding, scale=found.scale)
         return replace(rows, embedding=self.embedding_), found.starts
 
     def _check_smoothness(self) -> None:

@@ -496,7 +496,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         factors: Sequence[float],
     ) -> list[Result]:
         """Train one output against the rest."""
-        problem = self._problem(rows, labels, output, self.C * cost, weights)
+        problem = self._problem(rows, labels, output, self._strength * cost, weights)
         start = None if before is None else feasible(before[output], rows, problem)
         watch = stopping.watch.of(labels.label(output))
         return self._follow(rows, problem, replace(stopping, watch=watch), start, factors)
@@ -546,7 +546,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         """Train all classes on the softmax loss."""
 
         def total(factor: float) -> Softmax:
-            return self._softmax_loss(rows, labels, weights, factor * self.C)
+            return self._softmax_loss(rows, labels, weights, factor * self._strength)
 
         start = None
         if before is not None:

@@ -267,7 +267,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         """
         del kept
         mean = self._mean(y, weights) if mean is None else mean
-        problem = self._problem(rows, y, weights, mean, self.C)
+        problem = self._problem(rows, y, weights, mean, self._strength)
         start = None
         if before is not None:
             start = replace(before[0], intercept=before[0].intercept - mean)
