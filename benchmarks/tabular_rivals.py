@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -22,7 +21,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 
-from splinear import AdditiveClassifier
+from splinear import AdditiveClassifier, AdditiveClassifierCV
 
 Array = npt.NDArray[Any]
 
@@ -88,9 +87,14 @@ def is_curved(X: Array) -> npt.NDArray[np.bool_]:
 
 
 def splinear(**parameters: Any) -> Rival:
-    """AdditiveClassifier; a sigmoid, fitted out of fold, turns scores into probabilities."""
-    model = AdditiveClassifier(random_state=0, **parameters)
-    return Estimator(CalibratedClassifierCV(model, cv=FOLDS, ensemble=False))
+    """AdditiveClassifier."""
+    return Estimator(AdditiveClassifier(random_state=0, **parameters))
+
+
+def splinear_search(**parameters: Any) -> Rival:
+    """AdditiveClassifier, C by log-loss over folds."""
+    model = AdditiveClassifierCV(random_state=0, cv=FOLDS, scoring="neg_log_loss", **parameters)
+    return Estimator(model)
 
 
 def linear() -> Any:
@@ -137,6 +141,7 @@ class Entry:
 
 
 _BY_FOLDS = f"{FOLDS} folds"
+_FINE = {"knots": "quantile", "n_bins": 128}
 _C = "logisticregression__C"
 _KNOTS = {
     f"columntransformer__splinetransformer__{name}": choices
@@ -144,13 +149,18 @@ _KNOTS = {
 }
 
 RIVALS: dict[str, Entry] = {
-    "hinge": Entry(
-        "splinear, hinge loss, sigmoid by " + _BY_FOLDS,
-        lambda: splinear(loss="hinge"),
+    "reml": Entry(
+        'splinear, smoothness="reml", 128 bins',
+        lambda: splinear(loss="logistic", smoothness="reml", **_FINE),
     ),
-    "squared_hinge": Entry(
-        "splinear, squared hinge loss, sigmoid by " + _BY_FOLDS,
-        lambda: splinear(loss="squared_hinge"),
+    "search": Entry(
+        "splinear, 128 bins, C by " + _BY_FOLDS,
+        lambda: splinear_search(loss="logistic", **_FINE),
+    ),
+    "logistic": Entry("splinear, as it comes", lambda: splinear(loss="logistic")),
+    "hinge": Entry(
+        'splinear, hinge loss, calibration="sigmoid"',
+        lambda: splinear(loss="hinge", calibration="sigmoid"),
     ),
     "ebm": Entry("EBM, interactions=0", explainable_boosting, "interpret"),
     "pygam": Entry("pyGAM", lambda: PyGam(search=False), "pygam"),

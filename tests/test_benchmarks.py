@@ -109,3 +109,16 @@ def test_unknown_sets_are_refused():
     process = run("--data", "iris")
     assert process.returncode == 2
     assert "iris" in process.stderr
+
+
+def test_several_classes(tmp_path):
+    script = SCRIPT.with_name("classes.py")
+    process = subprocess.run(
+        [sys.executable, str(script), "--quick", "--output", str(tmp_path)],
+        capture_output=True,
+        text=True,
+    )
+    assert process.returncode == 0, process.stderr
+    page = (tmp_path / "classes.md").read_text()
+    assert "all 10 classes on 2 cores" in page
+    assert page.count("(bar: ") == 3

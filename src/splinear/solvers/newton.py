@@ -310,7 +310,8 @@ class _Chooser:
         self.space, self.preconditioner = space, preconditioner
         n = int(space.n_used.sum()) + 1
         self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
-        per_row = np.minimum(space.n_used, space.embedding.basis.support).sum()
+        # Of two functions, as a 0/1 column has them, one is zero.
+        per_row = np.minimum(np.maximum(space.n_used - 1, 1), space.embedding.basis.support).sum()
         self.dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
         self.product_price = 2.0 * space.n_rows * space.n_features
         self.allowed = preconditioner != "banded" and forms_hessian(space.embedding)

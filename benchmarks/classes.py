@@ -1,0 +1,144 @@
+"""Several classes at once: MNIST's ten digits against one, and all of covtype's seven.
+
+python benchmarks/classes.py                     both; some minutes
+python benchmarks/classes.py --data covtype      only this data set
+python benchmarks/classes.py --output docs       and write classes.md there
+python benchmarks/classes.py --quick             scikit-learn's digits, no files needed
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import report
+import sets
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import LinearSVC
+
+from splinear import AdditiveClassifier
+
+REPEATS = 3
+N_JOBS = 2
+
+INTRODUCTION = f"""\
+`python benchmarks/classes.py --output docs` writes this page. Classes are trained side by side on
+{N_JOBS} threads and share the coded rows. Of {REPEATS} fits of all classes the best counts. Compare
+ratios: seconds differ from machine to machine."""
+
+
+def timed(fit: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, Any]:
+    """Give the least seconds of some fits, and the last model."""
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        model = fit()
+        seconds.append(time.perf_counter() - began)
+    return min(seconds), model
+
+
+def digits_together(X: Any, y: Any, name: str, n_bins: int) -> list[str]:
+    """All digits in one fit, against the mean of fits of one digit."""
+
+    def model(n_jobs: int) -> AdditiveClassifier:
+        return AdditiveClassifier(n_bins=n_bins, n_jobs=n_jobs, random_state=0)
+
+    labels = np.unique(y)
+    one, shared = (
+        float(np.mean([timed(lambda k=k, n=n: model(n).fit(X, y == k), 1)[0] for k in labels]))
+        for n in (1, N_JOBS)
+    )
+    every, fitted = timed(lambda: model(N_JOBS).fit(X, y))
+    bar = report.Bar(f"{name}: all classes on {N_JOBS} cores / one on one", every / one, most=6)
+    return [
+        f"## {name}",
+        f"{len(X):,} x {X.shape[1]:,}, degree 1, D_1, {n_bins} bins, hinge loss.",
+        f"- one class against the rest, the mean of {len(labels)}: {one:.2f} s on one core, "
+        f"{shared:.2f} s on {N_JOBS}",
+        f"- all {len(labels)} classes on {N_JOBS} cores: {every:.2f} s, relative duality gap "
+        f"{fitted.dual_gap_:.1e}",
+        f"- {bar}; {every / shared:.1f} times one on {N_JOBS}",
+    ]
+
+
+def forest(X: Any, y: Any, name: str, n_bins: int) -> list[str]:
+    """All classes on all rows, timed; accuracy on a quarter that was held out."""
+    train, test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
+    models: dict[str, tuple[Any, int]] = {
+        "linear, LinearSVC on [0, 1], one against the rest": (
+            make_pipeline(MinMaxScaler(), LinearSVC(random_state=0)),
+            1,
+        ),
+        "splinear, hinge, one against the rest": (
+            AdditiveClassifier(n_bins=n_bins, n_jobs=N_JOBS, random_state=0),
+            1,
+        ),
+        "splinear, logistic, softmax": (
+            AdditiveClassifier(loss="logistic", n_bins=n_bins, n_jobs=N_JOBS, random_state=0),
+            1,
+        ),
+    }
+    rows, found = [["model", "seconds, all rows", "test accuracy"]], {}
+    for title, (model, repeats) in models.items():
+        seconds, _ = timed(lambda model=model: model.fit(X, y), repeats)
+        accuracy = model.fit(train, y_train).score(test, y_test)
+        found[title] = (seconds, accuracy)
+        rows.append([title, f"{seconds:.1f}", f"{accuracy:.2%}"])
+        print(rows[-1], flush=True)
+    (_, linear), *ours = found.values()
+    bars = [
+        report.Bar(f"{name}: seconds of splinear, the slower", max(s for s, _ in ours), most=60),
+        report.Bar(
+            f"{name}: points above the linear model, the less accurate",
+            100 * (min(a for _, a in ours) - linear),
+            least=1,
+        ),
+    ]
+    return [
+        f"## {name}",
+        f"{len(X):,} x {X.shape[1]:,}, {len(np.unique(y))} classes, degree 1, D_1, {n_bins} bins, "
+        f"{N_JOBS} threads. Accuracy is that of a second fit, on a quarter of the rows that it did "
+        "not see.",
+        report.markdown(rows),
+        *(f"- {bar}" for bar in bars),
+    ]
+
+
+def main() -> None:
+    """Run what was asked for and print it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", default="mnist,covtype", help="mnist, covtype, or both")
+    parser.add_argument("--quick", action="store_true", help="scikit-learn's digits instead")
+    parser.add_argument("--output", type=Path, help="folder for classes.md")
+    given = parser.parse_args()
+    sections = ["# Several classes", INTRODUCTION]
+    sections.append(f"```text\n{report.machine_lines(report.describe_machine())}\n```")
+    if given.quick:
+        X, y = load_digits(return_X_y=True)
+        sections += digits_together(X, y, "digits", 10) + forest(X, y, "digits", 10)
+    else:
+        names = given.data.split(",")
+        if "mnist" in names:
+            X, y, _, _ = sets.mnist(None)
+            sections += digits_together(X, y, "MNIST", 40)
+        if "covtype" in names:
+            X, y, _, _ = sets.covtype(None)
+            sections += forest(X.astype(np.float32), y, "covtype", 20)
+    page = "\n\n".join(sections).replace("\n\n- ", "\n- ") + "\n"
+    print(page)
+    if given.output is not None:
+        given.output.mkdir(parents=True, exist_ok=True)
+        (given.output / "classes.md").write_text(page)
+
+
+if __name__ == "__main__":
+    main()
