@@ -135,7 +135,8 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
     n_iter_ : int
         Passes or steps made; the most of any output.
     dual_gap_ : float
-        The relative duality gap reached; the largest of any output.
+        The relative duality gap reached; the largest of any output. Where Newton's method ended
+        with a step that promised little, it is that promise, relative to the objective.
     objective_ : float
         The value of the function above, summed over outputs.
     calibration_ : ndarray of shape (n_outputs, 2) or None
