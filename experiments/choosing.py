@@ -19,7 +19,7 @@ Grid = Mapping[str, Sequence[float]]
 
 # Straight lines want a larger C than curves, which have more functions to share the work.
 LINEAR_GRID: Grid = {AS_THEY_ARE: (10.0, 30.0, 100.0, 300.0), TO_UNIT: (0.1, 0.3, 1.0, 3.0)}
-CURVES_GRID: Grid = {AS_THEY_ARE: (0.1, 0.3, 1.0, 3.0), TO_UNIT: (0.003, 0.01, 0.03, 0.1)}
+CURVES_GRID: Grid = {AS_THEY_ARE: (0.1, 0.3, 1.0, 3.0), TO_UNIT: (0.003, 0.01, 0.03, 0.1, 0.3)}
 QUICK_LINEAR_GRID: Grid = {AS_THEY_ARE: (30.0,), TO_UNIT: (0.3,)}
 QUICK_CURVES_GRID: Grid = {AS_THEY_ARE: (1.0,), TO_UNIT: (0.03,)}
 
