@@ -74,7 +74,7 @@ private:
 class Axes {
 public:
     // lo, hi, first, last: one entry per feature. knots: empty, or n_knots entries per feature, of
-    // which NaN at the end stand for none.
+    // which NaN at the end stand for none. A feature that has none at all is a straight line.
     Axes(std::span<const double> lo, std::span<const double> hi, std::span<const double> first,
          std::span<const double> last, std::vector<double> knots = {})
         : knots_(std::move(knots)) {
@@ -82,11 +82,11 @@ public:
         axes_.reserve(n_features);
         const std::size_t n_knots = n_features == 0 ? 0 : knots_.size() / n_features;
         for (std::size_t j = 0; j < n_features; ++j) {
-            if (n_knots == 0 || !(lo[j] < hi[j]))
+            const auto own = given(std::span(knots_).subspan(j * n_knots, n_knots));
+            if (own.empty() || !(lo[j] < hi[j]))
                 axes_.emplace_back(lo[j], hi[j], first[j], last[j]);
             else
-                axes_.emplace_back(given(std::span(knots_).subspan(j * n_knots, n_knots)), first[j],
-                                   last[j]);
+                axes_.emplace_back(own, first[j], last[j]);
         }
     }
     Axes(const Axes&) = delete;  // the axes point into knots_
@@ -97,7 +97,7 @@ public:
 
 private:
     static std::span<const double> given(std::span<const double> knots) {
-        while (std::isnan(knots.back())) knots = knots.first(knots.size() - 1);
+        while (!knots.empty() && std::isnan(knots.back())) knots = knots.first(knots.size() - 1);
         return knots;
     }
 

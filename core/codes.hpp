@@ -57,7 +57,8 @@ public:
         for (std::size_t j = 0; j < axes.size(); ++j) {
             const Axis& axis = axes[j];
             const double steps = grid.density(axis);
-            has_knots_ = has_knots_ || axis.has_knots();
+            const bool shorter = grid.span > axis.last() - axis.first();
+            one_by_one_ = one_by_one_ || axis.has_knots() || shorter;
             steps_.push_back(steps);
             prescale_.push_back(axis.prescale());
             lo_.push_back(axis.scaled_lo());
@@ -74,7 +75,7 @@ public:
                                 static_cast<double>(grid_.last),
                                 axes_.size()};
         const Real* x = X.data + row * X.row_stride;
-        if (has_knots_) {
+        if (one_by_one_) {
             for (std::size_t j = 0; j < axes_.size(); ++j)
                 out[j] = by_axis(j, X(row, static_cast<std::ptrdiff_t>(j)));
         } else if (X.column_stride == 1) {
@@ -95,7 +96,7 @@ private:
 
     const Axes& axes_;
     CodeGrid grid_;
-    bool has_knots_ = false;
+    bool one_by_one_ = false;    // axes that are warped, or end before the last code
     std::vector<double> steps_;  // codes per unit of the basis's argument
     std::vector<double> prescale_;
     std::vector<double> lo_;

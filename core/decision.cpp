@@ -54,8 +54,9 @@ void decide_exactly(const B& basis, const MatrixView<Real>& X, const Model& mode
 // A B-spline model in the form that the kernels take.
 class SingleModel {
 public:
-    // Nothing if the axes are warped, or so wide or narrow that single precision would not do; nor
-    // for degree 0, where rounding could move a value into the next bin.
+    // Nothing if axes are warped, end before the last bin, or are so wide or narrow that single
+    // precision would not do; nor for degree 0, where rounding could move a value into the next
+    // bin.
     template <int Degree>
     static std::optional<SingleModel> make(const BSpline<Degree>& basis, const Model& model) {
         const Axes& axes = model.axes;
@@ -108,7 +109,8 @@ private:
         slope_.push_back(static_cast<float>(slope));
         const bool moderate = slope == 0.0 || (1e-30 < slope && slope < 1e30);
         // A float32 column has a float32 minimum; any other would move by being rounded.
-        return !axis.has_knots() && moderate && static_cast<double>(lo_.back()) == lo;
+        const bool whole = axis.last() == static_cast<double>(last_);
+        return !axis.has_knots() && whole && moderate && static_cast<double>(lo_.back()) == lo;
     }
 
     // Long tables do not fit the nearest caches together: all rows are scored by some of them

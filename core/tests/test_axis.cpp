@@ -120,6 +120,15 @@ void axes_are_one_per_feature() {
     CHECK(warped[2].first() == -1.0 && warped[2].last() == 1.0);
 }
 
+void a_feature_without_knots_beside_others_is_straight() {
+    const std::array<double, 2> lo{0.0, 0.0}, hi{4.0, 4.0}, first{0.0, 0.0}, last{3.0, 2.0};
+    const Axes axes(lo, hi, first, last, {nan, nan, nan, 0.0, 1.0, 4.0});
+    CHECK(!axes[0].has_knots() && axes[1].has_knots());
+    CHECK(axes[0].argument(2.0) == 1.5);
+    CHECK(axes[1].argument(1.0) == 1.0);
+    CHECK(axes[0].argument(9.0) == 3.0 && axes[1].argument(9.0) == 2.0);
+}
+
 }  // namespace
 
 int main() {
@@ -131,5 +140,6 @@ int main() {
     warps_repeated_end_knots();
     warps_any_width();
     axes_are_one_per_feature();
+    a_feature_without_knots_beside_others_is_straight();
     return splinear::testing::result();
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -24,7 +25,8 @@ Codes codes_of(const std::vector<Real>& column, double lo, double hi, CodeGrid g
     std::vector<std::int64_t> places(column.size());
     std::iota(places.begin(), places.end(), 0);
     Codes codes(n, 1, grid);
-    codes.fill(MatrixView<Real>{column.data(), n, 1, 1, 1}, places.data(), axes_of(1, lo, hi, 1.0),
+    const double last = grid.span > 0.0 ? grid.span : 1.0;
+    codes.fill(MatrixView<Real>{column.data(), n, 1, 1, 1}, places.data(), axes_of(1, lo, hi, last),
                1);
     return codes;
 }
@@ -88,6 +90,18 @@ void a_constant_and_a_nan_become_zero() {
     CHECK(*codes_of<double>({nan}, 0.0, 1.0, CodeGrid::bins(10, 1)).row(0) == 0);
 }
 
+// Beyond its range a feature of two bins stays in them, although others have four.
+void a_shorter_axis_ends_before_the_last_code() {
+    const CodeGrid grid = CodeGrid::bins(4, 1);
+    const int bits = CodeGrid::fraction_bits(4);
+    const std::vector<double> column{0.0, 0.5, 1.0, 1.5, 100.0};
+    const std::vector<std::int64_t> places{0, 1, 2, 3, 4};
+    Codes codes(5, 1, grid);
+    codes.fill(MatrixView<double>{column.data(), 5, 1, 1, 1}, places.data(),
+               axes_of(1, 0.0, 1.0, 2.0), 1);
+    for (int i = 0; i < 5; ++i) CHECK(*codes.row(i) == std::min(i, 2) << bits);
+}
+
 // Rows go where they are told; a negative place drops one; any strides; any number of threads.
 void rows_are_placed() {
     constexpr std::ptrdiff_t n = 1000;
@@ -124,6 +138,7 @@ int main() {
     bytes_are_exact_with_255_bins<double>();
     smooth_uses_all_codes();
     a_constant_and_a_nan_become_zero();
+    a_shorter_axis_ends_before_the_last_code();
     rows_are_placed();
     return splinear::testing::result();
 }
