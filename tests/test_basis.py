@@ -160,3 +160,13 @@ def test_scales_of_unit_and_native_width(basis: Basis) -> None:
 def test_core_refuses_other_degrees() -> None:
     with pytest.raises(ValueError, match="degree 0, 1, 2 or 3"):
         BSplineBasis(4, 10).core()
+
+
+def test_derivative_by_differences(basis: Basis) -> None:
+    """Inside the pieces, where every function is smooth; central differences."""
+    first, last = basis.domain
+    x = np.linspace(first, last, 200)[1:-1] + 1e-4
+    x = x[np.abs(x - np.round(x)) > 1e-5]
+    step = 1e-6
+    expected = (basis.evaluate(x + step) - basis.evaluate(x - step)) / (2 * step)
+    assert_allclose(basis.derivative(x), expected, rtol=1e-5, atol=1e-5)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import Floats
@@ -52,7 +53,7 @@ class BSplineBasis:
         """The ends of the axis."""
         return 0.0, float(self.n_bins)
 
-    def local(self, t: Floats) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.intp]], Floats]:
+    def local(self, t: Floats) -> tuple[NDArray[np.intp], Floats]:
         """Bins and weights at the arguments t: shapes t.shape and (*t.shape, degree + 1)."""
         bins = np.minimum(t.astype(np.intp), self.n_bins - 1)
         a = t - bins
@@ -73,8 +74,22 @@ class BSplineBasis:
 
     def evaluate(self, t: Floats) -> Floats:
         """All functions at the arguments t, shape (*t.shape, size)."""
-        bins, weights = self.local(t)
-        out = np.zeros((*t.shape, self.size))
+        return self._spread(*self.local(t))
+
+    def derivative(self, t: Floats) -> Floats:
+        """Slopes of all functions at the arguments t, shape (*t.shape, size); at a knot, after it.
+
+        The slope of a B-spline is the difference of two neighbours of a degree less.
+        """
+        if self.degree == 0:
+            return np.zeros((*t.shape, self.size))
+        bins, lower = BSplineBasis(self.degree - 1, self.n_bins).local(t)
+        none = np.zeros((*t.shape, 1))
+        return self._spread(bins, -np.diff(lower, axis=-1, prepend=none, append=none))
+
+    def _spread(self, bins: NDArray[np.intp], weights: Floats) -> Floats:
+        """Put the weights of each bin's functions in their places, shape (*bins.shape, size)."""
+        out = np.zeros((*bins.shape, self.size))
         index = bins[..., None] + np.arange(self.support)
         np.put_along_axis(out, index, weights, axis=-1)
         return out
@@ -149,6 +164,13 @@ class FourierBasis(_GlobalBasis):
         pairs = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
         return pairs.reshape(*x.shape, self.size)
 
+    def derivative(self, x: Floats) -> Floats:
+        """Slopes of all functions at the arguments x, shape (*x.shape, size)."""
+        frequency = np.pi * np.arange(1, self.degree + 1)
+        angle = x[..., None] * frequency
+        pairs = np.stack([-frequency * np.sin(angle), frequency * np.cos(angle)], axis=-1)
+        return pairs.reshape(*x.shape, self.size)
+
     def penalty(self, order: int) -> DiagonalPenalty:
         """Weights 1 / n^d: with them the d-th derivatives are orthogonal and of equal length."""
         frequencies = np.repeat(np.arange(1.0, self.degree + 1), 2)
@@ -181,6 +203,11 @@ class HermiteBasis(_GlobalBasis):
         """All functions at the arguments x, shape (*x.shape, size)."""
         with_constant = np.polynomial.hermite_e.hermevander(x, self.degree)
         return np.asarray(with_constant[..., 1:], dtype=np.float64)
+
+    def derivative(self, x: Floats) -> Floats:
+        """Slopes of all functions at the arguments x, shape (*x.shape, size): n H_{n-1}."""
+        lower = np.polynomial.hermite_e.hermevander(x, self.degree - 1)
+        return np.asarray(np.arange(1, self.degree + 1) * lower, dtype=np.float64)
 
     def penalty(self, order: int) -> DiagonalPenalty:
         """Weights with which the d-th derivatives are orthonormal (up to one common factor).
