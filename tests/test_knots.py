@@ -1,19 +1,41 @@
-"""Knots are placed where the values are."""
+"""Knots are placed where the values are, or where the user says."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.svm import LinearSVC
 
-from splinear import AdditiveClassifier, SplineEmbedding
-from splinear._knots import place_knots
-from splinear.inspection import knots, shape_function
+from splinear import (
+    AdditiveClassifier,
+    AdditiveClassifierCV,
+    AdditiveRegressor,
+    FourierEmbedding,
+    HermiteEmbedding,
+    SplineEmbedding,
+    _core,
+)
+from splinear._knots import KnotPlan
+from splinear.inspection import contributions, knots, shape_function
+
+GIVEN = [-1.0, -0.25, 0.5, 2.0]
 
 
 def placed(column, n_bins, rows=slice(None)):
     X = np.asarray(column, dtype=float)[:, None]
     seen = X[rows]
-    (row,) = place_knots(X, rows, seen.min(axis=0), seen.max(axis=0), n_bins)
+    plan = KnotPlan(["quantile"], np.array([n_bins]))
+    (row,) = plan.place(X, rows, seen.min(axis=0), seen.max(axis=0))
     return row[~np.isnan(row)]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Three columns and two classes, for which each column has a curve of its own."""
+    random = np.random.default_rng(3)
+    X = np.column_stack([random.normal(size=600), random.uniform(0, 9, 600), random.random(600)])
+    signal = np.sin(2 * X[:, 0]) + np.abs(X[:, 1] - 4) / 2 + X[:, 2] ** 2
+    return X, (signal + random.normal(size=600) > 1.7).astype(int)
 
 
 @pytest.mark.parametrize("values", [[0, 1], [3, 7, 8, 20], [-1.5, 0, 0.25, 100, 1e6]])
@@ -82,3 +104,172 @@ def test_transformed_columns_stay_zero_beyond_the_last_knot():
     second = embedded.toarray()[:, 9:]
     assert np.any(second[:, :2] > 0)
     assert_array_equal(second[:, 2:], 0)
+
+
+def warped(column, places):
+    """Where a value lies between the knots, counted in pieces; by interpolation."""
+    return np.interp(column, places, np.arange(len(places)))
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_each_feature_is_embedded_as_if_it_were_alone(rows, degree, order):
+    """Fewer bins than others, knots of its own: the same functions, and zeros behind them."""
+    X, _ = rows
+    options = {"degree": degree, "penalty_order": order, "sparse_output": False}
+    together = SplineEmbedding(
+        n_bins=[4, 12, 7], knots={1: "quantile", 2: [0.1, 0.2, 0.9]}, **options
+    )
+    blocks = np.split(together.fit_transform(X), 3, axis=1)
+    alone = [
+        SplineEmbedding(n_bins=4, **options).fit_transform(X[:, [0]]),
+        SplineEmbedding(n_bins=12, knots="quantile", **options).fit_transform(X[:, [1]]),
+        # Equal pieces of the warped column; its ends are among the values.
+        SplineEmbedding(n_bins=2, **options).fit_transform(warped(X[:, [2]], [0.1, 0.2, 0.9])),
+    ]
+    for block, one in zip(blocks, alone, strict=True):
+        assert_allclose(block[:, : one.shape[1]], one, rtol=1e-12, atol=1e-13)
+        assert_array_equal(block[:, one.shape[1] :], 0)
+    assert len(together.get_feature_names_out()) == 3 * (12 + degree)
+
+
+@pytest.mark.parametrize("path", _core.paths())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_same_optimum_as_liblinear_on_the_embedding(rows, order, dtype, path, monkeypatch):
+    """Codes, and values beyond the knots, are those of the explicit features."""
+    monkeypatch.setenv("SPLINEAR_PATH", path)
+    X, y = rows[0].astype(dtype), rows[1]
+    options = {"n_bins": [3, 8, 5], "knots": {0: GIVEN}, "penalty_order": order}
+    phi = SplineEmbedding(sparse_output=False, **options).fit_transform(X)
+    line = LinearSVC(loss="hinge", tol=1e-8, max_iter=1_000_000, random_state=0).fit(phi, y)
+    margins = np.where(y, 1, -1) * line.decision_function(phi)
+    objective = (
+        np.sum(line.coef_**2) / 2 + line.intercept_[0] ** 2 / 2 + np.maximum(0, 1 - margins).sum()
+    )
+    model = AdditiveClassifier(tol=1e-3, random_state=0, **options).fit(X, y)
+    assert model.objective_ == pytest.approx(objective, rel=2e-3)
+    assert_allclose(
+        model.decision_function(X),
+        model.intercept_ + contributions(model, X).sum(axis=1),
+        rtol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("basis", ["bspline", "fourier", "hermite"])
+def test_equal_entries_are_the_same_model_to_the_bit(rows, basis):
+    X, y = rows
+    for word in ("uniform", "quantile"):
+        options = {"basis": basis, "degree": 2, "random_state": 0}
+        model = AdditiveClassifier(n_bins=6, knots=word, **options).fit(X, y)
+        for other in ([word] * 3, dict.fromkeys(range(3), word)):
+            same = AdditiveClassifier(n_bins=[6, 6, 6], knots=other, **options).fit(X, y)
+            assert_array_equal(same.coef_, model.coef_)
+
+
+@pytest.mark.parametrize(("embedding", "degree"), [(FourierEmbedding, 3), (HermiteEmbedding, 4)])
+def test_given_knots_warp_other_bases(rows, embedding, degree):
+    X, _ = rows
+    found = embedding(degree=degree, knots={0: GIVEN}).fit_transform(X)
+    straight = X.copy()
+    straight[:, 0] = warped(X[:, 0], GIVEN)
+    assert_allclose(found, embedding(degree=degree).fit_transform(straight), rtol=1e-12, atol=1e-12)
+
+
+def test_given_knots_are_the_range(rows):
+    """Inside the data, and beyond; values outside count as the nearest end."""
+    X, y = rows
+    model = AdditiveClassifier(knots={0: GIVEN, 1: [-10, 4, 30]}, random_state=0).fit(X, y)
+    assert_array_equal(knots(model, 0), GIVEN)
+    assert_array_equal(knots(model, 1), [-10, 4, 30])
+    assert_allclose(knots(model, 2), np.linspace(X[:, 2].min(), X[:, 2].max(), 11))
+    x, f = shape_function(model, 0, n_points=7)
+    assert (x[0], x[-1]) == (-1, 2)
+    assert_array_equal(shape_function(model, 0, grid=[-5, 8])[1], f[[0, -1]])
+    assert X[:, 0].min() < -1
+    clipped = X.copy()
+    clipped[:, 0] = np.clip(X[:, 0], -1, 2)
+    assert_array_equal(model.decision_function(X), model.decision_function(clipped))
+
+
+def test_a_feature_that_is_constant_between_its_knots_has_no_curve(rows):
+    X, y = rows
+    wider = np.column_stack([X, np.full(len(X), 5.0), X[:, 0]])
+    model = AdditiveClassifier(knots={3: [0, 10], 4: [90, 91, 92]}, random_state=0).fit(wider, y)
+    assert_array_equal(model.coef_[:, 3:], 0)
+    assert model.objective_ == AdditiveClassifier(random_state=0).fit(X, y).objective_
+
+
+def test_columns_by_name(rows):
+    pandas = pytest.importorskip("pandas")
+    X, y = rows
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    options = {"n_bins": 4, "random_state": 0}
+    model = AdditiveRegressor(knots={"b": [0, 3, 9], "c": "quantile"}, **options).fit(frame, y)
+    by_place = AdditiveRegressor(knots={1: [0, 3, 9], 2: "quantile"}, **options).fit(X, y)
+    assert_array_equal(model.coef_, by_place.coef_)
+    assert_array_equal(knots(model, "b"), [0, 3, 9])
+    assert_array_equal(clone(model).fit(frame, y).coef_, model.coef_)
+    with pytest.raises(ValueError, match=r"knots names column 'd', which is not there.*'a', 'b'"):
+        AdditiveClassifier(knots={"d": "quantile"}).fit(frame, y)
+    with pytest.raises(ValueError, match=r"knots of column 'b': got 3\.0 before 2\.0"):
+        AdditiveClassifier(knots={"b": [0, 3, 2]}).fit(frame, y)
+    with pytest.raises(ValueError, match="names column 1 twice"):
+        AdditiveClassifier(knots={"b": "quantile", 1: "quantile"}).fit(frame, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"knots": "even"}, "knots"),
+        ({"knots": ["uniform", "quantile"]}, "one entry per feature, 3 in all; got 2"),
+        ({"knots": ["uniform", "even", "quantile"]}, "knots of column 1: got 'even'; expected"),
+        ({"knots": [0, 1, 2]}, "knots of column 0: got 0; expected"),
+        ({"knots": {0: [1]}}, "knots of column 0: got 1 of them; expected .* 2 to"),
+        ({"knots": {0: [0, np.nan, 1]}}, "knots of column 0: got nan in place 1"),
+        ({"knots": {2: [0, 1, 1]}}, "knots of column 2: got 1.0 before 1.0"),
+        ({"knots": {2: ["a", "b"]}}, "knots of column 2: got"),
+        ({"knots": {3: [0, 1]}}, "knots names column 3.*from 0 to 2"),
+        ({"knots": {"a": [0, 1]}}, "knots names column 'a'.*no column names"),
+        ({"knots": {True: [0, 1]}}, "knots names column True"),
+        ({"n_bins": [5, 5]}, "n_bins must be .* 3 in all; got 2"),
+        ({"n_bins": [5, 0, 5]}, "n_bins of column 1: got 0; expected a whole number from 1"),
+        ({"n_bins": [5, 5, 2.5]}, "n_bins of column 2: got 2.5"),
+    ],
+)
+def test_errors_name_the_column(rows, parameters, message):
+    X, y = rows
+    for estimator in (AdditiveClassifier, AdditiveRegressor, SplineEmbedding):
+        with pytest.raises(ValueError, match=message):
+            estimator(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n_bins": [[2, 9, 4], [9, 2, 4], 9]},
+        {"n_bins": [2, 30], "basis": "fourier", "knots": "quantile", "degree": 4},
+        {"n_bins": [3, 5], "knots": [GIVEN, "quantile", "uniform"]},
+    ],
+)
+def test_a_search_codes_rows_anew_where_axes_change(rows, parameters):
+    X, y = rows
+    search = AdditiveClassifierCV(Cs=[0.1, 1.0], cv=2, random_state=0, **parameters).fit(X, y)
+    plain = AdditiveClassifier(**(parameters | search.best_params_), random_state=0).fit(X, y)
+    assert_array_equal(search.coef_, plain.coef_)
+    for k, n_bins in enumerate(parameters["n_bins"]):
+        settings = parameters | {"n_bins": [n_bins]}
+        one = AdditiveClassifierCV(Cs=[0.1, 1.0], cv=2, random_state=0, **settings).fit(X, y)
+        assert_array_equal(search.scores_[k], one.scores_[0])
+
+
+def test_warm_start_and_chunks_keep_the_knots(rows):
+    X, y = rows
+    model = AdditiveClassifier(n_bins=[4, 8, 2], knots={0: GIVEN}, warm_start=True, random_state=0)
+    objective = model.fit(X, y).objective_
+    assert model.fit(X, y).objective_ == pytest.approx(objective, rel=1e-2)
+    assert model.n_iter_ <= 3
+    chunks = clone(model).partial_fit(X[:300], y[:300], classes=[0, 1])
+    chunks.partial_fit(10 * X[300:], y[300:])
+    assert_array_equal(knots(chunks, 0), GIVEN)
+    assert [len(knots(chunks, j)) for j in range(3)] == [4, 9, 3]

@@ -249,3 +249,34 @@ def test_without_matplotlib(model, frame, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'splinear\[plot\]'"):
         CurvesDisplay.from_estimator(model, frame[0])
+
+
+@pytest.mark.parametrize("extrapolation", ["constant", "linear"])
+@pytest.mark.parametrize("several", [False, True])
+def test_a_continuation_is_dotted_where_it_is_asked_for(extrapolation, several):
+    X, y = load_iris(return_X_y=True)
+    y = y if several else y == 2
+    model = AdditiveClassifier(extrapolation=extrapolation, random_state=0).fit(X, y)
+    beyond = X.copy()
+    beyond[0, 0] = 12.0
+    for table, dotted in ((X, False), (beyond, extrapolation == "linear")):
+        display = CurvesDisplay.from_estimator(model, table, features=[0, 1], center=False)
+        for line in display.lines_.ravel():
+            assert line.get_xdata().max() <= X.max()
+        first, second = ([ln for ln in ax.lines if ln.get_ls() == ":"] for ax in display.axes_)
+        assert len(first) == dotted * (3 if several else 1)
+        assert not second
+        for k, line in enumerate(first):
+            target = k if several else None
+            x, f = line.get_data()
+            np.testing.assert_allclose(x[[0, -1]], [X[:, 0].max(), 12.0])
+            np.testing.assert_allclose(f, shape_function(model, 0, grid=x, target=target)[1])
+        words = [text.get_text() for text in display.figure_.legends[0].texts]
+        assert ("straight beyond" in words) == dotted
+
+
+def test_models_that_refuse_values_outside_can_be_drawn(frame):
+    X, y = frame
+    for degree in (0, 1):
+        model = AdditiveClassifier(extrapolation="error", degree=degree, random_state=0).fit(X, y)
+        CurvesDisplay.from_estimator(model, X, top=9)

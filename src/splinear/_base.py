@@ -21,17 +21,21 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from splinear import _core
+from splinear._knots import KnotPlan
 from splinear._reading import float_chunks
 from splinear._types import AnyArray, Floats
 from splinear._validation import (
     EMBEDDING_CONSTRAINTS,
+    check_in_range,
     check_table,
     column_ranges,
     draw_seed,
     fit_embedding,
     make_basis,
+    plan_knots,
     positive,
 )
+from splinear.basis import Basis
 from splinear.embedding import Embedding
 from splinear.losses import Loss, SmoothLoss, SquaredError
 from splinear.solvers import dual_cd, newton, smoothness
@@ -52,6 +56,7 @@ class AdditiveModel(BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
         **EMBEDDING_CONSTRAINTS,
         "basis": [StrOptions({"bspline", "fourier", "hermite"})],
+        "extrapolation": [StrOptions({"constant", "linear", "error"})],
         "C": [positive()],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [positive()],
@@ -70,16 +75,19 @@ class AdditiveModel(BaseEstimator):
     # -- before training -------------------------------------------------------------------------
 
     def _learn_embedding(self, X: AnyArray, kept: AnyArray | None) -> Embedding:
-        basis = make_basis(self.basis, self.degree, self.n_bins, self.penalty_order, self.scale)
+        plan = plan_knots(self)
         return fit_embedding(
             self,
             X,
-            basis,
+            self._make_basis(plan),
+            plan=plan,
             kept=kept,
             penalty_order=self.penalty_order,
-            knots=self.knots,
             scale=self.scale,
         )
+
+    def _make_basis(self, plan: KnotPlan) -> Basis:
+        return make_basis(self.basis, self.degree, plan.most_bins, self.penalty_order, self.scale)
 
     def _prepare(self, X: AnyArray, kept: AnyArray | None, seed: int) -> TrainingRows:
         return TrainingRows.prepare(
@@ -226,8 +234,7 @@ class AdditiveModel(BaseEstimator):
 
     def _last_fit(self, n_rows: int, n_outputs: int) -> list[Start] | None:
         """Where warm_start begins, one a output; None: at zero."""
-        size = make_basis(self.basis, self.degree, self.n_bins, self.penalty_order, self.scale).size
-        shape = (n_outputs, self.n_features_in_, size)
+        shape = (n_outputs, self.n_features_in_, self._make_basis(plan_knots(self)).size)
         if not self.warm_start or getattr(self, "coef_", np.empty(0)).shape != shape:
             return None
         alpha = getattr(self, "_alpha", np.empty((n_outputs, 0)))
@@ -268,9 +275,21 @@ class AdditiveModel(BaseEstimator):
             out[rows] = _core.decision(
                 basis, piece, axes, self.coef_, self.intercept_, self._n_threads()
             )
+            if self.extrapolation != "constant":
+                self._go_beyond(piece, rows.start, out[rows])
         if np.isnan(out).any():  # that is how the core marks rows that are not finite
             column_ranges(self, X)
         return out
+
+    def _go_beyond(self, piece: AnyArray, first_row: int, scores: Floats) -> None:
+        """Add to the scores of a piece of X what its values outside the ranges ask for."""
+        axes = self.embedding_.axes
+        with np.errstate(invalid="ignore"):
+            outside = (piece.min(axis=0) < axes.lo) | (piece.max(axis=0) > axes.hi)
+        for j in map(int, np.flatnonzero(outside)):
+            if self.extrapolation == "error":
+                check_in_range(self, piece[:, j], j, axes, first_row)
+            scores += self.embedding_.continuation(piece[:, j], j, self.coef_[:, j])
 
 
 @cache

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 AnyArray: TypeAlias = NDArray[Any]
+
+# How one feature's axis is divided: by a rule, or at these knots; and that of all features.
+KnotRule: TypeAlias = Literal["uniform", "quantile"] | Sequence[float] | Floats
+KnotRules: TypeAlias = (
+    Literal["uniform", "quantile"]
+    | Sequence[KnotRule]
+    | Mapping[str, KnotRule]
+    | Mapping[int, KnotRule]
+)

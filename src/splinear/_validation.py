@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from splinear._knots import place_knots
+from splinear._knots import MAX_BINS, RULES, KnotPlan
 from splinear._reading import float_chunks
 from splinear._types import AnyArray, Floats
 from splinear.axes import Axes
@@ -21,22 +22,23 @@ from splinear.embedding import Embedding
 
 __all__ = [
     "EMBEDDING_CONSTRAINTS",
+    "check_in_range",
     "check_table",
     "check_weights",
     "column_label",
     "draw_seed",
     "fit_embedding",
     "make_basis",
+    "plan_knots",
 ]
 
-MAX_BINS = 32768  # the 16 bits of a code must hold the bin
 MAX_HERMITE = 150  # from 169 on, n n! is beyond the largest double
 
 EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
     "degree": [Interval(Integral, 0, None, closed="left")],
-    "n_bins": [Interval(Integral, 1, MAX_BINS, closed="both")],
+    "n_bins": [Interval(Integral, 1, MAX_BINS, closed="both"), "array-like"],
     "penalty_order": [Interval(Integral, 0, None, closed="left")],
-    "knots": [StrOptions({"uniform", "quantile"})],
+    "knots": [StrOptions(set(RULES)), "array-like", dict],
     "scale": [StrOptions({"unit", "native", "standard"})],
 }
 
@@ -70,6 +72,17 @@ def column_label(estimator: BaseEstimator, j: int) -> str:
     """Name column j as a user knows it."""
     names = getattr(estimator, "feature_names_in_", None)
     return f"column {j}" if names is None else f"column {names[j]!r}"
+
+
+def plan_knots(estimator: BaseEstimator) -> KnotPlan:
+    """Read the parameters `knots` and `n_bins` of an estimator that knows its columns."""
+    return KnotPlan.read(
+        estimator.knots,
+        estimator.n_bins,
+        estimator.n_features_in_,
+        getattr(estimator, "feature_names_in_", None),
+        partial(column_label, estimator),
+    )
 
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> Any:
@@ -165,8 +178,8 @@ def fit_embedding(
     X: AnyArray,
     basis: Basis,
     *,
+    plan: KnotPlan,
     penalty_order: int,
-    knots: str,
     scale: str,
     kept: AnyArray | None = None,
 ) -> Embedding:
@@ -176,12 +189,26 @@ def fit_embedding(
     """
     lo, hi = column_ranges(estimator, X, kept)
     rows = slice(None) if kept is None else kept
-    axes = Axes.spanning(lo, hi, basis)
-    if knots == "quantile":
-        axes = Axes.spanning(lo, hi, basis, place_knots(X, rows, lo, hi, int(estimator.n_bins)))
+    knots = plan.place(X, rows, lo, hi)
+    axes = Axes.spanning(*plan.ranges(lo, hi), basis, knots, plan.n_bins)
     if scale == "standard":
         axes = _standardised(X, rows, axes)
     return Embedding.of(axes, basis, int(penalty_order), native=scale == "native")
+
+
+def check_in_range(
+    estimator: BaseEstimator, values: AnyArray, j: int, axes: Axes, first_row: int = 0
+) -> None:
+    """Refuse values (n,) of column j that lie outside its range; they start at row `first_row`."""
+    lo, hi = axes.lo[j], axes.hi[j]
+    outside = (values < lo) | (values > hi)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise ValueError(
+            f"Input X holds {values[row]} in {column_label(estimator, j)}, row {first_row + row}, "
+            f"outside its range of {lo} to {hi}, and extrapolation='error' refuses that. "
+            "Use 'constant' or 'linear' to go on beyond the range."
+        )
 
 
 def _standardised(X: AnyArray, rows: Any, axes: Axes) -> Axes:

@@ -20,7 +20,8 @@ class Axes:
     A value is clamped to [lo, hi] and mapped linearly onto the basis's domain. With knots
     (n_features, n_knots), ascending from lo to hi, the map is linear between knots and sends them
     to equally spaced places. A feature with fewer knots than others has NaN after its last; of a
-    B-spline basis it then takes only the first bins, one between two knots.
+    B-spline basis it then takes only the first bins, one between two knots. A feature that has NaN
+    alone is not warped.
 
     A basis may be asked for a domain other than its own: Hermite polynomials on a standardised
     feature run from (lo - mean) / std to (hi - mean) / std. `first` and `last` are these ends.
@@ -33,11 +34,25 @@ class Axes:
     knots: Floats | None = None
 
     @classmethod
-    def spanning(cls, lo: Floats, hi: Floats, basis: Basis, knots: Floats | None = None) -> Axes:
-        """Axes that map [lo, hi] onto the basis's own domain."""
+    def spanning(
+        cls,
+        lo: Floats,
+        hi: Floats,
+        basis: Basis,
+        knots: Floats | None = None,
+        n_bins: AnyArray | None = None,
+    ) -> Axes:
+        """Axes that map [lo, hi] onto the basis's own domain.
+
+        Of a B-spline basis a feature takes a bin between two knots; without knots, `n_bins` of
+        them (n_features,), or all.
+        """
         first, last = (np.full(len(lo), end) for end in basis.domain)
-        if knots is not None and isinstance(basis, BSplineBasis):
-            last = np.maximum(1.0, np.count_nonzero(~np.isnan(knots), axis=1) - 1.0)
+        if isinstance(basis, BSplineBasis):
+            last = last if n_bins is None else n_bins.astype(np.float64)
+            if knots is not None:
+                n_knots = np.count_nonzero(~np.isnan(knots), axis=1)
+                last = np.where(n_knots > 0, np.maximum(1.0, n_knots - 1.0), last)
         return cls(lo, hi, first, last, knots)
 
     @property
@@ -50,7 +65,7 @@ class Axes:
         if self.knots is None:
             return None
         knots: Floats = self.knots[j][~np.isnan(self.knots[j])]
-        return knots
+        return knots if len(knots) else None
 
     @property
     def n_features(self) -> int:
@@ -88,6 +103,26 @@ class Axes:
         x, lo, hi = (np.ldexp(np.clip(v, lo, hi), -exponent) for v in (x, lo, hi))
         straight: Floats = np.clip(first + (x - lo) * ((last - first) / (hi - lo)), first, last)
         return straight
+
+    def beyond(self, values: AnyArray, j: int) -> Floats:
+        """Tell how far values of feature j lie outside [lo, hi]; same shape, 0 inside.
+
+        In units of the basis's argument, and signed: it is what clamping takes away, if the map
+        goes on beyond the ends as it is just inside them.
+        """
+        x = values.astype(np.float64)
+        if not self.lo[j] < self.hi[j]:
+            return np.zeros(x.shape)
+        knots = self.knots_of(j)
+        if knots is None:
+            knots = np.array([self.lo[j], self.hi[j]])
+        per_cell = self.length[j] / (len(knots) - 1)
+        most = np.finfo(np.float64).max  # far away is as far as numbers go, not infinity
+        with np.errstate(over="ignore"):
+            below = np.minimum(x - knots[0], 0.0) / min(knots[1] - knots[0], most)
+            above = np.maximum(x - knots[-1], 0.0) / min(knots[-1] - knots[-2], most)
+            steps: Floats = np.clip(per_cell * (below + above), -most, most)
+        return steps
 
     def core(self) -> _core.Axes:
         """Give the compiled twin."""

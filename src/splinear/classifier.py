@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from splinear._base import AdditiveModel, feasible, one_blas_thread, side_by_side
 from splinear._folds import Fold, make_folds
 from splinear._labels import ClassWeight, Labels
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Floats, KnotRules
 from splinear._validation import check_table, check_weights
 from splinear.calibration import fit_sigmoid, sigmoid
 from splinear.losses import LOSSES, Logistic
@@ -57,21 +57,30 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
     degree : int, default=1
         B-splines: the degree of the pieces, 0 to 3. Fourier: the number of frequencies. Hermite:
         the degree of the polynomial.
-    n_bins : int, default=10
+    n_bins : int or sequence of int, default=10
         B-splines: the number of pieces between a feature's lowest and highest training value, so
-        that there are n_bins + degree coefficients. With knots="quantile" also the number of pieces
-        of the warp, for every basis.
+        that there are n_bins + degree coefficients. With quantile knots also the number of pieces
+        of the warp, for every basis. A sequence has one number a feature; `coef_` then has room for
+        the most.
     penalty_order : int, default=1
         The order d of the penalty: 0, 1, 2, ... for B-splines; 1 or 2 for Fourier and Hermite.
         Order 0 shrinks the coefficients themselves, 1 their slope, 2 their curvature.
-    knots : {"uniform", "quantile"}, default="uniform"
+    knots : {"uniform", "quantile"}, sequence or dict, default="uniform"
         "uniform" makes pieces of equal width. "quantile" puts knots where the values are: at each
         value if there are no more than n_bins + 1, else at quantiles, every second one of the rows
         and the others of the distinct values. A feature may then have fewer pieces than n_bins.
+        A sequence has one entry a feature: one of these words, or the knots themselves, two or more
+        numbers in ascending order, the first and last of which are the ends of the feature's range.
+        A dict from column name or position to such an entry leaves the other features "uniform".
     scale : {"unit", "native", "standard"}, default="unit"
         "unit" treats every feature as if it ran from 0 to 1; "native" lets features of wide range
         vary more, in their own units; "standard" (Hermite only) measures a feature in standard
         deviations from its mean instead of mapping its range to [-1, 1].
+    extrapolation : {"constant", "linear", "error"}, default="constant"
+        What a value outside a feature's range counts as in prediction: "constant", as the nearest
+        end; "linear", on a straight line with the curve's slope at that end; "error" refuses it.
+        The range is that of the training values, or of the knots where they are given. Training
+        always counts it as the nearest end.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
         The loss of the margin y f(x), y being -1 or 1.
     multi_class : {"auto", "ovr", "softmax"}, default="auto"
@@ -170,10 +179,11 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         *,
         basis: Literal["bspline", "fourier", "hermite"] = "bspline",
         degree: int = 1,
-        n_bins: int = 10,
+        n_bins: int | Sequence[int] = 10,
         penalty_order: int = 1,
-        knots: Literal["uniform", "quantile"] = "uniform",
+        knots: KnotRules = "uniform",
         scale: Literal["unit", "native", "standard"] = "unit",
+        extrapolation: Literal["constant", "linear", "error"] = "constant",
         loss: Literal["hinge", "squared_hinge", "logistic"] = "hinge",
         multi_class: Literal["auto", "ovr", "softmax"] = "auto",
         C: float = 1.0,
@@ -198,6 +208,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         self.penalty_order = penalty_order
         self.knots = knots
         self.scale = scale
+        self.extrapolation = extrapolation
         self.loss = loss
         self.multi_class = multi_class
         self.C = C
@@ -297,7 +308,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
     def decision_function(self, X: Any) -> Floats:
         """Compute the scores: for two classes positive for classes_[1], else highest for the best.
 
-        Values outside a feature's training range count as the nearest end of it.
+        Values outside a feature's range count as `extrapolation` says.
 
         Parameters
         ----------

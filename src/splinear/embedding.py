@@ -103,6 +103,23 @@ class Embedding:
         root = np.where(self.scale > 0, np.sqrt(self.scale), np.inf)
         return self.penalty.difference(coef) / root[:, None]
 
+    def continuation(self, values: AnyArray, j: int, coef: Floats) -> Floats:
+        """Give what straight lines beyond the ends of its range add to the curves of feature j.
+
+        `values` (n,) and coef (..., basis.size) give (n, ...); 0 inside the range. The lines have
+        the curves' slopes at the ends.
+        """
+        out = np.zeros((len(values), *coef.shape[:-1]))
+        steps = self.axes.beyond(values, j)
+        outside = np.flatnonzero(steps)
+        first, last = self.axes.first[j], self.axes.last[j]
+        # Just inside: an end may be a knot behind which the basis goes on.
+        ends = np.array([np.nextafter(first, last), np.nextafter(last, first)])
+        slopes = self.basis.derivative(ends) @ coef.T
+        with np.errstate(over="ignore"):
+            out[outside] = (slopes[(steps[outside] > 0).astype(np.intp)].T * steps[outside]).T
+        return out
+
     def names(self, features: AnyArray) -> list[str]:
         """Names for the columns of phi^d."""
         return [f"{feature}_{suffix}" for feature in features for suffix in self.basis.names()]

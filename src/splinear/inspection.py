@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import AnyArray, Floats
-from splinear._validation import check_table, column_ranges
+from splinear._validation import check_in_range, check_table, column_ranges
 from splinear.basis import BSplineBasis
 
 __all__ = [
@@ -52,8 +52,8 @@ def shape_function(
     feature : int or str
         The feature's position, or its column name when the model was fitted on named columns.
     grid : array-like of shape (n_points,), default=None
-        Where to evaluate, in the feature's own units. Values outside the training range count as
-        the nearest end of it. None is `n_points` equal steps over the training range.
+        Where to evaluate, in the feature's own units; outside the training range as the model's
+        `extrapolation` says. None is `n_points` equal steps over the training range.
     n_points : int, default=200
         Length of the grid when none is given.
     target : class label or int, default=None
@@ -204,7 +204,7 @@ def knots(model: Any, feature: int | str) -> Floats:
     if placed is not None:
         return np.unique(placed)
     if isinstance(basis, BSplineBasis):
-        return _steps(axes.lo[j], axes.hi[j], basis.n_bins + 1)
+        return _steps(axes.lo[j], axes.hi[j], int(axes.length[j]) + 1)
     return np.empty(0)
 
 
@@ -357,4 +357,8 @@ def _evaluate(model: Any, output: int | slice, j: int, values: AnyArray) -> Floa
     for start in range(0, len(values), _BLOCK):
         block = slice(start, start + _BLOCK)
         out[block] = basis.evaluate(axes.argument_of(values[block], j)) @ coef.T
+    if model.extrapolation == "error":
+        check_in_range(model, values, j, axes)
+    if model.extrapolation == "linear":
+        out += model.embedding_.continuation(values, j, coef)
     return out

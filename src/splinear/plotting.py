@@ -48,6 +48,8 @@ class Curve:
         Histogram of the data.
     share : float
         The feature's part of the sum of all importances, from 0 to 1.
+    lo, hi : float
+        The range the curve was learned on; it is dotted beyond.
     """
 
     name: str
@@ -58,6 +60,8 @@ class Curve:
     edges: Floats
     counts: Floats
     share: float
+    lo: float = -np.inf
+    hi: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,9 @@ class CurvesDisplay:
 
     Each panel shows what one feature adds to the score: above zero it speaks for the second class,
     below for the first. With more than two classes a panel has a line a class, or `target` chooses
-    one. In regression a panel shows the effect on the prediction. Dots mark knots, the strip below
+    one. In regression a panel shows the effect on the prediction. A panel shows the range that the
+    curve was learned on; a model with `extrapolation="linear"` has a dotted line from there to
+    values of X that lie beyond. Dots mark knots, the strip below
     shows where the data lie, and the number in the corner is the feature's share of all
     importances (see :func:`splinear.inspection.importances`). Make one with :meth:`from_estimator`.
 
@@ -274,6 +280,8 @@ class CurvesDisplay:
                 Patch(facecolor=UP, alpha=0.55, label=words.up),
                 Patch(facecolor=DOWN, alpha=0.55, label=words.down),
             ]
+        if any(curve.x[0] < curve.lo or curve.x[-1] > curve.hi for curve in self.curves):
+            meaning.append(Line2D([], [], color=INK, lw=2.0, ls=":", label="straight beyond"))
         return [
             *meaning,
             Patch(facecolor=FAINT, label="where the data lie"),
@@ -349,18 +357,23 @@ def _make_curve(
 
     even, _ = inspection.shape_function(estimator, j, n_points=n_points, target=target)
     places = inspection.knots(estimator, j)
-    beside = 1e-9 * (even[-1] - even[0])
+    lo, hi = float(even[0]), float(even[-1])
+    beside = 1e-9 * (hi - lo)
     after, before = places[:-1] + beside, places[1:] - beside
-    x = np.unique(np.concatenate([even, after, before]))  # both sides of a jump: drawn upright
+    reach = values if estimator.extrapolation == "linear" else even
+    ends = [min(lo, reach.min()), max(hi, reach.max())]
+    x = np.unique(np.concatenate([even, after, before, ends]))  # both sides of a jump: upright
     f = curve(x)
     mean = curve(values).mean(axis=0) if center else 0.0
     marks = places[:0]
     if estimator.embedding_.basis.degree > 0 and len(places):
-        jump = np.abs(curve(places + beside) - curve(places - beside)).reshape(len(places), -1)
+        left, right = np.clip(places - beside, lo, hi), np.clip(places + beside, lo, hi)
+        jump = np.abs(curve(right) - curve(left)).reshape(len(places), -1)
         marks = places[jump.max(axis=1) <= 1e-6 * np.ptp(f)]  # a jump is its own mark
     f_marks = curve(marks) if len(marks) else f[:0]
     counts, edges = np.histogram(np.clip(values, x[0], x[-1]), bins=40, range=(x[0], x[-1]))
-    return Curve(name, x, f - mean, marks, f_marks - mean, edges, counts.astype(float), share)
+    heights = counts.astype(np.float64)
+    return Curve(name, x, f - mean, marks, f_marks - mean, edges, heights, share, lo, hi)
 
 
 def _common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
@@ -383,17 +396,24 @@ def _draw(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Any:
     _draw_data(ax, curve)
     ax.axhline(0, color=MUTED, lw=0.8, zorder=1.5)
     if curve.f.ndim == 2:
-        return [
-            ax.plot(curve.x, f, **_style(k), solid_joinstyle="round", zorder=3)[0]
-            for k, f in enumerate(curve.f.T)
-        ]
+        return [_draw_line(ax, curve, f, _style(k)) for k, f in enumerate(curve.f.T)]
     for color, where in ((UP, curve.f >= 0), (DOWN, curve.f <= 0)):
         ax.fill_between(
             curve.x, 0, curve.f, where=where, interpolate=True, color=color, alpha=0.22, lw=0
         )
-    (line,) = ax.plot(curve.x, curve.f, color=INK, lw=2.0, solid_joinstyle="round", zorder=3)
+    line = _draw_line(ax, curve, curve.f, {"color": INK, "lw": 2.0})
     if 0 < len(curve.knots) <= _MOST_KNOTS:
         ax.plot(curve.knots, curve.f_knots, "o", ms=3.6, mfc="white", mec=INK, mew=0.9, zorder=4)
+    return line
+
+
+def _draw_line(ax: Axes, curve: Curve, f: Floats, style: dict[str, Any]) -> Any:
+    """Draw a curve over the range it was learned on, and in dots beyond; return the former."""
+    inside = (curve.x >= curve.lo) & (curve.x <= curve.hi)
+    for beyond in (curve.x <= curve.lo, curve.x >= curve.hi):
+        if np.count_nonzero(beyond) > 1:
+            ax.plot(curve.x[beyond], f[beyond], **(style | {"ls": ":"}), zorder=3)
+    (line,) = ax.plot(curve.x[inside], f[inside], **style, solid_joinstyle="round", zorder=3)
     return line
 
 

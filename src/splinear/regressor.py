@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from splinear._base import AdditiveModel, feasible, one_blas_thread
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Floats, KnotRules
 from splinear._validation import check_table, check_weights
 from splinear.losses import EpsilonInsensitive, Loss, SquaredError
 from splinear.solvers.problem import Problem, Result, Start, Stopping
@@ -41,21 +41,30 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
     degree : int, default=1
         B-splines: the degree of the pieces, 0 to 3. Fourier: the number of frequencies. Hermite:
         the degree of the polynomial.
-    n_bins : int, default=10
+    n_bins : int or sequence of int, default=10
         B-splines: the number of pieces between a feature's lowest and highest training value, so
-        that there are n_bins + degree coefficients. With knots="quantile" also the number of pieces
-        of the warp, for every basis.
+        that there are n_bins + degree coefficients. With quantile knots also the number of pieces
+        of the warp, for every basis. A sequence has one number a feature; `coef_` then has room for
+        the most.
     penalty_order : int, default=1
         The order d of the penalty: 0, 1, 2, ... for B-splines; 1 or 2 for Fourier and Hermite.
         Order 0 shrinks the coefficients themselves, 1 their slope, 2 their curvature.
-    knots : {"uniform", "quantile"}, default="uniform"
+    knots : {"uniform", "quantile"}, sequence or dict, default="uniform"
         "uniform" makes pieces of equal width. "quantile" puts knots where the values are: at each
         value if there are no more than n_bins + 1, else at quantiles, every second one of the rows
         and the others of the distinct values. A feature may then have fewer pieces than n_bins.
+        A sequence has one entry a feature: one of these words, or the knots themselves, two or more
+        numbers in ascending order, the first and last of which are the ends of the feature's range.
+        A dict from column name or position to such an entry leaves the other features "uniform".
     scale : {"unit", "native", "standard"}, default="unit"
         "unit" treats every feature as if it ran from 0 to 1; "native" lets features of wide range
         vary more, in their own units; "standard" (Hermite only) measures a feature in standard
         deviations from its mean instead of mapping its range to [-1, 1].
+    extrapolation : {"constant", "linear", "error"}, default="constant"
+        What a value outside a feature's range counts as in prediction: "constant", as the nearest
+        end; "linear", on a straight line with the curve's slope at that end; "error" refuses it.
+        The range is that of the training values, or of the knots where they are given. Training
+        always counts it as the nearest end.
     loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
         The loss of the residual r = f(x) - y: r^2 / 2, or max(0, |r| - epsilon).
     epsilon : float, default=0.1
@@ -113,10 +122,11 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         *,
         basis: Literal["bspline", "fourier", "hermite"] = "bspline",
         degree: int = 1,
-        n_bins: int = 10,
+        n_bins: int | Sequence[int] = 10,
         penalty_order: int = 1,
-        knots: Literal["uniform", "quantile"] = "uniform",
+        knots: KnotRules = "uniform",
         scale: Literal["unit", "native", "standard"] = "unit",
+        extrapolation: Literal["constant", "linear", "error"] = "constant",
         loss: Literal["squared_error", "epsilon_insensitive"] = "squared_error",
         epsilon: float = 0.1,
         C: float = 1.0,
@@ -139,6 +149,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         self.penalty_order = penalty_order
         self.knots = knots
         self.scale = scale
+        self.extrapolation = extrapolation
         self.loss = loss
         self.epsilon = epsilon
         self.C = C
@@ -215,7 +226,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         return self
 
     def predict(self, X: Any) -> Floats:
-        """Compute f(x); values outside a feature's training range count as its nearest end.
+        """Compute f(x); values outside a feature's range count as `extrapolation` says.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ from splinear._base import AdditiveModel
 from splinear._folds import make_folds
 from splinear._labels import ClassWeight
 from splinear._path_search import Candidate, Data, follow_folds
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Floats, KnotRules
 from splinear._validation import check_table, check_weights, draw_seed
 from splinear.classifier import AdditiveClassifier
 from splinear.regressor import AdditiveRegressor
@@ -44,7 +44,6 @@ class _StrengthSearch(AdditiveModel):
     smoothness: Literal["C", "reml"] = "C"  # which is what is chosen
 
     _search_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_bins": [*AdditiveModel._parameter_constraints["n_bins"], "array-like"],
         "penalty_order": [*AdditiveModel._parameter_constraints["penalty_order"], "array-like"],
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "cv": ["cv_object"],
@@ -83,11 +82,12 @@ class _StrengthSearch(AdditiveModel):
         settings = list(product(_listed(self.n_bins), _listed(self.penalty_order)))
         scores = np.full((len(settings), len(data.folds), len(self.Cs_)), np.nan)
         models = self._models(settings)
-        best, rows, n_unconverged = None, None, 0
+        best, rows, prepared, n_unconverged = None, None, None, 0
         for k, model in enumerate(models):
             model.embedding_ = model._learn_embedding(data.table, data.kept)
-            if rows is None or rows.embedding.basis != model.embedding_.basis:
+            if rows is None or prepared != model.n_bins:
                 rows = model._prepare(data.table, data.kept, model._draw_seed())
+                prepared = model.n_bins
             rows = replace(rows, embedding=model.embedding_)
             stopping = model._stopping(rows)
             if self.time_limit is not None:
@@ -103,7 +103,7 @@ class _StrengthSearch(AdditiveModel):
         self._warn(scores, n_unconverged, stopping.watch.reason)
         return best
 
-    def _models(self, settings: Sequence[tuple[int, int]]) -> list[AdditiveModel]:
+    def _models(self, settings: Sequence[tuple[Any, int]]) -> list[AdditiveModel]:
         """Give the plain estimators to choose from; all with the same seed."""
         names = self._plain().get_params(deep=False)
         shared = {name: getattr(self, name) for name in names if hasattr(self, name)}
@@ -191,8 +191,10 @@ def _constraints(plain: type[AdditiveModel]) -> dict[str, list[Any]]:
     return {**kept, **_StrengthSearch._search_constraints}
 
 
-def _listed(values: Any) -> list[int]:
-    return [int(value) for value in np.atleast_1d(values)]
+def _listed(values: Any) -> list[Any]:
+    """Give the values to choose from; of n_bins one may be a list, with a number a feature."""
+    several = [values] if isinstance(values, Integral) else values
+    return [int(value) if isinstance(value, Integral) else list(value) for value in several]
 
 
 class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
@@ -209,8 +211,9 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
     ----------
     Cs : int or array-like of float, default=20
         The values of C to compare; a number means as many from 0.001 to 100, at equal ratios.
-    n_bins : int or sequence of int, default=10
-        As in AdditiveClassifier; of several values the best is chosen.
+    n_bins : int or sequence, default=10
+        As in AdditiveClassifier; of several values the best is chosen. A value may itself be a list
+        of one number a feature: `[[5, 10, 10]]` is a single value, for three features.
     penalty_order : int or sequence of int, default=1
         As in AdditiveClassifier; of several values the best is chosen.
     cv : int, splitter, iterable of splits or None, default=None
@@ -230,8 +233,8 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
     n_jobs : int or None, default=None
         Threads: folds are trained side by side. None is 1, -1 all cores. The result does not depend
         on it.
-    basis, degree, knots, scale, loss, multi_class, class_weight, fit_intercept, intercept_scaling,
-    calibration, solver, tol, max_iter, random_state, verbose
+    basis, degree, knots, scale, extrapolation, loss, multi_class, class_weight, fit_intercept,
+    intercept_scaling, calibration, solver, tol, max_iter, random_state, verbose
         As in AdditiveClassifier.
 
     Attributes
@@ -279,10 +282,11 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
         scoring: str | Callable[..., float] | None = None,
         basis: Literal["bspline", "fourier", "hermite"] = "bspline",
         degree: int = 1,
-        n_bins: int | Sequence[int] = 10,
+        n_bins: int | Sequence[int] | Sequence[Sequence[int]] = 10,
         penalty_order: int | Sequence[int] = 1,
-        knots: Literal["uniform", "quantile"] = "uniform",
+        knots: KnotRules = "uniform",
         scale: Literal["unit", "native", "standard"] = "unit",
+        extrapolation: Literal["constant", "linear", "error"] = "constant",
         loss: Literal["hinge", "squared_hinge", "logistic"] = "hinge",
         multi_class: Literal["auto", "ovr", "softmax"] = "auto",
         class_weight: ClassWeight = None,
@@ -307,6 +311,7 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
         self.penalty_order = penalty_order  # type: ignore[assignment]
         self.knots = knots
         self.scale = scale
+        self.extrapolation = extrapolation
         self.loss = loss
         self.multi_class = multi_class
         self.class_weight = class_weight
@@ -359,8 +364,8 @@ class AdditiveRegressorCV(_StrengthSearch, AdditiveRegressor):
         As in AdditiveClassifierCV. None is the coefficient of determination R^2.
     n_bins, penalty_order, time_limit, callback, n_jobs
         As in AdditiveClassifierCV.
-    basis, degree, knots, scale, loss, epsilon, fit_intercept, intercept_scaling, solver, tol,
-    max_iter, random_state, verbose
+    basis, degree, knots, scale, extrapolation, loss, epsilon, fit_intercept, intercept_scaling,
+    solver, tol, max_iter, random_state, verbose
         As in AdditiveRegressor.
 
     Attributes
@@ -392,10 +397,11 @@ class AdditiveRegressorCV(_StrengthSearch, AdditiveRegressor):
         scoring: str | Callable[..., float] | None = None,
         basis: Literal["bspline", "fourier", "hermite"] = "bspline",
         degree: int = 1,
-        n_bins: int | Sequence[int] = 10,
+        n_bins: int | Sequence[int] | Sequence[Sequence[int]] = 10,
         penalty_order: int | Sequence[int] = 1,
-        knots: Literal["uniform", "quantile"] = "uniform",
+        knots: KnotRules = "uniform",
         scale: Literal["unit", "native", "standard"] = "unit",
+        extrapolation: Literal["constant", "linear", "error"] = "constant",
         loss: Literal["squared_error", "epsilon_insensitive"] = "squared_error",
         epsilon: float = 0.1,
         fit_intercept: bool = True,
@@ -418,6 +424,7 @@ class AdditiveRegressorCV(_StrengthSearch, AdditiveRegressor):
         self.penalty_order = penalty_order  # type: ignore[assignment]
         self.knots = knots
         self.scale = scale
+        self.extrapolation = extrapolation
         self.loss = loss
         self.epsilon = epsilon
         self.fit_intercept = fit_intercept

@@ -6,6 +6,7 @@ solvers, and for reading.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,13 +15,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from splinear._types import AnyArray
+from splinear._types import AnyArray, KnotRules
 from splinear._validation import (
     EMBEDDING_CONSTRAINTS,
     check_table,
     column_ranges,
     fit_embedding,
     make_basis,
+    plan_knots,
 )
 from splinear.basis import Basis
 
@@ -31,10 +33,10 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
     """fit learns the ranges of the columns, transform gives phi^d of the rows."""
 
     penalty_order: int
-    knots: str
+    knots: KnotRules
     scale: str
 
-    def _basis(self) -> Basis:
+    def _basis(self, n_bins: int) -> Basis:
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> _EmbeddingTransformer:
@@ -51,14 +53,15 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
         """
         del y
         self._validate_params()
-        basis = self._basis()
         X = check_table(self, X, reset=True)
+        plan = plan_knots(self)
+        basis = self._basis(plan.most_bins)
         self.embedding_ = fit_embedding(
             self,
             X,
             basis,
+            plan=plan,
             penalty_order=self.penalty_order,
-            knots=self.knots,
             scale=self.scale,
         )
         self._n_features_out = X.shape[1] * basis.size
@@ -75,7 +78,8 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
         -------
         phi : ndarray or CSR array of shape (n_samples, n_features * n_basis)
             float32 for float32 X, else float64. Sparse for B-splines under D_0 unless
-            sparse_output is False.
+            sparse_output is False. All features have as many columns as the one of most pieces;
+            those that a feature does not need are 0.
         """
         check_is_fitted(self)
         X = check_table(self, X, reset=False)
@@ -124,9 +128,9 @@ class SplineEmbedding(_EmbeddingTransformer):
         self,
         *,
         degree: int = 1,
-        n_bins: int = 10,
+        n_bins: int | Sequence[int] = 10,
         penalty_order: int = 1,
-        knots: Literal["uniform", "quantile"] = "uniform",
+        knots: KnotRules = "uniform",
         scale: Literal["unit", "native"] = "unit",
         sparse_output: bool = True,
     ) -> None:
@@ -137,8 +141,8 @@ class SplineEmbedding(_EmbeddingTransformer):
         self.scale = scale
         self.sparse_output = sparse_output
 
-    def _basis(self) -> Basis:
-        return make_basis("bspline", self.degree, self.n_bins, self.penalty_order, self.scale)
+    def _basis(self, n_bins: int) -> Basis:
+        return make_basis("bspline", self.degree, n_bins, self.penalty_order, self.scale)
 
 
 class FourierEmbedding(_EmbeddingTransformer):
@@ -162,9 +166,9 @@ class FourierEmbedding(_EmbeddingTransformer):
         self,
         *,
         degree: int = 2,
-        n_bins: int = 10,
+        n_bins: int | Sequence[int] = 10,
         penalty_order: int = 1,
-        knots: Literal["uniform", "quantile"] = "uniform",
+        knots: KnotRules = "uniform",
         scale: Literal["unit", "native"] = "unit",
     ) -> None:
         self.degree = degree
@@ -173,8 +177,8 @@ class FourierEmbedding(_EmbeddingTransformer):
         self.knots = knots
         self.scale = scale
 
-    def _basis(self) -> Basis:
-        return make_basis("fourier", self.degree, self.n_bins, self.penalty_order, self.scale)
+    def _basis(self, n_bins: int) -> Basis:
+        return make_basis("fourier", self.degree, n_bins, self.penalty_order, self.scale)
 
 
 class HermiteEmbedding(_EmbeddingTransformer):
@@ -198,9 +202,9 @@ class HermiteEmbedding(_EmbeddingTransformer):
         self,
         *,
         degree: int = 4,
-        n_bins: int = 10,
+        n_bins: int | Sequence[int] = 10,
         penalty_order: int = 1,
-        knots: Literal["uniform", "quantile"] = "uniform",
+        knots: KnotRules = "uniform",
         scale: Literal["unit", "native", "standard"] = "unit",
     ) -> None:
         self.degree = degree
@@ -209,5 +213,5 @@ class HermiteEmbedding(_EmbeddingTransformer):
         self.knots = knots
         self.scale = scale
 
-    def _basis(self) -> Basis:
-        return make_basis("hermite", self.degree, self.n_bins, self.penalty_order, self.scale)
+    def _basis(self, n_bins: int) -> Basis:
+        return make_basis("hermite", self.degree, n_bins, self.penalty_order, self.scale)
