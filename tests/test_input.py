@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 
-from splinear import AdditiveClassifier
+from splinear import AdditiveClassifier, SplineEmbedding
 from splinear.datasets import load_disk
 
 X_GOOD, Y_GOOD = load_breast_cancer(return_X_y=True)
@@ -61,7 +61,10 @@ def test_not_finite_names_the_column_and_row(value, word):
 def test_text_names_the_columns():
     X = pd.DataFrame({"size": [1.0, 2, 3, 4], "colour": pd.Categorical(["r", "g", "r", "b"])})
     with pytest.raises(ValueError, match="colour"):
-        AdditiveClassifier().fit(X, [0, 1, 0, 1])
+        SplineEmbedding().fit(X)
+    numbers = AdditiveClassifier(random_state=0).fit(X.assign(colour=1.0), [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="these columns hold text or categories: colour"):
+        numbers.predict(X)
     with pytest.raises(ValueError, match=r"could not convert|strings"):
         AdditiveClassifier().fit([["a"], ["b"]], [0, 1])
 

@@ -16,18 +16,19 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from splinear import _core
+from splinear._columns import Columns, read_table
 from splinear._knots import KnotPlan
 from splinear._reading import float_chunks
 from splinear._types import AnyArray, Floats
 from splinear._validation import (
     EMBEDDING_CONSTRAINTS,
     check_in_range,
-    check_table,
     column_ranges,
     draw_seed,
     fit_embedding,
@@ -61,6 +62,9 @@ class AdditiveModel(BaseEstimator):
         "fit_intercept": ["boolean"],
         "intercept_scaling": [positive()],
         "smoothness": [StrOptions({"C", "reml"})],
+        "missing": [StrOptions({"error", "level"})],
+        "categorical": ["array-like", None],
+        "unseen": [StrOptions({"ignore", "error"})],
         "solver": [StrOptions({"auto", "dual_cd", "newton"})],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, 2**31 - 1, closed="both")],
@@ -71,6 +75,8 @@ class AdditiveModel(BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+
+    columns_: Columns
 
     # -- before training -------------------------------------------------------------------------
 
@@ -234,7 +240,8 @@ class AdditiveModel(BaseEstimator):
 
     def _last_fit(self, n_rows: int, n_outputs: int) -> list[Start] | None:
         """Where warm_start begins, one a output; None: at zero."""
-        shape = (n_outputs, self.n_features_in_, self._make_basis(plan_knots(self)).size)
+        size = self._make_basis(plan_knots(self)).size
+        shape = (n_outputs, self.columns_.n_columns, size)
         if not self.warm_start or getattr(self, "coef_", np.empty(0)).shape != shape:
             return None
         alpha = getattr(self, "_alpha", np.empty((n_outputs, 0)))
@@ -268,7 +275,7 @@ class AdditiveModel(BaseEstimator):
     def _scores(self, X: Any) -> Floats:
         """f(x) of every output, shape (n_samples, n_outputs)."""
         check_is_fitted(self)
-        X = check_table(self, X, reset=False)
+        X = read_table(self, X)
         axes, basis = self.embedding_.axes.core(), self.embedding_.basis.core()
         out = np.empty((len(X), len(self.coef_)))
         for rows, piece in float_chunks(X):
@@ -290,6 +297,11 @@ class AdditiveModel(BaseEstimator):
             if self.extrapolation == "error":
                 check_in_range(self, piece[:, j], j, axes, first_row)
             scores += self.embedding_.continuation(piece[:, j], j, self.coef_[:, j])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "level"
+        return tags
 
 
 @cache

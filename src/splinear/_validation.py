@@ -27,9 +27,11 @@ __all__ = [
     "check_weights",
     "column_label",
     "draw_seed",
+    "feature_label",
     "fit_embedding",
     "make_basis",
     "plan_knots",
+    "text_columns",
 ]
 
 MAX_HERMITE = 150  # from 169 on, n n! is beyond the largest double
@@ -68,8 +70,14 @@ def make_basis(basis: str, degree: int, n_bins: int, penalty_order: int, scale: 
     return HermiteBasis(int(degree))
 
 
-def column_label(estimator: BaseEstimator, j: int) -> str:
-    """Name column j as a user knows it."""
+def column_label(estimator: BaseEstimator, column: int) -> str:
+    """Name the user's feature that a column of the model belongs to."""
+    columns = getattr(estimator, "columns_", None)
+    return feature_label(estimator, column if columns is None else columns.feature_of(column))
+
+
+def feature_label(estimator: BaseEstimator, j: int) -> str:
+    """Name feature j as a user knows it."""
     names = getattr(estimator, "feature_names_in_", None)
     return f"column {j}" if names is None else f"column {names[j]!r}"
 
@@ -98,13 +106,7 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any
 
 def _refuse_text(X: Any) -> None:
     """Point at the columns of a data frame that hold no numbers."""
-    if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
-        return
-    text = [
-        str(name)
-        for name, dtype in zip(X.columns, X.dtypes, strict=True)
-        if _is_text(X, name, str(dtype))
-    ]
+    text = [str(X.columns[j]) for j in text_columns(X)]
     if text:
         raise ValueError(
             f"X must be numeric, but these columns hold text or categories: {', '.join(text)}. "
@@ -112,14 +114,26 @@ def _refuse_text(X: Any) -> None:
         )
 
 
-def _is_text(X: Any, name: Any, dtype: str) -> bool:
+def text_columns(X: Any) -> list[int]:
+    """Find the columns of a data frame that hold text or categories."""
+    if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
+        return []
+    return [
+        j
+        for j, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True))
+        if _is_text(X.iloc[:, j] if hasattr(X, "iloc") else X[name], str(dtype))
+    ]
+
+
+def _is_text(values: Any, dtype: str) -> bool:
     if dtype == "object":
         try:
-            np.asarray(X[name]).astype(np.float64)
+            np.asarray(values).astype(np.float64)
         except (TypeError, ValueError):
             return True
         return False
-    return dtype in ("category", "str", "string") or dtype.startswith(("String", "Categ"))
+    kinds = ("category", "str", "String", "Categ", "Enum", "large_string", "dictionary")
+    return dtype.startswith(kinds) and not dtype.startswith("struct")
 
 
 def check_weights(sample_weight: Any, X: AnyArray) -> Floats | None:
@@ -168,9 +182,17 @@ def _check_finite(estimator: BaseEstimator, X: AnyArray, lo: Floats, hi: Floats)
     others = f" and {more} other column{'s' if more > 1 else ''}" if more else ""
     raise ValueError(
         f"Input X contains {found} in {column_label(estimator, j)} (first in row {row}){others}; "
-        f"{type(estimator).__name__} needs finite numbers. Impute or drop them first, for example "
-        "with sklearn.impute.SimpleImputer."
+        f"{type(estimator).__name__} needs finite numbers. {_advice(estimator, found)}"
     )
+
+
+def _advice(estimator: BaseEstimator, found: str) -> str:
+    """Say what to do about NaN or infinity."""
+    policy = getattr(estimator, "missing", None) if found == "NaN" else None
+    if policy == "level":
+        return "There were no missing values in fit, so that this feature has no level for them."
+    other = "Use missing='level', or impute" if policy == "error" else "Impute"
+    return f"{other} or drop them first, for example with sklearn.impute.SimpleImputer."
 
 
 def fit_embedding(

@@ -17,10 +17,10 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from splinear._base import AdditiveModel, feasible, one_blas_thread, side_by_side
+from splinear._columns import read_rows
 from splinear._folds import Fold, make_folds
 from splinear._labels import ClassWeight, Labels
 from splinear._types import AnyArray, Floats, KnotRules
-from splinear._validation import check_table, check_weights
 from splinear.calibration import fit_sigmoid, sigmoid
 from splinear.losses import LOSSES, Logistic
 from splinear.solvers.path import newton_path
@@ -101,6 +101,16 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         How smooth the curves are: as the penalty and C say, alike for all features; or, for
         loss="logistic", each as the data ask for, by restricted maximum likelihood. C then plays
         no part.
+    missing : {"error", "level"}, default="error"
+        What NaN (or None) in X means: an error; or, in a feature that has some in fit, a value of
+        its own, with a level that is learned.
+    categorical : array-like of int, str or bool, default=None
+        Features that are categories, by position, by name or as a mask. Columns of a data frame
+        that hold text or categories are so anyway. Every level has a column of 0 and 1 in the
+        model, named like "colour=red". Its effect is the step of that column's curve from 0 to 1,
+        which D_1 shrinks towards zero as D_0 would shrink a coefficient of the level.
+    unseen : {"ignore", "error"}, default="ignore"
+        Levels at prediction that were not there in fit: they count as none, or are an error.
     calibration : {"sigmoid"} or None, default=None
         "sigmoid" calibrates the probabilities, after Platt: five more fits, each without a fifth of
         the rows, score the rows they have not seen, and p = 1 / (1 + exp(a f + b)) is fitted to
@@ -135,11 +145,12 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (n_outputs, n_features, n_basis)
-        The coefficients in the basis: f_j(x) = coef_[k, j] @ B(x) for output k. Two classes have
+    coef_ : ndarray of shape (n_outputs, n_columns, n_basis)
+        The coefficients in the basis: f_j(x) = coef_[k, j] @ B(x) for output k. Without missing
+        values and categories the columns are the features; otherwise see columns_. Two classes have
         one output, whose score is positive for classes_[1]; otherwise there is one a class.
     intercept_ : ndarray of shape (n_outputs,)
-    degrees_of_freedom_ : ndarray of shape (n_features,)
+    degrees_of_freedom_ : ndarray of shape (n_columns,)
         Only with smoothness="reml": how much of its freedom each curve uses, summed over outputs.
     n_iter_ : int
         Passes or steps made; the most of any output.
@@ -150,8 +161,11 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         The value of the function above, summed over outputs.
     calibration_ : ndarray of shape (n_outputs, 2) or None
         a and b of every output; None if the probabilities are not calibrated.
+    columns_ : Columns
+        How features become columns of the model: feature j has `coef_[:, columns_.groups[j]]`.
+        Their names are :func:`splinear.inspection.column_names`.
     embedding_ : Embedding
-        How features become curves: ranges, basis, penalty.
+        How columns become curves: ranges, basis, penalty.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when X has column names.
@@ -191,6 +205,9 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         smoothness: Literal["C", "reml"] = "C",
+        missing: Literal["error", "level"] = "error",
+        categorical: Sequence[int | str | bool] | AnyArray | None = None,
+        unseen: Literal["ignore", "error"] = "ignore",
         calibration: Literal["sigmoid"] | None = None,
         solver: Literal["auto", "dual_cd", "newton"] = "auto",
         tol: float = 1e-2,
@@ -216,6 +233,9 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.smoothness = smoothness
+        self.missing = missing
+        self.categorical = categorical
+        self.unseen = unseen
         self.calibration = calibration
         self.solver = solver
         self.tol = tol
@@ -233,8 +253,9 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers. float32 and float64 are read as they are, without a copy; other types
-            in pieces (as a float64 copy where tol < 1e-3).
+            Finite numbers; or a table with missing values and categories, of which a float64
+            matrix is made (see `missing` and `categorical`). float32 and float64 are read as they
+            are, without a copy; other types in pieces (as a float64 copy where tol < 1e-3).
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             The classes; or, for several labels a row, an indicator matrix of 0 and 1.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -245,9 +266,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         self
         """
         self._validate_params()
-        X, y = check_table(self, X, y=y, reset=True, multi_output=True)
-        weights = check_weights(sample_weight, X)
-        kept = None if weights is None or np.all(weights > 0) else weights > 0
+        X, y, weights, kept = read_rows(self, X, y, sample_weight, reset=True, multi_output=True)
         labels = self._read_target(y, kept)
         before = self._last_fit(len(X), labels.n_outputs)
         self.embedding_ = self._learn_embedding(X, kept)
@@ -287,9 +306,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         first = not hasattr(self, "coef_")
         if first and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit.")
-        X, y = check_table(self, X, y=y, reset=first, multi_output=True)
-        weights = check_weights(sample_weight, X)
-        kept = None if weights is None or np.all(weights > 0) else weights > 0
+        X, y, weights, kept = read_rows(self, X, y, sample_weight, reset=first, multi_output=True)
         known = np.unique(np.asarray(classes)) if first else self.classes_
         if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
             raise ValueError(f"classes must stay the same; got {classes!r} after {known!r}.")

@@ -5,6 +5,9 @@ An additive model is f(x) = b + sum_j f_j(x_j), so it can be read curve by curve
 regression). With several classes, or several labels a row, every output k has such curves of its
 own, `coef_[k, j] @ B(x_j)`; `target` chooses one. Nothing here draws anything;
 :mod:`splinear.plotting` does.
+
+Features are the user's. A categorical one, or one with missing values, has several columns in the
+model (:func:`column_names`); what they add is summed.
 """
 
 from __future__ import annotations
@@ -17,11 +20,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from splinear._columns import Gap, Levels, read_table
 from splinear._types import AnyArray, Floats
-from splinear._validation import check_in_range, check_table, column_ranges
+from splinear._validation import check_in_range, column_ranges, feature_label
 from splinear.basis import BSplineBasis
 
 __all__ = [
+    "column_names",
     "contributions",
     "feature_index",
     "feature_names",
@@ -43,8 +48,8 @@ def shape_function(
     target: Any = None,
     center: bool = False,
     X: Any = None,
-) -> tuple[Floats, Floats]:
-    """Compute the curve f_j(x) = coef_[k, j] @ B(x) of one feature.
+) -> tuple[AnyArray, Floats]:
+    """Compute the curve f_j(x) = coef_[k, j] @ B(x) of one feature, or the effects of its levels.
 
     Parameters
     ----------
@@ -53,7 +58,9 @@ def shape_function(
         The feature's position, or its column name when the model was fitted on named columns.
     grid : array-like of shape (n_points,), default=None
         Where to evaluate, in the feature's own units; outside the training range as the model's
-        `extrapolation` says. None is `n_points` equal steps over the training range.
+        `extrapolation` says. None is `n_points` equal steps over the training range. NaN is where
+        missing values are, if the feature had some in fit. For a categorical feature: levels, None
+        for missing; by default those of fit.
     n_points : int, default=200
         Length of the grid when none is given.
     target : class label or int, default=None
@@ -69,7 +76,7 @@ def shape_function(
     Returns
     -------
     x : ndarray of shape (n_points,)
-        The grid.
+        The grid; an array of objects for a categorical feature.
     f : ndarray of shape (n_points,) or (n_points, n_outputs)
         The curve on it; one a column for several outputs and `target=None`.
 
@@ -105,7 +112,7 @@ def shape_functions(
     ----------
     model : fitted AdditiveClassifier or AdditiveRegressor
     features : sequence of int or str, default=None
-        Which features, in this order; None is all of them.
+        Which features, in this order; None is all of them. None of them may be categorical.
     n_points, target, center, X
         As in :func:`shape_function`.
 
@@ -119,6 +126,12 @@ def shape_functions(
     _check_model(model)
     wanted = range(model.n_features_in_) if features is None else features
     columns = [feature_index(model, feature) for feature in wanted]
+    for j in columns:
+        if isinstance(model.columns_.special.get(j), Levels):
+            raise ValueError(
+                f"Feature {feature_names(model)[j]!r} is categorical and has no curve; leave it "
+                "out of `features`, and ask shape_function for the effects of its levels."
+            )
     table = None if X is None or not center else _finite_table(model, X)
     output = _output_of(model, target)
     x = np.empty((len(columns), _check_n_points(n_points)))
@@ -149,10 +162,10 @@ def contributions(model: Any, X: Any, *, target: Any = None) -> Floats:
     _check_model(model)
     output = _output_of(model, target)
     table = _finite_table(model, X)
-    # Written column by column.
-    parts = np.empty((*table.shape, *model.intercept_[output].shape), order="F")
-    for j in range(table.shape[1]):
-        parts[:, j] = _evaluate(model, output, j, table[:, j])
+    shape = (len(table), model.n_features_in_, *model.intercept_[output].shape)
+    parts = np.empty(shape, order="F")  # written column by column
+    for j, group in enumerate(model.columns_.groups):
+        parts[:, j] = _evaluate(model, output, group, table[:, group])
     return parts
 
 
@@ -177,8 +190,9 @@ def importances(model: Any, X: Any, *, target: Any = None) -> Floats:
     _check_model(model)
     output = _output_of(model, target)
     table = _finite_table(model, X)
-    columns = range(table.shape[1])
-    return np.array([_evaluate(model, output, j, table[:, j]).std(axis=0).mean() for j in columns])
+    groups = model.columns_.groups
+    parts = (_evaluate(model, output, group, table[:, group]) for group in groups)
+    return np.array([part.std(axis=0).mean() for part in parts])
 
 
 def knots(model: Any, feature: int | str) -> Floats:
@@ -193,10 +207,13 @@ def knots(model: Any, feature: int | str) -> Floats:
     -------
     places : ndarray of shape (n_knots,)
         Ascending. Empty where there are none: Fourier and Hermite curves on uniform axes are in one
-        piece, and a constant feature has no curve.
+        piece, and a constant or categorical feature has no curve.
     """
     _check_model(model)
     j = feature_index(model, feature)
+    if isinstance(model.columns_.special.get(j), Levels):
+        return np.empty(0)
+    j = int(model.columns_.starts[j])
     axes, basis = model.embedding_.axes, model.embedding_.basis
     if not axes.varies[j]:
         return np.empty(0)
@@ -224,6 +241,25 @@ def feature_names(model: Any) -> list[str]:
     if names is None:
         return [f"x{j}" for j in range(model.n_features_in_)]
     return [str(name) for name in names]
+
+
+def column_names(model: Any) -> list[str]:
+    """Name the columns of the model, which are those of `coef_`.
+
+    A feature of numbers has one, of its own name, and a second, "age is missing", if it had missing
+    values in fit. A categorical feature has one a level, like "colour=red".
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier or AdditiveRegressor
+
+    Returns
+    -------
+    names : list of str
+    """
+    names = feature_names(model)
+    found: list[str] = model.columns_.names(names)
+    return found
 
 
 def feature_index(model: Any, feature: int | str, names: Sequence[str] | None = None) -> int:
@@ -292,8 +328,8 @@ def _check_model(model: Any) -> None:
 
 
 def _finite_table(model: Any, X: Any) -> AnyArray:
-    """Validate X as predict does: the columns of fit, numeric, finite."""
-    table: AnyArray = check_table(model, X, reset=False)
+    """Validate X as predict does, and give it in the columns of the model: finite numbers."""
+    table = read_table(model, X)
     column_ranges(model, table)
     return table
 
@@ -304,16 +340,27 @@ def _check_n_points(n_points: int) -> int:
     return n_points
 
 
-def _grid(model: Any, j: int, grid: Any, n_points: int) -> Floats:
+def _grid(model: Any, j: int, grid: Any, n_points: int) -> AnyArray:
+    kind = model.columns_.special.get(j)
+    if isinstance(kind, Levels):
+        levels = [*kind.levels, *([None] if kind.missing else [])] if grid is None else list(grid)
+        return _as_objects(levels)
     if grid is None:
-        axes = model.embedding_.axes
-        return _steps(axes.lo[j], axes.hi[j], _check_n_points(n_points))
+        axes, column = model.embedding_.axes, model.columns_.starts[j]
+        return _steps(axes.lo[column], axes.hi[column], _check_n_points(n_points))
     x = np.asarray(grid, dtype=np.float64)
     if x.ndim != 1 or x.size == 0:
         raise ValueError(f"grid must be a list of at least one number; got shape {x.shape}.")
-    if not np.isfinite(x).all():
+    if not (np.isfinite(x) | (isinstance(kind, Gap) & np.isnan(x))).all():
         raise ValueError("grid must hold finite numbers; it contains NaN or infinity.")
     return x
+
+
+def _as_objects(levels: list[Any]) -> AnyArray:
+    """Make an array of the levels, whatever they are."""
+    out = np.empty(len(levels), dtype=object)
+    out[:] = levels
+    return out
 
 
 def _steps(lo: float, hi: float, n: int) -> Floats:
@@ -341,24 +388,35 @@ def _output_of(model: Any, target: Any) -> int | slice:
 
 
 def _curve(
-    model: Any, output: int | slice, j: int, x: Floats, center: bool, table: AnyArray | None
-) -> tuple[Floats, Floats]:
-    f = _evaluate(model, output, j, x)
+    model: Any, output: int | slice, j: int, x: AnyArray, center: bool, table: AnyArray | None
+) -> tuple[AnyArray, Floats]:
+    group = model.columns_.groups[j]
+    f = _evaluate(model, output, group, model.columns_.encode(j, x, feature_label(model, j)))
+    if np.isnan(f).any():  # a missing value that has no level
+        raise ValueError(
+            f"grid must not hold missing values: {feature_names(model)[j]!r} had none."
+        )
     if center:
-        over = f if table is None else _evaluate(model, output, j, table[:, j])
+        over = f if table is None else _evaluate(model, output, group, table[:, group])
         f = f - over.mean(axis=0)
     return x, f
 
 
-def _evaluate(model: Any, output: int | slice, j: int, values: AnyArray) -> Floats:
-    """f_j at the values (n,), block by block; (n,) for one output, (n, n_outputs) for all."""
-    axes, basis, coef = model.embedding_.axes, model.embedding_.basis, model.coef_[output, j]
-    out = np.empty((len(values), *coef.shape[:-1]))
-    for start in range(0, len(values), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        out[block] = basis.evaluate(axes.argument_of(values[block], j)) @ coef.T
-    if model.extrapolation == "error":
-        check_in_range(model, values, j, axes)
-    if model.extrapolation == "linear":
-        out += model.embedding_.continuation(values, j, coef)
+def _evaluate(model: Any, output: int | slice, group: slice, values: AnyArray) -> Floats:
+    """Sum the curves of a group of columns at their values (n, n_columns), block by block.
+
+    Gives (n,) for one output, (n, n_outputs) for all.
+    """
+    axes, basis = model.embedding_.axes, model.embedding_.basis
+    out = np.zeros((len(values), *model.intercept_[output].shape))
+    for k, column in enumerate(range(group.start, group.stop)):
+        coef = model.coef_[output, column]
+        for start in range(0, len(values), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            argument = axes.argument_of(values[block, k], column)
+            out[block] += basis.evaluate(argument) @ coef.T
+        if model.extrapolation == "error":
+            check_in_range(model, values[:, k], column, axes)
+        if model.extrapolation == "linear":
+            out += model.embedding_.continuation(values[:, k], column, coef)
     return out

@@ -12,8 +12,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from splinear._base import AdditiveModel, feasible, one_blas_thread
+from splinear._columns import read_rows
 from splinear._types import AnyArray, Floats, KnotRules
-from splinear._validation import check_table, check_weights
 from splinear.losses import EpsilonInsensitive, Loss, SquaredError
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
@@ -80,6 +80,16 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         How smooth the curves are: as the penalty and C say, alike for all features; or, for
         loss="squared_error", each as the data ask for, by restricted maximum likelihood. C then
         plays no part.
+    missing : {"error", "level"}, default="error"
+        What NaN (or None) in X means: an error; or, in a feature that has some in fit, a value of
+        its own, with a level that is learned.
+    categorical : array-like of int, str or bool, default=None
+        Features that are categories, by position, by name or as a mask. Columns of a data frame
+        that hold text or categories are so anyway. Every level has a column of 0 and 1 in the
+        model, named like "colour=red". Its effect is the step of that column's curve from 0 to 1,
+        which D_1 shrinks towards zero as D_0 would shrink a coefficient of the level.
+    unseen : {"ignore", "error"}, default="ignore"
+        Levels at prediction that were not there in fit: they count as none, or are an error.
     solver : {"auto", "dual_cd", "newton"}, default="auto"
         "dual_cd" is dual coordinate descent, for both losses; "newton" is Newton's method, for the
         squared loss. "auto" is newton where it can be.
@@ -92,13 +102,13 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features, n_basis)
+    coef_ : ndarray of shape (1, n_columns, n_basis)
         The coefficients in the basis: f_j(x) = coef_[0, j] @ B(x).
     intercept_ : ndarray of shape (1,)
         m + b.
-    degrees_of_freedom_ : ndarray of shape (n_features,)
+    degrees_of_freedom_ : ndarray of shape (n_columns,)
         Only with smoothness="reml": how much of its freedom each curve uses.
-    n_iter_, dual_gap_, objective_, embedding_, n_features_in_, feature_names_in_
+    n_iter_, dual_gap_, objective_, columns_, embedding_, n_features_in_, feature_names_in_
         As in AdditiveClassifier.
 
     Examples
@@ -133,6 +143,9 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         smoothness: Literal["C", "reml"] = "C",
+        missing: Literal["error", "level"] = "error",
+        categorical: Sequence[int | str | bool] | AnyArray | None = None,
+        unseen: Literal["ignore", "error"] = "ignore",
         solver: Literal["auto", "dual_cd", "newton"] = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -156,6 +169,9 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.smoothness = smoothness
+        self.missing = missing
+        self.categorical = categorical
+        self.unseen = unseen
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -172,8 +188,9 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers. float32 and float64 are read as they are, without a copy; other types
-            in pieces (as a float64 copy where tol < 1e-3).
+            Finite numbers; or a table with missing values and categories, of which a float64
+            matrix is made (see `missing` and `categorical`). float32 and float64 are read as they
+            are, without a copy; other types in pieces (as a float64 copy where tol < 1e-3).
         y : array-like of shape (n_samples,)
             The targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -184,9 +201,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         self
         """
         self._validate_params()
-        X, y = check_table(self, X, y=y, reset=True, y_numeric=True)
-        weights = check_weights(sample_weight, X)
-        kept = None if weights is None or np.all(weights > 0) else weights > 0
+        X, y, weights, kept = read_rows(self, X, y, sample_weight, reset=True, y_numeric=True)
         before = self._last_fit(len(X), 1)
         self.embedding_ = self._learn_embedding(X, kept)
         rows = self._prepare(X, kept, self._draw_seed())
@@ -216,9 +231,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         if not hasattr(self, "coef_"):
             return self.fit(X, y, sample_weight)
         self._validate_params()
-        X, y = check_table(self, X, y=y, reset=False, y_numeric=True)
-        weights = check_weights(sample_weight, X)
-        kept = None if weights is None or np.all(weights > 0) else weights > 0
+        X, y, weights, kept = read_rows(self, X, y, sample_weight, reset=False, y_numeric=True)
         offset = float(self.intercept_[0])
         before = [Start(coef=self.coef_[0], intercept=offset, proximal=True)]
         rows = self._prepare(X, kept, self._draw_seed())

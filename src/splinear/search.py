@@ -21,11 +21,12 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from splinear._base import AdditiveModel
+from splinear._columns import as_frame, read_rows
 from splinear._folds import make_folds
 from splinear._labels import ClassWeight
 from splinear._path_search import Candidate, Data, follow_folds
 from splinear._types import AnyArray, Floats, KnotRules
-from splinear._validation import check_table, check_weights, draw_seed
+from splinear._validation import draw_seed
 from splinear.classifier import AdditiveClassifier
 from splinear.regressor import AdditiveRegressor
 from splinear.solvers.watch import Progress, Watch
@@ -58,12 +59,11 @@ class _StrengthSearch(AdditiveModel):
     def _fit(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> None:
         self._validate_params()
         began = time.monotonic()
-        table, y = check_table(self, X, y=y, reset=True, **options)
-        weights = check_weights(sample_weight, table)
-        kept = None if weights is None or np.all(weights > 0) else weights > 0
+        table, y, weights, kept = read_rows(self, X, y, sample_weight, reset=True, **options)
         folds = make_folds(self.cv, table, y, kept, classifier=is_classifier(self))
-        named = hasattr(self, "feature_names_in_")  # then scorers get them too
-        data = Data(X if named else table, table, y, weights, kept, folds)
+        # Scorers are to see names, and features rather than columns of the model.
+        as_given = hasattr(self, "feature_names_in_") or self.columns_.special
+        data = Data(as_frame(X) if as_given else table, table, y, weights, kept, folds)
         best = self._search(data, began)
         model = best.model.set_params(C=self.C_)
         if self.time_limit is not None:
@@ -114,7 +114,7 @@ class _StrengthSearch(AdditiveModel):
         for n_bins, order in settings:
             model = self._plain(**(shared | {"n_bins": n_bins, "penalty_order": order, "C": 1.0}))
             model._validate_params()
-            model.n_features_in_ = self.n_features_in_
+            model.n_features_in_, model.columns_ = self.n_features_in_, self.columns_
             if hasattr(self, "feature_names_in_"):
                 model.feature_names_in_ = self.feature_names_in_
             models.append(model)
@@ -234,7 +234,8 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
         Threads: folds are trained side by side. None is 1, -1 all cores. The result does not depend
         on it.
     basis, degree, knots, scale, extrapolation, loss, multi_class, class_weight, fit_intercept,
-    intercept_scaling, calibration, solver, tol, max_iter, random_state, verbose
+    intercept_scaling, missing, categorical, unseen, calibration, solver, tol, max_iter,
+    random_state, verbose
         As in AdditiveClassifier.
 
     Attributes
@@ -250,13 +251,13 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
     scores_ : ndarray of shape (n_folds, n_Cs)
         The scores of the rows held out; NaN where the search was stopped before. Several values of
         n_bins, of penalty_order or of both give it one or two more axes, which come first.
-    coef_path_ : ndarray of shape (n_Cs, n_outputs, n_features, n_basis)
+    coef_path_ : ndarray of shape (n_Cs, n_outputs, n_columns, n_basis)
         How the curves change with C: the means of coef_ over the folds, for the n_bins and
         penalty_order that were chosen. Shorter if the search was stopped.
     intercept_path_ : ndarray of shape (n_Cs, n_outputs)
         The same of intercept_.
-    classes_, coef_, intercept_, n_iter_, dual_gap_, objective_, calibration_, embedding_,
-    n_features_in_, feature_names_in_
+    classes_, coef_, intercept_, n_iter_, dual_gap_, objective_, calibration_, columns_,
+    embedding_, n_features_in_, feature_names_in_
         Of the final fit, as in AdditiveClassifier.
 
     Examples
@@ -292,6 +293,9 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
         class_weight: ClassWeight = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
+        missing: Literal["error", "level"] = "error",
+        categorical: Sequence[int | str | bool] | AnyArray | None = None,
+        unseen: Literal["ignore", "error"] = "ignore",
         calibration: Literal["sigmoid"] | None = None,
         solver: Literal["auto", "dual_cd", "newton"] = "auto",
         tol: float = 1e-2,
@@ -317,6 +321,9 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.missing = missing
+        self.categorical = categorical
+        self.unseen = unseen
         self.calibration = calibration
         self.solver = solver
         self.tol = tol
@@ -365,15 +372,15 @@ class AdditiveRegressorCV(_StrengthSearch, AdditiveRegressor):
     n_bins, penalty_order, time_limit, callback, n_jobs
         As in AdditiveClassifierCV.
     basis, degree, knots, scale, extrapolation, loss, epsilon, fit_intercept, intercept_scaling,
-    solver, tol, max_iter, random_state, verbose
+    missing, categorical, unseen, solver, tol, max_iter, random_state, verbose
         As in AdditiveRegressor.
 
     Attributes
     ----------
     C_, best_params_, best_score_, Cs_, scores_, coef_path_, intercept_path_
         As in AdditiveClassifierCV.
-    coef_, intercept_, n_iter_, dual_gap_, objective_, embedding_, n_features_in_,
-    feature_names_in_
+    coef_, intercept_, n_iter_, dual_gap_, objective_, columns_, embedding_,
+    n_features_in_, feature_names_in_
         Of the final fit, as in AdditiveRegressor.
 
     Examples
@@ -406,6 +413,9 @@ class AdditiveRegressorCV(_StrengthSearch, AdditiveRegressor):
         epsilon: float = 0.1,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
+        missing: Literal["error", "level"] = "error",
+        categorical: Sequence[int | str | bool] | AnyArray | None = None,
+        unseen: Literal["ignore", "error"] = "ignore",
         solver: Literal["auto", "dual_cd", "newton"] = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -429,6 +439,9 @@ class AdditiveRegressorCV(_StrengthSearch, AdditiveRegressor):
         self.epsilon = epsilon
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.missing = missing
+        self.categorical = categorical
+        self.unseen = unseen
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

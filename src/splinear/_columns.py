@@ -1,0 +1,389 @@
+"""The user's table as the matrix of numbers that is trained on: categories and missing values.
+
+The features are the columns that the user knows. The columns of the model are those of the matrix:
+one for a feature of numbers, two if it has missing values, one a level for a categorical feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, check_X_y
+from sklearn.utils._missing import is_pandas_na
+from sklearn.utils.validation import validate_data
+
+from splinear._reading import float_chunks
+from splinear._types import AnyArray, Floats
+from splinear._validation import check_table, check_weights, feature_label, text_columns
+
+__all__ = ["Columns", "as_frame", "column_of", "factor", "numbers", "read_rows", "read_table"]
+
+UNSEEN, MISSING = -1, -2
+MAX_LEVELS = 10_000  # of a feature; more are names or numbers of rows, and would fill the memory
+
+Label = Callable[[int], str]  # how the user knows a feature
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A categorical feature: a column of 0 and 1 for every level, and one for missing values."""
+
+    levels: tuple[Any, ...]
+    missing: bool
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the model."""
+        return len(self.levels) + self.missing
+
+    def names(self, feature: str) -> list[str]:
+        """Name the columns after the feature."""
+        gap = [f"{feature} is missing"] if self.missing else []
+        return [f"{feature}={level}" for level in self.levels] + gap
+
+    def codes(self, values: Any) -> NDArray[np.intp]:
+        """Give the place of every value among the levels; UNSEEN or MISSING if it has none."""
+        distinct, rows = factor(values)
+        place = {level: k for k, level in enumerate(self.levels)}
+        # Missing values are row -1 of the factor, which is the last entry here.
+        gap = len(self.levels) if self.missing else MISSING
+        return np.array([*(place.get(v, UNSEEN) for v in distinct), gap], dtype=np.intp)[rows]
+
+    def encode(self, values: Any, label: str) -> Floats:
+        """Give the columns, (n, n_columns). Unseen levels are 0 in all of them.
+
+        Missing values that have no column are NaN, which the model refuses as it does in numbers.
+        """
+        del label
+        codes = self.codes(values)
+        out = np.zeros((len(codes), self.n_columns))
+        known = np.flatnonzero(codes >= 0)
+        out[known, codes[known]] = 1.0
+        out[codes == MISSING] = np.nan
+        return out
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A feature of numbers with missing values: its numbers, and a column of 0 and 1.
+
+    Missing values take the place `fill` on the curve. Any place would do: the second column has a
+    level of its own, which is added to it.
+    """
+
+    fill: float
+    n_columns = 2
+
+    def names(self, feature: str) -> list[str]:
+        """Name the columns after the feature."""
+        return [feature, f"{feature} is missing"]
+
+    def encode(self, values: Any, label: str) -> Floats:
+        """Give both columns, (n, 2)."""
+        x = numbers(values, label)
+        missing = np.isnan(x)
+        return np.column_stack([np.where(missing, self.fill, x), missing])
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How the user's features become columns of the model.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of the user's features.
+    special : dict of int to Levels or Gap
+        The features that are not just a column of numbers.
+    """
+
+    n_features: int
+    special: dict[int, Levels | Gap]
+
+    @classmethod
+    def learn(
+        cls,
+        X: Any,
+        categorical: list[int],
+        weights: Floats | None,
+        label: Label,
+        *,
+        missing: str,
+    ) -> Columns:
+        """Find levels and gaps in the rows of X that count."""
+        special: dict[int, Levels | Gap] = {}
+        kept = slice(None) if weights is None else weights > 0
+        for j in categorical:
+            special[j] = _learn_levels(column_of(X, j), kept, label(j), missing=missing)
+        if missing == "level":
+            for j in _with_gaps(X, categorical, kept, label):
+                values = numbers(column_of(X, j), label(j))[kept]
+                special[j] = Gap(_median(values, None if weights is None else weights[kept]))
+        return cls(X.shape[1], special)
+
+    @property
+    def categorical(self) -> list[int]:
+        """The features that are categories."""
+        return [j for j, kind in self.special.items() if isinstance(kind, Levels)]
+
+    @property
+    def starts(self) -> NDArray[np.intp]:
+        """The first column of the model of every feature; at last, the number of columns."""
+        widths = np.ones(self.n_features, dtype=np.intp)
+        for j, kind in self.special.items():
+            widths[j] = kind.n_columns
+        return np.concatenate([[0], np.cumsum(widths)])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the model."""
+        return int(self.starts[-1])
+
+    @property
+    def groups(self) -> list[slice]:
+        """The columns of the model of every feature: coef_[:, groups[j]] belongs to feature j."""
+        return [slice(int(a), int(b)) for a, b in pairwise(self.starts)]
+
+    def feature_of(self, column: int) -> int:
+        """Give the feature that a column of the model belongs to."""
+        return int(np.searchsorted(self.starts, column, side="right")) - 1
+
+    def names(self, features: list[str]) -> list[str]:
+        """Name the columns of the model, after the names of the features."""
+        return [
+            name
+            for j, feature in enumerate(features)
+            for name in (self.special[j].names(feature) if j in self.special else [feature])
+        ]
+
+    def encode(self, j: int, values: Any, label: str) -> AnyArray:
+        """Give the columns of feature j for these values, (n, number of its columns)."""
+        kind = self.special.get(j)
+        return numbers(values, label)[:, None] if kind is None else kind.encode(values, label)
+
+    def apply(self, X: Any, label: Label) -> Any:
+        """Give the matrix of the model's columns; X itself where nothing is to be done."""
+        if not self.special:
+            return X
+        single = getattr(X, "dtype", None) == np.float32
+        out = np.empty((len(X), self.n_columns), dtype=np.float32 if single else np.float64)
+        for j, group in enumerate(self.groups):
+            out[:, group] = self.encode(j, column_of(X, j), label(j))
+        return out
+
+    def refuse_unseen(self, X: Any, label: Label) -> None:
+        """Raise an error for a level that was not there in fit."""
+        for j in self.categorical:
+            kind = self.special[j]
+            assert isinstance(kind, Levels)
+            values = column_of(X, j)
+            unseen = np.flatnonzero(kind.codes(values) == UNSEEN)
+            if len(unseen):
+                row = int(unseen[0])
+                shown = ", ".join(map(repr, kind.levels[:10]))
+                rest = f", ... ({len(kind.levels)} in all)" if len(kind.levels) > 10 else ""
+                found = np.asarray(values, dtype=object)[row]
+                raise ValueError(
+                    f"Input X contains {found!r} in {label(j)} (first in row {row}), which was "
+                    f"not there in fit; its levels are {shown}{rest}. With unseen='ignore' it "
+                    "would count as none of them."
+                )
+
+
+# -- what estimators call -------------------------------------------------------------------------
+
+
+def read_rows(
+    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, *, reset: bool, **options: Any
+) -> tuple[AnyArray, AnyArray, Floats | None, AnyArray | None]:
+    """Check what fit was given; learn the columns of the model (reset), and give X in them.
+
+    Returns X, y, the rows' weights, and which rows count (None: all of them).
+    """
+    X = as_frame(X)
+    if reset:
+        X, categorical = _find_categorical(estimator, X)
+    else:
+        categorical = estimator.columns_.categorical
+    if categorical:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        _, y = check_X_y(np.zeros((len(X), 1)), y, estimator=estimator, **options)
+    else:
+        X, y = check_table(estimator, X, y=y, reset=reset, **options)
+    weights = check_weights(sample_weight, X)
+    kept = None if weights is None or np.all(weights > 0) else weights > 0
+    if reset:
+        label = partial(feature_label, estimator)
+        estimator.columns_ = Columns.learn(
+            X, categorical, weights, label, missing=estimator.missing
+        )
+    return _in_columns(estimator, X, seen=reset), y, weights, kept
+
+
+def read_table(estimator: BaseEstimator, X: Any) -> AnyArray:
+    """Check the rows to predict, and give them in the columns of the model."""
+    X = as_frame(X)
+    if not estimator.columns_.categorical:
+        return _in_columns(estimator, check_table(estimator, X, reset=False))
+    if not hasattr(X, "iloc") and not sparse.issparse(X):
+        X = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+    if getattr(X, "ndim", 0) != 2 or sparse.issparse(X):
+        check_array(X, dtype=None, estimator=estimator)  # raises
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    check_array(np.zeros((len(X), 1)), estimator=estimator)  # at least one row
+    return _in_columns(estimator, X)
+
+
+def _in_columns(estimator: BaseEstimator, X: Any, *, seen: bool = False) -> AnyArray:
+    label = partial(feature_label, estimator)
+    if estimator.unseen == "error" and not seen:
+        estimator.columns_.refuse_unseen(X, label)
+    matrix: AnyArray = estimator.columns_.apply(X, label)
+    return matrix
+
+
+# -- reading columns ------------------------------------------------------------------------------
+
+
+def as_frame(X: Any) -> Any:
+    """Give a polars or Arrow table as a pandas one, if pandas is there; all else as it is."""
+    if isinstance(X, np.ndarray) or hasattr(X, "iloc"):
+        return X
+    try:
+        if hasattr(X, "to_pandas"):
+            return X.to_pandas()
+        if hasattr(X, "__arrow_c_stream__"):
+            return import_module("pyarrow").table(X).to_pandas()
+    except ImportError:
+        pass
+    return X
+
+
+def column_of(X: Any, j: int) -> Any:
+    """Give column j of a data frame or an array."""
+    return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
+
+
+def numbers(values: Any, label: str) -> AnyArray:
+    """Read a column as floats, missing values as NaN."""
+    dtype = getattr(values, "dtype", None)
+    if getattr(dtype, "kind", "") in "mM":
+        raise ValueError(f"X must hold numbers or categories in {label}; it holds dates or times.")
+    try:
+        if hasattr(values, "isna"):
+            return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        wanted = np.float32 if dtype == np.float32 else np.float64
+        return np.asarray(values).astype(wanted, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X must hold numbers in {label}: {error}.") from error
+
+
+def factor(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
+    """Give the distinct values of a column, and the place of every row among them; -1: missing."""
+    if hasattr(values, "factorize"):  # a column of a data frame
+        rows, distinct = values.factorize()
+        return distinct.tolist(), rows
+    places: dict[Any, int] = {}
+    found = [
+        -1 if _is_missing(value) else places.setdefault(value, len(places))
+        for value in np.asarray(values).tolist()
+    ]
+    return list(places), np.array(found, dtype=np.intp)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or is_pandas_na(value) or bool(value != value)
+
+
+# -- learning columns -----------------------------------------------------------------------------
+
+
+def _find_categorical(estimator: BaseEstimator, X: Any) -> tuple[Any, list[int]]:
+    """Find the features that are categories: by their types, and by the user's list.
+
+    Gives X too, as an array if it was a list.
+    """
+    found = set(text_columns(X))
+    if estimator.categorical is None:
+        return X, sorted(found)
+    if not hasattr(X, "iloc") and not isinstance(X, np.ndarray) and not sparse.issparse(X):
+        X = np.array(X, dtype=object)
+    if sparse.issparse(X) or X.ndim != 2:
+        return X, []  # the check of X will say what is wrong
+    names = list(X.columns) if hasattr(X, "columns") else None
+    return X, sorted(found | set(_listed(estimator.categorical, X.shape[1], names)))
+
+
+def _listed(categorical: Any, n_features: int, names: list[Any] | None) -> list[int]:
+    """Read `categorical`: positions, names or a mask."""
+    listed = np.asarray(categorical)
+    wrong = f"categorical must list features by position or name, or be a mask; got {categorical!r}"
+    if listed.ndim != 1:
+        raise ValueError(f"{wrong}.")
+    if listed.dtype == bool:
+        if len(listed) != n_features:
+            raise ValueError(f"{wrong}, of length {len(listed)} for {n_features} features.")
+        return [int(j) for j in np.flatnonzero(listed)]
+    out = []
+    for entry in listed.tolist():
+        if names is not None and entry in names:
+            out.append(names.index(entry))
+        elif isinstance(entry, int) and 0 <= entry < n_features:
+            out.append(entry)
+        else:
+            known = "" if names is None else f", with the names {', '.join(map(str, names[:10]))}"
+            raise ValueError(f"{wrong}: there is no {entry!r} among {n_features} features{known}.")
+    return out
+
+
+def _learn_levels(values: Any, kept: Any, label: str, *, missing: str) -> Levels:
+    distinct, rows = factor(values)
+    counted = rows[kept]
+    levels = [distinct[k] for k in np.unique(counted[counted >= 0])]
+    if len(levels) > MAX_LEVELS:
+        raise ValueError(
+            f"The categories in {label} have {len(levels):,} levels; at most {MAX_LEVELS:,} are "
+            "possible. Leave the column out, or join its rare levels."
+        )
+    try:
+        levels = sorted(levels)
+    except TypeError:  # of several types
+        levels = sorted(levels, key=str)
+    gap = missing == "level" and bool((counted < 0).any())
+    # A column of nothing needs a level all the same, so that NaN is found and refused.
+    return Levels(tuple(levels) if levels or gap else (np.nan,), gap)
+
+
+def _with_gaps(X: Any, categorical: list[int], kept: Any, label: Label) -> list[int]:
+    """Find the features of numbers that have missing values in rows that count."""
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        found = np.zeros(X.shape[1], dtype=bool)
+        counted = np.ones(len(X), dtype=bool)[kept] if isinstance(kept, slice) else kept
+        for rows, piece in float_chunks(X):
+            found |= np.isnan(piece[counted[rows]]).any(axis=0)
+        found[categorical] = False
+        return [int(j) for j in np.flatnonzero(found)]
+    rest = sorted(set(range(X.shape[1])) - set(categorical))
+    return [j for j in rest if np.isnan(numbers(column_of(X, j), label(j))[kept]).any()]
+
+
+def _median(values: AnyArray, weights: Floats | None) -> float:
+    """Give the smallest value that half of the weight does not exceed; 0 if there is none.
+
+    It is a value of the column, and the same for a row of weight 2 as for two rows.
+    """
+    there = ~np.isnan(values)
+    if not there.any():
+        return 0.0
+    order = np.argsort(values[there])
+    total = np.cumsum(np.ones(len(order)) if weights is None else weights[there][order])
+    return float(values[there][order][np.searchsorted(total, total[-1] / 2)])
