@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from splinear import inspection
-from splinear._types import AnyArray, Floats
+from splinear._columns import Levels, as_frame, column_of, numbers
+from splinear._types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,11 +29,15 @@ LINES = (UP, DOWN, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK, "#A89B00", "
 
 _STRIP = 0.13  # the share of a panel's height that the data's histogram takes
 _MOST_KNOTS = 32  # more marks than this would hide the curve
+_MISSING: dict[str, Any] = {"marker": "D", "ls": "", "ms": 6}
+_MOST_LEVELS = 12  # of a category that a panel has room for
 
 
 @dataclass(frozen=True)
 class Curve:
     """One panel: the curve f_j of a feature, and what is known about the feature.
+
+    For a categorical feature x counts its levels, in the order of their effects f.
 
     Attributes
     ----------
@@ -50,6 +55,12 @@ class Curve:
         The feature's part of the sum of all importances, from 0 to 1.
     lo, hi : float
         The range the curve was learned on; it is dotted beyond.
+    levels : tuple of str
+        Names of the levels of a categorical feature; empty for numbers.
+    n_hidden : int
+        Levels that there was no room for, the rarest ones.
+    f_missing : float, ndarray of shape (n_lines,) or None
+        What a missing value adds, where a feature of numbers has a level for it.
     """
 
     name: str
@@ -62,6 +73,9 @@ class Curve:
     share: float
     lo: float = -np.inf
     hi: float = np.inf
+    levels: tuple[str, ...] = ()
+    n_hidden: int = 0
+    f_missing: Any = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +107,9 @@ class CurvesDisplay:
     curve was learned on; a model with `extrapolation="linear"` has a dotted line from there to
     values of X that lie beyond. Dots mark knots, the strip below
     shows where the data lie, and the number in the corner is the feature's share of all
-    importances (see :func:`splinear.inspection.importances`). Make one with :meth:`from_estimator`.
+    importances (see :func:`splinear.inspection.importances`). A categorical feature has a dot a
+    level, in the order of their effects; of more than 12 levels the most frequent. A diamond is
+    what a missing value adds. Make one with :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -182,10 +198,18 @@ class CurvesDisplay:
         else:
             chosen = [inspection.feature_index(estimator, name, names) for name in features]
         shares = deviations / max(float(deviations.sum()), np.finfo(np.float64).tiny)
-        table = np.asarray(X)
+        table = as_frame(X)
+        table = table if hasattr(table, "iloc") else np.asarray(table)
         curves = [
-            _make_curve(
-                estimator, target, j, table[:, j], names[j], float(shares[j]), n_points, center
+            _make_panel(
+                estimator,
+                target,
+                j,
+                column_of(table, j),
+                names[j],
+                float(shares[j]),
+                n_points,
+                center,
             )
             for j in chosen
         ]
@@ -254,7 +278,7 @@ class CurvesDisplay:
             handles=self._handles(),
             # Many lines have a column of their own beside the panels.
             loc="outside right upper" if several else "outside upper right",
-            ncols=1 if several else {1: 1, 2: 2}.get(n_cols, 4),
+            ncols=1 if several else {1: 1, 2: 2}.get(n_cols, 5),
             frameon=False,
             labelcolor=INK,
             fontsize=11,
@@ -282,6 +306,8 @@ class CurvesDisplay:
             ]
         if any(curve.x[0] < curve.lo or curve.x[-1] > curve.hi for curve in self.curves):
             meaning.append(Line2D([], [], color=INK, lw=2.0, ls=":", label="straight beyond"))
+        if any(curve.f_missing is not None for curve in self.curves):
+            meaning.append(Line2D([], [], **_MISSING, color=INK, label="value missing"))
         return [
             *meaning,
             Patch(facecolor=FAINT, label="where the data lie"),
@@ -340,46 +366,91 @@ def _words(
     return Words(lines=tuple(names))
 
 
-def _make_curve(
+def _make_panel(
     estimator: Any,
     target: Any,
     j: int,
-    values: AnyArray,
+    values: Any,
     name: str,
     share: float,
     n_points: int,
     center: bool,
 ) -> Curve:
-    values = values.astype(np.float64)
+    """Compute what the panel of feature j shows, given its column of X."""
 
-    def curve(x: Floats) -> Floats:
+    def curve(x: Any) -> Floats:
         return inspection.shape_function(estimator, j, x, target=target)[1]
 
+    kind = estimator.columns_.special.get(j)
+    if isinstance(kind, Levels):
+        return _make_levels(kind, curve, values, name, share, center)
+    values = numbers(values, name).astype(np.float64)
+    mean = curve(values).mean(axis=0) if center else 0.0
     even, _ = inspection.shape_function(estimator, j, n_points=n_points, target=target)
     places = inspection.knots(estimator, j)
     lo, hi = float(even[0]), float(even[-1])
     beside = 1e-9 * (hi - lo)
     after, before = places[:-1] + beside, places[1:] - beside
-    reach = values if estimator.extrapolation == "linear" else even
+    there = values[~np.isnan(values)]
+    reach = there if estimator.extrapolation == "linear" and len(there) else even
     ends = [min(lo, reach.min()), max(hi, reach.max())]
     x = np.unique(np.concatenate([even, after, before, ends]))  # both sides of a jump: upright
     f = curve(x)
-    mean = curve(values).mean(axis=0) if center else 0.0
     marks = places[:0]
     if estimator.embedding_.basis.degree > 0 and len(places):
         left, right = np.clip(places - beside, lo, hi), np.clip(places + beside, lo, hi)
         jump = np.abs(curve(right) - curve(left)).reshape(len(places), -1)
         marks = places[jump.max(axis=1) <= 1e-6 * np.ptp(f)]  # a jump is its own mark
     f_marks = curve(marks) if len(marks) else f[:0]
-    counts, edges = np.histogram(np.clip(values, x[0], x[-1]), bins=40, range=(x[0], x[-1]))
-    heights = counts.astype(np.float64)
-    return Curve(name, x, f - mean, marks, f_marks - mean, edges, heights, share, lo, hi)
+    counts, edges = np.histogram(np.clip(there, x[0], x[-1]), bins=40, range=(x[0], x[-1]))
+    return Curve(
+        name,
+        x,
+        f - mean,
+        marks,
+        f_marks - mean,
+        edges,
+        counts.astype(float),
+        share,
+        lo,
+        hi,
+        f_missing=None if kind is None else curve([np.nan])[0] - mean,
+    )
+
+
+def _make_levels(
+    kind: Levels, curve: Callable[[Any], Floats], values: Any, name: str, share: float, center: bool
+) -> Curve:
+    """Compute the panel of a categorical feature: its most frequent levels, by their effects."""
+    names = [*map(str, kind.levels), *(["missing"] if kind.missing else [])]
+    f = curve([*kind.levels, *([None] if kind.missing else [])])
+    mean = curve(values).mean(axis=0) if center else 0.0
+    codes = kind.codes(values)
+    counts = np.bincount(codes[codes >= 0], minlength=len(names)).astype(np.float64)
+    shown = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
+    height = f if f.ndim == 1 else f.mean(axis=1)
+    shown = shown[np.argsort(height[shown], kind="stable")]
+    x = np.arange(float(len(shown)))
+    return Curve(
+        name,
+        x,
+        f[shown] - mean,
+        x[:0],
+        f[:0],
+        np.append(x - 0.5, x[-1] + 0.5),
+        counts[shown],
+        share,
+        levels=tuple(names[k] for k in shown),
+        n_hidden=len(names) - len(shown),
+    )
 
 
 def _common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
     """Lowest and highest y that the curves need, zero among them, and a little air."""
-    low = min(0.0, *(float(curve.f.min()) for curve in curves))
-    high = max(0.0, *(float(curve.f.max()) for curve in curves))
+    heights = [curve.f for curve in curves]
+    heights += [np.asarray(curve.f_missing) for curve in curves if curve.f_missing is not None]
+    low = min(0.0, *(float(f.min()) for f in heights))
+    high = max(0.0, *(float(f.max()) for f in heights))
     air = 0.07 * ((high - low) or 1.0)
     return low - air, high + air
 
@@ -395,6 +466,10 @@ def _draw(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Any:
     _dress(ax, curve)
     _draw_data(ax, curve)
     ax.axhline(0, color=MUTED, lw=0.8, zorder=1.5)
+    if curve.levels:
+        return _draw_levels(ax, curve)
+    if curve.f_missing is not None:
+        _draw_missing(ax, curve)
     if curve.f.ndim == 2:
         return [_draw_line(ax, curve, f, _style(k)) for k, f in enumerate(curve.f.T)]
     for color, where in ((UP, curve.f >= 0), (DOWN, curve.f <= 0)):
@@ -415,6 +490,31 @@ def _draw_line(ax: Axes, curve: Curve, f: Floats, style: dict[str, Any]) -> Any:
             ax.plot(curve.x[beyond], f[beyond], **(style | {"ls": ":"}), zorder=3)
     (line,) = ax.plot(curve.x[inside], f[inside], **style, solid_joinstyle="round", zorder=3)
     return line
+
+
+def _draw_levels(ax: Axes, curve: Curve) -> Any:
+    """Draw a dot a level, on a stem from zero; with several lines, dots of their colours."""
+    labels = [_shortened(level, 14) for level in curve.levels]
+    ax.set_xticks(curve.x, labels, rotation=45, ha="right", rotation_mode="anchor", fontsize=9)
+    ax.set_xlim(-0.7, len(curve.x) - 0.3)
+    if curve.n_hidden:
+        ax.set_xlabel(f"and {curve.n_hidden} rarer ones", color=MUTED, fontsize=9, loc="right")
+    if curve.f.ndim == 2:
+        return [
+            ax.plot(curve.x, f, "o", color=LINES[k], ms=6, mec="white", mew=0.6, zorder=3)[0]
+            for k, f in enumerate(curve.f.T)
+        ]
+    colors = np.where(curve.f >= 0, UP, DOWN)
+    ax.vlines(curve.x, 0, curve.f, colors=colors.tolist(), alpha=0.45, lw=5, zorder=2)
+    (dots,) = ax.plot(curve.x, curve.f, "o", color=INK, ms=5, zorder=3)
+    return dots
+
+
+def _draw_missing(ax: Axes, curve: Curve) -> None:
+    """Draw what a missing value adds, as diamonds to the right of the curve."""
+    beyond = curve.x[-1] + 0.07 * float(np.ptp(curve.x) or 1.0)
+    for k, f in enumerate(np.atleast_1d(curve.f_missing)):
+        ax.plot([beyond], [f], **_MISSING, color=INK if curve.f.ndim == 1 else LINES[k], zorder=4)
 
 
 def _style(k: int) -> dict[str, Any]:
