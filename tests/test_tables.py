@@ -280,6 +280,12 @@ def test_wrong_lists_of_categories(whole, listed, message):
         AdditiveClassifier(categorical=listed).fit(*whole[:2])
 
 
+def test_what_is_no_category():
+    X, y = make_table(4)
+    with pytest.raises(ValueError, match=r"numbers or categories in column 'colour': unhashable"):
+        AdditiveClassifier().fit(X.assign(colour=[[1], [2], [3], [4]]), y)
+
+
 def test_too_many_levels():
     X = pd.DataFrame({"name": [f"person {k}" for k in range(10_001)]})
     with pytest.raises(ValueError, match=r"column 'name' have 10,001 levels; at most 10,000"):
@@ -442,7 +448,7 @@ def test_the_raw_table_goes_straight_in():
 
     began = time.monotonic()
     whole = auc(adult.data)
-    assert time.monotonic() - began < 30  # 3 to 4 s on two idle cores
+    assert time.monotonic() - began < 30  # 4 s of processor time; wide, for machines that are busy
     assert whole >= 0.923
     blank = np.random.default_rng(0).random(adult.data.shape) < 0.2
     assert auc(adult.data.mask(blank)) >= whole - 0.02

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -18,14 +17,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_X_y
-from sklearn.utils._missing import is_pandas_na
 from sklearn.utils.validation import validate_data
 
-from splinear._reading import float_chunks
+from splinear._reading import as_frame, column_of, factor, float_chunks, numbers
 from splinear._types import AnyArray, Floats
 from splinear._validation import check_table, check_weights, feature_label, text_columns
 
-__all__ = ["Columns", "as_frame", "column_of", "factor", "numbers", "read_rows", "read_table"]
+__all__ = ["Columns", "Gap", "Levels", "read_rows", "read_table"]
 
 UNSEEN, MISSING = -1, -2
 MAX_LEVELS = 10_000  # of a feature; more are names or numbers of rows, and would fill the memory
@@ -251,59 +249,6 @@ def _in_columns(estimator: BaseEstimator, X: Any, *, seen: bool = False) -> AnyA
     return matrix
 
 
-# -- reading columns ------------------------------------------------------------------------------
-
-
-def as_frame(X: Any) -> Any:
-    """Give a polars or Arrow table as a pandas one, if pandas is there; all else as it is."""
-    if isinstance(X, np.ndarray) or hasattr(X, "iloc"):
-        return X
-    try:
-        if hasattr(X, "to_pandas"):
-            return X.to_pandas()
-        if hasattr(X, "__arrow_c_stream__"):
-            return import_module("pyarrow").table(X).to_pandas()
-    except ImportError:
-        pass
-    return X
-
-
-def column_of(X: Any, j: int) -> Any:
-    """Give column j of a data frame or an array."""
-    return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
-
-
-def numbers(values: Any, label: str) -> AnyArray:
-    """Read a column as floats, missing values as NaN."""
-    dtype = getattr(values, "dtype", None)
-    if getattr(dtype, "kind", "") in "mM":
-        raise ValueError(f"X must hold numbers or categories in {label}; it holds dates or times.")
-    try:
-        if hasattr(values, "isna"):
-            return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
-        wanted = np.float32 if dtype == np.float32 else np.float64
-        return np.asarray(values).astype(wanted, copy=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"X must hold numbers in {label}: {error}.") from error
-
-
-def factor(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
-    """Give the distinct values of a column, and the place of every row among them; -1: missing."""
-    if hasattr(values, "factorize"):  # a column of a data frame
-        rows, distinct = values.factorize()
-        return distinct.tolist(), rows
-    places: dict[Any, int] = {}
-    found = [
-        -1 if _is_missing(value) else places.setdefault(value, len(places))
-        for value in np.asarray(values).tolist()
-    ]
-    return list(places), np.array(found, dtype=np.intp)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or is_pandas_na(value) or bool(value != value)
-
-
 # -- learning columns -----------------------------------------------------------------------------
 
 
@@ -346,7 +291,10 @@ def _listed(categorical: Any, n_features: int, names: list[Any] | None) -> list[
 
 
 def _learn_levels(values: Any, kept: Any, label: str, *, missing: str) -> Levels:
-    distinct, rows = factor(values)
+    try:
+        distinct, rows = factor(values)
+    except TypeError as error:  # lists, for example
+        raise ValueError(f"X must hold numbers or categories in {label}: {error}.") from error
     counted = rows[kept]
     levels = [distinct[k] for k in np.unique(counted[counted >= 0])]
     if len(levels) > MAX_LEVELS:

@@ -48,6 +48,20 @@ class KnotPlan:
                 counts[j] = len(rule) - 1
         return cls(rules, counts)
 
+    def spread(self, widths: NDArray[np.intp]) -> KnotPlan:
+        """Give the plan for features of several columns, `widths` being their numbers.
+
+        Knots that are given are those of a feature's first column; the others hold 0 and 1.
+        """
+        if np.all(widths == 1):
+            return self
+        rules = [
+            rule if k == 0 or isinstance(rule, str) else "uniform"
+            for rule, width in zip(self.rules, widths, strict=True)
+            for k in range(int(width))
+        ]
+        return KnotPlan(rules, np.repeat(self.n_bins, widths))
+
     @property
     def most_bins(self) -> int:
         """The number of pieces that a basis needs for all features."""

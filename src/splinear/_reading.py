@@ -1,14 +1,18 @@
-"""Reading a table as the core takes it: in pieces, as floats, copied only where it must be."""
+"""Reading tables: as the core takes them, in pieces, as floats; and column by column."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._missing import is_pandas_na
 
 from splinear._types import AnyArray
 
-__all__ = ["as_floats", "float_chunks"]
+__all__ = ["as_floats", "as_frame", "column_of", "factor", "float_chunks", "numbers"]
 
 # Values per piece of X that is read at a time, so that Ctrl-C is heard; fewer where a piece is
 # copied because its type must be converted, so that the copy stays small.
@@ -30,3 +34,53 @@ def float_chunks(X: AnyArray) -> Iterator[tuple[slice, AnyArray]]:
     for start in range(0, len(X), rows):
         piece = as_floats(X[start : start + rows])
         yield slice(start, start + len(piece)), piece
+
+
+def as_frame(X: Any) -> Any:
+    """Give a polars or Arrow table as a pandas one, if pandas is there; all else as it is."""
+    if isinstance(X, np.ndarray) or hasattr(X, "iloc"):
+        return X
+    try:
+        if hasattr(X, "to_pandas"):
+            return X.to_pandas()
+        if hasattr(X, "__arrow_c_stream__"):
+            return import_module("pyarrow").table(X).to_pandas()
+    except ImportError:
+        pass
+    return X
+
+
+def column_of(X: Any, j: int) -> Any:
+    """Give column j of a data frame or an array."""
+    return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
+
+
+def numbers(values: Any, label: str) -> AnyArray:
+    """Read a column as floats, missing values as NaN."""
+    dtype = getattr(values, "dtype", None)
+    if getattr(dtype, "kind", "") in "mM":
+        raise ValueError(f"X must hold numbers or categories in {label}; it holds dates or times.")
+    try:
+        if hasattr(values, "isna"):
+            return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        wanted = np.float32 if dtype == np.float32 else np.float64
+        return np.asarray(values).astype(wanted, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X must hold numbers in {label}: {error}.") from error
+
+
+def factor(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
+    """Give the distinct values of a column, and the place of every row among them; -1: missing."""
+    if hasattr(values, "factorize"):  # a column of a data frame
+        rows, distinct = values.factorize()
+        return distinct.tolist(), rows
+    places: dict[Any, int] = {}
+    found = [
+        -1 if _is_missing(value) else places.setdefault(value, len(places))
+        for value in np.asarray(values).tolist()
+    ]
+    return list(places), np.array(found, dtype=np.intp)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or is_pandas_na(value) or bool(value != value)

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from splinear._knots import MAX_BINS, RULES, KnotPlan
-from splinear._reading import float_chunks
+from splinear._reading import column_of, float_chunks
 from splinear._types import AnyArray, Floats
 from splinear.axes import Axes
 from splinear.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
@@ -83,14 +83,19 @@ def feature_label(estimator: BaseEstimator, j: int) -> str:
 
 
 def plan_knots(estimator: BaseEstimator) -> KnotPlan:
-    """Read the parameters `knots` and `n_bins` of an estimator that knows its columns."""
-    return KnotPlan.read(
+    """Read the parameters `knots` and `n_bins` of an estimator that knows its columns.
+
+    They are about the user's features; the plan is about the columns of the model.
+    """
+    plan = KnotPlan.read(
         estimator.knots,
         estimator.n_bins,
         estimator.n_features_in_,
         getattr(estimator, "feature_names_in_", None),
-        partial(column_label, estimator),
+        partial(feature_label, estimator),
     )
+    columns = getattr(estimator, "columns_", None)
+    return plan if columns is None else plan.spread(np.diff(columns.starts))
 
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> Any:
@@ -118,11 +123,7 @@ def text_columns(X: Any) -> list[int]:
     """Find the columns of a data frame that hold text or categories."""
     if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
         return []
-    return [
-        j
-        for j, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True))
-        if _is_text(X.iloc[:, j] if hasattr(X, "iloc") else X[name], str(dtype))
-    ]
+    return [j for j, dtype in enumerate(X.dtypes) if _is_text(column_of(X, j), str(dtype))]
 
 
 def _is_text(values: Any, dtype: str) -> bool:

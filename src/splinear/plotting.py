@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from splinear import inspection
-from splinear._columns import Levels, as_frame, column_of, numbers
+from splinear._columns import Levels
+from splinear._reading import as_frame, column_of, numbers
 from splinear._types import Floats
 
 if TYPE_CHECKING:

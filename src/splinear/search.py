@@ -21,10 +21,11 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from splinear._base import AdditiveModel
-from splinear._columns import as_frame, read_rows
+from splinear._columns import read_rows
 from splinear._folds import make_folds
 from splinear._labels import ClassWeight
 from splinear._path_search import Candidate, Data, follow_folds
+from splinear._reading import as_frame
 from splinear._types import AnyArray, Floats, KnotRules
 from splinear._validation import draw_seed
 from splinear.classifier import AdditiveClassifier
