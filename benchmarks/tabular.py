@@ -30,9 +30,9 @@ PACKAGES = ("interpret-core", "pygam")
 
 INTRODUCTION = """\
 This page is written by one command, `python benchmarks/tabular.py --output docs`, in one run on the
-machine below, which did nothing else. [benchmarks/README.md](../benchmarks/README.md) says what is
-compared and what the columns mean. One thread a fit. Compare ratios: seconds differ from machine to
-machine."""
+machine below. [benchmarks/README.md](../benchmarks/README.md) says what is compared and what the
+columns mean. One thread a fit. Compare ratios, and not closely: seconds differ from machine to
+machine and with what else it does; the best of up to three fits counts."""
 
 
 @dataclass(frozen=True)
