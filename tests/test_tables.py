@@ -452,3 +452,28 @@ def test_the_raw_table_goes_straight_in():
     assert whole >= 0.923
     blank = np.random.default_rng(0).random(adult.data.shape) < 0.2
     assert auc(adult.data.mask(blank)) >= whole - 0.02
+
+
+def test_knots_are_those_of_the_users_features():
+    """Knots and numbers of bins count features, however many columns the model makes of them."""
+    random = np.random.default_rng(0)
+    age = random.uniform(20, 80, 300)
+    age[::7] = np.nan
+    table = pd.DataFrame(
+        {
+            "job": random.choice(["a", "b", "c"], 300),
+            "age": age,
+            "pay": random.exponential(1000, 300),
+        }
+    )
+    y = (table["pay"] > 700) ^ (table["job"] == "a")
+    places = [20, 30, 65, 80]
+    for wanted in ({"age": places, "pay": "quantile"}, ["uniform", places, "quantile"]):
+        model = AdditiveClassifier(knots=wanted, n_bins=6, missing="level", random_state=0)
+        model.fit(table, y)
+        np.testing.assert_array_equal(knots(model, "age"), places)
+        assert len(knots(model, "pay")) == 7
+        assert model.coef_.shape[1] == 3 + 2 + 1
+    several = AdditiveClassifier(n_bins=[1, 4, 8], missing="level", random_state=0).fit(table, y)
+    assert len(knots(several, "age")) == 5
+    assert len(knots(several, "pay")) == 9
