@@ -92,14 +92,14 @@ def forest(X: Any, y: Any, name: str, n_bins: int) -> list[str]:
         found[title] = (seconds, accuracy)
         rows.append([title, f"{seconds:.1f}", f"{accuracy:.2%}"])
         print(rows[-1], flush=True)
-    (_, linear), *ours = found.values()
+    (_, linear), *_ = found.values()
     bars = [
-        report.Bar(f"{name}: seconds of splinear, the slower", max(s for s, _ in ours), most=60),
-        report.Bar(
-            f"{name}: points above the linear model, the less accurate",
-            100 * (min(a for _, a in ours) - linear),
-            least=1,
-        ),
+        bar
+        for title, (seconds, accuracy) in list(found.items())[1:]
+        for bar in (
+            report.Bar(f"{title}: seconds", seconds, most=60),
+            report.Bar(f"{title}: points above the linear model", 100 * (accuracy - linear), 1),
+        )
     ]
     return [
         f"## {name}",

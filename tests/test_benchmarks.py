@@ -121,4 +121,4 @@ def test_several_classes(tmp_path):
     assert process.returncode == 0, process.stderr
     page = (tmp_path / "classes.md").read_text()
     assert "all 10 classes on 2 cores" in page
-    assert page.count("(bar: ") == 3
+    assert page.count("(bar: ") == 5
