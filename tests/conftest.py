@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -56,3 +60,21 @@ def penalty(request: pytest.FixtureRequest) -> Penalty:
 def loss(request: pytest.FixtureRequest) -> Loss:
     loss: Loss = request.param
     return loss
+
+
+@pytest.fixture(scope="session")
+def run_benchmark() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run benchmarks/<name>.py as a user would, but without the data sets."""
+
+    def run(name: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        kept = {key: value for key, value in os.environ.items() if key != "SPLINEAR_DATA"}
+        script = Path(__file__).parents[1] / "benchmarks" / f"{name}.py"
+        return subprocess.run(
+            [sys.executable, str(script), *arguments],
+            capture_output=True,
+            text=True,
+            env=kept | more,
+            timeout=300,
+        )
+
+    return run

@@ -1,29 +1,20 @@
 """The quick form of the benchmark, from the command line to the files it writes."""
 
 import json
-import os
-import subprocess
 import sys
-from pathlib import Path
+from functools import partial
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "fit.py"
 CASES = ["synthetic, D_0, 20 bins", "synthetic, D_1, 10 bins"]
 RIVALS = ["linear", "splines", "reference", "fast"]
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
 
-def run(*arguments):
-    environment = {name: value for name, value in os.environ.items() if name != "SPLINEAR_DATA"}
-    return subprocess.run(
-        [sys.executable, str(SCRIPT), *arguments],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=300,
-    )
+@pytest.fixture(scope="module")
+def run(run_benchmark):
+    return partial(run_benchmark, "fit")
 
 
 def refuse(constant):
@@ -36,7 +27,7 @@ def output(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def printed(output):
+def printed(output, run):
     process = run("--quick", "--output", str(output))
     assert process.returncode == 0, process.stderr
     return process.stdout
@@ -99,25 +90,20 @@ def test_the_table_names_every_rival(results, printed, output):
     assert (output / "benchmarks_sweep.png").stat().st_size > 1000
 
 
-def test_a_set_that_is_not_there_is_left_out():
+def test_a_set_that_is_not_there_is_left_out(run):
     process = run("--quick", "--data", "adult")
     assert process.returncode == 0, process.stderr
     assert "adult: left out" in process.stdout
 
 
-def test_unknown_sets_are_refused():
+def test_unknown_sets_are_refused(run):
     process = run("--data", "iris")
     assert process.returncode == 2
     assert "iris" in process.stderr
 
 
-def test_several_classes(tmp_path):
-    script = SCRIPT.with_name("classes.py")
-    process = subprocess.run(
-        [sys.executable, str(script), "--quick", "--output", str(tmp_path)],
-        capture_output=True,
-        text=True,
-    )
+def test_several_classes(run_benchmark, tmp_path):
+    process = run_benchmark("classes", "--quick", "--output", str(tmp_path))
     assert process.returncode == 0, process.stderr
     page = (tmp_path / "classes.md").read_text()
     assert "all 10 classes on 2 cores" in page

@@ -1,30 +1,20 @@
 """The quick form of the benchmark of solvers, from the command line to the page it writes."""
 
-import os
 import re
-import subprocess
 import sys
-from pathlib import Path
+from functools import partial
 
 import pytest
-
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "solvers.py"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
 
-def run(*arguments):
-    environment = {name: value for name, value in os.environ.items() if name != "SPLINEAR_DATA"}
-    return subprocess.run(
-        [sys.executable, str(SCRIPT), *arguments],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=300,
-    )
+@pytest.fixture(scope="module")
+def run(run_benchmark):
+    return partial(run_benchmark, "solvers")
 
 
-def test_every_solver_on_every_loss(tmp_path):
+def test_every_solver_on_every_loss(run, tmp_path):
     process = run("--quick", "--output", str(tmp_path / "made"))
     assert process.returncode == 0, process.stderr
     page = (tmp_path / "made" / "solvers.md").read_text()
@@ -41,13 +31,13 @@ def test_every_solver_on_every_loss(tmp_path):
     assert re.search(r"in \d of 6 lines", page)
 
 
-def test_a_set_that_is_not_there_is_left_out():
+def test_a_set_that_is_not_there_is_left_out(run):
     process = run("--quick", "--data", "magic")
     assert process.returncode == 0, process.stderr
     assert "magic: left out" in process.stdout
 
 
-def test_unknown_sets_are_refused():
+def test_unknown_sets_are_refused(run):
     process = run("--data", "iris")
     assert process.returncode == 2
     assert "no such one: iris" in process.stderr

@@ -1,9 +1,8 @@
 """The quick form of the benchmark on tables, from the command line to the files it writes."""
 
 import json
-import os
-import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +16,9 @@ FAST = ["hinge", "splines", "linear", "boosting", "pygam"]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
 
-def run(*arguments, **environment):
-    kept = {name: value for name, value in os.environ.items() if name != "SPLINEAR_DATA"}
-    return subprocess.run(
-        [sys.executable, str(FOLDER / "tabular.py"), *arguments],
-        capture_output=True,
-        text=True,
-        env=kept | environment,
-        timeout=300,
-    )
+@pytest.fixture(scope="module")
+def run(run_benchmark):
+    return partial(run_benchmark, "tabular")
 
 
 def rows_of(folder):
@@ -33,10 +26,14 @@ def rows_of(folder):
     return {row["rival"]: row for row in rows}
 
 
-def measure(folder, *arguments, **environment):
-    process = run("--quick", "--output", str(folder), *arguments, **environment)
-    assert process.returncode == 0, process.stderr
-    return process.stdout
+@pytest.fixture(scope="module")
+def measure(run):
+    def measured(folder, *arguments, **environment):
+        process = run("--quick", "--output", str(folder), *arguments, **environment)
+        assert process.returncode == 0, process.stderr
+        return process.stdout
+
+    return measured
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +42,7 @@ def output(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def printed(output, tmp_path_factory):
+def printed(measure, output, tmp_path_factory):
     """The quick run, as if pyGAM were not installed."""
     hiding = tmp_path_factory.mktemp("hiding")
     (hiding / "sitecustomize.py").write_text("import sys\nsys.modules['pygam'] = None\n")
@@ -107,7 +104,7 @@ def test_the_page_has_a_line_a_rival(rows, printed, output):
     assert "## synthetic" in page
 
 
-def test_a_rival_over_the_limit_is_ended(tmp_path):
+def test_a_rival_over_the_limit_is_ended(measure, tmp_path):
     measure(tmp_path, "--rivals", "linear", "--limit", "0.05")
     row = rows_of(tmp_path)["linear"]
     assert row["note"] == "over 0.05 s"
@@ -115,7 +112,7 @@ def test_a_rival_over_the_limit_is_ended(tmp_path):
 
 
 @pytest.mark.parametrize("key", OPTIONAL)
-def test_optional_rivals(key, tmp_path):
+def test_optional_rivals(key, measure, tmp_path):
     pytest.importorskip(OPTIONAL[key])
     measure(tmp_path, "--rivals", key)
     row = rows_of(tmp_path)[key]
@@ -123,14 +120,14 @@ def test_optional_rivals(key, tmp_path):
     assert row["auc"] > 0.8
 
 
-def test_a_set_that_is_not_there_is_left_out():
+def test_a_set_that_is_not_there_is_left_out(run):
     process = run("--quick", "--data", "magic")
     assert process.returncode == 0, process.stderr
     assert "magic: left out" in process.stdout
 
 
 @pytest.mark.parametrize("option", ["--data", "--rivals"])
-def test_unknown_names_are_refused(option):
+def test_unknown_names_are_refused(option, run):
     process = run("--quick", option, "nonsense")
     assert process.returncode == 2
     assert f"{option}: no such one: nonsense" in process.stderr

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 
-from splinear import AdditiveClassifier, SplineEmbedding
+from splinear import AdditiveClassifier, AdditiveRegressor, SplineEmbedding
 from splinear.datasets import load_disk
 
 X_GOOD, Y_GOOD = load_breast_cancer(return_X_y=True)
@@ -209,3 +209,10 @@ def test_input_is_left_alone():
     AdditiveClassifier().fit(X, y).predict(X)
     np.testing.assert_array_equal(X, X_GOOD)
     np.testing.assert_array_equal(y, Y_GOOD)
+
+
+@pytest.mark.parametrize("estimator", [AdditiveClassifier, AdditiveRegressor, SplineEmbedding])
+def test_dates_are_named(estimator):
+    frame = pd.DataFrame({"age": X_GOOD[:, 0], "born": pd.Timestamp("2020-01-01")})
+    with pytest.raises(ValueError, match=r"dates or times: born.*days since"):
+        estimator().fit(frame, Y_GOOD)

@@ -240,9 +240,10 @@ class AdditiveModel(BaseEstimator):
 
     def _last_fit(self, n_rows: int, n_outputs: int) -> list[Start] | None:
         """Where warm_start begins, one a output; None: at zero."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
         size = self._make_basis(plan_knots(self)).size
-        shape = (n_outputs, self.columns_.n_columns, size)
-        if not self.warm_start or getattr(self, "coef_", np.empty(0)).shape != shape:
+        if self.coef_.shape != (n_outputs, self.columns_.n_columns, size):
             return None
         alpha = getattr(self, "_alpha", np.empty((n_outputs, 0)))
         usable = alpha.shape == (n_outputs, n_rows)

@@ -104,6 +104,7 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any
     float32, float64 and whole numbers stay as they are, without a copy.
     """
     _refuse_text(X)
+    _refuse_dates(X)
     return validate_data(
         estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False, **options
     )
@@ -119,11 +120,26 @@ def _refuse_text(X: Any) -> None:
         )
 
 
+def _refuse_dates(X: Any) -> None:
+    """Point at the columns of a data frame that hold dates or times."""
+    dates = [str(X.columns[j]) for j, dtype in _dtypes(X) if dtype.startswith(("date", "time"))]
+    if dates:
+        raise ValueError(
+            f"X must be numeric, but these columns hold dates or times: {', '.join(dates)}. Give "
+            "numbers instead, for example days since a fixed day, or the month."
+        )
+
+
 def text_columns(X: Any) -> list[int]:
     """Find the columns of a data frame that hold text or categories."""
+    return [j for j, dtype in _dtypes(X) if _is_text(column_of(X, j), dtype)]
+
+
+def _dtypes(X: Any) -> list[tuple[int, str]]:
+    """Name the type of every column of a data frame; nothing for all else."""
     if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
         return []
-    return [j for j, dtype in enumerate(X.dtypes) if _is_text(column_of(X, j), str(dtype))]
+    return [(j, str(dtype)) for j, dtype in enumerate(X.dtypes)]
 
 
 def _is_text(values: Any, dtype: str) -> bool:

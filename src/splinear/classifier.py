@@ -647,9 +647,12 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
     ) -> Floats:
         """Train without the rows that are held out; score all rows, (n, n_outputs)."""
         [results] = self._train(rows, labels, fold.weights(weights), fold.train, stopping)
-        return np.column_stack([rows.restore(rows.scores(found.coef)) for found in results]) + [
-            found.intercept for found in results
+        scores = rows.scores(np.stack([found.coef for found in results]), stopping.n_threads)
+        columns = [
+            rows.restore(score) + found.intercept
+            for score, found in zip(scores, results, strict=True)
         ]
+        return np.column_stack(columns)
 
     def _objective_of(self, results: Sequence[Result]) -> float:
         return results[0].primal if self._softmax else super()._objective_of(results)

@@ -54,6 +54,11 @@ class Embedding:
         return np.where(self.scale > 0, size, 0)
 
     @property
+    def stiffnesses(self) -> dict[int, Floats]:
+        """The penalty's matrix for every number of coefficients that occurs in n_used."""
+        return {int(m): self.penalty.stiffness(int(m)) for m in np.unique(self.n_used)}
+
+    @property
     def is_sparse(self) -> bool:
         """Whether most entries of phi^d(x) are zero: B-splines under D_0."""
         return (

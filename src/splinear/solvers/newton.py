@@ -39,12 +39,13 @@ from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Curvature, Sum
 
-__all__ = ["forms_hessian", "scores", "solve"]
+__all__ = ["forms_hessian", "solve"]
 
 # Up to so many coefficients a output the dense preconditioner may be used, from so many rows a
 # coefficient.
 MAX_DENSE = 2500
 ROWS_PER_COEFFICIENT = 12
+PRICE_UNCODED = 20.0  # of a value in a product, where rows are read as they are; 2 where coded
 
 MAX_CG = 300
 CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
@@ -90,12 +91,6 @@ def solve(
         )
         for k in range(total.n_outputs)
     ]
-
-
-def scores(rows: TrainingRows, coef: Floats, intercept: Floats, n_threads: int) -> Floats:
-    """Give the scores (n_outputs, n_rows) of the training rows, in their order."""
-    space = _Space(rows, 1.0, len(coef), n_threads)
-    return space.scores(space.join(coef, intercept))
 
 
 @dataclass
@@ -232,6 +227,7 @@ class _Space:
         self.n_rows = rows.n_rows
         self.n_used = self.embedding.n_used
         self.used = np.arange(self.size) < self.n_used[:, None]
+        self.stiffnesses = self.embedding.stiffnesses
         varies = self.embedding.scale > 0
         self.stiffness = np.zeros(self.n_features)
         self.stiffness[varies] = 1.0 / self.embedding.scale[varies]
@@ -263,12 +259,7 @@ class _Space:
     def scores(self, theta: Floats) -> Floats:
         """F (n_outputs, n_rows)."""
         coef, b = self.split(theta)
-        out = np.empty((self.n_outputs, self.n_rows))
-        for k in range(self.n_outputs):
-            table = np.ascontiguousarray(coef[k])
-            out[k] = _core.score_all(self.rows.core, self.basis, table, self.n_threads)
-            out[k] += self.bias * b[k]
-        return out
+        return self.rows.scores(coef, self.n_threads) + self.bias * b[:, None]
 
     def sums(self, R: Floats) -> Floats:
         """Give the gradient of sum(R * F) by theta."""
@@ -307,23 +298,27 @@ class _Chooser:
     """
 
     def __init__(self, space: _Space, preconditioner: str) -> None:
-        self.space, self.preconditioner = space, preconditioner
+        self.space = space
         n = int(space.n_used.sum()) + 1
         self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
         # Of two functions, as a 0/1 column has them, one is zero.
         per_row = np.minimum(np.maximum(space.n_used - 1, 1), space.embedding.basis.support).sum()
-        self.dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
-        self.product_price = 2.0 * space.n_rows * space.n_features
-        self.allowed = preconditioner != "banded" and forms_hessian(space.embedding)
+        dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
+        per_value = 2.0 if space.rows.is_coded else PRICE_UNCODED
+        # How many products with the Hessian cost as much as forming it from a sample.
+        self.worth = dense_price / (per_value * space.n_rows * space.n_features)
+        if preconditioner == "banded" or not forms_hessian(space.embedding):
+            self.worth = np.inf
+        elif preconditioner == "dense":
+            self.worth = 0.0
         # The first step is from zero, where all rows weigh alike: an easy one.
         self.last_products = 10
 
     def model(self, curvature: Curvature) -> _Model:
-        worth_it = self.dense_price < self.last_products * self.product_price
-        if self.allowed and (worth_it or self.preconditioner == "dense"):
-            self.allowed, self.preconditioner = True, "dense"  # and so it stays
-            return _Dense(self.space, curvature, self.n_sample)
-        return _Banded(self.space, curvature)
+        if self.last_products <= self.worth:
+            return _Banded(self.space, curvature)
+        self.worth = 0.0  # dense, and so it stays
+        return _Dense(self.space, curvature, self.n_sample)
 
     def note(self, n_products: int) -> None:
         self.last_products = n_products
@@ -357,10 +352,9 @@ class _Banded(_ByPasses):
             space.rows.core, space.basis, space.n_features, np.ascontiguousarray(h), space.n_threads
         ).reshape(space.n_features, space.size, support)
         bands[:, :, :support] = blocks * space.used[:, :, None]
-        for m in np.unique(space.n_used):
+        for m, S in space.stiffnesses.items():
             alike = space.n_used == m
-            S = penalty.stiffness(int(m))
-            for p in range(min(n_bands, int(m))):
+            for p in range(min(n_bands, m)):
                 bands[alike, : m - p, p] += np.diagonal(S, p) * space.stiffness[alike, None]
         bands[:, :, 0] += ~space.used  # ones, so that it can be factored
         upper = np.zeros((n_bands, space.n_features * space.size))
@@ -405,8 +399,7 @@ class _Dense(_ByPasses):
         ).reshape(n, n)
         for j in range(space.n_features):
             here = slice(self.offsets[j], self.offsets[j + 1])
-            S = space.embedding.penalty.stiffness(int(space.n_used[j]))
-            H[here, here] += S * space.stiffness[j]
+            H[here, here] += space.stiffnesses[int(space.n_used[j])] * space.stiffness[j]
         H[-1, -1] += 1.0
         return H
 

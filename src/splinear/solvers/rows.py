@@ -33,6 +33,7 @@ class TrainingRows:
     kept: AnyArray | None  # (n,) which rows of X count; None: all
     n_given: int  # rows of X
     seed: int
+    is_coded: bool
 
     @classmethod
     def prepare(
@@ -48,7 +49,8 @@ class TrainingRows:
         """Code the rows of X, or note their order."""
         places = _places(len(X), kept, seed)
         axes = embedding.axes.core()
-        if tol >= CODES_SUFFICE:
+        is_coded = tol >= CODES_SUFFICE
+        if is_coded:
             codes = _core.Codes(int(places.max()) + 1, X.shape[1], embedding.basis.grid())
             for rows, piece in float_chunks(X):
                 codes.fill(piece, places[rows], axes, n_threads)
@@ -56,7 +58,7 @@ class TrainingRows:
         else:
             order = np.argsort(places)[np.count_nonzero(places < 0) :]
             core = _core.value_rows(as_floats(X), axes, order)
-        return cls(core, embedding, kept, len(X), seed)
+        return cls(core, embedding, kept, len(X), seed, is_coded)
 
     @cached_property
     def n_rows(self) -> int:
@@ -64,9 +66,14 @@ class TrainingRows:
         return self.n_given if self.kept is None else int(np.count_nonzero(self.kept))
 
     def scores(self, coef: Floats, n_threads: int = 1) -> Floats:
-        """Give sum_j coef_j'B(x_j) of every row that counts, in the order of training."""
+        """Give sum_j coef_kj'B(x_j) of every output k and every row that counts.
+
+        `coef` is (n_outputs, n_features, size); the result (n_outputs, n_rows), in the order of
+        training.
+        """
         basis = self.embedding.basis.core()
-        return _core.score_all(self.core, basis, np.ascontiguousarray(coef), n_threads)
+        tables = np.ascontiguousarray(coef)
+        return np.stack([_core.score_all(self.core, basis, table, n_threads) for table in tables])
 
     def place(self, values: AnyArray) -> AnyArray:
         """Give one value a row of X, (n_given,), in the order of training, (n_rows,)."""

@@ -74,14 +74,13 @@ def choose_scale(
             coef = np.stack([result.coef for result in found])
             intercept = np.array([result.intercept for result in found])
             starts[k] = Start(coef=coef, intercept=intercept)
-            F = newton.scores(here, coef, intercept, stopping.n_threads)
+            F = here.scores(coef, stopping.n_threads) + intercept[:, None]
             misfit += total.value(F)
             for curve, h in zip(coef, total.curvature(F).diagonal, strict=True):
                 more = _squares_and_freedom(here, curve, h, stopping.n_threads)
                 squares, freedom = squares + more[0], freedom + more[1]
         dispersion = 2.0 * misfit / max(1.0, rows.n_rows - freedom.sum()) if noise else 1.0
-        wanted = _update(embedding.scale, squares / dispersion, freedom)
-        scale = wanted
+        scale = _update(embedding.scale, squares / dispersion, freedom)
         if abs(freedom.sum() - before) <= SETTLED * freedom.sum() or stopping.watch.poll():
             break
         before = freedom.sum()
@@ -103,9 +102,10 @@ def _squares_and_freedom(
     ).reshape(embedding.n_features, basis.size, basis.support)
     squares = np.zeros(embedding.n_features)
     freedom = np.zeros(embedding.n_features)
+    n_used, stiffnesses = embedding.n_used, embedding.stiffnesses
     for j in np.flatnonzero(embedding.scale > 0):
-        m = int(embedding.n_used[j])
-        S = embedding.penalty.stiffness(m)
+        m = int(n_used[j])
+        S = stiffnesses[m]
         M = _from_bands(blocks[j], m) + S / embedding.scale[j]
         squares[j] = coef[j, :m] @ S @ coef[j, :m]
         freedom[j] = m - np.trace(np.linalg.solve(M, S)) / embedding.scale[j]

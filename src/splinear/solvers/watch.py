@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 __all__ = ["Progress", "Watch"]
@@ -39,6 +39,14 @@ class Progress:
 
 
 @dataclass
+class _Flag:
+    """What stopped a fit, and what was raised on the way."""
+
+    reason: str | None = None
+    error: BaseException | None = None
+
+
+@dataclass
 class Watch:
     """Asked a few times a second, and told after every pass; either may stop the fit.
 
@@ -52,10 +60,7 @@ class Watch:
     n_rows: int = 0
     label: Any = None
     fold: int | None = None
-    flag: _Flag | None = None
-
-    def __post_init__(self) -> None:
-        self.flag = _Flag() if self.flag is None else self.flag
+    flag: _Flag = field(default_factory=_Flag)
 
     def of(self, label: Any) -> Watch:
         """Give the watch of one problem of several."""
@@ -63,14 +68,12 @@ class Watch:
 
     def poll(self) -> bool:
         """Tell whether to stop now."""
-        assert self.flag is not None
         if self.deadline is not None and time.monotonic() > self.deadline:
             self.flag.reason = self.flag.reason or "time_limit"
         return self.flag.reason is not None
 
     def on_pass(self, n_iter: int, gap: float, n_active: int) -> bool:
         """Pass progress on, and tell whether to stop. What the callback raises is kept."""
-        assert self.flag is not None
         try:
             progress = Progress(n_iter, gap, n_active, self.n_rows, self.label, self.fold)
             if self.tell is not None and self.tell(progress):
@@ -81,23 +84,14 @@ class Watch:
 
     def fail(self, error: BaseException) -> None:
         """Stop all problems, and keep what was raised."""
-        assert self.flag is not None
         self.flag.reason, self.flag.error = "error", error
 
     @property
     def reason(self) -> str | None:
         """Why the fit was stopped: "time_limit", "callback", "error", or None."""
-        assert self.flag is not None
         return self.flag.reason
 
     @property
     def error(self) -> BaseException | None:
         """What was raised on the way."""
-        assert self.flag is not None
         return self.flag.error
-
-
-@dataclass
-class _Flag:
-    reason: str | None = None
-    error: BaseException | None = None
