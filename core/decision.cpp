@@ -184,9 +184,49 @@ void decide(const AnyBasis& any, const MatrixView<Real>& X, const Axes& axes,
         any);
 }
 
+template <class Real>
+void decide_sparse(const AnyBasis& any, const SparseView<Real>& X, const Axes& axes,
+                   std::span<const double> coef, std::span<const double> at_zero,
+                   std::span<const double> intercepts, int n_threads, double* out) {
+    const std::size_t n_outputs = intercepts.size();
+    const auto decide_row = [&]<Basis B>(const B& basis, std::size_t i, std::vector<double>& w) {
+        const auto size = static_cast<std::size_t>(basis.size());
+        double* total = out + i * n_outputs;
+        std::copy(intercepts.begin(), intercepts.end(), total);
+        for (auto k = static_cast<std::size_t>(X.starts[i]);
+             k < static_cast<std::size_t>(X.starts[i + 1]); ++k) {
+            const auto j = static_cast<std::size_t>(X.features[k]);
+            const auto x = static_cast<double>(X.values[k]);
+            const auto start =
+                static_cast<std::size_t>(basis.evaluate(axes[j].argument(x), w.data()));
+            for (std::size_t o = 0; o < n_outputs; ++o) {
+                const double* c = &coef[(o * axes.size() + j) * size + start];
+                double sum = 0.0 * x;  // NaN, if x is not finite
+                for (std::size_t p = 0; p < w.size(); ++p) sum += c[p] * w[p];
+                total[o] += at_zero.empty() ? sum : sum - at_zero[o * axes.size() + j];
+            }
+        }
+    };
+    std::visit(
+        [&](const Basis auto& basis) {
+            over_rows(X.n_rows(), n_threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+                std::vector<double> w(static_cast<std::size_t>(basis.support()));
+                for (std::ptrdiff_t i = begin; i < end; ++i)
+                    decide_row(basis, static_cast<std::size_t>(i), w);
+            });
+        },
+        any);
+}
+
 template void decide<float>(const AnyBasis&, const MatrixView<float>&, const Axes&,
                             std::span<const double>, std::span<const double>, int, double*);
 template void decide<double>(const AnyBasis&, const MatrixView<double>&, const Axes&,
                              std::span<const double>, std::span<const double>, int, double*);
+template void decide_sparse<float>(const AnyBasis&, const SparseView<float>&, const Axes&,
+                                   std::span<const double>, std::span<const double>,
+                                   std::span<const double>, int, double*);
+template void decide_sparse<double>(const AnyBasis&, const SparseView<double>&, const Axes&,
+                                    std::span<const double>, std::span<const double>,
+                                    std::span<const double>, int, double*);
 
 }  // namespace splinear

@@ -13,6 +13,7 @@
 #include "row_source.hpp"
 #include "simd/dispatch.hpp"
 #include "smooth_operator.hpp"
+#include "sparse_operator.hpp"
 #include "spline_operator.hpp"
 
 namespace splinear {
@@ -29,14 +30,15 @@ template <class B, class P>
 constexpr bool belong_together = std::is_same_v<P, DiagonalPenalty> ==
                                  (std::is_same_v<B, Fourier> || std::is_same_v<B, Hermite>);
 
-// The operator by vector instructions, or nothing if the reference was asked for or the basis is
-// too large. A source or basis without such a function takes the reference.
+// The operator by vector instructions, or nothing if the reference was asked for, the basis is too
+// large, or coefficients are held at zero. A source or basis without such a function takes the
+// reference.
 template <int Degree>
 std::optional<SplineOperator> fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
                                             const DifferencePenalty& penalty,
                                             std::span<const double> scale, int n_threads) {
     const simd::Kernels* kernels = simd::chosen();
-    if (kernels == nullptr) return std::nullopt;
+    if (kernels == nullptr || penalty.held() > 0) return std::nullopt;
     return SplineOperator::make(rows, basis, penalty, scale, *kernels, n_threads);
 }
 
@@ -66,7 +68,10 @@ auto with_operator(const AnyRows& any_rows, const ModelSpec& model, int n_thread
                     const auto rows = fast_operator(source, basis, penalty, model.scale, n_threads);
                     if (rows) return use(*rows);
                 }
-                return use(RowOperator<S, B, P>(source, basis, penalty, model.scale));
+                if constexpr (DenseSource<S>)
+                    return use(RowOperator<S, B, P>(source, basis, penalty, model.scale));
+                else
+                    return use(SparseOperator<B, P>(source, basis, penalty, model.scale));
             } else {
                 throw std::invalid_argument("this basis does not take this penalty");
             }

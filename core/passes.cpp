@@ -61,6 +61,14 @@ std::vector<double> sum_over(Row n_rows, Row piece, std::size_t length, int n_th
     return total;
 }
 
+// Rows of one partial sum: enough that adding it up is less work than the rows themselves.
+Row rows_per_sum(const AnyRows& any, std::size_t length, Row at_least) {
+    const auto* rows = std::get_if<SparseRows>(&any);
+    if (rows == nullptr || rows->n_entries() == 0) return at_least;
+    const std::size_t per_row = rows->n_entries() / static_cast<std::size_t>(rows->n_rows()) + 1;
+    return std::max(at_least, static_cast<Row>(length / per_row));
+}
+
 // Calls use(source, basis) with the types at hand.
 template <class Use>
 auto with_types(const AnyRows& rows, const AnyBasis& basis, const Use& use) {
@@ -105,7 +113,8 @@ std::vector<double> sum_all(const AnyRows& rows, const AnyBasis& basis, std::siz
             }
             sum = op.coefficients(tables);
         };
-        return sum_over(op.n_rows(), 2048, n_features * size_of(basis), n_threads, part);
+        const std::size_t length = n_features * size_of(basis);
+        return sum_over(op.n_rows(), rows_per_sum(rows, length, 2048), length, n_threads, part);
     });
 }
 
@@ -119,43 +128,43 @@ std::vector<double> blocks_all(const AnyRows& rows, const AnyBasis& any, std::si
             for (Row i = begin; i < end; ++i) {
                 const double weight = h[static_cast<std::size_t>(i)];
                 if (weight == 0.0) continue;
-                for (std::size_t j = 0; j < n_features; ++j) {
-                    const int start = basis.evaluate(source.argument(i, j), w.data());
+                source.for_each(i, [&](std::size_t j, double argument) {
+                    const int start = basis.evaluate(argument, w.data());
                     double* out = &sum[(j * size + static_cast<std::size_t>(start)) * support];
                     for (std::size_t a = 0; a < support; ++a, out += support)
                         for (std::size_t b = a; b < support; ++b)
                             out[b - a] += weight * w[a] * w[b];
-                }
+                });
             }
         };
-        return sum_over(source.n_rows(), 8192, n_features * size * support, n_threads, part);
+        const std::size_t length = n_features * size * support;
+        return sum_over(source.n_rows(), rows_per_sum(rows, length, 8192), length, n_threads, part);
     });
 }
 
 std::vector<double> hessian_some(const AnyRows& rows, const AnyBasis& any,
-                                 std::span<const std::int64_t> offsets, std::span<const double> h,
-                                 double bias, int n_threads) {
+                                 std::span<const std::int64_t> places, std::size_t n,
+                                 std::span<const double> h, double bias, int n_threads) {
     return with_types(rows, any, [&](const auto& source, const auto& basis) {
-        const std::size_t n_features = offsets.size() - 1;
+        const auto size = static_cast<std::size_t>(basis.size());
         const auto support = static_cast<std::size_t>(basis.support());
-        const auto n = static_cast<std::size_t>(offsets.back()) + 1;
         const auto n_rows = static_cast<Row>(h.size());
         const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
-            std::vector<double> w(support), value(n_features * support + 1);
-            std::vector<std::size_t> place(value.size());
+            std::vector<double> w(support), value(n);
+            std::vector<std::size_t> place(n);
             for (Row i = begin; i < end; ++i) {
                 const double weight = h[static_cast<std::size_t>(i)];
                 if (weight == 0.0) continue;
                 std::size_t m = 0;  // entries of (B_i, B) that are not zero
-                for (std::size_t j = 0; j < n_features; ++j) {
-                    const int start = basis.evaluate(source.argument(i, j), w.data());
+                source.for_each(i, [&](std::size_t j, double argument) {
+                    const int start = basis.evaluate(argument, w.data());
+                    const std::int64_t* to = &places[j * size + static_cast<std::size_t>(start)];
                     for (std::size_t a = 0; a < support; ++a) {
-                        place[m] = static_cast<std::size_t>(offsets[j]) +
-                                   static_cast<std::size_t>(start) + a;
-                        value[m] = w[a];
-                        m += w[a] != 0.0 && place[m] < static_cast<std::size_t>(offsets[j + 1]);
+                        if (w[a] == 0.0 || to[a] < 0) continue;
+                        place[m] = static_cast<std::size_t>(to[a]);
+                        value[m++] = w[a];
                     }
-                }
+                });
                 place[m] = n - 1;
                 value[m++] = bias;
                 for (std::size_t a = 0; a < m; ++a) {

@@ -29,11 +29,11 @@ std::vector<double> sum_all(const AnyRows& rows, const AnyBasis& basis, std::siz
 std::vector<double> blocks_all(const AnyRows& rows, const AnyBasis& basis, std::size_t n_features,
                                std::span<const double> h, int n_threads);
 
-// The whole of sum_i h_i (B_i, B)(B_i, B)' over the first h.size() rows, row by row. The bias B is
-// the last entry; of feature j only the first offsets[j + 1] - offsets[j] functions take part, and
-// stand from offsets[j] on.
+// The whole of sum_i h_i (B_i, B)(B_i, B)' over the first h.size() rows, n x n, row by row.
+// Function k of feature j stands at places[j * size + k], ascending; a negative place leaves it
+// out. The bias B is the last entry.
 std::vector<double> hessian_some(const AnyRows& rows, const AnyBasis& basis,
-                                 std::span<const std::int64_t> offsets, std::span<const double> h,
-                                 double bias, int n_threads);
+                                 std::span<const std::int64_t> places, std::size_t n,
+                                 std::span<const double> h, double bias, int n_threads);
 
 }  // namespace splinear

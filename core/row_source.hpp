@@ -1,4 +1,5 @@
-// Where the operator reads the arguments of the basis from: codes, or the values themselves.
+// Where the operator reads the arguments of the basis from: codes, the values themselves, or those
+// that are not zero.
 #pragma once
 
 #include <concepts>
@@ -11,12 +12,20 @@
 #include "axis.hpp"
 #include "codes.hpp"
 #include "matrix_view.hpp"
+#include "sparse_rows.hpp"
 
 namespace splinear {
 
+// for_each(row, visit) calls visit(feature, argument) for every value that may count: all of them,
+// or those that are not zero.
 template <class S>
-concept RowSource = requires(const S source, Row row, std::size_t feature) {
+concept RowSource = requires(const S source, Row row, void (*visit)(std::size_t, double)) {
     { source.n_rows() } -> std::same_as<Row>;
+    source.for_each(row, visit);
+};
+
+template <class S>
+concept DenseSource = RowSource<S> && requires(const S source, Row row, std::size_t feature) {
     { source.argument(row, feature) } -> std::same_as<double>;
 };
 
@@ -37,6 +46,10 @@ public:
     double argument(Row row, std::size_t feature) const noexcept {
         return first_[feature] + width_[feature] * codes_.row(row)[feature];
     }
+    template <class Visit>
+    void for_each(Row row, const Visit& visit) const {
+        for (std::size_t j = 0; j < first_.size(); ++j) visit(j, argument(row, j));
+    }
 
 private:
     const Codes& codes_;
@@ -56,6 +69,10 @@ public:
         const auto place = static_cast<std::ptrdiff_t>(order_[static_cast<std::size_t>(row)]);
         return axes_[feature].argument(X_(place, static_cast<std::ptrdiff_t>(feature)));
     }
+    template <class Visit>
+    void for_each(Row row, const Visit& visit) const {
+        for (std::size_t j = 0; j < axes_.size(); ++j) visit(j, argument(row, j));
+    }
 
 private:
     MatrixView<Real> X_;
@@ -63,6 +80,6 @@ private:
     std::span<const std::int64_t> order_;
 };
 
-using AnyRows = std::variant<CodedRows, ValueRows<float>, ValueRows<double>>;
+using AnyRows = std::variant<CodedRows, ValueRows<float>, ValueRows<double>, SparseRows>;
 
 }  // namespace splinear

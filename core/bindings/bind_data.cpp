@@ -36,6 +36,59 @@ NumpyTable decision(const AnyBasis& any, const Matrix<Real>& X, const Axes& axes
 }
 
 template <class Real>
+NumpyTable decision_sparse(const AnyBasis& any, const Vector<std::int64_t>& starts,
+                           const Vector<std::int32_t>& features, const Vector<Real>& values,
+                           const Axes& axes, const Cube<double>& coef, const Table<double>& at_zero,
+                           const Vector<double>& intercepts, int n_threads) {
+    const std::size_t n_rows = starts.size() - 1;
+    std::vector<double> out(n_rows * intercepts.size());
+    {
+        nb::gil_scoped_release release;
+        const SparseView<Real> X{as_span(starts), as_span(features), as_span(values)};
+        decide_sparse(any, X, axes, as_span(coef), as_span(at_zero), as_span(intercepts), n_threads,
+                      out.data());
+    }
+    return to_numpy<NumpyTable>(std::move(out), n_rows, intercepts.size());
+}
+
+template <class Real>
+NumpyVector sparse_arguments(const Vector<std::int32_t>& features, const Vector<Real>& values,
+                             const Axes& axes) {
+    std::vector<double> out(values.size());
+    for (std::size_t k = 0; k < out.size(); ++k) {
+        const auto j = static_cast<std::size_t>(features.data()[k]);
+        out[k] = axes[j].argument(static_cast<double>(values.data()[k]));
+    }
+    const std::size_t n = out.size();
+    return to_numpy<NumpyVector>(std::move(out), n);
+}
+
+template <class Real>
+void bind_sparse(nb::module_& m) {
+    m.def("sparse_arguments", &sparse_arguments<Real>, nb::arg("features").noconvert(),
+          nb::arg("values").noconvert(), nb::arg("axes"),
+          "The basis's argument of every non-zero of a sparse matrix.");
+    m.def(
+        "sparse_rows",
+        [](const Vector<std::int64_t>& starts, const Vector<std::int32_t>& features,
+           const Vector<Real>& values, const Axes& axes,
+           const Vector<std::int64_t>& order) -> AnyRows {
+            nb::gil_scoped_release release;
+            const SparseView<Real> X{as_span(starts), as_span(features), as_span(values)};
+            return SparseRows(X, axes, as_span(order));
+        },
+        nb::arg("starts").noconvert(), nb::arg("features").noconvert(),
+        nb::arg("values").noconvert(), nb::arg("axes"), nb::arg("order").noconvert(),
+        "The rows X[order] of a CSR matrix, non-zeros only; columns ascending in every row.");
+    m.def("decision_sparse", &decision_sparse<Real>, nb::arg("basis"),
+          nb::arg("starts").noconvert(), nb::arg("features").noconvert(),
+          nb::arg("values").noconvert(), nb::arg("axes"), nb::arg("coef").noconvert(),
+          nb::arg("at_zero").noconvert(), nb::arg("intercepts").noconvert(), nb::arg("n_threads"),
+          "decision() for a CSR matrix; at_zero (n_outputs, n_features), or (0, 0), is replaced by "
+          "the curve at a value that is not zero.");
+}
+
+template <class Real>
 void bind_values(nb::module_& m, nb::class_<Codes>& codes) {
     codes.def("fill", &fill<Real>, nb::arg("X").noconvert(), nb::arg("places").noconvert(),
               nb::arg("axes"), nb::arg("n_threads"),
@@ -81,6 +134,8 @@ void bind_data(nb::module_& m) {
         "Rows that were coded beforehand.");
     bind_values<float>(m, codes);
     bind_values<double>(m, codes);
+    bind_sparse<float>(m);
+    bind_sparse<double>(m);
 }
 
 }  // namespace splinear::bindings

@@ -48,16 +48,16 @@ void bind_passes(nb::module_& m) {
         "The diagonal blocks of sum_i h_i B_i B_i', by bands: n_features x size x support.");
     m.def(
         "hessian_some",
-        [](const AnyRows& rows, const AnyBasis& basis, const Vector<std::int64_t>& offsets,
-           const Vector<double>& h, double bias, int n_threads) {
+        [](const AnyRows& rows, const AnyBasis& basis, const Vector<std::int64_t>& places,
+           std::size_t n, const Vector<double>& h, double bias, int n_threads) {
             return unlocked([&] {
-                return hessian_some(rows, basis, as_span(offsets), as_span(h), bias, n_threads);
+                return hessian_some(rows, basis, as_span(places), n, as_span(h), bias, n_threads);
             });
         },
-        nb::arg("rows"), nb::arg("basis"), nb::arg("offsets").noconvert(), nb::arg("h").noconvert(),
-        nb::arg("bias"), nb::arg("n_threads"),
-        "sum_i h_i (B_i, bias)(B_i, bias)' over the first len(h) rows, row by row; feature j's "
-        "functions stand from offsets[j] to offsets[j + 1].");
+        nb::arg("rows"), nb::arg("basis"), nb::arg("places").noconvert(), nb::arg("n"),
+        nb::arg("h").noconvert(), nb::arg("bias"), nb::arg("n_threads"),
+        "sum_i h_i (B_i, bias)(B_i, bias)' over the first len(h) rows, n x n, row by row; function "
+        "k of feature j stands at places[j * size + k], or is left out if that is negative.");
 }
 
 }  // namespace splinear::bindings

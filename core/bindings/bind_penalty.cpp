@@ -59,10 +59,10 @@ void bind_penalty(nb::module_& m) {
             "a' T T' a for the vector a that holds the weights from index first on.");
     m.def(
         "difference_penalty",
-        [](int order, int size, int support) -> AnyPenalty {
-            return DifferencePenalty(order, size, support);
+        [](int order, int size, int support, int held) -> AnyPenalty {
+            return DifferencePenalty(order, size, support, held);
         },
-        nb::arg("order"), nb::arg("size"), nb::arg("support"));
+        nb::arg("order"), nb::arg("size"), nb::arg("support"), nb::arg("held"));
     m.def(
         "diagonal_penalty",
         [](const Vector<double>& weights) -> AnyPenalty {

@@ -8,7 +8,8 @@
 
 namespace splinear {
 
-// The embedding is diag(weights) B(x); L = diag(weights)^2. Same members as DifferencePenalty.
+// The embedding is diag(weights) B(x); L = diag(weights)^2. Same members as DifferencePenalty. A
+// weight of zero holds its coefficient at zero.
 class DiagonalPenalty {
 public:
     explicit DiagonalPenalty(std::vector<double> weights) : weights_(std::move(weights)) {}
@@ -26,7 +27,8 @@ public:
     }
 
     void difference(double* a) const noexcept {
-        for (std::size_t i = 0; i < weights_.size(); ++i) a[i] /= weights_[i];
+        for (std::size_t i = 0; i < weights_.size(); ++i)
+            a[i] = weights_[i] > 0.0 ? a[i] / weights_[i] : 0.0;
     }
 
     double quadratic(int, std::span<const double> w) const noexcept {

@@ -10,25 +10,35 @@ namespace splinear {
 
 // D_1 is n x n lower bidiagonal (1 on the diagonal, -1 below) and D_d = D_1^d. Neither D_d nor its
 // inverse is ever stored: D_1^{-1} is a running sum from the left, D_1^{-T} one from the right.
+//
+// The first `held` coefficients may be held at zero; D_d is then that of the others, and all maps
+// give zero in their places.
 class DifferencePenalty {
 public:
     // `support` neighbours are non-zero at once in the vectors given to quadratic().
-    DifferencePenalty(int order, int size, int support)
-        : order_(order), size_(size), support_(support), bands_(gram_bands(order, size, support)) {}
+    DifferencePenalty(int order, int size, int support, int held = 0)
+        : order_(order),
+          size_(size),
+          support_(support),
+          held_(held),
+          bands_(gram_bands(order, size, support, held)) {}
 
     int size() const noexcept { return size_; }
     int order() const noexcept { return order_; }
+    int held() const noexcept { return held_; }
 
     // a <- D_d^{-T} a: the paper's step A, d times.
     void embed(double* a) const noexcept {
+        hold(a);
         for (int d = 0; d < order_; ++d)
-            for (int i = size_ - 2; i >= 0; --i) a[i] += a[i + 1];
+            for (int i = size_ - 2; i >= held_; --i) a[i] += a[i + 1];
     }
 
     // a <- D_d^{-1} a: the paper's step B, d times.
     void integrate(double* a) const noexcept {
+        hold(a);
         for (int d = 0; d < order_; ++d)
-            for (int i = 1; i < size_; ++i) a[i] += a[i - 1];
+            for (int i = held_ + 1; i < size_; ++i) a[i] += a[i - 1];
     }
 
     // a <- L_d a with L_d = D_d^{-1} D_d^{-T}, in 2 d n additions.
@@ -39,8 +49,9 @@ public:
 
     // a <- D_d a.
     void difference(double* a) const noexcept {
+        hold(a);
         for (int d = 0; d < order_; ++d)
-            for (int i = size_ - 1; i > 0; --i) a[i] -= a[i - 1];
+            for (int i = size_ - 1; i > held_; --i) a[i] -= a[i - 1];
     }
 
     // v' L_d v for the vector v that holds the (at most support) numbers w from index `first` on
@@ -58,9 +69,12 @@ public:
     }
 
 private:
+    void hold(double* a) const noexcept { std::fill_n(a, held_, 0.0); }
+
     // bands[p * support + k] = L_d[p, p + k]. D_d^{-1} is Toeplitz with first column
-    // c_m = binomial(m + d - 1, m), so L_d[p, p + k] = sum_{m <= p} c_m c_{m + k}: a running sum.
-    static std::vector<double> gram_bands(int order, int size, int support) {
+    // c_m = binomial(m + d - 1, m), so L_d[p, p + k] = sum_{m <= p - held} c_m c_{m + k}: a running
+    // sum, and zero for p < held.
+    static std::vector<double> gram_bands(int order, int size, int support, int held) {
         std::vector<double> column(static_cast<std::size_t>(size + support), 0.0);
         column[0] = 1.0;
         for (int d = 0; d < order; ++d)
@@ -68,9 +82,9 @@ private:
         std::vector<double> bands(static_cast<std::size_t>(size * support));
         for (int k = 0; k < support; ++k) {
             double sum = 0.0;
-            for (int p = 0; p < size; ++p) {
-                sum +=
-                    column[static_cast<std::size_t>(p)] * column[static_cast<std::size_t>(p + k)];
+            for (int p = held; p < size; ++p) {
+                sum += column[static_cast<std::size_t>(p - held)] *
+                       column[static_cast<std::size_t>(p - held + k)];
                 bands[static_cast<std::size_t>(p * support + k)] = sum;
             }
         }
@@ -80,6 +94,7 @@ private:
     int order_;
     int size_;
     int support_;
+    int held_;
     std::vector<double> bands_;
 };
 

@@ -62,10 +62,10 @@ void agree_with_each_other(const B& basis, const Data& data) {
     const auto scores = score_all(data.values(), any, coef, 1);
     const auto sums = sum_all(data.values(), any, n_features, data.r, 1);
     const auto blocks = blocks_all(data.values(), any, n_features, data.r, 1);
-    std::vector<std::int64_t> offsets;
-    for (std::size_t j = 0; j <= n_features; ++j)
-        offsets.push_back(static_cast<std::int64_t>(j * size));
-    const auto hessian = hessian_some(data.values(), any, offsets, data.r, 2.0, 1);
+    const std::size_t n = n_features * size + 1;
+    std::vector<std::int64_t> places(n - 1);
+    std::iota(places.begin(), places.end(), 0);
+    const auto hessian = hessian_some(data.values(), any, places, n, data.r, 2.0, 1);
 
     // r' (coef'B) both ways round.
     double one = 0.0, two = 0.0;
@@ -74,7 +74,6 @@ void agree_with_each_other(const B& basis, const Data& data) {
     CHECK(near(one, two, 1e-9));
 
     // The whole holds the blocks, and the sums in its last column.
-    const std::size_t n = n_features * size + 1;
     for (std::size_t j = 0; j < n_features; ++j)
         for (std::size_t k = 0; k < size; ++k) {
             const std::size_t row = j * size + k;
@@ -88,7 +87,7 @@ void agree_with_each_other(const B& basis, const Data& data) {
     CHECK(alike(scores, score_all(data.coded(), any, coef, 3), 1e-5));
     CHECK(alike(sums, sum_all(data.coded(), any, n_features, data.r, 3), 1e-5));
     CHECK(alike(blocks, blocks_all(data.coded(), any, n_features, data.r, 3), 1e-9));
-    CHECK(alike(hessian, hessian_some(data.coded(), any, offsets, data.r, 2.0, 3), 1e-9));
+    CHECK(alike(hessian, hessian_some(data.coded(), any, places, n, data.r, 2.0, 3), 1e-9));
     CHECK(sum_all(data.coded(), any, n_features, data.r, 1) ==
           sum_all(data.coded(), any, n_features, data.r, 2));
 }

@@ -25,7 +25,8 @@ from splinear import _core
 from splinear._columns import Columns, read_table
 from splinear._knots import KnotPlan
 from splinear._reading import float_chunks
-from splinear._types import AnyArray, Floats
+from splinear._sparse import csr_parts, is_sparse
+from splinear._types import AnyArray, Floats, Table
 from splinear._validation import (
     EMBEDDING_CONSTRAINTS,
     check_in_range,
@@ -80,7 +81,7 @@ class AdditiveModel(BaseEstimator):
 
     # -- before training -------------------------------------------------------------------------
 
-    def _learn_embedding(self, X: AnyArray, kept: AnyArray | None) -> Embedding:
+    def _learn_embedding(self, X: Table, kept: AnyArray | None) -> Embedding:
         plan = plan_knots(self)
         return fit_embedding(
             self,
@@ -90,12 +91,25 @@ class AdditiveModel(BaseEstimator):
             kept=kept,
             penalty_order=self.penalty_order,
             scale=self.scale,
+            through_zero=self.through_zero_,
         )
 
     def _make_basis(self, plan: KnotPlan) -> Basis:
-        return make_basis(self.basis, self.degree, plan.most_bins, self.penalty_order, self.scale)
+        return make_basis(
+            self.basis,
+            self.degree,
+            plan.most_bins,
+            self.penalty_order,
+            self.scale,
+            through_zero=self.through_zero_,
+        )
 
-    def _prepare(self, X: AnyArray, kept: AnyArray | None, seed: int) -> TrainingRows:
+    def _prepare(self, X: Table, kept: AnyArray | None, seed: int) -> TrainingRows:
+        if is_sparse(X) and not self.through_zero_:
+            raise ValueError(
+                "X is sparse, but the model was begun with dense rows, and its curves are not zero "
+                "at zero. Give X.toarray(), or begin with through_zero=True."
+            )
         return TrainingRows.prepare(
             X, self.embedding_, tol=self.tol, seed=seed, kept=kept, n_threads=self._n_threads()
         )
@@ -277,6 +291,8 @@ class AdditiveModel(BaseEstimator):
         """f(x) of every output, shape (n_samples, n_outputs)."""
         check_is_fitted(self)
         X = read_table(self, X)
+        if is_sparse(X):
+            return self._sparse_scores(X)
         axes, basis = self.embedding_.axes.core(), self.embedding_.basis.core()
         out = np.empty((len(X), len(self.coef_)))
         for rows, piece in float_chunks(X):
@@ -289,19 +305,50 @@ class AdditiveModel(BaseEstimator):
             column_ranges(self, X)
         return out
 
+    def _sparse_scores(self, X: Table) -> Floats:
+        """_scores for a CSR matrix."""
+        embedding, intercept = self.embedding_, self.intercept_
+        at_zero = np.empty((0, 0))
+        if not embedding.through_zero:
+            at_zero = embedding.at_zero(self.coef_)
+            intercept = intercept + at_zero.sum(axis=1)
+        starts, features, values = csr_parts(X)
+        out = _core.decision_sparse(
+            embedding.basis.core(),
+            starts,
+            features,
+            values,
+            embedding.axes.core(),
+            self.coef_,
+            at_zero,
+            intercept,
+            self._n_threads(),
+        )
+        if np.isnan(out).any():
+            column_ranges(self, X)
+        if self.extrapolation != "constant":
+            lo, hi = embedding.axes.lo[features], embedding.axes.hi[features]
+            for j in np.unique(features[(values < lo) | (values > hi)]):
+                self._continue_curve(X[:, [j]].toarray().ravel(), int(j), 0, out)
+        return out
+
     def _go_beyond(self, piece: AnyArray, first_row: int, scores: Floats) -> None:
         """Add to the scores of a piece of X what its values outside the ranges ask for."""
         axes = self.embedding_.axes
         with np.errstate(invalid="ignore"):
             outside = (piece.min(axis=0) < axes.lo) | (piece.max(axis=0) > axes.hi)
         for j in map(int, np.flatnonzero(outside)):
-            if self.extrapolation == "error":
-                check_in_range(self, piece[:, j], j, axes, first_row)
-            scores += self.embedding_.continuation(piece[:, j], j, self.coef_[:, j])
+            self._continue_curve(piece[:, j], j, first_row, scores)
+
+    def _continue_curve(self, values: AnyArray, j: int, first_row: int, scores: Floats) -> None:
+        if self.extrapolation == "error":
+            check_in_range(self, values, j, self.embedding_.axes, first_row)
+        scores += self.embedding_.continuation(values, j, self.coef_[:, j])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "level"
+        tags.input_tags.sparse = True
         return tags
 
 

@@ -14,14 +14,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
 from splinear._reading import as_frame, column_of, factor, float_chunks, numbers
-from splinear._types import AnyArray, Floats
-from splinear._validation import check_table, check_weights, feature_label, text_columns
+from splinear._sparse import is_sparse
+from splinear._types import AnyArray, Floats, Table
+from splinear._validation import (
+    check_table,
+    check_weights,
+    feature_label,
+    goes_through_zero,
+    text_columns,
+)
 
 __all__ = ["Columns", "Gap", "Levels", "read_rows", "read_table"]
 
@@ -122,7 +128,7 @@ class Columns:
         kept = slice(None) if weights is None else weights > 0
         for j in categorical:
             special[j] = _learn_levels(column_of(X, j), kept, label(j), missing=missing)
-        if missing == "level":
+        if missing == "level" and not is_sparse(X):
             for j in _with_gaps(X, categorical, kept, label):
                 values = numbers(column_of(X, j), label(j))[kept]
                 special[j] = Gap(_median(values, None if weights is None else weights[kept]))
@@ -202,10 +208,11 @@ class Columns:
 
 def read_rows(
     estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, *, reset: bool, **options: Any
-) -> tuple[AnyArray, AnyArray, Floats | None, AnyArray | None]:
+) -> tuple[Table, AnyArray, Floats | None, AnyArray | None]:
     """Check what fit was given; learn the columns of the model (reset), and give X in them.
 
-    Returns X, y, the rows' weights, and which rows count (None: all of them).
+    Returns X (an array, or a CSR matrix if it was sparse), y, the rows' weights, and which rows
+    count (None: all of them).
     """
     X = as_frame(X)
     if reset:
@@ -220,6 +227,7 @@ def read_rows(
     weights = check_weights(sample_weight, X)
     kept = None if weights is None or np.all(weights > 0) else weights > 0
     if reset:
+        estimator.through_zero_ = goes_through_zero(estimator, X)
         label = partial(feature_label, estimator)
         estimator.columns_ = Columns.learn(
             X, categorical, weights, label, missing=estimator.missing
@@ -227,26 +235,25 @@ def read_rows(
     return _in_columns(estimator, X, seen=reset), y, weights, kept
 
 
-def read_table(estimator: BaseEstimator, X: Any) -> AnyArray:
+def read_table(estimator: BaseEstimator, X: Any) -> Table:
     """Check the rows to predict, and give them in the columns of the model."""
     X = as_frame(X)
     if not estimator.columns_.categorical:
         return _in_columns(estimator, check_table(estimator, X, reset=False))
-    if not hasattr(X, "iloc") and not sparse.issparse(X):
+    if not hasattr(X, "iloc") and not is_sparse(X):
         X = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
-    if getattr(X, "ndim", 0) != 2 or sparse.issparse(X):
+    if getattr(X, "ndim", 0) != 2 or is_sparse(X):
         check_array(X, dtype=None, estimator=estimator)  # raises
     validate_data(estimator, X, reset=False, skip_check_array=True)
     check_array(np.zeros((len(X), 1)), estimator=estimator)  # at least one row
     return _in_columns(estimator, X)
 
 
-def _in_columns(estimator: BaseEstimator, X: Any, *, seen: bool = False) -> AnyArray:
+def _in_columns(estimator: BaseEstimator, X: Any, *, seen: bool = False) -> Table:
     label = partial(feature_label, estimator)
     if estimator.unseen == "error" and not seen:
         estimator.columns_.refuse_unseen(X, label)
-    matrix: AnyArray = estimator.columns_.apply(X, label)
-    return matrix
+    return estimator.columns_.apply(X, label)
 
 
 # -- learning columns -----------------------------------------------------------------------------
@@ -260,9 +267,14 @@ def _find_categorical(estimator: BaseEstimator, X: Any) -> tuple[Any, list[int]]
     found = set(text_columns(X))
     if estimator.categorical is None:
         return X, sorted(found)
-    if not hasattr(X, "iloc") and not isinstance(X, np.ndarray) and not sparse.issparse(X):
+    if is_sparse(X):
+        raise ValueError(
+            "categorical is for dense tables, and X is sparse. Give every level a column of 0 and "
+            "1 in X, or X.toarray()."
+        )
+    if not hasattr(X, "iloc") and not isinstance(X, np.ndarray):
         X = np.array(X, dtype=object)
-    if sparse.issparse(X) or X.ndim != 2:
+    if X.ndim != 2:
         return X, []  # the check of X will say what is wrong
     names = list(X.columns) if hasattr(X, "columns") else None
     return X, sorted(found | set(_listed(estimator.categorical, X.shape[1], names)))

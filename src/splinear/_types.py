@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 AnyArray: TypeAlias = NDArray[Any]
+Table: TypeAlias = Any  # an array (n, n_features), or a sparse matrix of that shape
 
 # How one feature's axis is divided: by a rule, or at these knots; and that of all features.
 KnotRule: TypeAlias = Literal["uniform", "quantile"] | Sequence[float] | Floats

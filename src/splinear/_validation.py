@@ -15,7 +15,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from splinear._knots import MAX_BINS, RULES, KnotPlan
 from splinear._reading import column_of, float_chunks
-from splinear._types import AnyArray, Floats
+from splinear._sparse import as_csr, is_sparse, ranges
+from splinear._types import AnyArray, Floats, Table
+from splinear._zero import axes_from_zero
 from splinear.axes import Axes
 from splinear.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
 from splinear.embedding import Embedding
@@ -29,6 +31,7 @@ __all__ = [
     "draw_seed",
     "feature_label",
     "fit_embedding",
+    "goes_through_zero",
     "make_basis",
     "plan_knots",
     "text_columns",
@@ -41,11 +44,20 @@ EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
     "n_bins": [Interval(Integral, 1, MAX_BINS, closed="both"), "array-like"],
     "penalty_order": [Interval(Integral, 0, None, closed="left")],
     "knots": [StrOptions(set(RULES)), "array-like", dict],
+    "through_zero": [StrOptions({"auto"}), "boolean"],
     "scale": [StrOptions({"unit", "native", "standard"})],
 }
 
 
-def make_basis(basis: str, degree: int, n_bins: int, penalty_order: int, scale: str) -> Basis:
+def make_basis(
+    basis: str,
+    degree: int,
+    n_bins: int,
+    penalty_order: int,
+    scale: str,
+    *,
+    through_zero: bool = False,
+) -> Basis:
     """Turn the names and numbers of a constructor into a basis, or say why they do not fit."""
     if scale == "standard" and basis != "hermite":
         raise ValueError(
@@ -55,7 +67,8 @@ def make_basis(basis: str, degree: int, n_bins: int, penalty_order: int, scale: 
     if basis == "bspline":
         if degree > 3:
             raise ValueError(f"degree must be 0, 1, 2 or 3 for basis='bspline'; got {degree}.")
-        return BSplineBasis(int(degree), int(n_bins))
+        bin_for_zero = through_zero and degree == 0
+        return BSplineBasis(int(degree), int(n_bins) + bin_for_zero)
     if degree < 1:
         raise ValueError(f"degree must be at least 1 for basis={basis!r}; got {degree}.")
     if penalty_order not in (1, 2):
@@ -101,13 +114,23 @@ def plan_knots(estimator: BaseEstimator) -> KnotPlan:
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> Any:
     """Validate X (and y, if given): 2-D, numeric, real, the columns of fit; not yet finite.
 
-    float32, float64 and whole numbers stay as they are, without a copy.
+    float32, float64 and whole numbers stay as they are, without a copy. A sparse X is given by
+    rows, in floats.
     """
     _refuse_text(X)
     _refuse_dates(X)
-    return validate_data(
-        estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False, **options
+    checked = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype="numeric",
+        accept_sparse=("csr", "csc"),
+        ensure_all_finite=False,
+        **options,
     )
+    if not is_sparse(X):
+        return checked
+    return (as_csr(checked[0]), checked[1]) if isinstance(checked, tuple) else as_csr(checked)
 
 
 def _refuse_text(X: Any) -> None:
@@ -170,12 +193,16 @@ def check_weights(sample_weight: Any, X: AnyArray) -> Floats | None:
 
 
 def column_ranges(
-    estimator: BaseEstimator, X: AnyArray, kept: AnyArray | None = None
+    estimator: BaseEstimator, X: Table, kept: AnyArray | None = None
 ) -> tuple[Floats, Floats]:
     """Give lowest and highest value of every column; refuse NaN and infinity, naming the column.
 
     `kept` (n_rows,) marks the rows that count; None: all.
     """
+    if is_sparse(X):
+        lo, hi = ranges(X if kept is None else X[kept])
+        _check_finite(estimator, X, lo, hi)
+        return lo, hi
     lo, hi = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
     with np.errstate(invalid="ignore"):
         for rows, piece in float_chunks(X):
@@ -187,25 +214,28 @@ def column_ranges(
     return lo, hi
 
 
-def _check_finite(estimator: BaseEstimator, X: AnyArray, lo: Floats, hi: Floats) -> None:
+def _check_finite(estimator: BaseEstimator, X: Table, lo: Floats, hi: Floats) -> None:
     """Refuse NaN and infinity, given the columns' lowest and highest values."""
     bad = ~(np.isfinite(lo) & np.isfinite(hi))
     if not bad.any():
         return
     j = int(np.argmax(bad))
-    row = int(np.argmax(~np.isfinite(X[:, j].astype(np.float64))))
-    found = "NaN" if np.isnan(X[row, j]) else "infinity"
+    column = X[:, [j]].toarray().ravel() if is_sparse(X) else X[:, j].astype(np.float64)
+    row = int(np.argmax(~np.isfinite(column)))
+    found = "NaN" if np.isnan(column[row]) else "infinity"
     more = int(bad.sum()) - 1
     others = f" and {more} other column{'s' if more > 1 else ''}" if more else ""
     raise ValueError(
         f"Input X contains {found} in {column_label(estimator, j)} (first in row {row}){others}; "
-        f"{type(estimator).__name__} needs finite numbers. {_advice(estimator, found)}"
+        f"{type(estimator).__name__} needs finite numbers. {_advice(estimator, X, found)}"
     )
 
 
-def _advice(estimator: BaseEstimator, found: str) -> str:
+def _advice(estimator: BaseEstimator, X: Table, found: str) -> str:
     """Say what to do about NaN or infinity."""
     policy = getattr(estimator, "missing", None) if found == "NaN" else None
+    if policy == "level" and is_sparse(X):
+        return "Missing values have no level in sparse X; give a column of 0 and 1 for them."
     if policy == "level":
         return "There were no missing values in fit, so that this feature has no level for them."
     other = "Use missing='level', or impute" if policy == "error" else "Impute"
@@ -214,12 +244,13 @@ def _advice(estimator: BaseEstimator, found: str) -> str:
 
 def fit_embedding(
     estimator: BaseEstimator,
-    X: AnyArray,
+    X: Table,
     basis: Basis,
     *,
     plan: KnotPlan,
     penalty_order: int,
     scale: str,
+    through_zero: bool = False,
     kept: AnyArray | None = None,
 ) -> Embedding:
     """Learn every column's axis from X, and scale and penalise its curve as asked.
@@ -228,11 +259,34 @@ def fit_embedding(
     """
     lo, hi = column_ranges(estimator, X, kept)
     rows = slice(None) if kept is None else kept
+    order, native = int(penalty_order), scale == "native"
+    if through_zero:
+        if scale == "standard":
+            raise ValueError(
+                "scale='standard' moves zero, but curves that are zero at zero, as sparse X needs "
+                "them, keep it in its place; use scale='unit' or 'native'."
+            )
+        label = partial(column_label, estimator)
+        axes = axes_from_zero(X[rows], lo, hi, basis, plan, label)
+        return Embedding.of(axes, basis, order, native=native, through_zero=True)
     knots = plan.place(X, rows, lo, hi)
     axes = Axes.spanning(*plan.ranges(lo, hi), basis, knots, plan.n_bins)
     if scale == "standard":
         axes = _standardised(X, rows, axes)
-    return Embedding.of(axes, basis, int(penalty_order), native=scale == "native")
+    return Embedding.of(axes, basis, order, native=native)
+
+
+def goes_through_zero(estimator: BaseEstimator, X: Any) -> bool:
+    """Settle whether the curves are zero at zero: as asked, or if X is sparse."""
+    wanted = estimator.through_zero
+    if wanted == "auto":
+        return is_sparse(X)
+    if is_sparse(X) and not wanted:
+        raise ValueError(
+            "through_zero=False needs a dense X, as zeros then count; got a sparse one. Use "
+            "through_zero='auto' or True, or X.toarray()."
+        )
+    return bool(wanted)
 
 
 def check_in_range(

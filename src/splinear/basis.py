@@ -94,9 +94,13 @@ class BSplineBasis:
         np.put_along_axis(out, index, weights, axis=-1)
         return out
 
-    def penalty(self, order: int) -> DifferencePenalty:
-        """D_d on this basis's coefficients."""
-        return DifferencePenalty(order, self.size)
+    def penalty(self, order: int, *, through_zero: bool = False) -> DifferencePenalty:
+        """D_d on this basis's coefficients.
+
+        Curves that go through zero at the start of the axis have no coefficient for the functions
+        that are not zero there (of degree 0: for the first).
+        """
+        return DifferencePenalty(order, self.size, max(1, self.degree) if through_zero else 0)
 
     def scale(self, length: Floats, width: Floats | float) -> Floats:
         """s^2 of features of `length` bins and the given widths: the width of a bin.
@@ -171,10 +175,14 @@ class FourierBasis(_GlobalBasis):
         pairs = np.stack([-frequency * np.sin(angle), frequency * np.cos(angle)], axis=-1)
         return pairs.reshape(*x.shape, self.size)
 
-    def penalty(self, order: int) -> DiagonalPenalty:
-        """Weights 1 / n^d: with them the d-th derivatives are orthogonal and of equal length."""
+    def penalty(self, order: int, *, through_zero: bool = False) -> DiagonalPenalty:
+        """Weights 1 / n^d: with them the d-th derivatives are orthogonal and of equal length.
+
+        Curves that go through zero consist of sines only.
+        """
         frequencies = np.repeat(np.arange(1.0, self.degree + 1), 2)
-        return DiagonalPenalty(frequencies**-order)
+        odd = np.arange(self.size) % 2 == 1
+        return DiagonalPenalty(np.where(odd | (not through_zero), frequencies**-order, 0.0))
 
     def names(self) -> list[str]:
         """Suffixes for the names of the embedded features."""
@@ -209,18 +217,21 @@ class HermiteBasis(_GlobalBasis):
         lower = np.polynomial.hermite_e.hermevander(x, self.degree - 1)
         return np.asarray(np.arange(1, self.degree + 1) * lower, dtype=np.float64)
 
-    def penalty(self, order: int) -> DiagonalPenalty:
+    def penalty(self, order: int, *, through_zero: bool = False) -> DiagonalPenalty:
         """Weights with which the d-th derivatives are orthonormal (up to one common factor).
 
         1 / sqrt(n n!) for d = 1. For d = 2, 1 / sqrt(n (n - 1) n!), and 1 for n = 1, whose second
-        derivative vanishes (the paper keeps its first-order weight).
+        derivative vanishes (the paper keeps its first-order weight). Curves that go through zero
+        consist of odd polynomials only.
         """
         n = range(1, self.degree + 1)
         if order == 1:
             squares = [k * factorial(k) for k in n]
         else:
             squares = [1 if k == 1 else k * (k - 1) * factorial(k) for k in n]
-        return DiagonalPenalty(np.array([float(s) ** -0.5 for s in squares]))
+        weights = np.array([float(s) ** -0.5 for s in squares])
+        odd = np.arange(1, self.degree + 1) % 2 == 1
+        return DiagonalPenalty(np.where(odd | (not through_zero), weights, 0.0))
 
     def names(self) -> list[str]:
         """Suffixes for the names of the embedded features."""

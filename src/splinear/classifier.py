@@ -76,6 +76,10 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         "unit" treats every feature as if it ran from 0 to 1; "native" lets features of wide range
         vary more, in their own units; "standard" (Hermite only) measures a feature in standard
         deviations from its mean instead of mapping its range to [-1, 1].
+    through_zero : bool or "auto", default="auto"
+        Whether every curve is zero at zero, f_j(0) = 0, so that zeros of a sparse X cost nothing.
+        "auto" does so if X is sparse. B-splines then start at zero, with the first function away
+        from it, and take no negative values; of Fourier and Hermite only odd functions are left.
     extrapolation : {"constant", "linear", "error"}, default="constant"
         What a value outside a feature's range counts as in prediction: "constant", as the nearest
         end; "linear", on a straight line with the curve's slope at that end; "error" refuses it.
@@ -197,6 +201,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         penalty_order: int = 1,
         knots: KnotRules = "uniform",
         scale: Literal["unit", "native", "standard"] = "unit",
+        through_zero: bool | Literal["auto"] = "auto",
         extrapolation: Literal["constant", "linear", "error"] = "constant",
         loss: Literal["hinge", "squared_hinge", "logistic"] = "hinge",
         multi_class: Literal["auto", "ovr", "softmax"] = "auto",
@@ -225,6 +230,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         self.penalty_order = penalty_order
         self.knots = knots
         self.scale = scale
+        self.through_zero = through_zero
         self.extrapolation = extrapolation
         self.loss = loss
         self.multi_class = multi_class
@@ -268,7 +274,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         self._validate_params()
         X, y, weights, kept = read_rows(self, X, y, sample_weight, reset=True, multi_output=True)
         labels = self._read_target(y, kept)
-        before = self._last_fit(len(X), labels.n_outputs)
+        before = self._last_fit(X.shape[0], labels.n_outputs)
         self.embedding_ = self._learn_embedding(X, kept)
         self._learn(self._prepare(X, kept, self._draw_seed()), labels, weights, kept, before)
         return self

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from splinear import _core
+from splinear._sparse import csr_parts
 from splinear._types import AnyArray, Floats
 from splinear.axes import Axes
 from splinear.basis import Basis, BSplineBasis
 from splinear.penalties import DifferencePenalty, Penalty
 
 __all__ = ["Embedding"]
+
+_ENTRIES_AT_ONCE = 2**18  # of a sparse matrix, when it is embedded
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
@@ -24,19 +29,27 @@ class Embedding:
     is an additive function of x: f(x) = sum_j coef_j' B(x_j) with coef_j = s_j T w_j, and its
     penalty is 1/2 |w|^2 = 1/2 sum_j |T^{-1} coef_j|^2 / s_j^2 (paper, section 3).
 
-    `scale` holds s_j^2, shape (n_features,); it is 0 for a constant feature, which has no curve.
+    `scale` holds s_j^2, shape (n_features,); it is 0 for a constant feature, which has no curve. If
+    `through_zero`, every curve is zero at zero: phi^d(0) = 0, and sparse rows stay sparse.
     """
 
     axes: Axes
     basis: Basis
     penalty: Penalty
     scale: Floats
+    through_zero: bool = False
 
     @classmethod
-    def of(cls, axes: Axes, basis: Basis, order: int, *, native: bool) -> Embedding:
-        """Put the pieces together: native or unit scaling, penalty of the given order."""
+    def of(
+        cls, axes: Axes, basis: Basis, order: int, *, native: bool, through_zero: bool = False
+    ) -> Embedding:
+        """Put the pieces together: native or unit scaling, penalty of the given order.
+
+        If `through_zero`, zero must be where the axes start (B-splines) or have their own zero.
+        """
         scale = basis.scale(axes.length, axes.width if native else 1.0)
-        return cls(axes, basis, basis.penalty(order), np.where(axes.varies, scale, 0.0))
+        penalty = basis.penalty(order, through_zero=through_zero)
+        return cls(axes, basis, penalty, np.where(axes.varies, scale, 0.0), through_zero)
 
     @property
     def n_features(self) -> int:
@@ -45,13 +58,19 @@ class Embedding:
 
     @property
     def n_used(self) -> NDArray[np.intp]:
-        """Coefficients that each feature can reach; 0 for a constant feature."""
+        """Coefficients that each feature's values can reach; 0 for a constant feature."""
         size = np.full(self.n_features, self.basis.size)
         if isinstance(self.basis, BSplineBasis):
             size = self.axes.length.astype(np.intp) + self.basis.degree
             if self.basis.degree == 0:  # the right end has a bin of its own, if there is room
                 size = np.minimum(size + 1, self.basis.size)
         return np.where(self.scale > 0, size, 0)
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which coefficients are free and can be reached, shape (n_features, basis.size)."""
+        reached = np.arange(self.basis.size) < self.n_used[:, None]
+        return np.asarray(reached & self.penalty.free)
 
     @property
     def stiffnesses(self) -> dict[int, Floats]:
@@ -87,16 +106,48 @@ class Embedding:
         root = np.sqrt(self.scale)
         for j in range(self.n_features):
             bins, weights = self.basis.local(self.axes.argument_of(X[:, j], j))
-            index[:, j] = (j * self.basis.size + bins)[:, None] + np.arange(self.basis.support)
-            values[:, j] = root[j] * weights
+            functions = bins[:, None] + np.arange(self.basis.support)
+            index[:, j] = j * self.basis.size + functions
+            values[:, j] = root[j] * weights * self.penalty.free[functions]
         per_row = self.n_features * self.basis.support
-        # LIBLINEAR and others take indices of 32 bits only.
-        small = len(X) * per_row <= np.iinfo(np.int32).max
-        starts = np.arange(len(X) + 1, dtype=np.int32 if small else np.int64) * per_row
+        starts = _narrow(np.arange(len(X) + 1) * per_row)
         columns = self.n_features * self.basis.size
         out = sparse.csr_array((values.ravel(), index.ravel(), starts), shape=(len(X), columns))
         out.eliminate_zeros()
         return out
+
+    def transform_nonzeros(self, X: Any, dtype: type[np.floating] = np.float64) -> sparse.csr_array:
+        """phi^d of a CSR matrix X, shape (n, n_features * basis.size), if it is zero at zero."""
+        assert self.through_zero
+        starts, features, values = csr_parts(X)
+        size, pieces = self.basis.size, []
+        rows = max(1, _ENTRIES_AT_ONCE // max(1, len(values) // max(1, len(starts) - 1)))
+        for first in range(0, len(starts) - 1, rows):
+            last = min(first + rows, len(starts) - 1)
+            here = slice(starts[first], starts[last])
+            arguments = _core.sparse_arguments(features[here], values[here], self.axes.core())
+            phi = self.penalty.embed(self.basis.evaluate(arguments))
+            phi *= np.sqrt(self.scale)[features[here], None]
+            columns = features[here, None].astype(np.int64) * size + np.arange(size)
+            pieces.append(
+                sparse.csr_array(
+                    (
+                        phi.astype(dtype).ravel(),
+                        columns.ravel(),
+                        (starts[first : last + 1] - starts[first]) * size,
+                    ),
+                    shape=(last - first, self.n_features * size),
+                )
+            )
+            pieces[-1].eliminate_zeros()
+        out = sparse.csr_array(sparse.vstack(pieces, format="csr"))
+        out.indices, out.indptr = (_narrow(a) for a in (out.indices, out.indptr))
+        return out
+
+    def at_zero(self, coef: Floats) -> Floats:
+        """Give f_j(0) of the curves coef (..., n_features, basis.size): (..., n_features)."""
+        zeros = self.basis.evaluate(self.axes.argument(np.zeros((1, self.n_features)))[0])
+        return np.asarray(np.sum(coef * zeros, axis=-1))
 
     def coefficients(self, w: Floats) -> Floats:
         """coef_j = s_j T w_j, shape (n_features, basis.size), of the weights w of phi^d."""
@@ -128,3 +179,9 @@ class Embedding:
     def names(self, features: AnyArray) -> list[str]:
         """Names for the columns of phi^d."""
         return [f"{feature}_{suffix}" for feature in features for suffix in self.basis.names()]
+
+
+def _narrow(index: AnyArray) -> AnyArray:
+    """Give indices in 32 bits where they fit: LIBLINEAR and others take no others."""
+    fits = not len(index) or index.max() <= np.iinfo(np.int32).max
+    return index.astype(np.int32) if fits else index

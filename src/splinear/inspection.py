@@ -18,10 +18,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from splinear import _core
 from splinear._columns import Gap, Levels, read_table
-from splinear._types import AnyArray, Floats
+from splinear._sparse import is_sparse
+from splinear._types import AnyArray, Floats, Table
 from splinear._validation import check_in_range, column_ranges, feature_label
 from splinear.basis import BSplineBasis
 
@@ -141,7 +144,7 @@ def shape_functions(
     return x, f
 
 
-def contributions(model: Any, X: Any, *, target: Any = None) -> Floats:
+def contributions(model: Any, X: Any, *, target: Any = None) -> Floats | sparse.csr_array:
     """Split the score of every row into what each feature adds to it.
 
     `model.intercept_ + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`, or
@@ -157,15 +160,24 @@ def contributions(model: Any, X: Any, *, target: Any = None) -> Floats:
     Returns
     -------
     parts : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
-        Entry (i, j) is f_j(x_ij); the last axis is there for several outputs and `target=None`.
+        Entry (i, j) is f_j(x_ij); the last axis is there for several outputs and `target=None`. A
+        CSR array (n_samples, n_features) if X is sparse and the curves are zero at zero; of several
+        outputs `target` then chooses one.
     """
     _check_model(model)
     output = _output_of(model, target)
     table = _finite_table(model, X)
-    shape = (len(table), model.n_features_in_, *model.intercept_[output].shape)
+    if _stays_sparse(model, table):
+        if isinstance(output, slice):
+            raise ValueError(
+                "target must be given if X is sparse and the model has several outputs: one of "
+                f"{', '.join(map(repr, model.classes_.tolist()[:20]))}."
+            )
+        return _sparse_contributions(model, output, table)
+    shape = (table.shape[0], model.n_features_in_, *model.intercept_[output].shape)
     parts = np.empty(shape, order="F")  # written column by column
     for j, group in enumerate(model.columns_.groups):
-        parts[:, j] = _evaluate(model, output, group, table[:, group])
+        parts[:, j] = _evaluate(model, output, group, _columns_of(table, group))
     return parts
 
 
@@ -190,8 +202,12 @@ def importances(model: Any, X: Any, *, target: Any = None) -> Floats:
     _check_model(model)
     output = _output_of(model, target)
     table = _finite_table(model, X)
+    if _stays_sparse(model, table):
+        outputs = range(len(model.coef_))[output] if isinstance(output, slice) else [output]
+        found = (_deviations(_sparse_contributions(model, k, table)) for k in outputs)
+        return np.asarray(np.mean(list(found), axis=0))
     groups = model.columns_.groups
-    parts = (_evaluate(model, output, group, table[:, group]) for group in groups)
+    parts = (_evaluate(model, output, group, _columns_of(table, group)) for group in groups)
     return np.array([part.std(axis=0).mean() for part in parts])
 
 
@@ -327,11 +343,58 @@ def _check_model(model: Any) -> None:
         )
 
 
-def _finite_table(model: Any, X: Any) -> AnyArray:
-    """Validate X as predict does, and give it in the columns of the model: finite numbers."""
+def _finite_table(model: Any, X: Any) -> Table:
+    """Validate X as predict does, and give it in the columns of the model: finite numbers.
+
+    A sparse X is given by columns.
+    """
     table = read_table(model, X)
     column_ranges(model, table)
-    return table
+    return sparse.csc_array(table) if is_sparse(table) else table
+
+
+def _columns_of(table: Table, group: slice) -> AnyArray:
+    """Give some columns of a table as an array."""
+    some = table[:, group]
+    return np.asarray(some.toarray() if is_sparse(some) else some)
+
+
+def _stays_sparse(model: Any, table: Table) -> bool:
+    return is_sparse(table) and model.embedding_.through_zero
+
+
+def _sparse_contributions(model: Any, output: int, table: sparse.csc_array) -> sparse.csr_array:
+    """f_j(x_ij) of one output for a table by columns, where x_ij is not zero."""
+    embedding = model.embedding_
+    features = np.repeat(np.arange(table.shape[1], dtype=np.int32), np.diff(table.indptr))
+    axes = embedding.axes.core()
+    parts = np.empty(table.nnz)
+    for start in range(0, table.nnz, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        arguments = _core.sparse_arguments(features[block], table.data[block], axes)
+        curves = model.coef_[output][features[block]]
+        parts[block] = np.sum(embedding.basis.evaluate(arguments) * curves, axis=1)
+    if model.extrapolation != "constant":
+        lo, hi = embedding.axes.lo[features], embedding.axes.hi[features]
+        outside = (table.data < lo) | (table.data > hi)
+        for j in map(int, np.unique(features[outside])):
+            if model.extrapolation == "error":
+                check_in_range(model, _columns_of(table, slice(j, j + 1))[:, 0], j, embedding.axes)
+            here = slice(table.indptr[j], table.indptr[j + 1])
+            parts[here] += embedding.continuation(table.data[here], j, model.coef_[output, j])
+    by_column = sparse.csc_array((parts, table.indices, table.indptr), shape=table.shape)
+    return sparse.csr_array(by_column)
+
+
+def _deviations(parts: sparse.csr_array) -> Floats:
+    """Give the standard deviation of every column, zeros included."""
+    n = parts.shape[0]
+    mean = np.asarray(parts.sum(axis=0)) / n
+    by_column = parts.tocsc()
+    of = np.repeat(np.arange(parts.shape[1]), np.diff(by_column.indptr))
+    squares = np.bincount(of, (by_column.data - mean[of]) ** 2, minlength=parts.shape[1])
+    zeros = n - np.diff(by_column.indptr)
+    return np.sqrt((squares + zeros * mean**2) / n)
 
 
 def _check_n_points(n_points: int) -> int:
@@ -388,7 +451,7 @@ def _output_of(model: Any, target: Any) -> int | slice:
 
 
 def _curve(
-    model: Any, output: int | slice, j: int, x: AnyArray, center: bool, table: AnyArray | None
+    model: Any, output: int | slice, j: int, x: AnyArray, center: bool, table: Table
 ) -> tuple[AnyArray, Floats]:
     group = model.columns_.groups[j]
     f = _evaluate(model, output, group, model.columns_.encode(j, x, feature_label(model, j)))
@@ -397,7 +460,7 @@ def _curve(
             f"grid must not hold missing values: {feature_names(model)[j]!r} had none."
         )
     if center:
-        over = f if table is None else _evaluate(model, output, group, table[:, group])
+        over = f if table is None else _evaluate(model, output, group, _columns_of(table, group))
         f = f - over.mean(axis=0)
     return x, f
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import Floats
@@ -54,23 +55,28 @@ def smoothing_matrix(n: int, order: int) -> Floats:
 class DifferencePenalty:
     """1/2 |D_d a|^2 on `size` coefficients a, by running sums along the last axis.
 
-    The map T of the penalty is D_d^{-1}: coefficients are T w, the embedding is T' phi(x).
+    The map T of the penalty is D_d^{-1}: coefficients are T w, the embedding is T' phi(x). The
+    first `held` coefficients are held at zero; D_d is then that of the others, and all maps give
+    zero in their places.
     """
 
     order: int
     size: int
+    held: int = 0
 
     def embed(self, a: Floats) -> Floats:
         """D_d^{-T} a: the paper's step A, d times."""
+        a = a[..., self.held :]
         for _ in range(self.order):
             a = np.cumsum(a[..., ::-1], axis=-1)[..., ::-1]
-        return a
+        return self._behind_held(a)
 
     def integrate(self, a: Floats) -> Floats:
         """D_d^{-1} a: the paper's step B, d times."""
+        a = a[..., self.held :]
         for _ in range(self.order):
             a = np.cumsum(a, axis=-1)
-        return a
+        return self._behind_held(a)
 
     def smooth(self, a: Floats) -> Floats:
         """L_d a, in 2 d n additions for every vector."""
@@ -78,20 +84,36 @@ class DifferencePenalty:
 
     def difference(self, a: Floats) -> Floats:
         """D_d a."""
+        a = a[..., self.held :]
         for _ in range(self.order):
             a = np.diff(a, axis=-1, prepend=0.0)
-        return a
+        return self._behind_held(a)
 
     def difference_transpose(self, a: Floats) -> Floats:
         """D_d' a."""
+        a = a[..., self.held :]
         for _ in range(self.order):
             a = -np.diff(a, axis=-1, append=0.0)
-        return a
+        return self._behind_held(a)
+
+    def _behind_held(self, a: Floats) -> Floats:
+        """Put zeros before the coefficients that are free."""
+        if self.held == 0:
+            return a
+        return np.concatenate([np.zeros((*a.shape[:-1], self.held)), a], axis=-1)
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which coefficients are not held at zero, shape (size,)."""
+        return np.arange(self.size) >= self.held
 
     def stiffness(self, n: int) -> Floats:
-        """D_d' D_d of the first n coefficients, shape (n, n)."""
-        D = difference_matrix(n, self.order)
-        return D.T @ D
+        """D_d' D_d of the first n coefficients, shape (n, n); 0 for those that are held."""
+        S = np.zeros((n, n))
+        if n > self.held:
+            D = difference_matrix(n - self.held, self.order)
+            S[self.held :, self.held :] = D.T @ D
+        return S
 
     @property
     def bandwidth(self) -> int:
@@ -100,14 +122,15 @@ class DifferencePenalty:
 
     def core(self, support: int) -> _core.Penalty:
         """Give the compiled twin, for a basis of which `support` functions are non-zero at once."""
-        return _core.difference_penalty(self.order, self.size, support)
+        return _core.difference_penalty(self.order, self.size, support, self.held)
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
 class DiagonalPenalty:
     """1/2 sum_k (a_k / weight_k)^2: the penalty of a basis with orthogonal derivatives.
 
-    The map T of the penalty is diag(weights). The methods are those of DifferencePenalty.
+    The map T of the penalty is diag(weights). The methods are those of DifferencePenalty. A weight
+    of 0 holds its coefficient at zero.
     """
 
     weights: Floats
@@ -131,15 +154,20 @@ class DiagonalPenalty:
 
     def difference(self, a: Floats) -> Floats:
         """T^{-1} a."""
-        return a / self.weights
+        return np.divide(a, self.weights, out=np.zeros_like(a), where=self.free)
 
     def difference_transpose(self, a: Floats) -> Floats:
         """T^{-T} a."""
-        return a / self.weights
+        return self.difference(a)
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which coefficients are not held at zero, shape (size,)."""
+        return self.weights > 0
 
     def stiffness(self, n: int) -> Floats:
-        """T^{-T} T^{-1} of the first n coefficients, shape (n, n)."""
-        return np.diag(self.weights[:n] ** -2)
+        """T^{-T} T^{-1} of the first n coefficients, shape (n, n); 0 for those that are held."""
+        return np.diag(self.difference(self.difference(np.ones(self.size)))[:n])
 
     @property
     def bandwidth(self) -> int:

@@ -60,6 +60,10 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         "unit" treats every feature as if it ran from 0 to 1; "native" lets features of wide range
         vary more, in their own units; "standard" (Hermite only) measures a feature in standard
         deviations from its mean instead of mapping its range to [-1, 1].
+    through_zero : bool or "auto", default="auto"
+        Whether every curve is zero at zero, f_j(0) = 0, so that zeros of a sparse X cost nothing.
+        "auto" does so if X is sparse. B-splines then start at zero, with the first function away
+        from it, and take no negative values; of Fourier and Hermite only odd functions are left.
     extrapolation : {"constant", "linear", "error"}, default="constant"
         What a value outside a feature's range counts as in prediction: "constant", as the nearest
         end; "linear", on a straight line with the curve's slope at that end; "error" refuses it.
@@ -136,6 +140,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         penalty_order: int = 1,
         knots: KnotRules = "uniform",
         scale: Literal["unit", "native", "standard"] = "unit",
+        through_zero: bool | Literal["auto"] = "auto",
         extrapolation: Literal["constant", "linear", "error"] = "constant",
         loss: Literal["squared_error", "epsilon_insensitive"] = "squared_error",
         epsilon: float = 0.1,
@@ -162,6 +167,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         self.penalty_order = penalty_order
         self.knots = knots
         self.scale = scale
+        self.through_zero = through_zero
         self.extrapolation = extrapolation
         self.loss = loss
         self.epsilon = epsilon
@@ -202,7 +208,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         """
         self._validate_params()
         X, y, weights, kept = read_rows(self, X, y, sample_weight, reset=True, y_numeric=True)
-        before = self._last_fit(len(X), 1)
+        before = self._last_fit(X.shape[0], 1)
         self.embedding_ = self._learn_embedding(X, kept)
         rows = self._prepare(X, kept, self._draw_seed())
         self._learn(rows, self._read_target(y, kept), weights, kept, before)

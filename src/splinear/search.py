@@ -116,6 +116,7 @@ class _StrengthSearch(AdditiveModel):
             model = self._plain(**(shared | {"n_bins": n_bins, "penalty_order": order, "C": 1.0}))
             model._validate_params()
             model.n_features_in_, model.columns_ = self.n_features_in_, self.columns_
+            model.through_zero_ = self.through_zero_
             if hasattr(self, "feature_names_in_"):
                 model.feature_names_in_ = self.feature_names_in_
             models.append(model)
@@ -288,6 +289,7 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
         penalty_order: int | Sequence[int] = 1,
         knots: KnotRules = "uniform",
         scale: Literal["unit", "native", "standard"] = "unit",
+        through_zero: bool | Literal["auto"] = "auto",
         extrapolation: Literal["constant", "linear", "error"] = "constant",
         loss: Literal["hinge", "squared_hinge", "logistic"] = "hinge",
         multi_class: Literal["auto", "ovr", "softmax"] = "auto",
@@ -316,6 +318,7 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
         self.penalty_order = penalty_order  # type: ignore[assignment]
         self.knots = knots
         self.scale = scale
+        self.through_zero = through_zero
         self.extrapolation = extrapolation
         self.loss = loss
         self.multi_class = multi_class
@@ -409,6 +412,7 @@ class AdditiveRegressorCV(_StrengthSearch, AdditiveRegressor):
         penalty_order: int | Sequence[int] = 1,
         knots: KnotRules = "uniform",
         scale: Literal["unit", "native", "standard"] = "unit",
+        through_zero: bool | Literal["auto"] = "auto",
         extrapolation: Literal["constant", "linear", "error"] = "constant",
         loss: Literal["squared_error", "epsilon_insensitive"] = "squared_error",
         epsilon: float = 0.1,
@@ -435,6 +439,7 @@ class AdditiveRegressorCV(_StrengthSearch, AdditiveRegressor):
         self.penalty_order = penalty_order  # type: ignore[assignment]
         self.knots = knots
         self.scale = scale
+        self.through_zero = through_zero
         self.extrapolation = extrapolation
         self.loss = loss
         self.epsilon = epsilon

@@ -15,16 +15,17 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from splinear._sparse import is_sparse
 from splinear._types import AnyArray, KnotRules
 from splinear._validation import (
     EMBEDDING_CONSTRAINTS,
     check_table,
     column_ranges,
     fit_embedding,
+    goes_through_zero,
     make_basis,
     plan_knots,
 )
-from splinear.basis import Basis
 
 __all__ = ["FourierEmbedding", "HermiteEmbedding", "SplineEmbedding"]
 
@@ -32,19 +33,18 @@ __all__ = ["FourierEmbedding", "HermiteEmbedding", "SplineEmbedding"]
 class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
     """fit learns the ranges of the columns, transform gives phi^d of the rows."""
 
+    _family: str  # as in AdditiveClassifier(basis=...)
+    degree: int
     penalty_order: int
     knots: KnotRules
     scale: str
-
-    def _basis(self, n_bins: int) -> Basis:
-        raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> _EmbeddingTransformer:
         """Learn the range of every column.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         y : ignored
 
         Returns
@@ -55,7 +55,15 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
         self._validate_params()
         X = check_table(self, X, reset=True)
         plan = plan_knots(self)
-        basis = self._basis(plan.most_bins)
+        through_zero = goes_through_zero(self, X)
+        basis = make_basis(
+            self._family,
+            self.degree,
+            plan.most_bins,
+            self.penalty_order,
+            self.scale,
+            through_zero=through_zero,
+        )
         self.embedding_ = fit_embedding(
             self,
             X,
@@ -63,6 +71,7 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
             plan=plan,
             penalty_order=self.penalty_order,
             scale=self.scale,
+            through_zero=through_zero,
         )
         self._n_features_out = X.shape[1] * basis.size
         return self
@@ -72,19 +81,27 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
         phi : ndarray or CSR array of shape (n_samples, n_features * n_basis)
-            float32 for float32 X, else float64. Sparse for B-splines under D_0 unless
-            sparse_output is False. All features have as many columns as the one of most pieces;
-            those that a feature does not need are 0.
+            float32 for float32 X, else float64. Sparse for a sparse X, and for B-splines under D_0
+            unless sparse_output is False. All features have as many columns as the one of most
+            pieces; those that a feature does not need are 0, and so are those of functions that are
+            not zero at zero where the curves go through zero.
         """
         check_is_fitted(self)
         X = check_table(self, X, reset=False)
         column_ranges(self, X)
         dtype = np.float32 if X.dtype == np.float32 else np.float64
+        if is_sparse(X):
+            if not self.embedding_.through_zero:
+                raise ValueError(
+                    "X is sparse, but fit was given dense rows, and the embedding of 0 is not 0. "
+                    "Give X.toarray(), or fit with through_zero=True."
+                )
+            return self.embedding_.transform_nonzeros(X, dtype)
         if self.embedding_.is_sparse and getattr(self, "sparse_output", False):
             return self.embedding_.transform_sparse(X, dtype)
         return self.embedding_.transform(X, dtype)
@@ -98,6 +115,7 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -106,7 +124,7 @@ class SplineEmbedding(_EmbeddingTransformer):
 
     Parameters
     ----------
-    degree, n_bins, penalty_order, knots, scale
+    degree, n_bins, penalty_order, knots, scale, through_zero
         As in AdditiveClassifier with basis="bspline".
     sparse_output : bool, default=True
         Give a CSR array where the embedding is sparse, which is for penalty_order=0. Other orders
@@ -119,6 +137,7 @@ class SplineEmbedding(_EmbeddingTransformer):
     feature_names_in_ : ndarray of shape (n_features,)
     """
 
+    _family = "bspline"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
         **EMBEDDING_CONSTRAINTS,
         "sparse_output": ["boolean"],
@@ -132,6 +151,7 @@ class SplineEmbedding(_EmbeddingTransformer):
         penalty_order: int = 1,
         knots: KnotRules = "uniform",
         scale: Literal["unit", "native"] = "unit",
+        through_zero: bool | Literal["auto"] = "auto",
         sparse_output: bool = True,
     ) -> None:
         self.degree = degree
@@ -139,10 +159,8 @@ class SplineEmbedding(_EmbeddingTransformer):
         self.penalty_order = penalty_order
         self.knots = knots
         self.scale = scale
+        self.through_zero = through_zero
         self.sparse_output = sparse_output
-
-    def _basis(self, n_bins: int) -> Basis:
-        return make_basis("bspline", self.degree, n_bins, self.penalty_order, self.scale)
 
 
 class FourierEmbedding(_EmbeddingTransformer):
@@ -150,7 +168,7 @@ class FourierEmbedding(_EmbeddingTransformer):
 
     Parameters
     ----------
-    degree, n_bins, penalty_order, knots, scale
+    degree, n_bins, penalty_order, knots, scale, through_zero
         As in AdditiveClassifier with basis="fourier".
 
     Attributes
@@ -160,6 +178,7 @@ class FourierEmbedding(_EmbeddingTransformer):
     feature_names_in_ : ndarray of shape (n_features,)
     """
 
+    _family = "fourier"
     _parameter_constraints: dict[str, list[Any]] = EMBEDDING_CONSTRAINTS
 
     def __init__(
@@ -170,15 +189,14 @@ class FourierEmbedding(_EmbeddingTransformer):
         penalty_order: int = 1,
         knots: KnotRules = "uniform",
         scale: Literal["unit", "native"] = "unit",
+        through_zero: bool | Literal["auto"] = "auto",
     ) -> None:
         self.degree = degree
         self.n_bins = n_bins
         self.penalty_order = penalty_order
         self.knots = knots
         self.scale = scale
-
-    def _basis(self, n_bins: int) -> Basis:
-        return make_basis("fourier", self.degree, n_bins, self.penalty_order, self.scale)
+        self.through_zero = through_zero
 
 
 class HermiteEmbedding(_EmbeddingTransformer):
@@ -186,7 +204,7 @@ class HermiteEmbedding(_EmbeddingTransformer):
 
     Parameters
     ----------
-    degree, n_bins, penalty_order, knots, scale
+    degree, n_bins, penalty_order, knots, scale, through_zero
         As in AdditiveClassifier with basis="hermite".
 
     Attributes
@@ -196,6 +214,7 @@ class HermiteEmbedding(_EmbeddingTransformer):
     feature_names_in_ : ndarray of shape (n_features,)
     """
 
+    _family = "hermite"
     _parameter_constraints: dict[str, list[Any]] = EMBEDDING_CONSTRAINTS
 
     def __init__(
@@ -206,12 +225,11 @@ class HermiteEmbedding(_EmbeddingTransformer):
         penalty_order: int = 1,
         knots: KnotRules = "uniform",
         scale: Literal["unit", "native", "standard"] = "unit",
+        through_zero: bool | Literal["auto"] = "auto",
     ) -> None:
         self.degree = degree
         self.n_bins = n_bins
         self.penalty_order = penalty_order
         self.knots = knots
         self.scale = scale
-
-    def _basis(self, n_bins: int) -> Basis:
-        return make_basis("hermite", self.degree, n_bins, self.penalty_order, self.scale)
+        self.through_zero = through_zero

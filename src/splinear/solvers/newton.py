@@ -53,7 +53,7 @@ CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the g
 
 def forms_hessian(embedding: Embedding) -> bool:
     """Tell whether the Hessian of one output is small enough to be formed."""
-    return int(embedding.n_used.sum()) < MAX_DENSE
+    return int(embedding.used.sum()) < MAX_DENSE
 
 
 def solve(
@@ -226,7 +226,7 @@ class _Space:
         self.basis = self.embedding.basis.core()
         self.n_rows = rows.n_rows
         self.n_used = self.embedding.n_used
-        self.used = np.arange(self.size) < self.n_used[:, None]
+        self.used = self.embedding.used
         self.stiffnesses = self.embedding.stiffnesses
         varies = self.embedding.scale > 0
         self.stiffness = np.zeros(self.n_features)
@@ -299,14 +299,16 @@ class _Chooser:
 
     def __init__(self, space: _Space, preconditioner: str) -> None:
         self.space = space
-        n = int(space.n_used.sum()) + 1
+        n_free = space.used.sum(axis=1)
+        n = int(n_free.sum()) + 1
         self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
         # Of two functions, as a 0/1 column has them, one is zero.
-        per_row = np.minimum(np.maximum(space.n_used - 1, 1), space.embedding.basis.support).sum()
+        per_row = np.minimum(np.maximum(n_free - 1, 1), space.embedding.basis.support).sum()
+        per_row *= space.rows.n_values / (space.rows.n_given * space.n_features)
         dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
         per_value = 2.0 if space.rows.is_coded else PRICE_UNCODED
         # How many products with the Hessian cost as much as forming it from a sample.
-        self.worth = dense_price / (per_value * space.n_rows * space.n_features)
+        self.worth = dense_price / (per_value * space.rows.n_values)
         if preconditioner == "banded" or not forms_hessian(space.embedding):
             self.worth = np.inf
         elif preconditioner == "dense":
@@ -351,7 +353,9 @@ class _Banded(_ByPasses):
         blocks = _core.blocks_all(
             space.rows.core, space.basis, space.n_features, np.ascontiguousarray(h), space.n_threads
         ).reshape(space.n_features, space.size, support)
-        bands[:, :, :support] = blocks * space.used[:, :, None]
+        for p in range(support):  # both coefficients must take part
+            both = space.used[:, p:] & space.used[:, : space.size - p]
+            bands[:, : space.size - p, p] = blocks[:, : space.size - p, p] * both
         for m, S in space.stiffnesses.items():
             alike = space.n_used == m
             for p in range(min(n_bands, m)):
@@ -380,26 +384,31 @@ class _Dense(_ByPasses):
 
     def __init__(self, space: _Space, curvature: Curvature, n_sample: int) -> None:
         super().__init__(space, curvature)
-        self.places = np.append(np.flatnonzero(space.used), space.n_features * space.size)
-        self.offsets = np.append(0, np.cumsum(space.n_used)).astype(np.int64)
+        used = np.flatnonzero(space.used)
+        self.places = np.append(used, space.n_features * space.size)
+        self.place_of = np.full(space.used.size, -1, dtype=np.int64)
+        self.place_of[used] = np.arange(len(used))
         matrices = [self._matrix(h, n_sample) for h in curvature.diagonal]
         self.factors = [cho_factor(H, overwrite_a=False) for H in matrices]
         self.exact = matrices[0] if n_sample == space.n_rows and space.n_outputs == 1 else None
 
     def _matrix(self, h: Floats, n_sample: int) -> Floats:
-        space, n = self.space, int(self.offsets[-1]) + 1
+        space, n = self.space, len(self.places)
         share = n_sample / space.n_rows
         H: Floats = _core.hessian_some(
             space.rows.core,
             space.basis,
-            self.offsets,
+            self.place_of,
+            n,
             np.ascontiguousarray(h[:n_sample]) / share,
             space.bias,
             space.n_threads,
         ).reshape(n, n)
-        for j in range(space.n_features):
-            here = slice(self.offsets[j], self.offsets[j + 1])
-            H[here, here] += space.stiffnesses[int(space.n_used[j])] * space.stiffness[j]
+        for j, used in enumerate(space.used):
+            at = self.place_of[j * space.size : (j + 1) * space.size][used]
+            free = np.flatnonzero(used)
+            S = space.stiffnesses[int(space.n_used[j])]
+            H[np.ix_(at, at)] += S[np.ix_(free, free)] * space.stiffness[j]
         H[-1, -1] += 1.0
         return H
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._reading import as_floats, float_chunks
-from splinear._types import AnyArray, Floats
+from splinear._sparse import csr_parts, is_sparse
+from splinear._types import AnyArray, Floats, Table
 from splinear.embedding import Embedding
 
 __all__ = ["CODES_SUFFICE", "TrainingRows"]
@@ -25,7 +26,8 @@ class TrainingRows:
 
     Every value is rounded to one of at least 32,768 places along its axis, a code of 16 bits: 2
     bytes a value beyond X. A tolerance below 1e-3 could tell the difference; then X itself is read,
-    and there are no codes.
+    and there are no codes. Nor are there of a sparse X, of which every value that is not zero takes
+    8 bytes.
     """
 
     core: _core.Rows
@@ -33,12 +35,13 @@ class TrainingRows:
     kept: AnyArray | None  # (n,) which rows of X count; None: all
     n_given: int  # rows of X
     seed: int
+    n_values: int  # read in a pass
     is_coded: bool
 
     @classmethod
     def prepare(
         cls,
-        X: AnyArray,
+        X: Table,
         embedding: Embedding,
         *,
         tol: float,
@@ -46,19 +49,23 @@ class TrainingRows:
         kept: AnyArray | None = None,
         n_threads: int = 1,
     ) -> TrainingRows:
-        """Code the rows of X, or note their order."""
-        places = _places(len(X), kept, seed)
+        """Code the rows of X, or note their order; of a CSR matrix, take the non-zeros."""
+        n_rows, n_features = X.shape
+        places = _places(n_rows, kept, seed)
         axes = embedding.axes.core()
-        is_coded = tol >= CODES_SUFFICE
-        if is_coded:
+        is_coded = tol >= CODES_SUFFICE and not is_sparse(X)
+        n_values = n_rows * n_features
+        if is_sparse(X):
+            n_values = X.nnz
+            core = _core.sparse_rows(*csr_parts(X), axes, _order(places))
+        elif is_coded:
             codes = _core.Codes(int(places.max()) + 1, X.shape[1], embedding.basis.grid())
             for rows, piece in float_chunks(X):
                 codes.fill(piece, places[rows], axes, n_threads)
             core = _core.coded_rows(codes, axes)
         else:
-            order = np.argsort(places)[np.count_nonzero(places < 0) :]
-            core = _core.value_rows(as_floats(X), axes, order)
-        return cls(core, embedding, kept, len(X), seed, is_coded)
+            core = _core.value_rows(as_floats(X), axes, _order(places))
+        return cls(core, embedding, kept, n_rows, seed, n_values, is_coded)
 
     @cached_property
     def n_rows(self) -> int:
@@ -86,6 +93,11 @@ class TrainingRows:
         """Undo place(); rows that do not count get 0."""
         places = _places(self.n_given, self.kept, self.seed)
         return np.where(places >= 0, values[places], values.dtype.type(0))
+
+
+def _order(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give the rows that count in the order of their places."""
+    return np.argsort(places)[np.count_nonzero(places < 0) :]
 
 
 def _places(n: int, kept: AnyArray | None, seed: int) -> NDArray[np.int64]:

@@ -102,13 +102,13 @@ def _squares_and_freedom(
     ).reshape(embedding.n_features, basis.size, basis.support)
     squares = np.zeros(embedding.n_features)
     freedom = np.zeros(embedding.n_features)
-    n_used, stiffnesses = embedding.n_used, embedding.stiffnesses
+    n_used, used, stiffnesses = embedding.n_used, embedding.used, embedding.stiffnesses
     for j in np.flatnonzero(embedding.scale > 0):
-        m = int(n_used[j])
-        S = stiffnesses[m]
-        M = _from_bands(blocks[j], m) + S / embedding.scale[j]
-        squares[j] = coef[j, :m] @ S @ coef[j, :m]
-        freedom[j] = m - np.trace(np.linalg.solve(M, S)) / embedding.scale[j]
+        m, free = int(n_used[j]), np.flatnonzero(used[j])
+        S = stiffnesses[m][np.ix_(free, free)]
+        M = _from_bands(blocks[j], m)[np.ix_(free, free)] + S / embedding.scale[j]
+        squares[j] = coef[j, free] @ S @ coef[j, free]
+        freedom[j] = len(free) - np.trace(np.linalg.solve(M, S)) / embedding.scale[j]
     return squares, np.maximum(freedom, 0.0)
 
 

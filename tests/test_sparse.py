@@ -1,0 +1,414 @@
+"""Sparse tables: curves that are zero at zero, and a price that goes by the non-zeros."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.svm import LinearSVC
+
+from splinear import (
+    AdditiveClassifier,
+    AdditiveClassifierCV,
+    AdditiveRegressor,
+    FourierEmbedding,
+    HermiteEmbedding,
+    SplineEmbedding,
+)
+from splinear.inspection import contributions, importances, knots, shape_function
+from splinear.kernels import min_kernel
+from splinear.losses import LOSSES
+from splinear.objective import primal
+from splinear.penalties import difference_matrix
+from splinear.solvers import smoothness
+
+MODELS = [
+    {"basis": "bspline", "degree": degree, "penalty_order": order, "n_bins": 6, "knots": rule}
+    for degree in range(4)
+    for order in (0, 1, 2)
+    for rule in ("uniform", "quantile")
+] + [
+    {"basis": basis, "degree": 3, "penalty_order": order}
+    for basis in ("fourier", "hermite")
+    for order in (1, 2)
+]
+
+
+def _name(model):
+    rule = model.get("knots", "uniform")
+    return f"{model['basis']}{model['degree']}-D{model['penalty_order']}-{rule}"
+
+
+@pytest.fixture(scope="module")
+def counts():
+    """Counts of 40 words in 250 texts, most of them zero; a word is nowhere, one has one count."""
+    random = np.random.default_rng(0)
+    rate = random.gamma(0.3, 1.5, 40)
+    y = random.integers(0, 2, 250)
+    tilt = np.exp(random.normal(0, 0.6, 40))
+    X = random.poisson(rate * np.where(y[:, None] == 1, tilt, 1.0)).astype(float)
+    X[:, 7] = 0.0
+    X[:, 8] = 3.0 * (random.uniform(size=250) < 0.2)
+    return X, y
+
+
+# -- the embedding -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", MODELS, ids=_name)
+def test_embedding_of_zero_is_zero(counts, model):
+    X, _ = counts
+    embed = _transformer(model).fit(sparse.csr_array(X))
+    assert embed.transform(sparse.csr_array((1, X.shape[1]))).nnz == 0
+    dense = embed.transform(np.zeros((1, X.shape[1])))
+    assert not (dense.toarray() if sparse.issparse(dense) else dense).any()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=_name)
+def test_embedding_is_that_of_the_dense_table(counts, model):
+    X, _ = counts
+    phi = _transformer(model).fit_transform(sparse.csc_array(X))
+    assert sparse.issparse(phi)
+    dense = _transformer(model, through_zero=True).fit_transform(X)
+    dense = dense.toarray() if sparse.issparse(dense) else dense
+    assert_allclose(phi.toarray(), dense, atol=1e-12)
+    assert phi.dtype == np.float64
+    single = _transformer(model).fit_transform(sparse.csr_array(X.astype(np.float32)))
+    assert single.dtype == np.float32
+
+
+def test_embedding_has_the_functions_behind_the_first(counts):
+    """Degree 1 under D_1: the sums from the right of all hats but the first."""
+    X, _ = counts
+    phi = SplineEmbedding(n_bins=6).fit_transform(sparse.csr_array(X)).toarray()
+    hats = SplineEmbedding(n_bins=6, penalty_order=0, sparse_output=False).fit(
+        np.vstack([X, np.zeros(X.shape[1])])
+    )
+    plain = hats.transform(X).reshape(len(X), X.shape[1], 7)[:, 9, 1:]
+    expected = plain @ np.linalg.inv(difference_matrix(6, 1))
+    assert_allclose(phi.reshape(len(X), X.shape[1], 7)[:, 9, 1:], expected, atol=1e-12)
+
+
+def test_kernel_is_the_min_kernel(counts):
+    """With a knot at every count and native units, K(x, y) = sum_j min(x_j, y_j)."""
+    X, _ = counts
+    top = int(X.max())
+    rules = [np.arange(top + 1.0)] * X.shape[1]
+    phi = SplineEmbedding(knots=rules, scale="native").fit_transform(sparse.csr_array(X))
+    assert_allclose((phi @ phi.T).toarray(), min_kernel(X, X), atol=1e-9)
+
+
+def test_binary_columns_are_a_linear_model():
+    random = np.random.default_rng(1)
+    X = sparse.random_array(
+        (200, 30), density=0.2, rng=random, data_sampler=lambda size: np.ones(size)
+    )
+    y = np.where(X[:, [0]].toarray().ravel() + random.normal(0, 0.4, 200) > 0.5, 1, -1)
+    X = sparse.csr_array(X)
+    spline = AdditiveClassifier(tol=1e-8, random_state=0).fit(X, y)
+    line = LinearSVC(loss="hinge", tol=1e-8, max_iter=100_000, random_state=0).fit(X, y)
+    assert_allclose(spline.decision_function(X), line.decision_function(X), atol=2e-3)
+    assert (spline.embedding_.axes.length == 1).all()
+
+
+def _transformer(model, **more):
+    options = {k: v for k, v in model.items() if k != "basis"} | more
+    kinds = {"bspline": SplineEmbedding, "fourier": FourierEmbedding, "hermite": HermiteEmbedding}
+    return kinds[model["basis"]](**options)
+
+
+# -- training ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["dual_cd", "newton"])
+@pytest.mark.parametrize("model", MODELS, ids=_name)
+def test_fit_is_that_of_the_dense_table(counts, model, solver):
+    X, y = counts
+    options = {"loss": "logistic", "solver": solver, "tol": 1e-5, "random_state": 0, **model}
+    few = AdditiveClassifier(**options).fit(sparse.csr_matrix(X), y)
+    all_ = AdditiveClassifier(through_zero=True, **options).fit(X, y)
+    assert few.through_zero_
+    assert all_.through_zero_
+    assert_allclose(few.objective_, all_.objective_, rtol=1e-4)
+    assert few.dual_gap_ <= 1e-5
+    scores = few.decision_function(sparse.csr_matrix(X))
+    assert_allclose(scores, few.decision_function(X), atol=1e-9)
+    assert_allclose(scores, all_.decision_function(X), atol=0.05)
+    cost = primal(
+        few.embedding_, LOSSES["logistic"], few.coef_[0], few.intercept_[0], X, 2 * y - 1, 1.0
+    )
+    assert_allclose(few.objective_, cost, rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_optimum_is_that_of_liblinear(counts, loss):
+    X, y = counts
+    X = sparse.csr_array(X)
+    model = AdditiveClassifier(loss=loss, tol=1e-7, random_state=0).fit(X, y)
+    phi = SplineEmbedding().fit_transform(X)
+    line = LinearSVC(loss=loss, dual=True, tol=1e-9, max_iter=10**6, random_state=0).fit(phi, y)
+    margin = (2 * y - 1) * line.decision_function(phi)
+    value = 0.5 * (np.sum(line.coef_**2) + line.intercept_[0] ** 2)
+    value += LOSSES[loss].value(margin).sum()
+    assert_allclose(model.objective_, value, rtol=1e-5)
+
+
+def test_every_form_of_the_matrix_is_the_same(counts):
+    X, y = counts
+    expected = AdditiveClassifier(random_state=0).fit(sparse.csr_array(X), y)
+    shuffled = sparse.csr_matrix(X)
+    for i in range(len(X)):  # columns descending
+        here = slice(shuffled.indptr[i], shuffled.indptr[i + 1])
+        shuffled.indices[here] = shuffled.indices[here][::-1].copy()
+        shuffled.data[here] = shuffled.data[here][::-1].copy()
+    shuffled.has_sorted_indices = False
+    rows, columns = np.nonzero(X)
+    halves = sparse.csr_matrix(
+        (np.tile(X[rows, columns] / 2, 2), (np.tile(rows, 2), np.tile(columns, 2))), shape=X.shape
+    )
+    zeros = sparse.csr_array(X + 1)
+    zeros.data -= 1
+    wide = sparse.csr_array(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    before = shuffled.indices.copy()
+    for other in (
+        sparse.csc_matrix(X),
+        sparse.coo_array(X),
+        sparse.lil_array(X),
+        shuffled,
+        halves,
+        zeros,
+        wide,
+        sparse.csr_array(X.astype(np.int16)),
+        sparse.csr_array(X.astype(np.float32)),
+    ):
+        model = AdditiveClassifier(random_state=0).fit(other, y)
+        assert_array_equal(model.coef_, expected.coef_)
+        assert_array_equal(
+            model.decision_function(other), expected.decision_function(sparse.csr_array(X))
+        )
+    assert_array_equal(shuffled.indices, before)  # the user's matrix stays as it was
+
+
+def test_threads_change_no_bit(counts):
+    X, y = sparse.csr_array(counts[0]), counts[1]
+    for options in ({}, {"loss": "logistic", "solver": "newton"}):
+        one = AdditiveClassifier(random_state=0, **options).fit(X, y)
+        two = AdditiveClassifier(random_state=0, n_jobs=3, **options).fit(X, y)
+        assert_array_equal(one.coef_, two.coef_)
+        assert_array_equal(one.decision_function(X), two.decision_function(X))
+
+
+def test_several_classes_weights_folds_and_calibration():
+    X, y = load_digits(return_X_y=True)
+    X = sparse.csr_array(X[:600])
+    y = y[:600]
+    weights = np.random.default_rng(0).integers(0, 3, 600).astype(float)
+    for options in ({}, {"loss": "logistic"}, {"calibration": "sigmoid"}):
+        model = AdditiveClassifier(random_state=0, **options).fit(X, y, weights)
+        assert model.score(X, y) > 0.95
+        assert model.predict_proba(X).shape == (600, 10)
+    repeated = np.repeat(np.arange(600), weights.astype(int))
+    again = AdditiveClassifier(tol=1e-5, random_state=0).fit(X[repeated], y[repeated])
+    model = AdditiveClassifier(tol=1e-5, random_state=0).fit(X, y, weights)
+    assert_allclose(again.objective_, model.objective_, rtol=1e-4)
+    search = AdditiveClassifierCV(Cs=[0.1, 1.0], cv=3, random_state=0).fit(X, y)
+    assert search.score(X, y) > 0.95
+
+
+def test_smoothness_by_the_data(counts, monkeypatch):
+    X, y = counts
+    monkeypatch.setattr(smoothness, "SETTLED", 1e-5)  # both to the same end
+    monkeypatch.setattr(smoothness, "MAX_TURNS", 200)
+    options = {"loss": "logistic", "smoothness": "reml", "tol": 1e-6, "random_state": 0}
+    few = AdditiveClassifier(**options).fit(sparse.csr_array(X), y)
+    all_ = AdditiveClassifier(through_zero=True, **options).fit(X, y)
+    assert_allclose(few.degrees_of_freedom_, all_.degrees_of_freedom_, atol=0.02)
+
+
+def test_regression(counts):
+    X, _ = counts
+    target = np.sqrt(X[:, 3]) - np.minimum(X[:, 5], 2) + 5
+    few = AdditiveRegressor(tol=1e-6, C=100, knots="quantile").fit(sparse.csr_array(X), target)
+    all_ = AdditiveRegressor(tol=1e-6, C=100, knots="quantile", through_zero=True).fit(X, target)
+    assert few.score(sparse.csr_array(X), target) > 0.95
+    assert_allclose(few.predict(X), all_.predict(X), atol=1e-2)
+
+
+def test_training_goes_on(counts):
+    X, y = sparse.csr_array(counts[0]), counts[1]
+    model = AdditiveClassifier(random_state=0).partial_fit(X[:150], y[:150], classes=[0, 1])
+    model.partial_fit(X[150:], y[150:])
+    assert model.score(X, y) > 0.7
+    dense = AdditiveClassifier(random_state=0).partial_fit(counts[0], y, classes=[0, 1])
+    with pytest.raises(ValueError, match="begun with dense rows"):
+        dense.partial_fit(X, y)
+    warm = AdditiveClassifier(warm_start=True, tol=1e-4, random_state=0).fit(X, y)
+    assert warm.fit(X, y).n_iter_ <= 1
+
+
+def test_a_million_columns_cost_nothing():
+    """Coefficients are there for all columns, but work is done for the non-zeros only."""
+    random = np.random.default_rng(0)
+    X = sparse.random_array((500, 1_000_000), density=2e-5, rng=random, format="csr")
+    y = random.integers(0, 2, 500)
+    X = X + sparse.csr_array((y.astype(float), (range(500), [5] * 500)), shape=X.shape)
+    model = AdditiveClassifier(n_bins=2, time_limit=60, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+# -- a model of dense rows and sparse ones ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("extrapolation", ["constant", "linear"])
+@pytest.mark.parametrize("through_zero", [True, False])
+def test_scores_of_sparse_rows_are_those_of_dense_ones(counts, extrapolation, through_zero):
+    X, y = counts
+    options = {"extrapolation": extrapolation, "through_zero": through_zero, "random_state": 0}
+    model = AdditiveClassifier(**options).fit(X[:150], y[:150] + X[:150, 1].clip(0, 1))
+    rows = np.vstack([X, 2 * X + 1])
+    assert_allclose(
+        model.decision_function(sparse.csr_array(rows)), model.decision_function(rows), atol=1e-9
+    )
+
+
+def test_values_beyond_the_range_are_refused_on_request(counts):
+    X, y = counts
+    model = AdditiveClassifier(extrapolation="error", random_state=0).fit(sparse.csr_array(X), y)
+    model.decision_function(sparse.csr_array(X))
+    X = X.copy()
+    X[4, 3] = 1e6
+    with pytest.raises(ValueError, match=r"holds 1000000.0 in column 3, row 4, outside its range"):
+        model.decision_function(sparse.csr_array(X))
+
+
+# -- looking at it -------------------------------------------------------------------------------
+
+
+def test_contributions_and_importances(counts):
+    X, y = counts
+    few = sparse.csr_array(X)
+    model = AdditiveClassifier(random_state=0).fit(few, y)
+    parts = contributions(model, few)
+    assert sparse.issparse(parts)
+    assert parts.nnz <= few.nnz
+    assert_allclose(parts.toarray(), contributions(model, X), atol=1e-12)
+    total = np.asarray(parts.sum(axis=1)) + model.intercept_
+    assert_allclose(total, model.decision_function(few), atol=1e-9)
+    assert_allclose(importances(model, few), importances(model, X), atol=1e-12)
+    x, f = shape_function(model, 3)
+    assert (x[0], f[0]) == (0.0, 0.0)
+    assert knots(model, 3)[0] == 0.0
+    centred = shape_function(model, 3, center=True, X=few)[1]
+    assert_allclose(centred, shape_function(model, 3, center=True, X=X)[1])
+
+
+def test_contributions_of_several_classes_want_a_target(counts):
+    X, _ = counts
+    y = np.minimum(X[:, 0], 2).astype(int)
+    few = sparse.csr_array(X)
+    model = AdditiveClassifier(random_state=0).fit(few, y)
+    with pytest.raises(ValueError, match="target must be given"):
+        contributions(model, few)
+    assert_allclose(
+        contributions(model, few, target=1).toarray(), contributions(model, X, target=1), atol=1e-12
+    )
+    assert_allclose(importances(model, few), importances(model, X), atol=1e-12)
+
+
+# -- what is refused -----------------------------------------------------------------------------
+
+
+def test_negative_values(counts):
+    X, y = counts
+    X = X.copy()
+    X[4, 3] = -2.5
+    few = sparse.csr_array(X)
+    with pytest.raises(ValueError, match=r"contains -2.5 in column 3; .*basis='hermite'"):
+        AdditiveClassifier().fit(few, y)
+    with pytest.raises(ValueError, match=r"contains -2.5 in column 3"):
+        SplineEmbedding().fit(few)
+    for basis in ("fourier", "hermite"):
+        model = AdditiveClassifier(basis=basis, degree=3, random_state=0).fit(few, y)
+        x, _ = shape_function(model, 3)
+        assert_array_equal(x[[0, -1]], [-2.5, X[:, 3].max()])
+        at = shape_function(model, 3, [-1.0, 0.0, 1.0])[1]
+        assert_allclose(at, [-at[2], 0.0, at[2]], atol=1e-12)  # odd
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"through_zero": False}, "through_zero=False needs a dense X"),
+        ({"categorical": [0]}, "categorical is for dense tables"),
+        ({"basis": "hermite", "scale": "standard"}, "scale='standard' moves zero"),
+        ({"basis": "fourier", "knots": "quantile"}, "take knots with basis='bspline' only"),
+        ({"knots": {2: [1.0, 2.0]}}, "knots of column 2: the first is 1; .* first knot at 0"),
+        ({"through_zero": "yes"}, "through_zero"),
+    ],
+)
+def test_parameters_that_do_not_fit(counts, options, message):
+    X, y = counts
+    with pytest.raises(ValueError, match=message):
+        AdditiveClassifier(**options).fit(sparse.csr_array(X), y)
+
+
+def test_nan_and_infinity_are_named(counts):
+    X, y = counts
+    for value, found in ((np.nan, "NaN"), (np.inf, "infinity")):
+        X = counts[0].copy()
+        X[11, 5] = value
+        with pytest.raises(ValueError, match=rf"contains {found} in column 5 \(first in row 11\)"):
+            AdditiveClassifier().fit(sparse.csr_array(X), y)
+        model = AdditiveClassifier().fit(sparse.csr_array(counts[0]), y)
+        with pytest.raises(ValueError, match=rf"contains {found} in column 5 \(first in row 11\)"):
+            model.predict(sparse.csr_array(X))
+    X = counts[0].copy()
+    X[11, 5] = np.nan
+    with pytest.raises(ValueError, match="no level in sparse X"):
+        AdditiveClassifier(missing="level").fit(sparse.csr_array(X), y)
+
+
+def test_transformer_of_dense_rows_refuses_sparse_ones(counts):
+    X, _ = counts
+    with pytest.raises(ValueError, match="fit was given dense rows"):
+        SplineEmbedding().fit(X).transform(sparse.csr_array(X))
+
+
+# -- properties ----------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2, 3]), st.sampled_from([0, 1, 2]))
+def test_sparse_equals_dense(seed, degree, order):
+    """Any table of non-negative numbers, with empty rows and columns, huge and tiny values."""
+    random = np.random.default_rng(seed)
+    n, d = random.integers(4, 40), random.integers(1, 6)
+    X = random.gamma(0.5, 1.0, (n, d)) * (random.uniform(size=(n, d)) < random.uniform())
+    X *= 10.0 ** random.integers(-200, 200, d)
+    y = np.arange(n) % 2
+    options = {
+        "degree": degree,
+        "penalty_order": order,
+        "knots": random.choice(["uniform", "quantile"]),
+        "n_bins": int(random.integers(1, 8)),
+        "tol": 1e-4,
+        "random_state": 0,
+    }
+    few = AdditiveClassifier(**options).fit(sparse.csr_array(X), y)
+    all_ = AdditiveClassifier(through_zero=True, **options).fit(X, y)
+    assert_allclose(few.objective_, all_.objective_, rtol=1e-3)
+    assert_allclose(few.decision_function(sparse.csr_array(X)), few.decision_function(X), atol=1e-8)
+    assert_array_equal(few.embedding_.axes.lo, all_.embedding_.axes.lo)
+
+
+def test_a_constant_column_changes_nothing(counts):
+    X, y = counts
+    more = np.column_stack([X, np.full(len(X), 4.0)])
+    plain = AdditiveClassifier(random_state=0).fit(sparse.csr_array(X), y)
+    wider = AdditiveClassifier(random_state=0).fit(sparse.csr_array(more), y)
+    assert_array_equal(wider.coef_[:, :-1], plain.coef_)
+    assert not wider.coef_[:, -1].any()
