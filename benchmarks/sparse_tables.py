@@ -1,0 +1,192 @@
+"""Sparse tables: splines on counts of words and on 0/1 columns, against a linear SVM.
+
+python benchmarks/sparse_tables.py                        newsgroups20, a9a and w8a; some minutes
+python benchmarks/sparse_tables.py --data a9a,w8a         only these
+python benchmarks/sparse_tables.py --output docs          and write sparse.md there
+python benchmarks/sparse_tables.py --quick                made-up counts, no files needed
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import report
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.svm import LinearSVC
+
+from splinear import AdditiveClassifier, AdditiveClassifierCV
+from splinear.datasets import load_a9a, load_newsgroups20, load_w8a
+
+N_JOBS = 2
+STRENGTHS = [0.01, 0.1, 1.0, 10.0]
+LINEAR = "LinearSVC"
+LINEAR_CV = "LinearSVC, C by 5 folds"
+
+INTRODUCTION = f"""\
+`python benchmarks/sparse_tables.py --output docs` writes this page. Each fit is a process of its
+own, on {N_JOBS} threads (LinearSVC uses one); its peak of resident memory includes Python, the
+libraries and the data. Parameters are those that the table names, and otherwise as they come; C by
+folds is one of {", ".join(f"{C:g}" for C in STRENGTHS)}. Columns of 0 and 1 leave nothing to bend:
+there the spline is a straight line, and with the squared hinge loss it is the very model that
+LinearSVC trains, so that the two differ only by how exactly each was trained, and by the C that
+folds choose."""
+
+
+class Split(NamedTuple):
+    """Rows to train on and rows to test on."""
+
+    X_train: Any
+    X_test: Any
+    y_train: Any
+    y_test: Any
+
+
+class Measured(NamedTuple):
+    """What one fit took, and how good it was."""
+
+    seconds: float
+    accuracy: float
+    gigabytes: float
+
+
+def newsgroups20() -> Split:
+    """Counts of 130,108 words, 20 classes, the official split."""
+    return _official(load_newsgroups20())
+
+
+def a9a() -> Split:
+    """Census income as 123 columns of 0 and 1, the official split."""
+    return _official(load_a9a())
+
+
+def w8a() -> Split:
+    """Web pages as 300 columns of 0 and 1; a seeded quarter is held out."""
+    bunch = load_w8a()
+    parts = train_test_split(
+        bunch.data, bunch.target, test_size=0.25, random_state=0, stratify=bunch.target
+    )
+    return Split(*parts)
+
+
+def counts() -> Split:
+    """Made-up counts: presence of a word tells more than how often it occurs."""
+    random = np.random.default_rng(0)
+    y = random.integers(0, 2, 1000)
+    rate = random.gamma(0.2, 1.0, 200) * np.exp(np.outer(y - 0.5, random.normal(0, 0.8, 200)))
+    X = sparse.csr_matrix(random.poisson(random.gamma(0.5, 2.0, (1000, 1)) * rate).astype(float))
+    return Split(*train_test_split(X, y, random_state=0))
+
+
+SETS = {"newsgroups20": newsgroups20, "a9a": a9a, "w8a": w8a}
+
+WORDS = {
+    LINEAR: lambda: LinearSVC(random_state=0),
+    "splinear": lambda: AdditiveClassifier(n_jobs=N_JOBS, random_state=0),
+    "splinear, knots='quantile'": lambda: AdditiveClassifier(
+        knots="quantile", n_jobs=N_JOBS, random_state=0
+    ),
+}
+BITS = {
+    LINEAR: lambda: LinearSVC(random_state=0),
+    "splinear": lambda: AdditiveClassifier(n_jobs=N_JOBS, random_state=0),
+    "splinear, loss='squared_hinge', tol=1e-4": lambda: AdditiveClassifier(
+        loss="squared_hinge", tol=1e-4, n_jobs=N_JOBS, random_state=0
+    ),
+    LINEAR_CV: lambda: GridSearchCV(LinearSVC(random_state=0), {"C": STRENGTHS}, cv=5),
+    "splinear, loss='squared_hinge', tol=1e-4, C by 5 folds": lambda: AdditiveClassifierCV(
+        Cs=STRENGTHS, loss="squared_hinge", tol=1e-4, cv=5, n_jobs=N_JOBS, random_state=0
+    ),
+}
+MODELS = {"newsgroups20": WORDS, "counts": WORDS, "a9a": BITS, "w8a": BITS}
+
+
+def measure(name: str, title: str) -> Measured:
+    """Train and test one model, in this process."""
+    warnings.simplefilter("ignore", ConvergenceWarning)  # LIBLINEAR's, at its default max_iter
+    split = (counts if name == "counts" else SETS[name])()
+    model = MODELS[name][title]()
+    began = time.perf_counter()
+    model.fit(split.X_train, split.y_train)
+    seconds = time.perf_counter() - began
+    accuracy = model.score(split.X_test, split.y_test)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Measured(seconds, accuracy, peak * unit / 1e9)
+
+
+def section(name: str) -> list[str]:
+    """Measure all models of one data set, each in a process of its own."""
+    found = {}
+    for title in MODELS[name]:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            found[title] = pool.submit(measure, name, title).result()
+        print(name, title, found[title], flush=True)
+    rows = [["model", "seconds", "test accuracy", "peak, GB"]]
+    for title, (seconds, accuracy, gigabytes) in found.items():
+        rows.append([title, f"{seconds:.1f}", f"{accuracy:.2%}", f"{gigabytes:.2f}"])
+    X, X_test, _, _ = (counts if name == "counts" else SETS[name])()
+    return [
+        f"## {name}",
+        f"{X.shape[0]:,} x {X.shape[1]:,}, {X.nnz:,} non-zeros.",
+        report.markdown(rows),
+        *(f"- {line}" for line in _findings(name, found, X_test.shape[0])),
+    ]
+
+
+def _findings(name: str, found: dict[str, Measured], n_test: int) -> list[str]:
+    """Say how many test rows more, or fewer, are right than the linear model's; and the bars."""
+    lines = []
+    for title, (seconds, accuracy, gigabytes) in found.items():
+        if "LinearSVC" in title:
+            continue
+        rival = LINEAR_CV if "folds" in title else LINEAR
+        more = round((accuracy - found[rival].accuracy) * n_test)
+        lines.append(f"{title}: {more:+d} rows right of {n_test:,}, against {rival}")
+        if name == "newsgroups20":
+            lines.append(str(report.Bar(f"{title}: seconds", seconds, most=60)))
+            lines.append(str(report.Bar(f"{title}: peak, GB", gigabytes, most=4)))
+    return lines
+
+
+def _official(bunch: Any) -> Split:
+    test = bunch.is_test
+    return Split(bunch.data[~test], bunch.data[test], bunch.target[~test], bunch.target[test])
+
+
+def main() -> None:
+    """Run what was asked for and print it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", default=",".join(SETS), help="which of these")
+    parser.add_argument("--quick", action="store_true", help="made-up counts instead")
+    parser.add_argument("--output", type=Path, help="folder for sparse.md")
+    given = parser.parse_args()
+    names = ["counts"] if given.quick else given.data.split(",")
+    unknown = [name for name in names if name not in MODELS]
+    if unknown:
+        parser.error(f"--data takes {', '.join(SETS)}; there is no such one: {', '.join(unknown)}")
+    sections = ["# Sparse tables", INTRODUCTION]
+    sections.append(f"```text\n{report.machine_lines(report.describe_machine())}\n```")
+    for name in names:
+        sections += section(name)
+    page = "\n\n".join(sections).replace("\n\n- ", "\n- ") + "\n"
+    print(page)
+    if given.output is not None:
+        given.output.mkdir(parents=True, exist_ok=True)
+        (given.output / "sparse.md").write_text(page)
+
+
+if __name__ == "__main__":
+    main()
