@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.losses import LOSSES
+from splinear.solvers import smoothness
 
 MODELS = {
     "hinge": {},
@@ -222,6 +223,27 @@ def test_progress(iris):
     assert max(p.n_iter for p in seen) == model.n_iter_
     assert all(0 <= p.n_active <= p.n_rows == 150 for p in seen)
     assert all(p.gap >= 0 for p in seen)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "softmax"])
+def test_an_interrupted_search_for_smoothness_leaves_a_model(multi_class, iris, monkeypatch):
+    """Wherever Ctrl-C strikes: here between two Newton steps."""
+    calls = []
+
+    def press(*arguments):
+        calls.append(1)
+        if len(calls) == 7:  # three classes a turn: in the third turn
+            raise KeyboardInterrupt
+        return squares_and_freedom(*arguments)
+
+    squares_and_freedom = smoothness._squares_and_freedom
+    monkeypatch.setattr(smoothness, "_squares_and_freedom", press)
+    options = {"loss": "logistic", "smoothness": "reml", "multi_class": multi_class}
+    model = make(**options, tol=1e-13)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*iris)
+    check_usable(model, *iris)
+    assert model.degrees_of_freedom_.sum() > 0
 
 
 INTERRUPTED = """

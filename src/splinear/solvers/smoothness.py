@@ -16,7 +16,7 @@ of the other features were known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,15 +57,27 @@ def choose_scale(
 
     `totals` are the sums of losses of all outputs, at cost 1, which share the result. They are
     log-likelihoods, up to a factor if `noise`: then the losses are r^2 / 2, and the variance of
-    the residuals is estimated along.
+    the residuals is estimated along. After Ctrl-C the last turn counts, and the exception is kept.
     """
+    turns = _turns(rows, totals, bias, stopping, noise=noise)
+    found = next(turns)
+    try:
+        for found in turns:  # noqa: B007 (the last one is wanted)
+            pass
+    except KeyboardInterrupt as error:
+        stopping.watch.fail(error)
+    return found
+
+
+def _turns(
+    rows: TrainingRows, totals: Sequence[Sum], bias: float, stopping: Stopping, *, noise: bool
+) -> Iterator[Smoothness]:
+    """Give what every turn has found, until little changes."""
     embedding = rows.embedding
     scale, starts = embedding.scale.copy(), [Start() for _ in totals]
     one_step = replace(stopping, max_iter=1, tol=0.0)
     before = np.inf  # degrees of freedom in all
-    n_turns = 0
-    while n_turns < MAX_TURNS:
-        n_turns += 1
+    for n_turns in range(1, MAX_TURNS + 1):
         here = replace(rows, embedding=replace(embedding, scale=scale))
         squares, freedom = np.zeros(embedding.n_features), np.zeros(embedding.n_features)
         misfit = 0.0
@@ -81,10 +93,10 @@ def choose_scale(
                 squares, freedom = squares + more[0], freedom + more[1]
         dispersion = 2.0 * misfit / max(1.0, rows.n_rows - freedom.sum()) if noise else 1.0
         scale = _update(embedding.scale, squares / dispersion, freedom)
+        yield Smoothness(scale, freedom, list(starts), n_turns)
         if abs(freedom.sum() - before) <= SETTLED * freedom.sum() or stopping.watch.poll():
-            break
+            return
         before = freedom.sum()
-    return Smoothness(scale, freedom, starts, n_turns)
 
 
 def _update(first: Floats, squares: Floats, freedom: Floats) -> Floats:
