@@ -34,6 +34,7 @@ public:
     // What argument() computes from, for those who do it for many values at once: where there are
     // no knots it is first() + (x prescale() - scaled_lo()) slope(), clamped.
     bool has_knots() const noexcept { return !knots_.empty(); }
+    std::span<const double> knots() const noexcept { return knots_; }
     double prescale() const noexcept { return prescale_; }
     double scaled_lo() const noexcept { return lo_; }
     double slope() const noexcept { return slope_; }
@@ -51,8 +52,7 @@ private:
     double warped(double x) const noexcept {
         if (x >= knots_.back()) return last_;
         if (!(x > knots_.front())) x = knots_.front();  // also for a NaN
-        const auto above = std::upper_bound(knots_.begin(), knots_.end(), x);
-        const auto cell = static_cast<std::size_t>(above - knots_.begin()) - 1;
+        const std::size_t cell = cell_of(x);
         const double left = knots_[cell];
         const double right = knots_[cell + 1];
         const double fraction = std::isinf(right - left)
@@ -60,6 +60,18 @@ private:
                                     : (x - left) / (right - left);
         const auto n_cells = static_cast<double>(knots_.size() - 1);
         return first_ + (static_cast<double>(cell) + fraction) * (last_ - first_) / n_cells;
+    }
+
+    // The last knot that is not above x, for x from the first knot to below the last. Halving
+    // without a branch: which way a value goes cannot be predicted.
+    std::size_t cell_of(double x) const noexcept {
+        const double* at = knots_.data();
+        for (std::size_t n = knots_.size() - 1; n > 1;) {
+            const std::size_t half = n / 2;
+            at += half * static_cast<std::size_t>(at[half] <= x);
+            n -= half;
+        }
+        return static_cast<std::size_t>(at - knots_.data());
     }
 
     double first_;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "arguments.hpp"
 #include "axis.hpp"
 #include "matrix_view.hpp"
 #include "parallel.hpp"
@@ -58,7 +60,7 @@ public:
             const Axis& axis = axes[j];
             const double steps = grid.density(axis);
             const bool shorter = grid.span > axis.last() - axis.first();
-            one_by_one_ = one_by_one_ || axis.has_knots() || shorter;
+            by_column_ = by_column_ || axis.has_knots() || shorter;
             steps_.push_back(steps);
             prescale_.push_back(axis.prescale());
             lo_.push_back(axis.scaled_lo());
@@ -66,8 +68,22 @@ public:
         }
     }
 
+    // Codes the rows [begin, end) of X into the rows places[begin], ... of `out`; a negative place
+    // skips a row.
     template <class Real>
-    void encode(const MatrixView<Real>& X, std::ptrdiff_t row, Code* out) const noexcept {
+    void encode(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
+                const std::int64_t* places, Code* out) const noexcept {
+        if (by_column_) return encode_columns(X, begin, end, places, out);
+        const auto n_features = static_cast<std::ptrdiff_t>(axes_.size());
+        std::vector<Real> together(X.column_stride == 1 ? 0 : axes_.size());
+        for (std::ptrdiff_t i = begin; i < end; ++i)
+            if (places[i] >= 0) encode_row(X, i, together, out + places[i] * n_features);
+    }
+
+private:
+    template <class Real>
+    void encode_row(const MatrixView<Real>& X, std::ptrdiff_t row, std::vector<Real>& together,
+                    Code* out) const noexcept {
         const simd::Coder coder{prescale_.data(),
                                 lo_.data(),
                                 slope_.data(),
@@ -75,28 +91,42 @@ public:
                                 static_cast<double>(grid_.last),
                                 axes_.size()};
         const Real* x = X.data + row * X.row_stride;
-        if (one_by_one_) {
-            for (std::size_t j = 0; j < axes_.size(); ++j)
-                out[j] = by_axis(j, X(row, static_cast<std::ptrdiff_t>(j)));
-        } else if (X.column_stride == 1) {
-            simd::code_row(coder, x, out);
-        } else {
-            std::vector<Real> together(axes_.size());
-            for (std::size_t j = 0; j < axes_.size(); ++j)
-                together[j] = x[static_cast<std::ptrdiff_t>(j) * X.column_stride];
-            simd::code_row(coder, together.data(), out);
+        for (std::size_t j = 0; j < together.size(); ++j)
+            together[j] = x[static_cast<std::ptrdiff_t>(j) * X.column_stride];
+        simd::code_row(coder, together.empty() ? x : together.data(), out);
+    }
+
+    // Axes that are warped, or end before the last code: feature by feature, some rows at a time.
+    template <class Real>
+    void encode_columns(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
+                        const std::int64_t* places, Code* out) const noexcept {
+        constexpr auto rows = static_cast<std::ptrdiff_t>(simd::column_rows);
+        const auto n_features = static_cast<std::ptrdiff_t>(axes_.size());
+        std::array<double, simd::column_rows> x{};
+        std::array<Code, simd::column_rows> codes{};
+        for (std::ptrdiff_t i = begin; i < end; i += rows) {
+            const std::ptrdiff_t n = std::min(rows, end - i);
+            for (std::ptrdiff_t j = 0; j < n_features; ++j) {
+                for (std::ptrdiff_t a = 0; a < n; ++a) x[static_cast<std::size_t>(a)] = X(i + a, j);
+                encode_column(static_cast<std::size_t>(j), x.data(), codes.data());
+                for (std::ptrdiff_t a = 0; a < n; ++a)
+                    if (places[i + a] >= 0)
+                        out[places[i + a] * n_features + j] = codes[static_cast<std::size_t>(a)];
+            }
         }
     }
 
-private:
-    Code by_axis(std::size_t j, double x) const noexcept {
-        const double along = (axes_[j].argument(x) - axes_[j].first()) * steps_[j];
-        return static_cast<Code>(std::min(along + grid_.rounding, static_cast<double>(grid_.last)));
+    void encode_column(std::size_t j, const double* x, Code* out) const noexcept {
+        std::array<double, simd::column_rows> argument;
+        place_column(axes_[j], x, argument.data());
+        const auto last = static_cast<double>(grid_.last);
+        simd::round_column({axes_[j].first(), steps_[j], grid_.rounding, last}, argument.data(),
+                           out);
     }
 
     const Axes& axes_;
     CodeGrid grid_;
-    bool one_by_one_ = false;    // axes that are warped, or end before the last code
+    bool by_column_ = false;
     std::vector<double> steps_;  // codes per unit of the basis's argument
     std::vector<double> prescale_;
     std::vector<double> lo_;
@@ -127,9 +157,9 @@ public:
         constexpr std::ptrdiff_t rows_per_task = 256;
         const std::ptrdiff_t n_tasks = (X.n_rows + rows_per_task - 1) / rows_per_task;
         parallel_for(n_tasks, n_threads, [&](std::ptrdiff_t task) {
-            const std::ptrdiff_t end = std::min(X.n_rows, (task + 1) * rows_per_task);
-            for (std::ptrdiff_t i = task * rows_per_task; i < end; ++i)
-                if (places[i] >= 0) encoder.encode(X, i, data_.get() + places[i] * n_features_);
+            const std::ptrdiff_t begin = task * rows_per_task;
+            const std::ptrdiff_t end = std::min(X.n_rows, begin + rows_per_task);
+            encoder.encode(X, begin, end, places, data_.get());
         });
     }
 

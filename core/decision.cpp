@@ -4,12 +4,14 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "aligned.hpp"
+#include "arguments.hpp"
 #include "parallel.hpp"
 #include "simd/dispatch.hpp"
 
@@ -27,7 +29,7 @@ struct Model {
     std::size_t n_outputs() const noexcept { return intercepts.size(); }
 };
 
-// A value's basis functions are evaluated once, for all outputs.
+// A value's basis functions are evaluated once, for all outputs; at most rows_per_task rows.
 template <Basis B, class Real>
 void decide_exactly(const B& basis, const MatrixView<Real>& X, const Model& model,
                     std::ptrdiff_t begin, std::ptrdiff_t end, double* out) {
@@ -35,15 +37,23 @@ void decide_exactly(const B& basis, const MatrixView<Real>& X, const Model& mode
     const auto size = static_cast<std::size_t>(basis.size());
     const std::size_t per_output = model.axes.size() * size;
     std::vector<double> w(static_cast<std::size_t>(basis.support()));
-    for (std::ptrdiff_t i = begin; i < end; ++i) {
-        double* total = out + static_cast<std::size_t>(i) * n_outputs;
-        std::copy(model.intercepts.begin(), model.intercepts.end(), total);
-        for (std::size_t j = 0; j < model.axes.size(); ++j) {
-            const double x = X(i, static_cast<std::ptrdiff_t>(j));
-            const int start = basis.evaluate(model.axes[j].argument(x), w.data());
+    std::array<double, simd::column_rows> x{};
+    std::array<double, simd::column_rows> argument{};
+    static_assert(rows_per_task <= static_cast<std::ptrdiff_t>(simd::column_rows));
+    const auto n = static_cast<std::size_t>(end - begin);
+    double* scores = out + static_cast<std::size_t>(begin) * n_outputs;
+    for (std::size_t i = 0; i < n; ++i)
+        std::copy(model.intercepts.begin(), model.intercepts.end(), scores + i * n_outputs);
+    for (std::size_t j = 0; j < model.axes.size(); ++j) {
+        for (std::size_t i = 0; i < n; ++i)
+            x[i] = X(begin + static_cast<std::ptrdiff_t>(i), static_cast<std::ptrdiff_t>(j));
+        place_column(model.axes[j], x.data(), argument.data());
+        for (std::size_t i = 0; i < n; ++i) {
+            const int start = basis.evaluate(argument[i], w.data());
             const double* c = model.coef.data() + j * size + static_cast<std::size_t>(start);
+            double* total = scores + i * n_outputs;
             for (std::size_t k = 0; k < n_outputs; ++k, c += per_output) {
-                double sum = 0.0 * x;  // NaN, if x is not finite
+                double sum = 0.0 * x[i];  // NaN, if x is not finite
                 for (std::size_t p = 0; p < w.size(); ++p) sum += c[p] * w[p];
                 total[k] += sum;
             }
@@ -54,7 +64,7 @@ void decide_exactly(const B& basis, const MatrixView<Real>& X, const Model& mode
 // A B-spline model in the form that the kernels take.
 class SingleModel {
 public:
-    // Nothing if axes are warped, end before the last bin, or are so wide or narrow that single
+    // Nothing if axes are so wide or narrow, or their ends or knots such numbers, that single
     // precision would not do; nor for degree 0, where rounding could move a value into the next
     // bin.
     template <int Degree>
@@ -65,11 +75,11 @@ public:
         if (Degree == 0 || kernels == nullptr || entries == 0) return std::nullopt;
         SingleModel made(*kernels);
         made.shape_ = {Degree, 0, 0, basis.size(), entries, axes.size()};
-        made.last_ = static_cast<float>(basis.n_bins);
         const auto n = static_cast<std::size_t>(basis.size());
         const auto stride = static_cast<std::size_t>(entries);
         for (std::size_t j = 0; j < axes.size(); ++j)
-            if (!made.push_line(axes[j])) return std::nullopt;
+            if (!(axes[j].has_knots() ? made.push_knots(j, axes[j]) : made.push_line(axes[j])))
+                return std::nullopt;
         made.tables_.assign(model.n_outputs(), AlignedFloats(axes.size() * stride));
         const double* coef = model.coef.data();
         for (AlignedFloats& tables : made.tables_)
@@ -105,12 +115,39 @@ private:
     bool push_line(const Axis& axis) {
         const double lo = axis.scaled_lo() / axis.prescale();
         const double slope = axis.slope() * axis.prescale();
+        push(lo, slope, axis.last(), false);
+        // A float32 column has a float32 minimum; any other would move by being rounded.
+        return (slope == 0.0 || is_moderate(slope)) && is_single(lo);
+    }
+
+    bool push_knots(std::size_t j, const Axis& axis) {
+        const std::span<const double> knots = axis.knots();
+        const std::size_t n_cells = knots.size() - 1;
+        push(knots.front(), 0.0, knots.back(), true);
+        const auto entries = static_cast<std::size_t>(shape_.entries);
+        if (knots_.empty()) knots_ = AlignedFloats(2 * entries * shape_.n_features);
+        float* lower = knots_.data() + 2 * entries * j;
+        std::fill_n(lower, entries, std::numeric_limits<float>::infinity());
+        for (std::size_t k = 0; k < n_cells; ++k) {
+            const double width = knots[k + 1] - knots[k];
+            if (!is_moderate(width) || !is_single(knots[k])) return false;
+            lower[k] = static_cast<float>(knots[k]);
+            lower[entries + k] = static_cast<float>(1.0 / width);
+        }
+        return is_single(knots.back()) && axis.first() == 0.0 &&
+               axis.last() == static_cast<double>(n_cells);
+    }
+
+    void push(double lo, double slope, double end, bool warped) {
         lo_.push_back(static_cast<float>(lo));
         slope_.push_back(static_cast<float>(slope));
-        const bool moderate = slope == 0.0 || (1e-30 < slope && slope < 1e30);
-        // A float32 column has a float32 minimum; any other would move by being rounded.
-        const bool whole = axis.last() == static_cast<double>(last_);
-        return !axis.has_knots() && whole && moderate && static_cast<double>(lo_.back()) == lo;
+        end_.push_back(static_cast<float>(end));
+        is_warped_.push_back(warped ? 1 : 0);
+    }
+
+    static bool is_moderate(double x) noexcept { return 1e-30 < x && x < 1e30; }
+    static bool is_single(double x) noexcept {
+        return static_cast<double>(static_cast<float>(x)) == x;
     }
 
     // Long tables do not fit the nearest caches together: all rows are scored by some of them
@@ -122,13 +159,16 @@ private:
         const bool is_long = shape_.entries > simd::short_entries;
         const std::size_t step = is_long ? std::size_t{simd::tile} : shape_.n_features;
         for (std::size_t j = 0; j < shape_.n_features; j += step) {
-            const simd::Line line{lo_.data() + j, slope_.data() + j, last_};
+            const auto entries = static_cast<std::size_t>(shape_.entries);
+            const float* knots = knots_.empty() ? nullptr : knots_.data() + 2 * entries * j;
+            const simd::Way way{lo_.data() + j, slope_.data() + j, end_.data() + j,
+                                is_warped_.data() + j, knots};
             simd::Shape part = shape_;
             part.n_features = std::min(step, shape_.n_features - j);
             const float* tables =
                 tables_of_all.data() + j * static_cast<std::size_t>(shape_.entries);
             for (std::size_t a = 0; a < all.size(); a += simd::lanes)
-                kernels_.decide(part, line, tables, &rows[a], scores + a);
+                kernels_.decide(part, way, tables, &rows[a], scores + a);
             for (std::size_t a = 0; a < all.size(); ++a) rows[a] += part.n_features;
         }
     }
@@ -149,7 +189,9 @@ private:
     std::vector<AlignedFloats> tables_;  // one a output
     std::vector<float> lo_;
     std::vector<float> slope_;
-    float last_ = 0.0f;
+    std::vector<float> end_;
+    std::vector<unsigned char> is_warped_;
+    AlignedFloats knots_;
 };
 
 // body(begin, end) for all rows, in tasks.

@@ -153,7 +153,35 @@ def test_same_optimum_as_liblinear_on_the_embedding(rows, order, dtype, path, mo
         model.decision_function(X),
         model.intercept_ + contributions(model, X).sum(axis=1),
         rtol=1e-5,
+        atol=1e-6,  # float32 is scored in single precision, and some scores are near zero
     )
+
+
+@pytest.mark.parametrize("path", _core.paths())
+@pytest.mark.parametrize("n_bins", [3, 10, 30, 45, 60, 128, 600])
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_single_precision_is_scored_as_double(degree, n_bins, path, monkeypatch):
+    """Scores of float32, at knots, between and beyond them, and by tables of every length."""
+    monkeypatch.setenv("SPLINEAR_PATH", path)
+    random = np.random.default_rng(0)
+    X = random.lognormal(size=(900, 37)).astype(np.float32)
+    X[:, 3] = random.integers(0, 2, 900)
+    X[:, 4] = 7
+    places = ["quantile"] * 20 + ["uniform"] * 16 + [[0.25, 0.5, 2, 32]]
+    y = X[:, 0] + X[:, 36] + random.normal(size=900) > 2
+    model = AdditiveClassifier(
+        n_bins=[n_bins] * 30 + [max(1, n_bins // 3)] * 7,
+        knots=places,
+        degree=degree,
+        random_state=0,
+    ).fit(X, y)
+    beyond = np.concatenate([X, 3 * X - 2, X[:5] * 0])
+    exact = model.decision_function(beyond.astype(np.float64))
+    # 37 terms of single precision, of which each is about as large as the score.
+    assert_allclose(model.decision_function(beyond), exact, atol=2e-5 * np.abs(exact).max())
+    beyond[7, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity in column 2"):
+        model.decision_function(beyond)
 
 
 @pytest.mark.parametrize("basis", ["bspline", "fourier", "hermite"])

@@ -85,13 +85,38 @@ inline void load_values(const float* const* x, std::size_t j, std::size_t n_feat
     transpose(in, out);
 }
 
+// From `at` on, the last of n ascending entries that is not above x; by halving.
+template <class Table>
+inline __m512i last_not_above(const Table& ascending, __m512 x, __m512i at, int n) {
+    for (; n > 1; n -= n / 2) {
+        const __m512i next = _mm512_add_epi32(at, _mm512_set1_epi32(n / 2));
+        const __mmask16 passed = _mm512_cmp_ps_mask(ascending[next], x, _CMP_LE_OQ);
+        at = _mm512_mask_mov_epi32(at, passed, next);
+    }
+    return at;
+}
+
+template <int Entries>
+inline __m512i find_bin(const RegisterTable<Entries>& knots, __m512 x, int) {
+    return last_not_above(knots, x, _mm512_setzero_si512(), Entries);
+}
+
+// 16 of the knots are looked up in a register first: the rest takes half as many fetches.
+inline __m512i find_bin(const MemoryTable& knots, __m512 x, int entries) {
+    const __m512i each = _mm512_set1_epi32(entries / 16);
+    const __m512i places = _mm512_mullo_epi32(
+        each, _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    const RegisterTable<16> some(knots[places]);
+    const __m512i near = last_not_above(some, x, _mm512_setzero_si512(), 16);
+    return last_not_above(knots, x, _mm512_mullo_epi32(each, near), entries / 16);
+}
+
 template <int Degree, class Length>
-void decide_shape(const Shape& shape, const splinear::simd::Line& line, const float* tables,
+void decide_shape(const Shape& shape, const splinear::simd::Way& way, const float* tables,
                   const float* const* x, float* out) {
     using Table = typename Length::Table;
     const auto entries = static_cast<std::size_t>(Length::entries(shape));
     const __m512 zero = _mm512_setzero_ps();
-    const __m512 last = _mm512_set1_ps(line.last);
     __m512 total = _mm512_loadu_ps(out);
     __m512 odd = zero;  // becomes NaN by a value that is not finite
     for (std::size_t j = 0; j < shape.n_features; j += 16) {
@@ -102,11 +127,23 @@ void decide_shape(const Shape& shape, const splinear::simd::Line& line, const fl
         for (int i = 0; i < n; ++i) {
             const std::size_t k = j + static_cast<std::size_t>(i);
             const __m512 value = _mm512_castsi512_ps(values[i]);
-            __m512 t = _mm512_mul_ps(_mm512_sub_ps(value, _mm512_set1_ps(line.lo[k])),
-                                     _mm512_set1_ps(line.slope[k]));
-            t = _mm512_min_ps(_mm512_max_ps(t, zero), last);  // the second operand for a NaN
-            const __m512i bin = _mm512_cvttps_epi32(t);
-            const __m512 a = _mm512_sub_ps(t, _mm512_cvtepi32_ps(bin));
+            const __m512 lo = _mm512_set1_ps(way.lo[k]);
+            const __m512 end = _mm512_set1_ps(way.end[k]);
+            __m512i bin;
+            __m512 a;
+            // max() and min() give the second operand for a NaN.
+            if (way.is_warped[k] != 0) {
+                const float* knots = way.knots + 2 * entries * k;
+                const __m512 inside = _mm512_min_ps(_mm512_max_ps(value, lo), end);
+                const Table lower(knots);
+                bin = find_bin(lower, inside, static_cast<int>(entries));
+                a = _mm512_mul_ps(_mm512_sub_ps(inside, lower[bin]), Table(knots + entries)[bin]);
+            } else {
+                __m512 t = _mm512_mul_ps(_mm512_sub_ps(value, lo), _mm512_set1_ps(way.slope[k]));
+                t = _mm512_min_ps(_mm512_max_ps(t, zero), end);
+                bin = _mm512_cvttps_epi32(t);
+                a = _mm512_sub_ps(t, _mm512_cvtepi32_ps(bin));
+            }
             total = accumulate<Degree>(total, Table(tables + k * entries), bin, a);
             odd = _mm512_fmadd_ps(value, zero, odd);
         }
@@ -124,10 +161,10 @@ void score(const Shape& shape, const float* tables, const Code* const* codes, fl
     });
 }
 
-void decide(const Shape& shape, const Line& line, const float* tables, const float* const* x,
+void decide(const Shape& shape, const Way& way, const float* tables, const float* const* x,
             float* out) {
     by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        decide_shape<Degree, Length>(shape, line, tables, x, out);
+        decide_shape<Degree, Length>(shape, way, tables, x, out);
     });
 }
 

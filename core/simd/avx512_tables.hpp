@@ -12,6 +12,7 @@ struct RegisterTable {
     explicit RegisterTable(const float* entries) {
         for (int i = 0; i < Entries / 16; ++i) part[i] = _mm512_load_ps(entries + 16 * i);
     }
+    explicit RegisterTable(__m512 only) : part{only} {}
 
     __m512 operator[](__m512i index) const {
         if constexpr (Entries == 16) {

@@ -21,7 +21,97 @@ SPLINEAR_INLINE void code(const Coder& coder, const Real* x, std::uint16_t* out)
     }
 }
 
+constexpr std::size_t few_knots = 16;  // that are passed faster than searched
+
+// Where each of column_rows values lies: the number of its cell, and the knots at both ends.
+struct Cells {
+    double at[column_rows];
+    double left[column_rows];
+    double right[column_rows];
+};
+
+// Every value is compared with every knot; lanes are rows.
+SPLINEAR_INLINE void pass_knots(const Column& column, const double* x, Cells& cells) {
+    const double front = column.knots[0];
+    const double back = column.knots[column.n_knots - 1];
+    for (std::size_t i = 0; i < column_rows; ++i) {
+        cells.at[i] = 0.0;
+        cells.left[i] = front;
+        cells.right[i] = back;
+    }
+    for (std::size_t k = 1; k + 1 < column.n_knots; ++k) {
+        const double knot = column.knots[k];
+        for (std::size_t i = 0; i < column_rows; ++i) {
+            const bool passed = x[i] >= knot;
+            const double low = passed ? knot : front;
+            const double high = passed ? back : knot;
+            cells.at[i] += passed ? 1.0 : 0.0;
+            cells.left[i] = low > cells.left[i] ? low : cells.left[i];
+            cells.right[i] = high < cells.right[i] ? high : cells.right[i];
+        }
+    }
+}
+
+// By halving; the rows go step by step together, so that none waits for another's.
+SPLINEAR_INLINE void search_knots(const Column& column, const double* x, Cells& cells) {
+    std::int32_t at[column_rows];
+    for (std::size_t i = 0; i < column_rows; ++i) at[i] = 0;
+    for (auto n = static_cast<std::int32_t>(column.n_knots - 1); n > 1; n -= n / 2)
+        for (std::size_t i = 0; i < column_rows; ++i)
+            at[i] += n / 2 * static_cast<std::int32_t>(column.knots[at[i] + n / 2] <= x[i]);
+    for (std::size_t i = 0; i < column_rows; ++i) {
+        cells.at[i] = static_cast<double>(at[i]);
+        cells.left[i] = column.knots[at[i]];
+        cells.right[i] = column.knots[at[i] + 1];
+    }
+}
+
+SPLINEAR_INLINE void warp(const Column& column, const double* x, double* argument) {
+    const double front = column.knots[0];
+    const double back = column.knots[column.n_knots - 1];
+    const auto n_cells = static_cast<double>(column.n_knots - 1);
+    const double length = column.last - column.first;
+    double inside[column_rows];
+    for (std::size_t i = 0; i < column_rows; ++i) inside[i] = x[i] > front ? x[i] : front;
+    Cells cells;
+    if (column.n_knots <= few_knots)
+        pass_knots(column, inside, cells);
+    else
+        search_knots(column, inside, cells);
+    for (std::size_t i = 0; i < column_rows; ++i) {
+        const double left = cells.left[i];
+        const double fraction = (inside[i] - left) / (cells.right[i] - left);
+        const double a = column.first + (cells.at[i] + fraction) * length / n_cells;
+        argument[i] = inside[i] >= back ? column.last : a;
+    }
+}
+
+SPLINEAR_INLINE void go_straight(const Column& column, const double* x, double* argument) {
+    for (std::size_t i = 0; i < column_rows; ++i)
+        argument[i] = column.first + (x[i] * column.prescale - column.lo) * column.slope;
+}
+
 }  // namespace
+
+SPLINEAR_CLONES void place_column(const Column& column, const double* x, double* out) {
+    double argument[column_rows];
+    if (column.knots == nullptr)
+        go_straight(column, x, argument);
+    else
+        warp(column, x, argument);
+    for (std::size_t i = 0; i < column_rows; ++i) {
+        const double a = argument[i] > column.first ? argument[i] : column.first;
+        out[i] = a < column.last ? a : column.last;
+    }
+}
+
+SPLINEAR_CLONES void round_column(const Rounding& how, const double* argument, std::uint16_t* out) {
+    const Rounding h = how;  // out cannot point into it
+    for (std::size_t i = 0; i < column_rows; ++i) {
+        const double a = (argument[i] - h.first) * h.steps + h.rounding;
+        out[i] = static_cast<std::uint16_t>(static_cast<std::int32_t>(a < h.last ? a : h.last));
+    }
+}
 
 SPLINEAR_CLONES void code_row(const Coder& coder, const float* x, std::uint16_t* out) {
     code(coder, x, out);

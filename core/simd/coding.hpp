@@ -1,4 +1,4 @@
-// Turning rows of values into codes.
+// Turning values into codes: a row of all features at once, or first a column into arguments.
 #pragma once
 
 #include <cstddef>
@@ -19,5 +19,30 @@ struct Coder {
 // The same to the bit on every processor. A NaN becomes 0.
 void code_row(const Coder& coder, const float* x, std::uint16_t* out);
 void code_row(const Coder& coder, const double* x, std::uint16_t* out);
+
+// What Axis::argument() computes from, for one feature.
+struct Column {
+    const double* knots;  // ascending, a finite distance apart; null: a straight line
+    std::size_t n_knots;
+    double prescale;  // of a straight line
+    double lo;
+    double slope;
+    double first;
+    double last;
+};
+
+inline constexpr std::size_t column_rows = 64;  // values that are placed at a time
+
+// out[i] = Axis::argument(x[i]) for column_rows values, to the bit.
+void place_column(const Column& column, const double* x, double* out);
+
+// out[i] = min((argument[i] - first) steps + rounding, last), rounded down; column_rows of them.
+struct Rounding {
+    double first;
+    double steps;  // codes per unit of the argument
+    double rounding;
+    double last;
+};
+void round_column(const Rounding& how, const double* argument, std::uint16_t* out);
 
 }  // namespace splinear::simd

@@ -52,11 +52,15 @@ struct SmoothKernels {
                  std::size_t n_groups, float* out);
 };
 
-// Per feature, the straight line from values to bins.
-struct Line {
+// Per feature, the way from values to bins: a straight line, or straight lines between knots.
+struct Way {
     const float* lo;
-    const float* slope;
-    float last;  // n_bins
+    const float* slope;  // bins per unit of a straight line
+    const float* end;    // of a straight line, its number of bins; with knots, the last of them
+    const unsigned char* is_warped;  // whether the feature has knots
+    // Null if no feature has knots; else, per feature, `entries` floats and as many again: the
+    // lower end of each bin, infinity after the last; and 1 / the width of each bin.
+    const float* knots;
 };
 
 // codes[a]: the codes of row a. A table is `entries` floats per feature, 64-byte aligned.
@@ -79,9 +83,9 @@ struct Kernels {
     void (*sum)(const Shape& shape, const std::uint16_t* const* codes, const float* steps,
                 std::size_t n_rows, float* tables);
 
-    // out[a] += sum_j table_j' B(t), t = (x[a][j] - lo[j]) slope[j] clamped to [0, last], for 16
-    // rows of values and degrees from 1 on; NaN for a row with a value that is not finite.
-    void (*decide)(const Shape& shape, const Line& line, const float* tables, const float* const* x,
+    // out[a] += sum_j table_j' B(t), t being the place of x[a][j] along the way, for 16 rows of
+    // values and degrees from 1 on; NaN for a row with a value that is not finite.
+    void (*decide)(const Shape& shape, const Way& way, const float* tables, const float* const* x,
                    float* out);
 
     // sum_j scale[j] q_bin(fraction), with q_bin the polynomial of degree 2 * degree whose

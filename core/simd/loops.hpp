@@ -61,33 +61,51 @@ void score_degree(const Shape& shape, const float* tables, const Code* const* co
     }
 }
 
+inline Position along_line(const splinear::simd::Way& way, std::size_t j, float x) {
+    float t = (x - way.lo[j]) * way.slope[j];
+    t = t > 0.0f ? t : 0.0f;
+    t = t < way.end[j] ? t : way.end[j];
+    const int bin = static_cast<int>(t);
+    return {bin, t - static_cast<float>(bin)};
+}
+
+// Halving without a branch: which way a value goes cannot be predicted.
+inline Position between_knots(const Shape& shape, const splinear::simd::Way& way, std::size_t j,
+                              float x) {
+    x = x > way.lo[j] ? x : way.lo[j];  // also for a NaN
+    x = x < way.end[j] ? x : way.end[j];
+    const auto entries = static_cast<std::size_t>(shape.entries);
+    const float* knots = way.knots + 2 * entries * j;
+    int bin = 0;
+    for (int n = shape.entries; n > 1; n -= n / 2) bin += n / 2 * (knots[bin + n / 2] <= x ? 1 : 0);
+    return {bin, (x - knots[bin]) * knots[shape.entries + bin]};
+}
+
 template <int Degree>
-void decide_degree(const Shape& shape, const splinear::simd::Line& line, const float* tables,
+void decide_degree(const Shape& shape, const splinear::simd::Way& way, const float* tables,
                    const float* const* x, float* out) {
     float total[n_lanes] = {};
     for (std::size_t j = 0; j < shape.n_features; ++j) {
         const float* table = tables + j * static_cast<std::size_t>(shape.entries);
         for (int a = 0; a < n_lanes; ++a) {
             const float value = x[a][j];
-            float t = (value - line.lo[j]) * line.slope[j];
-            t = t > 0.0f ? t : 0.0f;
-            t = t < line.last ? t : line.last;
-            const int bin = static_cast<int>(t);
+            const Position at = way.is_warped[j] != 0 ? between_knots(shape, way, j, value)
+                                                      : along_line(way, j, value);
             float w[Degree + 1];
-            weights<Degree>(t - static_cast<float>(bin), w);
-            for (int p = 0; p <= Degree; ++p) total[a] += table[bin + p] * w[p];
+            weights<Degree>(at.fraction, w);
+            for (int p = 0; p <= Degree; ++p) total[a] += table[at.bin + p] * w[p];
             total[a] += value * 0.0f;
         }
     }
     for (int a = 0; a < n_lanes; ++a) out[a] += total[a];
 }
 
-[[maybe_unused]] void decide_loops(const Shape& shape, const splinear::simd::Line& line,
+[[maybe_unused]] void decide_loops(const Shape& shape, const splinear::simd::Way& way,
                                    const float* tables, const float* const* x, float* out) {
     switch (shape.degree) {
-        case 1: return decide_degree<1>(shape, line, tables, x, out);
-        case 2: return decide_degree<2>(shape, line, tables, x, out);
-        default: return decide_degree<3>(shape, line, tables, x, out);
+        case 1: return decide_degree<1>(shape, way, tables, x, out);
+        case 2: return decide_degree<2>(shape, way, tables, x, out);
+        default: return decide_degree<3>(shape, way, tables, x, out);
     }
 }
 

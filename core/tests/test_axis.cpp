@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "arguments.hpp"
 #include "axis.hpp"
 #include "check.hpp"
 
@@ -129,6 +130,38 @@ void a_feature_without_knots_beside_others_is_straight() {
     CHECK(axes[0].argument(9.0) == 3.0 && axes[1].argument(9.0) == 2.0);
 }
 
+// Many values at once, by whatever instructions: the same bits as one by one.
+void columns_are_placed_like_single_values() {
+    std::vector<std::vector<double>> cases{
+        {0.0, 1.0},  {0.0, 1.0, 10.0, 10.0, 20.0}, {0.0, 0.0, 0.0, 1.0, 2.0},
+        {-3.0, 0.1}, {0.0, 1.0, 2.0, 2.0, 2.0},    {-largest, 0.0, largest},
+    };
+    for (const int n : {10, 15, 16, 17, 40, 129}) {  // counted, or searched
+        std::vector<double> knots;
+        for (int k = 0; k <= n; ++k) knots.push_back(std::expm1(0.37 * k) - 5.0);
+        cases.push_back(knots);
+    }
+    for (const std::vector<double>& knots : cases) {
+        const auto n_cells = static_cast<double>(knots.size() - 1);
+        const std::array<Axis, 3> axes{Axis(std::span<const double>(knots), 0.0, n_cells),
+                                       Axis(std::span<const double>(knots), -1.0, 1.0),
+                                       Axis(knots.front(), knots.back(), 0.0, n_cells)};
+        std::vector<double> values{-infinity, infinity, nan, -largest, largest, 0.0};
+        for (std::size_t k = 0; k < knots.size(); ++k)
+            for (const double x : {knots[k], std::nextafter(knots[k], -infinity),
+                                   0.3 * knots[k] + 0.7 * knots[k > 0 ? k - 1 : 0]})
+                values.push_back(x);
+        values.resize((values.size() / simd::column_rows + 1) * simd::column_rows, 0.5);
+        for (const Axis& axis : axes)
+            for (std::size_t i = 0; i < values.size(); i += simd::column_rows) {
+                std::array<double, simd::column_rows> out{};
+                place_column(axis, &values[i], out.data());
+                for (std::size_t a = 0; a < out.size(); ++a)
+                    CHECK(out[a] == axis.argument(values[i + a]));
+            }
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -141,5 +174,6 @@ int main() {
     warps_any_width();
     axes_are_one_per_feature();
     a_feature_without_knots_beside_others_is_straight();
+    columns_are_placed_like_single_values();
     return splinear::testing::result();
 }
