@@ -96,7 +96,11 @@ class Splinear:
         self.name = f"splinear, {path} path"
         self.path = path
         self.model = AdditiveClassifier(
-            n_bins=curves.n_bins, penalty_order=curves.order, tol=1e-2, random_state=0
+            n_bins=curves.n_bins,
+            knots="uniform",
+            penalty_order=curves.order,
+            tol=1e-2,
+            random_state=0,
         )
 
     def fit(self, X: Array, y: Array) -> None:

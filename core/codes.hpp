@@ -60,7 +60,7 @@ public:
             const Axis& axis = axes[j];
             const double steps = grid.density(axis);
             const bool shorter = grid.span > axis.last() - axis.first();
-            by_column_ = by_column_ || axis.has_knots() || shorter;
+            if (axis.has_knots() || shorter) columns_.push_back(static_cast<std::ptrdiff_t>(j));
             steps_.push_back(steps);
             prescale_.push_back(axis.prescale());
             lo_.push_back(axis.scaled_lo());
@@ -73,11 +73,12 @@ public:
     template <class Real>
     void encode(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
                 const std::int64_t* places, Code* out) const noexcept {
-        if (by_column_) return encode_columns(X, begin, end, places, out);
         const auto n_features = static_cast<std::ptrdiff_t>(axes_.size());
+        if (columns_.size() == axes_.size()) return encode_columns(X, begin, end, places, out);
         std::vector<Real> together(X.column_stride == 1 ? 0 : axes_.size());
         for (std::ptrdiff_t i = begin; i < end; ++i)
             if (places[i] >= 0) encode_row(X, i, together, out + places[i] * n_features);
+        encode_columns(X, begin, end, places, out);
     }
 
 private:
@@ -96,7 +97,7 @@ private:
         simd::code_row(coder, together.empty() ? x : together.data(), out);
     }
 
-    // Axes that are warped, or end before the last code: feature by feature, some rows at a time.
+    // Feature by feature, some rows at a time.
     template <class Real>
     void encode_columns(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
                         const std::int64_t* places, Code* out) const noexcept {
@@ -106,7 +107,7 @@ private:
         std::array<Code, simd::column_rows> codes{};
         for (std::ptrdiff_t i = begin; i < end; i += rows) {
             const std::ptrdiff_t n = std::min(rows, end - i);
-            for (std::ptrdiff_t j = 0; j < n_features; ++j) {
+            for (const std::ptrdiff_t j : columns_) {
                 for (std::ptrdiff_t a = 0; a < n; ++a) x[static_cast<std::size_t>(a)] = X(i + a, j);
                 encode_column(static_cast<std::size_t>(j), x.data(), codes.data());
                 for (std::ptrdiff_t a = 0; a < n; ++a)
@@ -126,8 +127,8 @@ private:
 
     const Axes& axes_;
     CodeGrid grid_;
-    bool by_column_ = false;
-    std::vector<double> steps_;  // codes per unit of the basis's argument
+    std::vector<std::ptrdiff_t> columns_;  // of axes that are warped, or end before the last code
+    std::vector<double> steps_;            // codes per unit of the basis's argument
     std::vector<double> prescale_;
     std::vector<double> lo_;
     std::vector<double> slope_;

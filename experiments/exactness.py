@@ -67,6 +67,12 @@ def libsvm_scores(X: AnyArray, y: AnyArray, X_test: AnyArray, C: float) -> Float
 def spline_scores(X: AnyArray, y: AnyArray, X_test: AnyArray, C: float, n_jobs: int) -> Floats:
     """Give scores (n_test, n_digits) of the spline; X is whole numbers from 0 to 255."""
     model = AdditiveClassifier(
-        C=C, tol=TOL, intercept_scaling=BIAS, n_jobs=n_jobs, random_state=SEED, **CURVES
+        C=C,
+        tol=TOL,
+        knots="uniform",
+        intercept_scaling=BIAS,
+        n_jobs=n_jobs,
+        random_state=SEED,
+        **CURVES,
     )
     return model.fit(X, y).decision_function(X_test)

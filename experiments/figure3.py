@@ -96,7 +96,7 @@ def _draw_fits(ax: Axes, title: str, curves: Curves, disk: Bunch) -> list[float]
     ax.axhline(0, color=FAINT, linewidth=0.8)
     accuracies = []
     for k, (name, settings) in enumerate(curves):
-        model = AdditiveClassifier(C=C, random_state=SEED, **settings)
+        model = AdditiveClassifier(C=C, knots="uniform", random_state=SEED, **settings)
         model.fit(disk.data, disk.target)
         accuracies.append(100 * model.score(disk.data, disk.target))
         x, f = shape_function(model, 0, n_points=300, center=True)

@@ -91,7 +91,9 @@ def additive(name: str, **curves: Any) -> Recipe:
     """Describe an additive model, trained "online": the embedding is computed on the fly."""
 
     def make(C: float, scaling: str) -> AdditiveClassifier:
-        return AdditiveClassifier(C=C, scale=SCALES[scaling], random_state=SEED, **curves)
+        return AdditiveClassifier(
+            C=C, knots="uniform", scale=SCALES[scaling], random_state=SEED, **curves
+        )
 
     return Recipe(name, make)
 
@@ -101,7 +103,9 @@ def batch(name: str, basis: str, degree: int, order: int) -> Recipe:
     embedding = {"fourier": FourierEmbedding, "hermite": HermiteEmbedding}[basis]
 
     def make(C: float, scaling: str) -> Pipeline:
-        first = embedding(degree=degree, penalty_order=order, scale=SCALES[scaling])
+        first = embedding(
+            degree=degree, penalty_order=order, knots="uniform", scale=SCALES[scaling]
+        )
         return make_pipeline(first, liblinear(C))
 
     return Recipe(name, make)

@@ -206,8 +206,7 @@ def test_duplicates_equal_weights():
     weights = np.random.default_rng(2).integers(0, 4, len(X))
     X.loc[weights == 0, "colour"] = "only where nothing counts"
     rows = np.repeat(np.arange(len(X)), weights)
-    # Quantile knots are those of the rows, whatever they weigh.
-    model = AdditiveClassifier(missing="level", **EXACT).set_params(knots="uniform")
+    model = AdditiveClassifier(missing="level", **EXACT)
     weighted = clone(model).fit(X, y, weights)
     repeated = clone(model).fit(X.iloc[rows], y[rows])
     assert weighted.columns_ == repeated.columns_

@@ -2,7 +2,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "check.hpp"
@@ -102,6 +104,36 @@ void a_shorter_axis_ends_before_the_last_code() {
     for (int i = 0; i < 5; ++i) CHECK(*codes.row(i) == std::min(i, 2) << bits);
 }
 
+// Features with and without knots in one matrix: each has the codes that it would have alone.
+void features_are_coded_as_if_they_were_alone() {
+    constexpr std::ptrdiff_t n = 300;
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<double> lo{0.0, 0.0, 0.0}, hi{9.0, 9.0, 9.0}, first{0.0, 0.0, 0.0},
+        last{4.0, 4.0, 2.0};
+    const std::vector<double> knots{nan, nan, nan, nan, nan, 0.0, 0.1, 0.5,
+                                    2.0, 9.0, nan, nan, nan, nan, nan};
+    std::vector<float> values;
+    for (std::ptrdiff_t i = 0; i < 3 * n; ++i)
+        values.push_back(static_cast<float>(std::fmod(0.37 * static_cast<double>(i), 11.0) - 1.0));
+    std::vector<std::int64_t> places(n);
+    std::iota(places.begin(), places.end(), 0);
+    const CodeGrid grid = CodeGrid::bins(4, 1);
+    Codes all(n, 3, grid);
+    all.fill(MatrixView<float>{values.data(), n, 3, 3, 1}, places.data(),
+             Axes(lo, hi, first, last, knots), 2);
+    for (std::size_t j = 0; j < 3; ++j) {
+        Codes one(n, 1, grid);
+        const std::vector<double> own(knots.begin() + 5 * static_cast<std::ptrdiff_t>(j),
+                                      knots.begin() + 5 * static_cast<std::ptrdiff_t>(j + 1));
+        const Axes alone(std::span<const double>(lo).subspan(j, 1),
+                         std::span<const double>(hi).subspan(j, 1),
+                         std::span<const double>(first).subspan(j, 1),
+                         std::span<const double>(last).subspan(j, 1), own);
+        one.fill(MatrixView<float>{values.data() + j, n, 1, 3, 1}, places.data(), alone, 1);
+        for (std::ptrdiff_t i = 0; i < n; ++i) CHECK(*one.row(i) == all.row(i)[j]);
+    }
+}
+
 // Rows go where they are told; a negative place drops one; any strides; any number of threads.
 void rows_are_placed() {
     constexpr std::ptrdiff_t n = 1000;
@@ -139,6 +171,7 @@ int main() {
     smooth_uses_all_codes();
     a_constant_and_a_nan_become_zero();
     a_shorter_axis_ends_before_the_last_code();
+    features_are_coded_as_if_they_were_alone();
     rows_are_placed();
     return splinear::testing::result();
 }

@@ -81,7 +81,9 @@ class AdditiveModel(BaseEstimator):
 
     # -- before training -------------------------------------------------------------------------
 
-    def _learn_embedding(self, X: Table, kept: AnyArray | None) -> Embedding:
+    def _learn_embedding(
+        self, X: Table, kept: AnyArray | None, weights: Floats | None
+    ) -> Embedding:
         plan = plan_knots(self)
         return fit_embedding(
             self,
@@ -89,6 +91,7 @@ class AdditiveModel(BaseEstimator):
             self._make_basis(plan),
             plan=plan,
             kept=kept,
+            weights=weights,
             penalty_order=self.penalty_order,
             scale=self.scale,
             through_zero=self.through_zero_,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -12,18 +12,39 @@ from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats
 
-__all__ = ["MAX_BINS", "RULES", "KnotPlan"]
+__all__ = ["MAX_BINS", "RULES", "KnotPlan", "Sample", "quantile_knots"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """How many rows are looked at: `most`, or down to `least` so that no more than `values` are."""
+
+    least: int
+    most: int
+    values: int
+
+    def rows(self, counted: NDArray[np.intp], n_columns: int) -> NDArray[np.intp]:
+        """Draw some of the rows that count, in their order; the same every time."""
+        n = min(self.most, max(self.least, self.values // max(1, n_columns)))
+        if len(counted) <= n:
+            return counted
+        return np.sort(np.random.default_rng(0).choice(counted, n, replace=False))
+
+
+FOR_TAILS = Look(least=2_000, most=10_000, values=1_000_000)
+FOR_QUANTILES = Look(least=5_000, most=50_000, values=5_000_000)
 
 MAX_BINS = 32768  # the 16 bits of a code must hold the bin
-RULES = ("uniform", "quantile")
-_ENOUGH = 50_000  # rows from which quantiles are taken
+RULES = ("auto", "uniform", "quantile")
+BULK = (0.05, 0.95)  # between these quantiles lie most rows of a feature;
+NARROW = 0.2  # it has a long tail if they are closer together than this share of its range
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
 class KnotPlan:
     """How the axis of each feature is divided.
 
-    `rules` has an entry a feature: "uniform", "quantile", or the knots themselves. `n_bins`
+    `rules` has an entry a feature: "auto", "uniform", "quantile", or the knots themselves. `n_bins`
     (n_features,) is the number of pieces; of quantile knots, the most there may be.
     """
 
@@ -80,34 +101,67 @@ class KnotPlan:
                     lo[j], hi[j] = rule[0], rule[-1]
         return lo, hi
 
-    def place(self, X: AnyArray, rows: Any, lo: Floats, hi: Floats) -> Floats | None:
+    def place(
+        self, X: AnyArray, rows: Any, lo: Floats, hi: Floats, weights: Floats | None = None
+    ) -> Floats | None:
         """Give the knots of every feature, shape (n_features, most knots), NaN after the last.
 
         A uniform feature has none; None if all are uniform. X (n, n_features) is looked at in
-        `rows`, in 50,000 of them at most; `lo` and `hi` are its lowest and highest values.
+        `rows`; `lo` and `hi` are its lowest and highest values. A row of weight 2 counts as two
+        rows: exactly, if there are no more rows than are looked at (`FOR_TAILS`, `FOR_QUANTILES`);
+        with more, a row is as likely as any other to be among those, whatever it weighs.
         """
-        warped = [
-            j
-            for j, rule in enumerate(self.rules)
-            if not (isinstance(rule, str) and rule == "uniform")
-        ]
+        counted = np.arange(len(X))[rows]
+        rules = self._settled(X, counted, lo, hi, weights)
+        warped = [j for j, rule in enumerate(rules) if not _is(rule, "uniform")]
         if not warped:
             return None
-        chosen = _some(np.arange(len(X))[rows])
         out = np.full((X.shape[1], int(self.n_bins[warped].max()) + 1), np.nan)
-        for j in warped:
-            knots = self.rules[j]
-            if isinstance(knots, str):
-                values = X[chosen, j].astype(np.float64)
-                knots = quantile_knots(values, lo[j], hi[j], int(self.n_bins[j]))
+        by_quantiles = [j for j in warped if _is(rules[j], "quantile")]
+        for j in set(warped) - set(by_quantiles):
+            out[j, : len(rules[j])] = rules[j]
+        some = FOR_QUANTILES.rows(counted, len(by_quantiles))
+        for j, seen in _samples(X, some, by_quantiles, weights):
+            knots = quantile_knots(seen, lo[j], hi[j], int(self.n_bins[j]))
+            if _is(self.rules[j], "auto"):
+                knots = filled(knots, int(self.n_bins[j]), X.dtype)
             out[j, : len(knots)] = knots
         return out
 
+    def _settled(
+        self,
+        X: AnyArray,
+        counted: NDArray[np.intp],
+        lo: Floats,
+        hi: Floats,
+        weights: Floats | None,
+    ) -> list[str | Floats]:
+        """Give the rules with "uniform" or "quantile" in the place of "auto"."""
+        rules = list(self.rules)
+        open_ones = [j for j, rule in enumerate(rules) if _is(rule, "auto")]
+        if not open_ones:
+            return rules
+        some = FOR_TAILS.rows(counted, len(open_ones))
+        for j, seen in _samples(X, some, open_ones, weights):
+            rules[j] = "quantile" if has_long_tail(seen, lo[j], hi[j]) else "uniform"
+        return rules
 
-def _some(rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    if len(rows) <= _ENOUGH:
-        return rows
-    return np.sort(np.random.default_rng(0).choice(rows, _ENOUGH, replace=False))
+
+def _is(rule: str | Floats, name: str) -> bool:
+    return isinstance(rule, str) and rule == name
+
+
+def _samples(
+    X: AnyArray, rows: NDArray[np.intp], columns: Sequence[int], weights: Floats | None
+) -> Iterator[tuple[int, Sample]]:
+    """Give the values of some columns in some rows, many columns at a time to read X in order."""
+    weight = None if weights is None else weights[rows]
+    for start in range(0, len(columns), 256):
+        some = columns[start : start + 256]
+        for j, values in zip(
+            some, np.ascontiguousarray(X[np.ix_(rows, np.array(some))].T), strict=True
+        ):
+            yield j, Sample.of(values, weight)
 
 
 # -- what a user may say -------------------------------------------------------------------------
@@ -125,7 +179,7 @@ def _one_each(knots: Any, n_features: int, names: AnyArray | None) -> Sequence[A
             if j in entries:
                 raise ValueError(f"knots names column {j} twice, by its name and by its position.")
             entries[j] = entry
-        return [entries.get(j, "uniform") for j in range(n_features)]
+        return [entries.get(j, "auto") for j in range(n_features)]
     if len(knots) != n_features:
         raise ValueError(
             f"knots must have one entry per feature, {n_features} in all; got {len(knots)}. "
@@ -177,7 +231,7 @@ def _checked_rule(entry: Any, label: Callable[[int], str], j: int) -> str | Floa
 
 def _wrong(found: str, column: str) -> ValueError:
     return ValueError(
-        f"knots of {column}: {found}; expected 'uniform', 'quantile', or a list of 2 to "
+        f"knots of {column}: {found}; expected 'auto', 'uniform', 'quantile', or a list of 2 to "
         f"{MAX_BINS + 1} finite numbers in ascending order, no two of them equal."
     )
 
@@ -205,27 +259,82 @@ def _checked_counts(n_bins: Any, n_features: int, label: Callable[[int], str]) -
 # -- knots from the data -------------------------------------------------------------------------
 
 
-def quantile_knots(values: Floats, lo: float, hi: float, n_bins: int) -> Floats:
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Values of a feature in ascending order, and the weight of the rows up to each."""
+
+    values: Floats
+    total: Floats
+
+    @classmethod
+    def of(cls, values: AnyArray, weights: Floats | None) -> Sample:
+        """Put values (n,) of rows that weigh something, 1 each if `weights` is None, in order."""
+        x = values.astype(np.float64)
+        if weights is None:
+            return cls(np.sort(x), np.arange(1.0, len(x) + 1))
+        order = np.argsort(x, kind="stable")
+        return cls(x[order], np.cumsum(weights[order]))
+
+    def quantiles(self, shares: AnyArray) -> Floats:
+        """Give the smallest values that the shares (n,) of the weight do not exceed.
+
+        They are values of the sample, and the same for a row of weight 2 as for two rows.
+        """
+        places = np.searchsorted(self.total, shares * self.total[-1])
+        found: Floats = self.values[np.minimum(places, len(self.values) - 1)]
+        return found
+
+    @property
+    def distinct(self) -> Floats:
+        """The values without repetitions."""
+        found: Floats = self.values[np.append(True, self.values[1:] > self.values[:-1])]
+        return found
+
+
+def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:
+    """Tell whether most rows of a feature over [lo, hi] lie in a small part of its range.
+
+    Pieces of equal width would then be wasted on the few others. Of two values none is a tail.
+    """
+    if np.all((seen.values == lo) | (seen.values == hi)):
+        return False
+    start, end = 0.5 * seen.quantiles(np.array(BULK))  # halves, lest a difference overflow
+    return bool(end - start < NARROW * (0.5 * hi - 0.5 * lo))
+
+
+def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     """Place at most n_bins + 1 knots over [lo, hi], where the values are.
 
-    A feature of few distinct values has a knot at each of them. Otherwise every second knot is a
-    quantile of the rows, so that knots are where the data are, and the others are quantiles of the
-    distinct values, so that a feature that is mostly zero, or has a long tail, has knots elsewhere
-    too.
+    A feature of few distinct values has a knot at each of them. Otherwise half the knots are
+    quantiles of the rows, so that knots are where the data are, and the others are quantiles of the
+    other distinct values, so that a feature that is mostly zero, or has a long tail, has knots
+    elsewhere too. Where quantiles of the rows repeat each other, the others are the more.
     """
-    values = np.sort(values)
-    distinct = values[np.append(True, values[1:] > values[:-1])]
     ends = np.array([lo, hi])  # of all rows, not only of those looked at
-    distinct = np.unique(np.concatenate([ends, distinct]))
+    distinct = np.union1d(ends, seen.distinct)
     if len(distinct) <= n_bins + 1:
         return distinct
-    inner = n_bins - 1
-    of_rows = _quantiles(values, inner // 2)
-    of_values = _quantiles(distinct, inner - inner // 2)
-    return np.unique(np.concatenate([ends, of_rows, of_values]))
+    n_inner = n_bins - 1
+    shares = np.arange(1, n_inner // 2 + 1) / (n_inner // 2 + 1)
+    of_rows = np.setdiff1d(seen.quantiles(shares), ends)
+    others = np.setdiff1d(distinct[1:-1], of_rows, assume_unique=True)
+    n_others = n_inner - len(of_rows)
+    places = np.arange(1, n_others + 1) * (len(others) + 1) / (n_others + 1)
+    return np.sort(np.concatenate([ends, of_rows, others[np.floor(places - 0.5).astype(np.intp)]]))
 
 
-def _quantiles(ascending: Floats, n: int) -> Floats:
-    """Pick n values of the array, at equal distances between its ends."""
-    places = np.arange(1, n + 1) * (len(ascending) - 1) / (n + 1)
-    return ascending[np.round(places).astype(np.intp)]
+def filled(knots: Floats, n_bins: int, dtype: Any = np.float64) -> Floats:
+    """Divide pieces until there are n_bins of them: all features alike is fast in the core.
+
+    New knots are numbers of the column's type, which the core scores fast. There may be no such
+    number between two neighbours; then there are fewer.
+    """
+    n_cells = len(knots) - 1
+    parts = np.full(n_cells, n_bins // n_cells)
+    parts[: n_bins % n_cells] += 1
+    cell = np.repeat(np.arange(n_cells), parts)
+    share = (np.arange(n_bins) - np.repeat(np.cumsum(parts) - parts, parts)) / parts[cell]
+    inside = knots[cell] * (1 - share) + knots[cell + 1] * share
+    if dtype == np.float32:
+        inside = inside.astype(dtype).astype(np.float64)
+    return np.unique(np.append(inside, knots[-1]))

@@ -13,9 +13,9 @@ AnyArray: TypeAlias = NDArray[Any]
 Table: TypeAlias = Any  # an array (n, n_features), or a sparse matrix of that shape
 
 # How one feature's axis is divided: by a rule, or at these knots; and that of all features.
-KnotRule: TypeAlias = Literal["uniform", "quantile"] | Sequence[float] | Floats
+KnotRule: TypeAlias = Literal["auto", "uniform", "quantile"] | Sequence[float] | Floats
 KnotRules: TypeAlias = (
-    Literal["uniform", "quantile"]
+    Literal["auto", "uniform", "quantile"]
     | Sequence[KnotRule]
     | Mapping[str, KnotRule]
     | Mapping[int, KnotRule]

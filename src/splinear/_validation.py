@@ -252,10 +252,11 @@ def fit_embedding(
     scale: str,
     through_zero: bool = False,
     kept: AnyArray | None = None,
+    weights: Floats | None = None,
 ) -> Embedding:
     """Learn every column's axis from X, and scale and penalise its curve as asked.
 
-    `kept` (n_rows,) marks the rows that count; None: all.
+    `kept` (n_rows,) marks the rows that count, None: all; `weights` (n_rows,) say how much.
     """
     lo, hi = column_ranges(estimator, X, kept)
     rows = slice(None) if kept is None else kept
@@ -267,9 +268,11 @@ def fit_embedding(
                 "them, keep it in its place; use scale='unit' or 'native'."
             )
         label = partial(column_label, estimator)
-        axes = axes_from_zero(X[rows], lo, hi, basis, plan, label)
+        axes = axes_from_zero(
+            X[rows], lo, hi, basis, plan, label, None if weights is None else weights[rows]
+        )
         return Embedding.of(axes, basis, order, native=native, through_zero=True)
-    knots = plan.place(X, rows, lo, hi)
+    knots = plan.place(X, rows, lo, hi, weights)
     axes = Axes.spanning(*plan.ranges(lo, hi), basis, knots, plan.n_bins)
     if scale == "standard":
         axes = _standardised(X, rows, axes)

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._knots import KnotPlan, quantile_knots
-from splinear._sparse import nonzeros_by_column
+from splinear._knots import BULK, NARROW, KnotPlan, Sample, quantile_knots
+from splinear._sparse import Nonzeros
 from splinear._types import Floats, Table
 from splinear.axes import Axes
 from splinear.basis import Basis, BSplineBasis, FourierBasis
@@ -27,13 +27,21 @@ Label = Callable[[int], str]  # how the user knows a column
 
 
 def axes_from_zero(
-    X: Table, lo: Floats, hi: Floats, basis: Basis, plan: KnotPlan, label: Label
+    X: Table,
+    lo: Floats,
+    hi: Floats,
+    basis: Basis,
+    plan: KnotPlan,
+    label: Label,
+    weights: Floats | None = None,
 ) -> Axes:
     """Place the axes of X (n, n_features), dense or sparse, with ranges lo to hi."""
     if isinstance(basis, BSplineBasis):
-        return _spline_axes(X, lo, hi, basis, plan, label)
+        _refuse_negative(lo, label)
+        seen = Nonzeros.of(X, weights)
+        return _spline_axes(seen, lo, hi, basis, plan, label)
     for j, rule in enumerate(plan.rules):
-        if not (isinstance(rule, str) and rule == "uniform"):
+        if not (isinstance(rule, str) and rule in ("auto", "uniform")):
             raise ValueError(
                 f"knots of {label(j)}: curves that are zero at zero, as sparse X needs them, take "
                 "knots with basis='bspline' only; use knots='uniform'."
@@ -47,17 +55,15 @@ def axes_from_zero(
 
 
 def _spline_axes(
-    X: Table, lo: Floats, hi: Floats, basis: BSplineBasis, plan: KnotPlan, label: Label
+    seen: Nonzeros, lo: Floats, hi: Floats, basis: BSplineBasis, plan: KnotPlan, label: Label
 ) -> Axes:
-    _refuse_negative(lo, label)
-    starts, values = nonzeros_by_column(X)
-    knots = _knots(starts, values, lo, hi, plan, label)
     n_bins = plan.n_bins.copy()
     if basis.degree <= 1:
-        n_bins[_only_one_value(starts, values)] = 1  # the same curve, and the shortest table
-    if basis.degree == 0:
-        knots, n_bins = _with_bin_for_zero(knots, hi, n_bins), n_bins + 1
+        n_bins[seen.n_distinct == 1] = 1  # the same curve, and the shortest table
     ends = plan.ranges(np.where(lo < hi, 0.0, lo), hi)
+    knots = _knots(seen, ends[1], plan, label)
+    if basis.degree == 0:
+        knots, n_bins = _with_bin_for_zero(knots, ends[1], n_bins), n_bins + 1
     return Axes.spanning(*ends, basis, knots, n_bins)
 
 
@@ -72,51 +78,52 @@ def _refuse_negative(lo: Floats, label: Label) -> None:
         )
 
 
-def _only_one_value(starts: NDArray[np.int64], values: Floats) -> NDArray[np.bool_]:
-    """Find the columns whose non-zero values are all the same."""
-    some = np.diff(starts) > 0
-    first = values[np.minimum(starts[:-1], max(len(values) - 1, 0))] if len(values) else starts[:-1]
-    last = values[starts[1:] - 1] if len(values) else starts[:-1]
-    return np.asarray(some & (first == last))
-
-
-def _knots(
-    starts: NDArray[np.int64],
-    values: Floats,
-    lo: Floats,
-    hi: Floats,
-    plan: KnotPlan,
-    label: Label,
-) -> Floats | None:
+def _knots(seen: Nonzeros, hi: Floats, plan: KnotPlan, label: Label) -> Floats | None:
     """Give the knots of every column, zero first and NaN after the last; None if all are uniform.
 
-    Quantiles are those of the values that are not zero.
+    Quantiles, and whether a tail is long, are those of the values that are not zero.
     """
-    warped = [j for j, rule in enumerate(plan.rules) if not _is_uniform(rule)]
-    if not warped:
+    by_quantiles = _by_quantiles(seen, hi, plan)
+    given = {j: rule for j, rule in enumerate(plan.rules) if not isinstance(rule, str)}
+    warped = by_quantiles.copy()
+    warped[list(given)] = True
+    if not warped.any():
         return None
-    single = _only_one_value(starts, values)
-    out = np.full((len(lo), int(plan.n_bins[warped].max()) + 1), np.nan)
-    for j in warped:
-        rule = plan.rules[j]
-        if not isinstance(rule, str):
-            if rule[0] != 0:
-                raise ValueError(
-                    f"knots of {label(j)}: the first is {rule[0]:g}; curves that are zero at zero, "
-                    "as sparse X needs them, have their first knot at 0."
-                )
-            out[j, : len(rule)] = rule
-        elif lo[j] < hi[j] and single[j]:
-            out[j, :2] = 0.0, hi[j]
-        elif lo[j] < hi[j]:
-            here = values[starts[j] : starts[j + 1]]
-            placed = quantile_knots(here, 0.0, float(hi[j]), int(plan.n_bins[j]))
-            out[j, : len(placed)] = placed
+    out = np.full((len(hi), int(plan.n_bins[warped].max()) + 1), np.nan)
+    for j, rule in given.items():
+        if rule[0] != 0:
+            raise ValueError(
+                f"knots of {label(j)}: the first is {rule[0]:g}; curves that are zero at zero, "
+                "as sparse X needs them, have their first knot at 0."
+            )
+        out[j, : len(rule)] = rule
+    n_distinct = seen.n_distinct
+    few = by_quantiles & (n_distinct <= plan.n_bins)
+    _knot_at_each(seen, few, out)
+    for j in map(int, np.flatnonzero(by_quantiles & ~few)):
+        values = quantile_knots(Sample(*seen.column(j)), 0.0, float(hi[j]), int(plan.n_bins[j]))
+        out[j, : len(values)] = values
     return out
 
 
-def _is_uniform(rule: str | Floats) -> bool:
-    return isinstance(rule, str) and rule == "uniform"
+def _by_quantiles(seen: Nonzeros, hi: Floats, plan: KnotPlan) -> NDArray[np.bool_]:
+    """Mark the columns whose knots are quantiles: as asked, or because of a long tail."""
+    some = np.diff(seen.starts) > 0
+    bulk = [seen.quantile(share) for share in BULK]
+    long_tail = (seen.n_distinct > 1) & (bulk[1] - bulk[0] < NARROW * hi)
+    asked = np.array([isinstance(rule, str) and rule == "quantile" for rule in plan.rules])
+    open_ones = np.array([isinstance(rule, str) and rule == "auto" for rule in plan.rules])
+    return np.asarray(some & (asked | (open_ones & long_tail)))
+
+
+def _knot_at_each(seen: Nonzeros, wanted: NDArray[np.bool_], out: Floats) -> None:
+    """Write zero and each distinct value of the wanted columns."""
+    of = np.repeat(np.arange(len(wanted)), np.diff(seen.starts))
+    chosen = np.flatnonzero(seen.is_new & wanted[of])
+    column = of[chosen]
+    first = np.searchsorted(column, np.arange(len(wanted)))
+    out[wanted, 0] = 0.0
+    out[column, 1 + np.arange(len(chosen)) - first[column]] = seen.values[chosen]
 
 
 def _with_bin_for_zero(knots: Floats | None, hi: Floats, n_bins: NDArray[np.intp]) -> Floats:

@@ -49,13 +49,16 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
     penalty_order : int, default=1
         The order d of the penalty: 0, 1, 2, ... for B-splines; 1 or 2 for Fourier and Hermite.
         Order 0 shrinks the coefficients themselves, 1 their slope, 2 their curvature.
-    knots : {"uniform", "quantile"}, sequence or dict, default="uniform"
+    knots : {"auto", "uniform", "quantile"}, sequence or dict, default="auto"
         "uniform" makes pieces of equal width. "quantile" puts knots where the values are: at each
-        value if there are no more than n_bins + 1, else at quantiles, every second one of the rows
-        and the others of the distinct values. A feature may then have fewer pieces than n_bins.
+        value if there are no more than n_bins + 1, else at quantiles, half of them of the rows and
+        the others of the distinct values. A feature may then have fewer pieces than n_bins.
+        "auto" makes pieces of equal width unless a feature has a long tail: if its 5 % and 95 %
+        quantiles are closer together than a fifth of its range, its knots are those of "quantile",
+        with more between them where there are not enough.
         A sequence has one entry a feature: one of these words, or the knots themselves, two or more
         numbers in ascending order, the first and last of which are the ends of the feature's range.
-        A dict from column name or position to such an entry leaves the other features "uniform".
+        A dict from column name or position to such an entry leaves the other features to "auto".
     scale : {"unit", "native", "standard"}, default="unit"
         "unit" treats every feature as if it ran from 0 to 1; "native" lets features of wide range
         vary more, in their own units; "standard" (Hermite only) measures a feature in standard
@@ -138,7 +141,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         degree: int = 1,
         n_bins: int | Sequence[int] = 10,
         penalty_order: int = 1,
-        knots: KnotRules = "uniform",
+        knots: KnotRules = "auto",
         scale: Literal["unit", "native", "standard"] = "unit",
         through_zero: bool | Literal["auto"] = "auto",
         extrapolation: Literal["constant", "linear", "error"] = "constant",
@@ -209,7 +212,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         self._validate_params()
         X, y, weights, kept = read_rows(self, X, y, sample_weight, reset=True, y_numeric=True)
         before = self._last_fit(X.shape[0], 1)
-        self.embedding_ = self._learn_embedding(X, kept)
+        self.embedding_ = self._learn_embedding(X, kept, weights)
         rows = self._prepare(X, kept, self._draw_seed())
         self._learn(rows, self._read_target(y, kept), weights, kept, before)
         return self

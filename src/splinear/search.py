@@ -85,7 +85,7 @@ class _StrengthSearch(AdditiveModel):
         models = self._models(settings)
         best, rows, prepared, n_unconverged = None, None, None, 0
         for k, model in enumerate(models):
-            model.embedding_ = model._learn_embedding(data.table, data.kept)
+            model.embedding_ = model._learn_embedding(data.table, data.kept, data.weights)
             if rows is None or prepared != model.n_bins:
                 rows = model._prepare(data.table, data.kept, model._draw_seed())
                 prepared = model.n_bins
@@ -287,7 +287,7 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
         degree: int = 1,
         n_bins: int | Sequence[int] | Sequence[Sequence[int]] = 10,
         penalty_order: int | Sequence[int] = 1,
-        knots: KnotRules = "uniform",
+        knots: KnotRules = "auto",
         scale: Literal["unit", "native", "standard"] = "unit",
         through_zero: bool | Literal["auto"] = "auto",
         extrapolation: Literal["constant", "linear", "error"] = "constant",
@@ -410,7 +410,7 @@ class AdditiveRegressorCV(_StrengthSearch, AdditiveRegressor):
         degree: int = 1,
         n_bins: int | Sequence[int] | Sequence[Sequence[int]] = 10,
         penalty_order: int | Sequence[int] = 1,
-        knots: KnotRules = "uniform",
+        knots: KnotRules = "auto",
         scale: Literal["unit", "native", "standard"] = "unit",
         through_zero: bool | Literal["auto"] = "auto",
         extrapolation: Literal["constant", "linear", "error"] = "constant",

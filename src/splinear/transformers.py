@@ -149,7 +149,7 @@ class SplineEmbedding(_EmbeddingTransformer):
         degree: int = 1,
         n_bins: int | Sequence[int] = 10,
         penalty_order: int = 1,
-        knots: KnotRules = "uniform",
+        knots: KnotRules = "auto",
         scale: Literal["unit", "native"] = "unit",
         through_zero: bool | Literal["auto"] = "auto",
         sparse_output: bool = True,
@@ -187,7 +187,7 @@ class FourierEmbedding(_EmbeddingTransformer):
         degree: int = 2,
         n_bins: int | Sequence[int] = 10,
         penalty_order: int = 1,
-        knots: KnotRules = "uniform",
+        knots: KnotRules = "auto",
         scale: Literal["unit", "native"] = "unit",
         through_zero: bool | Literal["auto"] = "auto",
     ) -> None:
@@ -223,7 +223,7 @@ class HermiteEmbedding(_EmbeddingTransformer):
         degree: int = 4,
         n_bins: int | Sequence[int] = 10,
         penalty_order: int = 1,
-        knots: KnotRules = "uniform",
+        knots: KnotRules = "auto",
         scale: Literal["unit", "native", "standard"] = "unit",
         through_zero: bool | Literal["auto"] = "auto",
     ) -> None:
