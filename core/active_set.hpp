@@ -5,15 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "random.hpp"
 
 namespace splinear {
 
-// One bit a row, 64 rows a word. A pass visits the words in a new random order and, inside a word,
-// starts at a random row; the rows themselves were shuffled once when they were coded. So a visit
-// reads memory in long runs, and the order needs no index per row.
+// One bit a row, 64 rows a word. A pass visits the words of a block in a new random order and,
+// inside a word, starts at a random row; the rows themselves were shuffled once when they were
+// coded. So a visit reads memory in long runs, and the order needs no index per row.
 class ActiveSet {
 public:
     explicit ActiveSet(std::ptrdiff_t n_rows)
@@ -34,11 +35,17 @@ public:
         return total;
     }
 
-    // Calls visit(row) once for every row that is active when its word's turn comes.
+    // Calls visit(row) once for every row of a block that is active when its word's turn comes. A
+    // block is rows begin to end - 1, begin being a multiple of 64, and end too unless it is the
+    // last; blocks do not overlap.
     template <class Visit>
-    void for_each_in_random_order(Random& random, const Visit& visit) {
-        shuffle(order_, random);
-        for (const std::uint32_t word : order_) {
+    void for_each_in_random_order(std::ptrdiff_t begin, std::ptrdiff_t end, Random& random,
+                                  const Visit& visit) {
+        const std::span words =
+            std::span(order_).subspan(static_cast<std::size_t>(begin / 64),
+                                      static_cast<std::size_t>((end - begin + 63) / 64));
+        shuffle(words, random);
+        for (const std::uint32_t word : words) {
             const int turn = static_cast<int>(random.next() >> 58);
             std::uint64_t left = std::rotr(words_[word], turn);
             while (left != 0) {

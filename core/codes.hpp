@@ -11,6 +11,7 @@
 #include "arguments.hpp"
 #include "axis.hpp"
 #include "matrix_view.hpp"
+#include "paging.hpp"
 #include "parallel.hpp"
 #include "simd/coding.hpp"
 
@@ -134,23 +135,44 @@ private:
     std::vector<double> slope_;
 };
 
-// n_rows x n_features codes, row by row.
+// n_rows x n_features codes, row by row: in memory of its own, or in a file that somebody mapped.
 class Codes {
 public:
     Codes(std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid)
         : n_rows_(n_rows),
           n_features_(n_features),
+          rows_per_block_(std::max<Row>(n_rows, 1)),
           grid_(grid),
-          data_(std::make_unique_for_overwrite<Code[]>(
-              static_cast<std::size_t>(n_rows * n_features))) {}
+          own_(std::make_unique_for_overwrite<Code[]>(
+              static_cast<std::size_t>(n_rows * n_features))),
+          data_(own_.get()) {}
+
+    // Codes in a read-only map of a file, of which rows_per_block rows may be in memory at a time.
+    // Blocks are whole words of an ActiveSet, and whole tasks of a solver.
+    Codes(const Code* mapped, std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid,
+          Row rows_per_block)
+        : n_rows_(n_rows),
+          n_features_(n_features),
+          rows_per_block_(std::max<Row>(rows_per_block / block_unit, 1) * block_unit),
+          grid_(grid),
+          data_(mapped) {}
+
+    static constexpr Row block_unit = 4096;
 
     std::ptrdiff_t n_rows() const noexcept { return n_rows_; }
     std::ptrdiff_t n_features() const noexcept { return n_features_; }
     const CodeGrid& grid() const noexcept { return grid_; }
 
-    const Code* row(std::ptrdiff_t i) const noexcept { return data_.get() + i * n_features_; }
+    const Code* row(std::ptrdiff_t i) const noexcept { return data_ + i * n_features_; }
+
+    // See blocks.hpp.
+    Row rows_per_block() const noexcept { return rows_per_block_; }
+    void done_with(Row begin, Row end) const noexcept {
+        if (!own_) release_pages(row(begin), row(end));
+    }
 
     // Codes the rows of X into the rows places[0], places[1], ...; a negative place skips a row.
+    // Only for codes in memory.
     template <class Real>
     void fill(const MatrixView<Real>& X, const std::int64_t* places, const Axes& axes,
               int n_threads) {
@@ -160,15 +182,17 @@ public:
         parallel_for(n_tasks, n_threads, [&](std::ptrdiff_t task) {
             const std::ptrdiff_t begin = task * rows_per_task;
             const std::ptrdiff_t end = std::min(X.n_rows, begin + rows_per_task);
-            encoder.encode(X, begin, end, places, data_.get());
+            encoder.encode(X, begin, end, places, own_.get());
         });
     }
 
 private:
     std::ptrdiff_t n_rows_;
     std::ptrdiff_t n_features_;
+    Row rows_per_block_;
     CodeGrid grid_;
-    std::unique_ptr<Code[]> data_;  // not initialised: fill() writes all of it, once
+    std::unique_ptr<Code[]> own_;  // not initialised: fill() writes all of it, once
+    const Code* data_;
 };
 
 }  // namespace splinear

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "active_set.hpp"
-#include "codes.hpp"
+#include "blocks.hpp"
 #include "loss/any.hpp"
 #include "parallel.hpp"
 #include "random.hpp"
@@ -105,6 +105,7 @@ public:
           alpha_(problem.y.size(), 0.0),
           squared_norm_(problem.y.size()),
           tables_(rows.zero_tables()) {
+        for (Row i = 0; i < rows.n_rows(); i += rows_per_block(rows)) blocks_.push_back(i);
         over_rows(
             [&](Row i) { squared_norm_[index(i)] = static_cast<float>(rows_.squared_norm(i)); });
         for (std::size_t i = 0; i < alpha_.size(); ++i) {
@@ -308,16 +309,26 @@ private:
         quiet_ = quiet_share * options_.tol * primal() / static_cast<double>(rows_.n_rows());
         gap_ = 0.0;
         violation_ = 0.0;
+        shuffle(std::span(blocks_), random_);
+        for (const Row block : blocks_) {
+            if (stopped_) break;
+            visit_block(block, std::min(rows_.n_rows(), block + rows_per_block(rows_)));
+        }
+        set_aside_above_ = violation_ > 0.0 ? violation_ : unbounded;
+        return gap_;
+    }
+
+    // One visit of the active rows begin to end - 1, which are let go afterwards.
+    void visit_block(Row begin, Row end) {
         batch_.clear();
-        active_.for_each_in_random_order(random_, [&](Row i) {
+        active_.for_each_in_random_order(begin, end, random_, [&](Row i) {
             if (stopped_) return;
             batch_.push_back(i);
             if (batch_.size() == batch_size_) visit_batch();
         });
         visit_batch();
         solve_team();
-        set_aside_above_ = violation_ > 0.0 ? violation_ : unbounded;
-        return gap_;
+        done_with(rows_, begin, end);
     }
 
     // Scores the rows of the batch and screens them. When the team is full it is solved for, and
@@ -470,6 +481,7 @@ private:
         const Row n = rows_.n_rows();
         const Row n_tasks = (n + rows_per_task - 1) / rows_per_task;
         const Row tasks_at_once = 8 * static_cast<Row>(options_.n_threads);
+        Trail trail(rows_);
         for (Row t = 0; t < n_tasks; t += tasks_at_once) {
             poll();
             parallel_for(std::min(tasks_at_once, n_tasks - t), options_.n_threads, [&](Row task) {
@@ -477,6 +489,7 @@ private:
                 for (Row i = (t + task) * rows_per_task; i < end; i += step)
                     body(i, std::min(end, i + step));
             });
+            trail.reached(std::min(n, (t + tasks_at_once) * rows_per_task));
         }
     }
 
@@ -499,7 +512,9 @@ private:
     template <class Growth>
     void add_all(const Growth& growth) {
         const Row n = rows_.n_rows();
+        Trail trail(rows_);
         for (Row begin = 0; begin < n; begin += static_cast<Row>(team_size)) {
+            trail.reached(begin);
             team_.clear();
             for (Row i = begin; i < std::min(n, begin + static_cast<Row>(team_size)); ++i) {
                 const double step = problem_.y[index(i)] * growth(index(i));
@@ -521,6 +536,7 @@ private:
     Random random_;
 
     // The moving state.
+    std::vector<Row> blocks_;  // the first row of each, in the order of the last pass
     ActiveSet active_;
     std::vector<double> alpha_;
     std::vector<float> squared_norm_;  // of the embedding, without the bias

@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "blocks.hpp"
 #include "operators.hpp"
 #include "parallel.hpp"
 
@@ -37,15 +38,16 @@ std::size_t size_of(const AnyBasis& any) {
                       any);
 }
 
-// Sums part(begin, end, out) over pieces of rows, the pieces spread over threads and their sums
-// added in order.
-template <class Part>
-std::vector<double> sum_over(Row n_rows, Row piece, std::size_t length, int n_threads,
-                             const Part& part) {
+// Sums part(begin, end, out) over pieces of the first n_rows rows, the pieces spread over threads
+// and their sums added in order.
+template <class Rows, class Part>
+std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_t length,
+                             int n_threads, const Part& part) {
     const Row n_pieces = (n_rows + piece - 1) / piece;
     const Row at_once = std::min<Row>(n_pieces, n_threads);
     std::vector<double> total(length);
     std::vector<std::vector<double>> sums(static_cast<std::size_t>(at_once));
+    Trail trail(rows);
     for (Row first = 0; first < n_pieces; first += at_once) {
         const Row here = std::min(at_once, n_pieces - first);
         parallel_for(here, n_threads, [&](Row t) {
@@ -57,6 +59,7 @@ std::vector<double> sum_over(Row n_rows, Row piece, std::size_t length, int n_th
             const std::vector<double>& sum = sums[static_cast<std::size_t>(t)];
             for (std::size_t k = 0; k < length; ++k) total[k] += sum[k];
         }
+        trail.reached(std::min(n_rows, (first + here) * piece));
     }
     return total;
 }
@@ -85,12 +88,18 @@ std::vector<double> score_all(const AnyRows& rows, const AnyBasis& basis,
     return with_plain_operator(rows, basis, n_features, [&](const auto& op) {
         const auto tables = op.tables_of(coef);
         std::vector<double> out(static_cast<std::size_t>(op.n_rows()));
-        parallel_for((op.n_rows() + piece - 1) / piece, n_threads, [&](Row t) {
-            std::array<Row, piece> here;
-            const auto m = static_cast<std::size_t>(std::min(piece, op.n_rows() - t * piece));
-            std::iota(here.begin(), here.end(), t * piece);
-            op.score(std::span(here).first(m), tables, &out[static_cast<std::size_t>(t * piece)]);
-        });
+        const Row step = rows_per_block(op);
+        for (Row begin = 0; begin < op.n_rows(); begin += step) {
+            const Row end = std::min(op.n_rows(), begin + step);
+            parallel_for((end - begin + piece - 1) / piece, n_threads, [&](Row t) {
+                std::array<Row, piece> here;
+                const Row first = begin + t * piece;
+                const auto m = static_cast<std::size_t>(std::min(piece, end - first));
+                std::iota(here.begin(), here.end(), first);
+                op.score(std::span(here).first(m), tables, &out[static_cast<std::size_t>(first)]);
+            });
+            done_with(op, begin, end);
+        }
         return out;
     });
 }
@@ -114,7 +123,7 @@ std::vector<double> sum_all(const AnyRows& rows, const AnyBasis& basis, std::siz
             sum = op.coefficients(tables);
         };
         const std::size_t length = n_features * size_of(basis);
-        return sum_over(op.n_rows(), rows_per_sum(rows, length, 2048), length, n_threads, part);
+        return sum_over(op, op.n_rows(), rows_per_sum(rows, length, 2048), length, n_threads, part);
     });
 }
 
@@ -138,7 +147,7 @@ std::vector<double> blocks_all(const AnyRows& rows, const AnyBasis& any, std::si
             }
         };
         const std::size_t length = n_features * size * support;
-        return sum_over(source.n_rows(), rows_per_sum(rows, length, 8192), length, n_threads, part);
+        return sum_over(source, source.n_rows(), rows_per_sum(rows, length, 8192), length, n_threads, part);
     });
 }
 
@@ -175,7 +184,8 @@ std::vector<double> hessian_some(const AnyRows& rows, const AnyBasis& any,
             }
         };
         // Few pieces, as each holds a matrix; their number does not depend on the threads.
-        std::vector<double> total = sum_over(n_rows, (n_rows + 7) / 8, n * n, n_threads, part);
+        std::vector<double> total =
+            sum_over(source, n_rows, (n_rows + 7) / 8, n * n, n_threads, part);
         for (std::size_t a = 0; a < n; ++a)
             for (std::size_t b = a + 1; b < n; ++b) total[b * n + a] = total[a * n + b];
         return total;

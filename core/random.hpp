@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
-#include <vector>
 
 namespace splinear {
 
@@ -32,7 +32,7 @@ private:
 };
 
 template <class T>
-void shuffle(std::vector<T>& items, Random& random) {
+void shuffle(std::span<T> items, Random& random) {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "blocks.hpp"
 #include "plain_tables.hpp"
 #include "row_source.hpp"
 
@@ -27,6 +28,8 @@ public:
         : Base(std::move(basis), std::move(penalty), scale), source_(source) {}
 
     Row n_rows() const noexcept { return source_.n_rows(); }
+    Row rows_per_block() const noexcept { return splinear::rows_per_block(source_); }
+    void done_with(Row begin, Row end) const noexcept { splinear::done_with(source_, begin, end); }
 
     // out[a] = sum_j coef_j' B(x_{rows[a], j}).
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {

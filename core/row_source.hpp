@@ -43,6 +43,8 @@ public:
     double first(std::size_t feature) const noexcept { return first_[feature]; }
     double width(std::size_t feature) const noexcept { return width_[feature]; }
     Row n_rows() const noexcept { return codes_.n_rows(); }
+    Row rows_per_block() const noexcept { return codes_.rows_per_block(); }
+    void done_with(Row begin, Row end) const noexcept { codes_.done_with(begin, end); }
     double argument(Row row, std::size_t feature) const noexcept {
         return first_[feature] + width_[feature] * codes_.row(row)[feature];
     }

@@ -42,6 +42,8 @@ public:
     }
 
     Row n_rows() const noexcept { return codes_.n_rows(); }
+    Row rows_per_block() const noexcept { return codes_.rows_per_block(); }
+    void done_with(Row begin, Row end) const noexcept { codes_.done_with(begin, end); }
     Tables zero_tables() const { return Tables(scale_.size() * size()); }
     Tables tables_of(std::span<const double> coef) const { return {coef.begin(), coef.end()}; }
     // tables <- a tables + b others.

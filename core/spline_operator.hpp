@@ -47,6 +47,8 @@ public:
     }
 
     Row n_rows() const noexcept { return codes_.n_rows(); }
+    Row rows_per_block() const noexcept { return codes_.rows_per_block(); }
+    void done_with(Row begin, Row end) const noexcept { codes_.done_with(begin, end); }
 
     Tables zero_tables() const {
         const std::size_t n_tiles = (shape_.n_features + simd::tile - 1) / simd::tile;

@@ -121,11 +121,23 @@ void bind_data(nb::module_& m) {
     codes.def(nb::init<std::ptrdiff_t, std::ptrdiff_t, CodeGrid>(), nb::arg("n_rows"),
               nb::arg("n_features"), nb::arg("grid"));
     codes.def(
-        "row",
-        [](const Codes& self, std::ptrdiff_t i) {
-            return std::vector<int>(self.row(i), self.row(i) + self.n_features());
+        "__init__",
+        [](Codes* self, const Table<Code>& mapped, const CodeGrid& grid, Row rows_per_block) {
+            new (self) Codes(mapped.data(), static_cast<Row>(mapped.shape(0)),
+                             static_cast<std::ptrdiff_t>(mapped.shape(1)), grid, rows_per_block);
         },
-        nb::arg("i"));
+        nb::arg("mapped").noconvert(), nb::arg("grid"), nb::arg("rows_per_block"),
+        nb::keep_alive<1, 2>(), "Codes in a read-only map of a file.");
+    codes.def_prop_ro(
+        "array",
+        [](const Codes& self) {
+            return nb::ndarray<nb::numpy, const Code, nb::ndim<2>>(
+                self.row(0), {static_cast<std::size_t>(self.n_rows()),
+                              static_cast<std::size_t>(self.n_features())});
+        },
+        nb::rv_policy::reference_internal, "The codes themselves, n_rows x n_features.");
+    codes.def_prop_ro("rows_per_block", &Codes::rows_per_block,
+                      "How many rows are to be in memory at a time.");
     nb::class_<AnyRows>(m, "Rows", "Where training reads the arguments of the basis from.");
     m.def(
         "coded_rows",

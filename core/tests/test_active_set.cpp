@@ -8,9 +8,11 @@ using namespace splinear;
 
 namespace {
 
-std::vector<std::ptrdiff_t> visits(ActiveSet& rows, Random& random) {
+std::vector<std::ptrdiff_t> visits(ActiveSet& rows, std::ptrdiff_t begin, std::ptrdiff_t end,
+                                   Random& random) {
     std::vector<std::ptrdiff_t> order;
-    rows.for_each_in_random_order(random, [&](std::ptrdiff_t i) { order.push_back(i); });
+    rows.for_each_in_random_order(begin, end, random,
+                                  [&](std::ptrdiff_t i) { order.push_back(i); });
     return order;
 }
 
@@ -30,7 +32,7 @@ void all_rows_are_active_at_first() {
         ActiveSet rows(n);
         CHECK(rows.count() == n);
         for (int pass = 0; pass < 5; ++pass)
-            CHECK(is_each_once(visits(rows, random), n, [](std::ptrdiff_t) { return true; }));
+            CHECK(is_each_once(visits(rows, 0, n, random), n, [](std::ptrdiff_t) { return true; }));
     }
 }
 
@@ -46,7 +48,7 @@ void only_active_rows_are_visited() {
     }
     Random random(1);
     CHECK(rows.count() == n_kept);
-    CHECK(is_each_once(visits(rows, random), n, kept));
+    CHECK(is_each_once(visits(rows, 0, n, random), n, kept));
     for (std::ptrdiff_t i = 0; i < n; ++i) rows.set(i, true);
     CHECK(rows.count() == n);
 }
@@ -56,23 +58,35 @@ void a_visit_may_set_its_row_aside() {
     ActiveSet rows(n);
     Random random(2);
     std::ptrdiff_t visited = 0;
-    rows.for_each_in_random_order(random, [&](std::ptrdiff_t i) {
+    rows.for_each_in_random_order(0, n, random, [&](std::ptrdiff_t i) {
         ++visited;
         if (i % 2 == 0) rows.set(i, false);
     });
     CHECK(visited == n);
     CHECK(rows.count() == n / 2);
-    CHECK(is_each_once(visits(rows, random), n, [](std::ptrdiff_t i) { return i % 2 == 1; }));
+    CHECK(is_each_once(visits(rows, 0, n, random), n, [](std::ptrdiff_t i) { return i % 2 == 1; }));
 }
 
 void the_order_is_new_each_pass_and_the_seeds_own() {
     ActiveSet one(1000), two(1000);
     Random first(3), second(3), other(4);
-    const auto order = visits(one, first);
-    CHECK(order == visits(two, second));
-    CHECK(order != visits(one, first));
+    const auto order = visits(one, 0, 1000, first);
+    CHECK(order == visits(two, 0, 1000, second));
+    CHECK(order != visits(one, 0, 1000, first));
     ActiveSet three(1000);
-    CHECK(order != visits(three, other));
+    CHECK(order != visits(three, 0, 1000, other));
+}
+
+void blocks_are_visited_one_by_one() {
+    constexpr std::ptrdiff_t n = 300;
+    ActiveSet rows(n);
+    Random random(5);
+    for (int pass = 0; pass < 3; ++pass)
+        for (const std::ptrdiff_t begin : {128, 0, 256}) {
+            const std::ptrdiff_t end = std::min<std::ptrdiff_t>(begin + 128, n);
+            const auto inside = [&](std::ptrdiff_t i) { return i >= begin && i < end; };
+            CHECK(is_each_once(visits(rows, begin, end, random), n, inside));
+        }
 }
 
 }  // namespace
@@ -82,5 +96,6 @@ int main() {
     only_active_rows_are_visited();
     a_visit_may_set_its_row_aside();
     the_order_is_new_each_pass_and_the_seeds_own();
+    blocks_are_visited_one_by_one();
     return splinear::testing::result();
 }

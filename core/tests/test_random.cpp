@@ -42,11 +42,11 @@ void shuffle_permutes() {
     std::iota(items.begin(), items.end(), 0);
     const std::vector<int> sorted = items;
     Random random(3);
-    shuffle(items, random);
+    shuffle(std::span(items), random);
     CHECK(items != sorted);
     CHECK(std::is_permutation(items.begin(), items.end(), sorted.begin()));
     std::vector<int> none;
-    shuffle(none, random);
+    shuffle(std::span(none), random);
     CHECK(none.empty());
 }
 
@@ -56,7 +56,7 @@ void shuffle_is_even() {
     std::vector<int> counts(27);
     for (int i = 0; i < 60000; ++i) {
         std::vector<std::size_t> items{0, 1, 2};
-        shuffle(items, random);
+        shuffle(std::span(items), random);
         ++counts[9 * items[0] + 3 * items[1] + items[2]];
     }
     int seen = 0;
