@@ -25,7 +25,7 @@ def placed(column, n_bins, rows=slice(None)):
     X = np.asarray(column, dtype=float)[:, None]
     seen = X[rows]
     plan = KnotPlan(["quantile"], np.array([n_bins]))
-    (row,) = plan.place(X, rows, seen.min(axis=0), seen.max(axis=0))
+    (row,) = plan.place(X, seen.min(axis=0), seen.max(axis=0), rows)
     return row[~np.isnan(row)]
 
 

@@ -24,7 +24,7 @@ from threadpoolctl import ThreadpoolController
 from splinear import _core
 from splinear._columns import Columns, read_table
 from splinear._knots import KnotPlan
-from splinear._reading import float_chunks
+from splinear._reading import Source, float_chunks
 from splinear._sparse import csr_parts, is_sparse
 from splinear._types import AnyArray, Floats, Table
 from splinear._validation import (
@@ -41,9 +41,19 @@ from splinear.basis import Basis
 from splinear.embedding import Embedding
 from splinear.losses import Loss, SmoothLoss, SquaredError
 from splinear.solvers import dual_cd, newton, smoothness
+from splinear.solvers.memory import (
+    NEED_DUAL,
+    NEED_NEWTON,
+    MemoryPlan,
+    Need,
+    bytes_of,
+    least_memory,
+    plan_memory,
+    say_bytes,
+)
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Result, Start, Stopping
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.rows import CODES_SUFFICE, TrainingRows
 from splinear.solvers.smooth import Separable, Sum
 from splinear.solvers.watch import Progress, Watch
 
@@ -75,6 +85,7 @@ class AdditiveModel(BaseEstimator):
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "max_memory": [Integral, str, None],
     }
 
     columns_: Columns
@@ -107,15 +118,77 @@ class AdditiveModel(BaseEstimator):
             through_zero=self.through_zero_,
         )
 
-    def _prepare(self, X: Table, kept: AnyArray | None, seed: int) -> TrainingRows:
+    def _prepare(
+        self, X: Table, kept: AnyArray | None, seed: int, plan: MemoryPlan | None = None
+    ) -> TrainingRows:
         if is_sparse(X) and not self.through_zero_:
             raise ValueError(
                 "X is sparse, but the model was begun with dense rows, and its curves are not zero "
                 "at zero. Give X.toarray(), or begin with through_zero=True."
             )
-        return TrainingRows.prepare(
-            X, self.embedding_, tol=self.tol, seed=seed, kept=kept, n_threads=self._n_threads()
+        began = time.monotonic()
+        rows = TrainingRows.prepare(
+            X,
+            self.embedding_,
+            tol=self.tol,
+            seed=seed,
+            kept=kept,
+            n_threads=self._n_threads(),
+            plan=plan,
         )
+        if self.verbose and rows.plan.rows_per_block is not None:
+            print(
+                f"coded {rows.n_rows:,} rows in {time.monotonic() - began:.1f} s; the codes are on "
+                f"disk, in blocks of {rows.plan.rows_per_block:,} rows"
+            )
+        return rows
+
+    def _plan_memory(
+        self, X: Table, n_outputs: int, weights: Floats | None, *, together: bool = False
+    ) -> MemoryPlan:
+        """Keep within max_memory, or say why it is too small.
+
+        `together`: all outputs are one problem, for Newton's method.
+        """
+        bound, solver = bytes_of(self.max_memory), self._solver_for(self._make_loss())
+        if bound is None:
+            return MemoryPlan()
+        n_rows, n_columns = X.shape
+        need = self._need(n_outputs, weighted=weights is not None)
+        width = 1 if together else min(self._n_threads(), n_outputs)
+        newton = NEED_NEWTON * (n_outputs if together else 1)
+        plan = None
+        if solver == "newton":
+            plan = plan_memory(bound, n_rows, n_columns, need + newton, width)
+        if plan is None and self.solver == "auto" and not together and self.smoothness == "C":
+            plan, solver = plan_memory(bound, n_rows, n_columns, need + NEED_DUAL, width), "dual_cd"
+        if plan is None:
+            need += newton if solver == "newton" else NEED_DUAL
+            least = least_memory(n_rows, n_columns, need)
+            raise ValueError(
+                f"max_memory={self.max_memory!r} is too small: {n_rows:,} rows and "
+                f"{n_outputs} output{'s' if n_outputs > 1 else ''} need at least "
+                f"{say_bytes(least)} with solver={solver!r}."
+            )
+        if self.tol < CODES_SUFFICE:
+            self._check_values_fit(X, plan)
+        return replace(plan, newton=solver == "newton")
+
+    def _need(self, n_outputs: int, *, weighted: bool) -> Need:
+        """Bytes a row, beyond what a solver needs: the order, weights, what is kept afterwards."""
+        need = Need(shared=4 + 3 + (17 if weighted else 0))
+        if self.warm_start:
+            need += Need(shared=8 * n_outputs, each=32)
+        return need
+
+    def _check_values_fit(self, X: Table, plan: MemoryPlan) -> None:
+        """Refuse a tolerance for which X is read as it is, if there is no room for that."""
+        if plan.rows_per_block is not None or isinstance(X, Source):
+            raise ValueError(
+                f"tol={self.tol:g} is below {CODES_SUFFICE:g}, so that training reads X itself, in "
+                f"full precision and again and again; with max_memory={self.max_memory!r} X stays "
+                "on disk. Raise tol or max_memory."
+            )
 
     @property
     def _strength(self) -> float:
@@ -189,7 +262,7 @@ class AdditiveModel(BaseEstimator):
 
         Each solution is the start for the next. Fewer results than factors if the watch stopped it.
         """
-        if self._solver_for(problem.loss) == "newton":
+        if self._solver_for(problem.loss) == "newton" and rows.plan.newton:
             loss = cast(SmoothLoss, problem.loss)
             path = newton_path(
                 rows,
@@ -228,6 +301,9 @@ class AdditiveModel(BaseEstimator):
                 f"solver='newton' needs a smooth loss; loss={self.loss!r} is not one. "
                 "Use solver='dual_cd', or 'auto'."
             )
+
+    def _make_loss(self) -> Loss:
+        raise NotImplementedError
 
     def _solver_for(self, loss: Loss) -> str:
         """Choose by the measurements of benchmarks/solvers.py, unless the user did."""

@@ -18,16 +18,25 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
-from splinear._reading import as_frame, column_of, factor, float_chunks, numbers
+from splinear._reading import (
+    Source,
+    as_frame,
+    column_of,
+    factor,
+    float_chunks,
+    numbers,
+)
 from splinear._sparse import is_sparse
 from splinear._types import AnyArray, Floats, Table
 from splinear._validation import (
+    check_source,
     check_table,
     check_weights,
     feature_label,
     goes_through_zero,
     text_columns,
 )
+from splinear.io import open_table
 
 __all__ = ["Columns", "Gap", "Levels", "read_rows", "read_table"]
 
@@ -214,6 +223,16 @@ def read_rows(
     Returns X (an array, or a CSR matrix if it was sparse), y, the rows' weights, and which rows
     count (None: all of them).
     """
+    X, y = open_table(X, y)
+    if isinstance(X, Source):
+        X = check_source(estimator, X, reset=reset)
+        _, y = check_X_y(
+            np.empty((len(X), 0)), y, estimator=estimator, ensure_min_features=0, **options
+        )
+        if reset:
+            estimator.through_zero_ = goes_through_zero(estimator, X)
+            estimator.columns_ = Columns(X.shape[1], {})
+        return X, y, *_read_weights(sample_weight, X)
     X = as_frame(X)
     if reset:
         X, categorical = _find_categorical(estimator, X)
@@ -224,8 +243,7 @@ def read_rows(
         _, y = check_X_y(np.zeros((len(X), 1)), y, estimator=estimator, **options)
     else:
         X, y = check_table(estimator, X, y=y, reset=reset, **options)
-    weights = check_weights(sample_weight, X)
-    kept = None if weights is None or np.all(weights > 0) else weights > 0
+    weights, kept = _read_weights(sample_weight, X)
     if reset:
         estimator.through_zero_ = goes_through_zero(estimator, X)
         label = partial(feature_label, estimator)
@@ -235,8 +253,17 @@ def read_rows(
     return _in_columns(estimator, X, seen=reset), y, weights, kept
 
 
+def _read_weights(sample_weight: Any, X: Any) -> tuple[Floats | None, AnyArray | None]:
+    weights = check_weights(sample_weight, X)
+    return weights, None if weights is None or np.all(weights > 0) else weights > 0
+
+
 def read_table(estimator: BaseEstimator, X: Any) -> Table:
     """Check the rows to predict, and give them in the columns of the model."""
+    X, _ = open_table(X)
+    if isinstance(X, Source):
+        source: Source = check_source(estimator, X, reset=False)
+        return source
     X = as_frame(X)
     if not estimator.columns_.categorical:
         return _in_columns(estimator, check_table(estimator, X, reset=False))

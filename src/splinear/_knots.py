@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._types import AnyArray, Floats
+from splinear._reading import Source, some_rows
+from splinear._types import AnyArray, Floats, Table
 
 __all__ = ["MAX_BINS", "RULES", "KnotPlan", "Sample", "quantile_knots"]
 
@@ -23,12 +24,17 @@ class Look:
     most: int
     values: int
 
-    def rows(self, counted: NDArray[np.intp], n_columns: int) -> NDArray[np.intp]:
-        """Draw some of the rows that count, in their order; the same every time."""
+    def rows(self, n_rows: int, kept: AnyArray | None, n_columns: int) -> NDArray[np.intp]:
+        """Draw some of the rows that count, all or those `kept`, in their order.
+
+        They are the same every time.
+        """
         n = min(self.most, max(self.least, self.values // max(1, n_columns)))
-        if len(counted) <= n:
-            return counted
-        return np.sort(np.random.default_rng(0).choice(counted, n, replace=False))
+        n_counted = n_rows if kept is None else int(np.count_nonzero(kept))
+        drawn = np.arange(min(n, n_counted))
+        if n < n_counted:
+            drawn = np.sort(np.random.default_rng(0).choice(n_counted, n, replace=False))
+        return drawn if kept is None else np.flatnonzero(kept)[drawn]
 
 
 FOR_TAILS = Look(least=2_000, most=10_000, values=1_000_000)
@@ -102,17 +108,21 @@ class KnotPlan:
         return lo, hi
 
     def place(
-        self, X: AnyArray, rows: Any, lo: Floats, hi: Floats, weights: Floats | None = None
+        self,
+        X: Table,
+        lo: Floats,
+        hi: Floats,
+        kept: AnyArray | None = None,
+        weights: Floats | None = None,
     ) -> Floats | None:
         """Give the knots of every feature, shape (n_features, most knots), NaN after the last.
 
         A uniform feature has none; None if all are uniform. X (n, n_features) is looked at in
-        `rows`; `lo` and `hi` are its lowest and highest values. A row of weight 2 counts as two
-        rows: exactly, if there are no more rows than are looked at (`FOR_TAILS`, `FOR_QUANTILES`);
+        the rows `kept`, all if None; `lo` and `hi` are its lowest and highest values. A row of
+        weight 2 counts as two rows: exactly, if there are no more rows than are looked at (`FOR_TAILS`, `FOR_QUANTILES`);
         with more, a row is as likely as any other to be among those, whatever it weighs.
         """
-        counted = np.arange(len(X))[rows]
-        rules = self._settled(X, counted, lo, hi, weights)
+        rules = self._settled(X, lo, hi, kept, weights)
         warped = [j for j, rule in enumerate(rules) if not _is(rule, "uniform")]
         if not warped:
             return None
@@ -120,7 +130,7 @@ class KnotPlan:
         by_quantiles = [j for j in warped if _is(rules[j], "quantile")]
         for j in set(warped) - set(by_quantiles):
             out[j, : len(rules[j])] = rules[j]
-        some = FOR_QUANTILES.rows(counted, len(by_quantiles))
+        some = FOR_QUANTILES.rows(len(X), kept, len(by_quantiles))
         for j, seen in _samples(X, some, by_quantiles, weights):
             knots = quantile_knots(seen, lo[j], hi[j], int(self.n_bins[j]))
             if _is(self.rules[j], "auto"):
@@ -130,10 +140,10 @@ class KnotPlan:
 
     def _settled(
         self,
-        X: AnyArray,
-        counted: NDArray[np.intp],
+        X: Table,
         lo: Floats,
         hi: Floats,
+        kept: AnyArray | None,
         weights: Floats | None,
     ) -> list[str | Floats]:
         """Give the rules with "uniform" or "quantile" in the place of "auto"."""
@@ -141,7 +151,7 @@ class KnotPlan:
         open_ones = [j for j, rule in enumerate(rules) if _is(rule, "auto")]
         if not open_ones:
             return rules
-        some = FOR_TAILS.rows(counted, len(open_ones))
+        some = FOR_TAILS.rows(len(X), kept, len(open_ones))
         for j, seen in _samples(X, some, open_ones, weights):
             rules[j] = "quantile" if has_long_tail(seen, lo[j], hi[j]) else "uniform"
         return rules
@@ -152,10 +162,12 @@ def _is(rule: str | Floats, name: str) -> bool:
 
 
 def _samples(
-    X: AnyArray, rows: NDArray[np.intp], columns: Sequence[int], weights: Floats | None
+    X: Table, rows: NDArray[np.intp], columns: Sequence[int], weights: Floats | None
 ) -> Iterator[tuple[int, Sample]]:
     """Give the values of some columns in some rows, many columns at a time to read X in order."""
     weight = None if weights is None else weights[rows]
+    if isinstance(X, Source):
+        X, rows = some_rows(X, rows), np.arange(len(rows))
     for start in range(0, len(columns), 256):
         some = columns[start : start + 256]
         for j, values in zip(

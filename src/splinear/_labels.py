@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from splinear._types import AnyArray, Floats
 
 __all__ = ["Labels"]
+
+_STEP = 2**20  # rows at a time, so that no temporary array is as long as y
 
 ClassWeight = dict[Any, float] | Literal["balanced"] | None
 
@@ -26,24 +29,27 @@ class Labels:
     """
 
     classes: AnyArray
-    index: NDArray[np.int32]
+    index: AnyArray
 
     @classmethod
     def read(cls, y: AnyArray, kept: AnyArray | None, classes: AnyArray | None = None) -> Labels:
         """Find the classes among the rows that count (or take those given), and number the rows."""
-        check_classification_targets(y)
-        kind = type_of_target(y, input_name="y")
+        # Of many rows the distinct values suffice: twice each, as single ones are warned about.
+        few = y.ndim > 1 or len(y) <= _STEP
+        example = y if few else np.tile(_distinct(y, None), 2)
+        check_classification_targets(example)
+        kind = type_of_target(example, input_name="y")
         if kind == "multilabel-indicator":
             indicator = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
             if classes is not None and indicator.shape[1] != len(classes):
                 raise ValueError(f"y has {indicator.shape[1]} labels; expected {len(classes)}.")
-            return cls(np.arange(indicator.shape[1]), (indicator != 0).astype(np.int32))
+            return cls(np.arange(indicator.shape[1]), (indicator != 0).astype(np.int8))
         if kind not in ("binary", "multiclass"):
             raise ValueError(
                 "y must hold one class a row, or an indicator matrix of labels; "
                 f"the type of the target is {kind}."
             )
-        found = np.unique(y if kept is None else y[kept])
+        found = _distinct(y, kept)
         if classes is None:
             classes = found
             if len(classes) < 2:
@@ -54,8 +60,11 @@ class Labels:
             unknown = np.setdiff1d(found, classes)
             raise ValueError(f"y holds {unknown!r}, which is not among the classes {classes!r}.")
         # A label seen only in rows that do not count gets the number of some other class.
-        index = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-        return cls(classes, index.astype(np.int32))
+        index = np.empty(len(y), dtype=np.int8 if len(classes) < 128 else np.int32)
+        for start in range(0, len(y), _STEP):
+            places = np.searchsorted(classes, y[start : start + _STEP])
+            index[start : start + _STEP] = np.minimum(places, len(classes) - 1)
+        return cls(classes, index)
 
     @property
     def multilabel(self) -> bool:
@@ -98,18 +107,35 @@ class Labels:
         """Weights (n,) of the rows by their class, for more than two classes; None: all 1."""
         if class_weight is None or self.multilabel or self.n_outputs == 1:
             return None
-        return _by_class(class_weight, self.classes, self.index, kept)[self.index]
+        weights: Floats = _by_class(class_weight, self.classes, self.index, kept)[self.index]
+        return weights
+
+
+def _counted(values: AnyArray, kept: AnyArray | None) -> Iterator[AnyArray]:
+    """Give the values of the rows that count, in pieces."""
+    for start in range(0, len(values), _STEP):
+        piece = values[start : start + _STEP]
+        yield piece if kept is None else piece[kept[start : start + _STEP]]
+
+
+def _distinct(y: AnyArray, kept: AnyArray | None) -> AnyArray:
+    return np.unique(np.concatenate([np.unique(piece) for piece in _counted(y, kept)]))
 
 
 def _by_class(
-    class_weight: ClassWeight, names: AnyArray, index: NDArray[np.int32], kept: AnyArray | None
+    class_weight: ClassWeight,
+    names: AnyArray,
+    index: AnyArray,
+    kept: AnyArray | None,
 ) -> Floats:
     """Give the weight of every class; one without rows weighs 1 under "balanced"."""
-    counted = index if kept is None else index[kept]
-    present = np.unique(counted)
+    counts = np.zeros(len(names), dtype=np.intp)
+    for piece in _counted(index, kept):
+        counts += np.bincount(piece, minlength=len(names))
+    present = np.flatnonzero(counts)
     weights = np.ones(len(names))
     if isinstance(class_weight, dict):
-        weights[:] = compute_class_weight(class_weight, classes=names, y=names[counted])
-    else:
-        weights[present] = compute_class_weight(class_weight, classes=present, y=counted)
+        weights[:] = compute_class_weight(class_weight, classes=names, y=names[present])
+    elif class_weight == "balanced":
+        weights[present] = counts.sum() / (len(present) * counts[present])
     return weights

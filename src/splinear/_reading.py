@@ -1,23 +1,61 @@
-"""Reading tables: as the core takes them, in pieces, as floats; and column by column."""
+"""Reading tables: as the core takes them, in pieces, as floats; and column by column.
+
+A table is an array, or a `Source`: rows in files, which can be read in pieces only.
+"""
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._missing import is_pandas_na
 
-from splinear._types import AnyArray
+from splinear._types import AnyArray, Table
 
-__all__ = ["as_floats", "as_frame", "column_of", "factor", "float_chunks", "numbers"]
+__all__ = [
+    "Source",
+    "as_array",
+    "as_floats",
+    "as_frame",
+    "column_of",
+    "factor",
+    "float_chunks",
+    "numbers",
+    "pieces",
+    "some_rows",
+]
 
 # Values per piece of X that is read at a time, so that Ctrl-C is heard; fewer where a piece is
-# copied because its type must be converted, so that the copy stays small.
+# copied, because its type must be converted or it comes from a file, so that the copy stays small.
 _PIECE = 2**24
 _COPIED_PIECE = 2**20
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A table in files."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        ...
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the columns, if they have any."""
+        ...
+
+    def __len__(self) -> int:
+        """Give the number of rows."""
+        ...
+
+    def chunks(self, n_rows: int) -> Iterator[Any]:
+        """Give all rows in order, at most n_rows at a time: float arrays, or sparse ones."""
+        ...
 
 
 def as_floats(X: AnyArray) -> AnyArray:
@@ -27,13 +65,66 @@ def as_floats(X: AnyArray) -> AnyArray:
     return X if X.dtype == wanted and X.flags.aligned else X.astype(wanted)
 
 
-def float_chunks(X: AnyArray) -> Iterator[tuple[slice, AnyArray]]:
+def float_chunks(X: Table) -> Iterator[tuple[slice, AnyArray]]:
     """Give X in pieces of rows, as the core reads them."""
-    size = _PIECE if X.dtype in (np.float32, np.float64) else _COPIED_PIECE
-    rows = max(1, size // max(1, X.shape[1]))
-    for start in range(0, len(X), rows):
-        piece = as_floats(X[start : start + rows])
-        yield slice(start, start + len(piece)), piece
+    start = 0
+    if isinstance(X, Source):
+        for chunk in X.chunks(_rows_of(_COPIED_PIECE, X)):
+            piece = as_floats(as_dense(chunk))
+            yield slice(start, start + len(piece)), piece
+            start += len(piece)
+        return
+    in_memory = X.dtype in (np.float32, np.float64) and _map_of(X) is None
+    for part in pieces(X, _rows_of(_PIECE if in_memory else _COPIED_PIECE, X)):
+        yield slice(start, start + len(part)), as_floats(part)
+        start += len(part)
+
+
+def pieces(X: AnyArray, n_rows: int) -> Iterator[AnyArray]:
+    """Give an array n_rows at a time; pages of a mapped file do not stay in memory."""
+    pages = _map_of(X)
+    for start in range(0, len(X), n_rows):
+        yield X[start : start + n_rows]
+        if pages is not None:
+            pages.madvise(mmap.MADV_DONTNEED)
+
+
+def _rows_of(n_values: int, X: Table) -> int:
+    return max(1, n_values // max(1, int(X.shape[1])))
+
+
+def as_dense(X: Any) -> AnyArray:
+    """Give a piece of a table as an array."""
+    dense: AnyArray = X.toarray() if hasattr(X, "toarray") else X
+    return dense
+
+
+def as_array(X: Table) -> AnyArray:
+    """Give all of X as one array that the core reads."""
+    if not isinstance(X, Source):
+        return as_floats(X)
+    return np.concatenate([piece for _, piece in float_chunks(X)])
+
+
+def some_rows(X: Table, chosen: NDArray[np.integer[Any]]) -> AnyArray:
+    """Give the chosen rows of X; their numbers ascend."""
+    found = []
+    for rows, piece in float_chunks(X):
+        first, last = np.searchsorted(chosen, [rows.start, rows.stop])
+        found.append(piece[chosen[first:last] - rows.start])
+    return np.concatenate(found)
+
+
+def _map_of(X: AnyArray) -> mmap.mmap | None:
+    """Give the map of a file that an array lies in, if its pages can be let go without a loss."""
+    array: Any = X
+    while isinstance(array, np.ndarray):
+        # Pages of a map of mode "c" hold changes that are nowhere else.
+        if isinstance(array, np.memmap) and array.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
+            pages: mmap.mmap | None = getattr(array, "_mmap", None)
+            return pages
+        array = array.base
+    return None
 
 
 def as_frame(X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -25,6 +26,7 @@ from splinear.embedding import Embedding
 __all__ = [
     "EMBEDDING_CONSTRAINTS",
     "check_in_range",
+    "check_source",
     "check_table",
     "check_weights",
     "column_label",
@@ -133,6 +135,38 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any
     return (as_csr(checked[0]), checked[1]) if isinstance(checked, tuple) else as_csr(checked)
 
 
+def check_source(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+    """Validate a table in files: the columns of fit, found by name where they have names."""
+    name = type(estimator).__name__
+    for parameter, usual in (("missing", "error"), ("categorical", None)):
+        if getattr(estimator, parameter) != usual:
+            raise ValueError(
+                f"{parameter}={getattr(estimator, parameter)!r} needs X in memory; {X} is read in "
+                "chunks."
+            )
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+        if X.names is not None:
+            estimator.feature_names_in_ = np.asarray(X.names, dtype=object)
+    elif estimator.columns_.special:
+        raise ValueError(
+            f"{name} was fitted with categories or missing values; {X} is read in chunks of "
+            "numbers. Give a data frame."
+        )
+    elif X.names is not None and hasattr(estimator, "feature_names_in_"):
+        X = X.select(list(estimator.feature_names_in_))
+    elif hasattr(X, "widened"):  # a format without columns that are 0 at its end
+        X = X.widened(estimator.n_features_in_)
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"{X} has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} "
+            "features as input."
+        )
+    X.dtype  # noqa: B018 (it refuses what is not a number)
+    return X
+
+
 def _refuse_text(X: Any) -> None:
     """Point at the columns of a data frame that hold no numbers."""
     text = [str(X.columns[j]) for j in text_columns(X)]
@@ -220,9 +254,17 @@ def _check_finite(estimator: BaseEstimator, X: Table, lo: Floats, hi: Floats) ->
     if not bad.any():
         return
     j = int(np.argmax(bad))
-    column = X[:, [j]].toarray().ravel() if is_sparse(X) else X[:, j].astype(np.float64)
-    row = int(np.argmax(~np.isfinite(column)))
-    found = "NaN" if np.isnan(column[row]) else "infinity"
+    if is_sparse(X):
+        column = X[:, [j]].toarray().ravel()
+        row = int(np.argmax(~np.isfinite(column)))
+        value = column[row]
+    else:
+        row, value = next(
+            (rows.start + int(np.argmax(wrong)), piece[np.argmax(wrong), j])
+            for rows, piece in float_chunks(X)
+            if (wrong := ~np.isfinite(piece[:, j])).any()
+        )
+    found = "NaN" if np.isnan(value) else "infinity"
     more = int(bad.sum()) - 1
     others = f" and {more} other column{'s' if more > 1 else ''}" if more else ""
     raise ValueError(
@@ -259,7 +301,6 @@ def fit_embedding(
     `kept` (n_rows,) marks the rows that count, None: all; `weights` (n_rows,) say how much.
     """
     lo, hi = column_ranges(estimator, X, kept)
-    rows = slice(None) if kept is None else kept
     order, native = int(penalty_order), scale == "native"
     if through_zero:
         if scale == "standard":
@@ -268,14 +309,14 @@ def fit_embedding(
                 "them, keep it in its place; use scale='unit' or 'native'."
             )
         label = partial(column_label, estimator)
-        axes = axes_from_zero(
-            X[rows], lo, hi, basis, plan, label, None if weights is None else weights[rows]
-        )
+        counts = slice(None) if kept is None else kept
+        weighed = None if weights is None else weights[counts]
+        axes = axes_from_zero(X[counts], lo, hi, basis, plan, label, weighed)
         return Embedding.of(axes, basis, order, native=native, through_zero=True)
-    knots = plan.place(X, rows, lo, hi, weights)
+    knots = plan.place(X, lo, hi, kept, weights)
     axes = Axes.spanning(*plan.ranges(lo, hi), basis, knots, plan.n_bins)
     if scale == "standard":
-        axes = _standardised(X, rows, axes)
+        axes = _standardised(X, kept, axes)
     return Embedding.of(axes, basis, order, native=native)
 
 
@@ -307,15 +348,24 @@ def check_in_range(
         )
 
 
-def _standardised(X: AnyArray, rows: Any, axes: Axes) -> Axes:
+def _standardised(X: Table, kept: AnyArray | None, axes: Axes) -> Axes:
     """Let each axis run over the column's values in standard deviations from its mean."""
-    first, last = axes.first.copy(), axes.last.copy()
+    # Measured on [first, last], where no square of a value can overflow or vanish.
     straight = replace(axes, knots=None)
-    for j in map(int, np.flatnonzero(axes.varies)):
-        # Measured on [first, last], where no square of a value can overflow or vanish.
-        place = straight.argument_of(X[rows, j], j)
-        mean, std = place.mean(), place.std()
-        first[j], last[j] = (first[j] - mean) / std, (last[j] - mean) / std
+
+    def mean_of(function: Callable[[Floats], Floats]) -> Floats:
+        total, n = np.zeros(axes.n_features), 0
+        for rows, piece in float_chunks(X):
+            counted = piece if kept is None else piece[kept[rows]]
+            # A column of its own in memory is summed as accurately as it can be.
+            total += function(straight.argument(counted)).T.copy().sum(axis=1)
+            n += len(counted)
+        return total / n
+
+    mean = mean_of(lambda place: place)
+    std = np.sqrt(mean_of(lambda place: (place - mean) ** 2))
+    first, last, j = axes.first.copy(), axes.last.copy(), axes.varies
+    first[j], last[j] = (first[j] - mean[j]) / std[j], (last[j] - mean[j]) / std[j]
     return replace(axes, first=first, last=last)
 
 

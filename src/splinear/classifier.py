@@ -20,9 +20,12 @@ from splinear._base import AdditiveModel, feasible, one_blas_thread, side_by_sid
 from splinear._columns import read_rows
 from splinear._folds import Fold, make_folds
 from splinear._labels import ClassWeight, Labels
+from splinear._reading import Table
 from splinear._types import AnyArray, Floats, KnotRules
 from splinear.calibration import fit_sigmoid, sigmoid
-from splinear.losses import LOSSES, Logistic
+from splinear.io import open_table
+from splinear.losses import LOSSES, Logistic, Loss
+from splinear.solvers.memory import Need
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
@@ -148,6 +151,10 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         Chooses the order of visits. The same number gives the same bits.
     verbose : int, default=0
         1 prints a line per pass.
+    max_memory : int, str or None, default=None
+        How much memory fit may take beyond X and y: bytes, or a text such as "500MB" or "2GiB".
+        If X's codes, 2 bytes a value, do not fit they go to a temporary file, and training goes
+        through it in blocks. See "Data larger than memory" in the user guide.
 
     Attributes
     ----------
@@ -226,6 +233,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        max_memory: int | str | None = None,
     ) -> None:
         self.basis = basis
         self.degree = degree
@@ -255,8 +263,9 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.max_memory = max_memory
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AdditiveClassifier:
         """Learn the curves.
 
         Parameters
@@ -279,7 +288,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         labels = self._read_target(y, kept)
         before = self._last_fit(X.shape[0], labels.n_outputs)
         self.embedding_ = self._learn_embedding(X, kept, weights)
-        self._learn(self._prepare(X, kept, self._draw_seed()), labels, weights, kept, before)
+        self._learn(self._rows(X, labels, weights, kept), labels, weights, kept, before)
         return self
 
     def partial_fit(
@@ -328,7 +337,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
                 Start(coef=coef, intercept=float(intercept), proximal=True)
                 for coef, intercept in zip(self.coef_, self.intercept_, strict=True)
             ]
-        self._learn(self._prepare(X, kept, self._draw_seed()), labels, weights, kept, before)
+        self._learn(self._rows(X, labels, weights, kept), labels, weights, kept, before)
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -414,6 +423,22 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Give the share of rows that are predicted right.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+        y : array-like of shape (n_samples,) or (n_samples, n_labels), or None or text, as in fit
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        accuracy : float
+        """
+        X, y = open_table(X, y)
+        return float(super().score(X, y, sample_weight))
+
     # -- training --------------------------------------------------------------------------------
 
     def _read_target(
@@ -426,7 +451,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
     def _check_multi_class(self, labels: Labels) -> None:
         """Settle how several classes are trained, or say why it cannot be."""
         self._check_smoothness()
-        self._check_solver(LOSSES[self.loss])
+        self._check_solver(self._make_loss())
         possible = self.loss == "logistic" and self.solver != "dual_cd"
         several = labels.n_outputs > 1 and not labels.multilabel
         if self.multi_class == "softmax":
@@ -447,6 +472,24 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         check_is_fitted(self)
         return len(self.classes_) == 2 and not self._multilabel
 
+    def _rows(
+        self, X: Table, labels: Labels, weights: Floats | None, kept: AnyArray | None
+    ) -> TrainingRows:
+        plan = self._plan_memory(X, labels.n_outputs, weights, together=self._softmax)
+        return self._prepare(X, kept, self._draw_seed(), plan)
+
+    def _need(self, n_outputs: int, *, weighted: bool) -> Need:
+        need = super()._need(n_outputs, weighted=weighted)
+        need += Need(shared=n_outputs if self._multilabel else 4 if len(self.classes_) > 127 else 1)
+        if self.class_weight is not None and n_outputs > 1:
+            need += Need(shared=16)
+        if self.calibration is not None:  # scores of every fold, and weights that hold rows out
+            need += Need(shared=(N_CALIBRATION_FOLDS + 2) * 8 * n_outputs + 32, each=16)
+        return need
+
+    def _make_loss(self) -> Loss:
+        return LOSSES[self.loss]
+
     def _learn(
         self,
         rows: TrainingRows,
@@ -464,9 +507,10 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
                 self.calibration_ = self._calibrate(rows, labels, weights, kept, stopping)
         self._finish(rows, results, stopping.watch)
 
-    def _width(self, labels: Labels, stopping: Stopping) -> int:
+    def _width(self, rows: TrainingRows, labels: Labels, stopping: Stopping) -> int:
         """Give the number of outputs that are trained at a time."""
-        return 1 if self._softmax else min(stopping.n_threads, labels.n_outputs)
+        most = min(labels.n_outputs, rows.plan.width)
+        return 1 if self._softmax else min(stopping.n_threads, most)
 
     def _train(
         self,
@@ -485,7 +529,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         placed = self._placed_weights(rows, labels, weights, kept)
         if self._softmax:
             return self._together(rows, labels, placed, stopping, before, factors)
-        width = self._width(labels, stopping)
+        width = self._width(rows, labels, stopping)
         inner = replace(stopping, n_threads=stopping.n_threads // width)
         costs = labels.class_weights(self.class_weight, kept)
         tasks = [
@@ -515,7 +559,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
         """Pose the problem of one output against the rest."""
         return Problem(
             y=rows.place(labels.signs(output)),
-            loss=LOSSES[self.loss],
+            loss=self._make_loss(),
             cost_negative=float(cost[0]),
             cost_positive=float(cost[1]),
             weights=weights,
@@ -605,7 +649,8 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
     ) -> Floats | None:
         """Fit Platt's sigmoids, (n_outputs, 2), to out-of-fold scores; None if that was stopped."""
         folds = self._calibration_folds(labels, kept)
-        width = min(stopping.n_threads, len(folds))
+        width = min(stopping.n_threads, len(folds), rows.plan.width)
+        rows = replace(rows, plan=rows.plan.inside(width))
         tasks = [
             partial(
                 self._scores_without,

@@ -14,7 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from splinear._base import AdditiveModel, feasible, one_blas_thread
 from splinear._columns import read_rows
 from splinear._types import AnyArray, Floats, KnotRules
+from splinear.io import open_table
 from splinear.losses import EpsilonInsensitive, Loss, SquaredError
+from splinear.solvers.memory import Need
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable
@@ -104,7 +106,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         Stop at this relative duality gap: the objective is then within this share of the optimum.
     max_iter : int, default=1000
         The most passes over the data (dual_cd) or steps (newton).
-    time_limit, callback, warm_start, n_jobs, random_state, verbose
+    time_limit, callback, warm_start, n_jobs, random_state, verbose, max_memory
         As in AdditiveClassifier.
 
     Attributes
@@ -163,6 +165,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        max_memory: int | str | None = None,
     ) -> None:
         self.basis = basis
         self.degree = degree
@@ -190,8 +193,9 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.max_memory = max_memory
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveRegressor:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AdditiveRegressor:
         """Learn the curves.
 
         Parameters
@@ -213,7 +217,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         X, y, weights, kept = read_rows(self, X, y, sample_weight, reset=True, y_numeric=True)
         before = self._last_fit(X.shape[0], 1)
         self.embedding_ = self._learn_embedding(X, kept, weights)
-        rows = self._prepare(X, kept, self._draw_seed())
+        rows = self._prepare(X, kept, self._draw_seed(), self._plan_memory(X, 1, weights))
         self._learn(rows, self._read_target(y, kept), weights, kept, before)
         return self
 
@@ -243,7 +247,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         X, y, weights, kept = read_rows(self, X, y, sample_weight, reset=False, y_numeric=True)
         offset = float(self.intercept_[0])
         before = [Start(coef=self.coef_[0], intercept=offset, proximal=True)]
-        rows = self._prepare(X, kept, self._draw_seed())
+        rows = self._prepare(X, kept, self._draw_seed(), self._plan_memory(X, 1, weights))
         self._learn(rows, self._read_target(y, kept), weights, kept, before, offset)
         return self
 
@@ -259,6 +263,22 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         values : ndarray of shape (n_samples,)
         """
         return self._scores(X)[:, 0]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Give R^2, the share of the targets' variance that is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+        y : array-like of shape (n_samples,), or None or text, as in fit
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        r2 : float
+        """
+        X, y = open_table(X, y)
+        return float(super().score(X, y, sample_weight))
 
     def _read_target(self, y: AnyArray, kept: AnyArray | None) -> Floats:
         del kept
@@ -323,6 +343,10 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
             weights=None if weights is None else rows.place(weights),
             bias=self._bias,
         )
+
+    def _need(self, n_outputs: int, *, weighted: bool) -> Need:
+        # The targets as floats, what the mean leaves of them, and that in the order of training.
+        return super()._need(n_outputs, weighted=weighted) + Need(shared=16, each=8)
 
     def _make_loss(self) -> Loss:
         if self.loss == "squared_error":

@@ -25,7 +25,7 @@ from splinear._columns import read_rows
 from splinear._folds import make_folds
 from splinear._labels import ClassWeight
 from splinear._path_search import Candidate, Data, follow_folds
-from splinear._reading import as_frame
+from splinear._reading import Source, as_frame
 from splinear._types import AnyArray, Floats, KnotRules
 from splinear._validation import draw_seed
 from splinear.classifier import AdditiveClassifier
@@ -37,6 +37,7 @@ __all__ = ["AdditiveClassifierCV", "AdditiveRegressorCV"]
 # Of the default path. In benchmarks/path.py the best values lie between 0.2 and 100.
 C_RANGE = (1e-3, 1e2)
 SEARCH_SHARE = 0.9  # of time_limit, so that time is left for the final fit
+LEFT_OUT = ("C", "warm_start", "max_memory")  # parameters of the plain estimators that are not ours
 
 
 class _StrengthSearch(AdditiveModel):
@@ -61,6 +62,10 @@ class _StrengthSearch(AdditiveModel):
         self._validate_params()
         began = time.monotonic()
         table, y, weights, kept = read_rows(self, X, y, sample_weight, reset=True, **options)
+        if isinstance(table, Source):
+            raise ValueError(
+                f"{type(self).__name__} needs X in memory, or as a numpy.memmap; got {table}."
+            )
         folds = make_folds(self.cv, table, y, kept, classifier=is_classifier(self))
         # Scorers are to see names, and features rather than columns of the model.
         as_given = hasattr(self, "feature_names_in_") or self.columns_.special
@@ -189,7 +194,7 @@ class _StrengthSearch(AdditiveModel):
 
 def _constraints(plain: type[AdditiveModel]) -> dict[str, list[Any]]:
     """Give the constraints of the plain estimator's parameters that we have too, and our own."""
-    kept = {k: v for k, v in plain._parameter_constraints.items() if k not in ("C", "warm_start")}
+    kept = {k: v for k, v in plain._parameter_constraints.items() if k not in LEFT_OUT}
     return {**kept, **_StrengthSearch._search_constraints}
 
 
@@ -338,7 +343,7 @@ class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveClassifierCV:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AdditiveClassifierCV:
         """Choose the strength, and learn the curves.
 
         Parameters
@@ -457,7 +462,7 @@ class AdditiveRegressorCV(_StrengthSearch, AdditiveRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveRegressorCV:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AdditiveRegressorCV:
         """Choose the strength, and learn the curves.
 
         Parameters

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
-from splinear._reading import as_floats, float_chunks
+from splinear._reading import as_array, float_chunks
 from splinear._sparse import csr_parts, is_sparse
 from splinear._types import AnyArray, Floats, Table
 from splinear.embedding import Embedding
+from splinear.solvers.disk import codes_on_disk
+from splinear.solvers.memory import SMALLEST_BLOCK, MemoryPlan
 
 __all__ = ["CODES_SUFFICE", "TrainingRows"]
 
 # The tolerance from which on 16-bit codes serve: their rounding moves the objective by far less.
 CODES_SUFFICE = 1e-3
+_STEP = 2**18  # rows at a time, where NumPy would make an index of 8 bytes for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +29,9 @@ class TrainingRows:
     """The rows of X that count, shuffled once so that a pass may take them nearly in order.
 
     Every value is rounded to one of at least 32,768 places along its axis, a code of 16 bits: 2
-    bytes a value beyond X. A tolerance below 1e-3 could tell the difference; then X itself is read,
-    and there are no codes. Nor are there of a sparse X, of which every value that is not zero takes
-    8 bytes.
+    bytes a value beyond X, in memory or in a file. A tolerance below 1e-3 could tell the
+    difference; then X itself is read, and there are no codes. Nor are there of a sparse X, of which
+    every value that is not zero takes 8 bytes.
     """
 
     core: _core.Rows
@@ -37,6 +41,7 @@ class TrainingRows:
     seed: int
     n_values: int  # read in a pass
     is_coded: bool
+    plan: MemoryPlan = field(default_factory=MemoryPlan)
 
     @classmethod
     def prepare(
@@ -48,24 +53,29 @@ class TrainingRows:
         seed: int = 0,
         kept: AnyArray | None = None,
         n_threads: int = 1,
+        plan: MemoryPlan | None = None,
     ) -> TrainingRows:
         """Code the rows of X, or note their order; of a CSR matrix, take the non-zeros."""
-        n_rows, n_features = X.shape
-        places = _places(n_rows, kept, seed)
-        axes = embedding.axes.core()
-        is_coded = tol >= CODES_SUFFICE and not is_sparse(X)
-        n_values = n_rows * n_features
+        plan = plan or MemoryPlan()
+        n_rows, n_columns = X.shape
+        axes, order = embedding.axes.core(), _Order.draw(n_rows, kept, seed)
+        about = {"embedding": embedding, "kept": kept, "n_given": n_rows, "seed": seed}
         if is_sparse(X):
-            n_values = X.nnz
-            core = _core.sparse_rows(*csr_parts(X), axes, _order(places))
-        elif is_coded:
-            codes = _core.Codes(int(places.max()) + 1, X.shape[1], embedding.basis.grid())
+            core = _core.sparse_rows(*csr_parts(X), axes, order.place(np.arange(n_rows)))
+            return cls(core, n_values=X.nnz, is_coded=False, plan=plan, **about)
+        n_values = n_rows * n_columns
+        if tol < CODES_SUFFICE:
+            core = _core.value_rows(as_array(X), axes, order.place(np.arange(n_rows)))
+            return cls(core, n_values=n_values, is_coded=False, plan=plan, **about)
+        if plan.rows_per_block is None:
+            codes = _core.Codes(order.n_rows, n_columns, embedding.basis.grid())
             for rows, piece in float_chunks(X):
-                codes.fill(piece, places[rows], axes, n_threads)
-            core = _core.coded_rows(codes, axes)
+                codes.fill(piece, order.of(rows), axes, n_threads)
         else:
-            core = _core.value_rows(as_floats(X), axes, _order(places))
-        return cls(core, embedding, kept, n_rows, seed, n_values, is_coded)
+            size = max(plan.rows_per_block // SMALLEST_BLOCK, 1) * SMALLEST_BLOCK
+            codes = codes_on_disk(X, order.of, order.n_rows, embedding, size, n_threads)
+        core = _core.coded_rows(codes, axes)
+        return cls(core, n_values=n_values, is_coded=True, plan=plan, **about)
 
     @cached_property
     def n_rows(self) -> int:
@@ -84,26 +94,59 @@ class TrainingRows:
 
     def place(self, values: AnyArray) -> AnyArray:
         """Give one value a row of X, (n_given,), in the order of training, (n_rows,)."""
-        places = _places(self.n_given, self.kept, self.seed)
-        out = np.empty(self.n_rows, dtype=values.dtype)
-        out[places[places >= 0]] = values[places >= 0]
-        return out
+        return self._order().place(values)
 
     def restore(self, values: AnyArray) -> AnyArray:
         """Undo place(); rows that do not count get 0."""
-        places = _places(self.n_given, self.kept, self.seed)
-        return np.where(places >= 0, values[places], values.dtype.type(0))
+        return self._order().restore(values)
+
+    def _order(self) -> _Order:
+        return _Order.draw(self.n_given, self.kept, self.seed)  # drawn anew, not kept
 
 
-def _order(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the rows that count in the order of their places."""
-    return np.argsort(places)[np.count_nonzero(places < 0) :]
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """A random place for every row that counts; NOWHERE, the largest number, for the others."""
 
+    places: AnyArray
+    n_rows: int  # that count
 
-def _places(n: int, kept: AnyArray | None, seed: int) -> NDArray[np.int64]:
-    """Give every row that counts a random place, the others -1."""
-    if kept is None:
-        return np.random.default_rng(seed).permutation(n)
-    places = np.full(n, -1, dtype=np.int64)
-    places[kept] = np.random.default_rng(seed).permutation(np.count_nonzero(kept))
-    return places
+    @classmethod
+    def draw(cls, n: int, kept: AnyArray | None, seed: int) -> _Order:
+        dtype = np.uint32 if n < 2**32 - 1 else np.uint64
+        n_rows = n if kept is None else int(np.count_nonzero(kept))
+        shuffled = np.arange(n_rows, dtype=dtype)
+        np.random.default_rng(seed).shuffle(shuffled)
+        if kept is None:
+            return cls(shuffled, n_rows)
+        places = np.full(n, np.iinfo(dtype).max, dtype=dtype)
+        places[kept] = shuffled
+        return cls(places, n_rows)
+
+    def of(self, rows: slice) -> NDArray[np.int64]:
+        """Give the places of some rows, -1 for those that do not count."""
+        places = self.places[rows]
+        nowhere = places == np.iinfo(places.dtype).max
+        out = places.astype(np.int64)
+        out[nowhere] = -1
+        return out
+
+    def place(self, values: AnyArray) -> AnyArray:
+        out = np.empty(self.n_rows, dtype=values.dtype)
+        for rows in self._steps():
+            places = self.of(rows)
+            counts = places >= 0
+            out[places[counts]] = values[rows][counts]
+        return out
+
+    def restore(self, values: AnyArray) -> AnyArray:
+        out = np.zeros(len(self.places), dtype=values.dtype)
+        for rows in self._steps():
+            places = self.of(rows)
+            counts = places >= 0
+            out[rows][counts] = values[places[counts]]
+        return out
+
+    def _steps(self) -> Iterator[slice]:
+        for start in range(0, len(self.places), _STEP):
+            yield slice(start, start + _STEP)

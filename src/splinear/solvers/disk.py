@@ -1,0 +1,140 @@
+"""Codes in a file: for rows that do not fit into memory."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear import _core
+from splinear._reading import float_chunks
+from splinear._types import AnyArray
+from splinear.embedding import Embedding
+
+__all__ = ["codes_on_disk"]
+
+Places = NDArray[np.int64]
+
+CODE_BYTES = 2
+PLACE = np.dtype(np.uint32)  # in a block
+
+
+def codes_on_disk(
+    X: Any,
+    places_of: Callable[[slice], Places],
+    n_rows: int,
+    embedding: Embedding,
+    rows_per_block: int,
+    n_threads: int,
+) -> _core.Codes:
+    """Code the rows of X into a file without a name, and map it.
+
+    places_of(rows) gives the places of some rows of X in the file, -1 for those left out; n_rows
+    have one. Rows are dealt out to the blocks they belong to first, where each piece of X adds to
+    the end of every block; then one block after the other is put in order. The file is gone when
+    nobody reads it any more, however the process ends.
+    """
+    n_columns = X.shape[1]
+    with (
+        _reserved(CODE_BYTES * n_columns * n_rows) as codes,
+        _reserved(PLACE.itemsize * n_rows) as order,
+    ):
+        blocks = _Blocks(codes, order, n_rows, n_columns, rows_per_block)
+        for rows, piece in float_chunks(X):
+            blocks.deal(piece, places_of(rows), embedding, n_threads)
+        blocks.put_in_order()
+        mapped = mmap.mmap(codes.fileno(), 0, access=mmap.ACCESS_READ)
+    array = np.frombuffer(mapped, dtype=np.uint16).reshape(n_rows, n_columns)
+    return _core.Codes(array, embedding.basis.grid(), rows_per_block)
+
+
+class _Blocks:
+    """Two files with an entry a row: its codes, and its place in its block."""
+
+    def __init__(
+        self, codes: Any, order: Any, n_rows: int, n_columns: int, rows_per_block: int
+    ) -> None:
+        self.codes, self.order, self.n_rows, self.n_columns = codes, order, n_rows, n_columns
+        self.rows_per_block = rows_per_block
+        # The codes of a row as one item: NumPy moves these faster than rows of a table.
+        self.row = np.dtype((np.void, CODE_BYTES * n_columns))
+        self.starts = np.arange(0, n_rows, rows_per_block)
+        self.filled = self.starts.copy()  # where the next row of each block goes
+
+    def deal(self, piece: AnyArray, places: Places, embedding: Embedding, n_threads: int) -> None:
+        """Add the rows of a piece of X to the ends of the blocks they belong to."""
+        kept = np.flatnonzero(places >= 0)
+        block = places[kept] // self.rows_per_block
+        by_block = kept[np.argsort(block, kind="stable")]
+        rank = np.full(len(places), -1, dtype=np.int64)
+        rank[by_block] = np.arange(len(by_block))
+        coded = _core.Codes(len(by_block), self.n_columns, embedding.basis.grid())
+        coded.fill(piece, rank, embedding.axes.core(), n_threads)
+        local = (places[by_block] % self.rows_per_block).astype(PLACE)
+        counts = np.bincount(block, minlength=len(self.starts))
+        ends = np.cumsum(counts)
+        for b in map(int, np.flatnonzero(counts)):
+            run = slice(int(ends[b] - counts[b]), int(ends[b]))
+            _write(self.codes, int(self.filled[b]), coded.array[run].view(self.row))
+            _write(self.order, int(self.filled[b]), local[run])
+        self.filled += counts
+
+    def put_in_order(self) -> None:
+        """Give every row its place in its block."""
+        for start in map(int, self.starts):
+            n = min(self.rows_per_block, self.n_rows - start)
+            codes, places = (
+                _read(self.codes, start, n, self.row),
+                _read(self.order, start, n, PLACE),
+            )
+            ordered = np.empty_like(codes)
+            ordered[places] = codes
+            _write(self.codes, start, ordered)
+
+
+def _write(file: Any, at: int, items: AnyArray) -> None:
+    """Write the items from the given one on."""
+    left = memoryview(items.view(np.uint8).data)
+    file.seek(at * items.dtype.itemsize)
+    while left:  # one call writes 2 GB at most
+        left = left[file.write(left) :]
+
+
+def _read(file: Any, at: int, n: int, dtype: np.dtype[Any]) -> AnyArray:
+    out = np.empty(n, dtype=dtype)
+    left = memoryview(out.view(np.uint8).data)
+    file.seek(at * dtype.itemsize)
+    while left:
+        left = left[file.readinto(left) :]
+    return out
+
+
+def _reserved(size: int) -> Any:
+    """Open a file without a name that has this much room; a full disk is found here and now.
+
+    It is written by calls, never through a map: there a disk that is full after all would end the
+    process.
+    """
+    file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (the caller closes it)
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)
+    except OSError as error:
+        file.close()
+        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+            raise
+        raise OSError(
+            error.errno,
+            f"the codes of the training rows need {size / 1e9:.2f} GB of disk, and there is no "
+            f"room for them in {tempfile.gettempdir()}. Let the environment variable TMPDIR name "
+            "another folder, or raise max_memory",
+        ) from error
+    return file

@@ -1,0 +1,113 @@
+"""How a fit keeps within `max_memory`: where its codes go, and how much is done at a time."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+__all__ = [
+    "NEED_DUAL",
+    "NEED_NEWTON",
+    "MemoryPlan",
+    "Need",
+    "bytes_of",
+    "least_memory",
+    "plan_memory",
+    "say_bytes",
+]
+
+UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+CODE_BYTES = 2
+SMALLEST_BLOCK = 4096  # rows
+# Of the bound, what is left for pieces of X on their way into codes, tables and the allocator.
+SPARE = 1 / 8
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes a row of X beyond X, y and the codes: once, and for every problem being solved."""
+
+    shared: float = 0.0
+    each: float = 0.0
+
+    def __add__(self, other: Need) -> Need:
+        return Need(self.shared + other.shared, self.each + other.each)
+
+    def __mul__(self, n: int) -> Need:
+        return Need(n * self.shared, n * self.each)
+
+
+# Dual variable, squared length, label; a bit or two for the active set.
+NEED_DUAL = Need(each=8 + 4 + 1 + 0.25)
+# Scores, derivatives, steps: measured (tests/test_large.py).
+NEED_NEWTON = Need(each=72)
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """What keeps a fit within its bound."""
+
+    width: int = sys.maxsize  # the most problems to solve at a time
+    rows_per_block: int | None = None  # of codes that go to disk; None: they stay in memory
+    newton: bool = True  # whether there is room for Newton's method
+
+    def inside(self, width: int) -> MemoryPlan:
+        """Give that of one part of a fit of which `width` run at a time."""
+        return replace(self, width=max(1, self.width // width))
+
+
+def bytes_of(max_memory: Any) -> int | None:
+    """Read `max_memory`: a number of bytes, a text such as "500MB" or "2GiB", or None."""
+    if max_memory is None:
+        return None
+    if isinstance(max_memory, Integral) and not isinstance(max_memory, bool):
+        if int(max_memory) > 0:
+            return int(max_memory)
+    elif isinstance(max_memory, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", max_memory, re.IGNORECASE)
+        if match and float(match[1]) > 0 and (match[2] or not match[3]):
+            base = 1024 if match[3] else 1000
+            return max(1, int(float(match[1]) * base ** UNITS[match[2].upper()]))
+    raise ValueError(
+        "max_memory must be None, a number of bytes above 0, or a text such as '500MB', '2GB' or "
+        f"'1.5GiB'; got {max_memory!r}."
+    )
+
+
+def say_bytes(n: float) -> str:
+    """Write a number of bytes for people."""
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if n >= unit:
+            return f"{n / unit:.3g} {name}"
+    return f"{n:.0f} bytes"
+
+
+def plan_memory(
+    bound: int, n_rows: int, n_columns: int, need: Need, width: int
+) -> MemoryPlan | None:
+    """Divide the bound; `width` problems at a time are wanted. None: it is too small.
+
+    The codes stay in memory if they fit beside what every row needs. If not, half of what is left
+    is for blocks, one a problem being solved: putting a block in order takes as much again.
+    """
+    codes = CODE_BYTES * n_rows * n_columns
+    smallest = 2 * CODE_BYTES * SMALLEST_BLOCK * n_columns
+    for wide in range(width, 0, -1):
+        left = (1 - SPARE) * bound - n_rows * (need.shared + wide * need.each)
+        if codes <= left:
+            return MemoryPlan(wide)
+        # Rather fewer problems at a time than blocks so small that the order is hardly random.
+        if left >= wide * smallest and (wide == 1 or left >= bound / 4):
+            return MemoryPlan(wide, int(left / (2 * wide * CODE_BYTES * n_columns)))
+    return None
+
+
+def least_memory(n_rows: int, n_columns: int, need: Need) -> float:
+    """Give the smallest bound that plan_memory() takes."""
+    rows = n_rows * (need.shared + need.each)
+    codes = min(n_rows, 2 * SMALLEST_BLOCK) * CODE_BYTES * n_columns
+    return (rows + codes) / (1 - SPARE)
