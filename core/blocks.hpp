@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 
 #include "codes.hpp"
 
@@ -17,6 +18,18 @@ Row rows_per_block(const Rows& rows) noexcept {
         return rows.rows_per_block();
     else
         return std::max<Row>(rows.n_rows(), 1);
+}
+
+// Rows on disk are read in units, a multiple of 64 rows each: so many of them make a block. Rows in
+// memory are one unit.
+inline constexpr std::size_t units_per_block = 16;
+
+template <class Rows>
+Row rows_per_unit(const Rows& rows) noexcept {
+    const Row block = rows_per_block(rows);
+    if (block >= rows.n_rows()) return block;
+    constexpr Row least = 64 * static_cast<Row>(units_per_block);
+    return std::max<Row>(block / least, 1) * 64;
 }
 
 // Says that rows begin to end - 1 are not needed soon.

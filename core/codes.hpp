@@ -148,16 +148,13 @@ public:
           data_(own_.get()) {}
 
     // Codes in a read-only map of a file, of which rows_per_block rows may be in memory at a time.
-    // Blocks are whole words of an ActiveSet, and whole tasks of a solver.
     Codes(const Code* mapped, std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid,
           Row rows_per_block)
         : n_rows_(n_rows),
           n_features_(n_features),
-          rows_per_block_(std::max<Row>(rows_per_block / block_unit, 1) * block_unit),
+          rows_per_block_(std::max<Row>(rows_per_block, 1)),
           grid_(grid),
           data_(mapped) {}
-
-    static constexpr Row block_unit = 4096;
 
     std::ptrdiff_t n_rows() const noexcept { return n_rows_; }
     std::ptrdiff_t n_features() const noexcept { return n_features_; }
@@ -168,7 +165,7 @@ public:
     // See blocks.hpp.
     Row rows_per_block() const noexcept { return rows_per_block_; }
     void done_with(Row begin, Row end) const noexcept {
-        if (!own_) release_pages(row(begin), row(end));
+        if (!own_) release_pages(row(begin), row(end), row(0), row(n_rows_));
     }
 
     // Codes the rows of X into the rows places[0], places[1], ...; a negative place skips a row.

@@ -50,8 +50,17 @@ void rows_in_memory_are_one_block() {
     done_with(Plain{}, 0, 100);
     CHECK(Codes(50, 2, CodeGrid::smooth()).rows_per_block() == 50);
     CHECK(Codes(0, 2, CodeGrid::smooth()).rows_per_block() == 1);
-    CHECK(Codes(nullptr, 50, 2, CodeGrid::smooth(), 1).rows_per_block() == 4096);
-    CHECK(Codes(nullptr, 50, 2, CodeGrid::smooth(), 10'000).rows_per_block() == 8192);
+    CHECK(rows_per_unit(Plain{}) == 100);
+}
+
+void a_unit_is_a_sixteenth_of_a_block() {
+    const auto unit_of = [](Row n, Row block) {
+        return rows_per_unit(Codes(nullptr, n, 2, CodeGrid::smooth(), block));
+    };
+    CHECK(unit_of(100'000, 4096) == 256);
+    CHECK(unit_of(100'000, 5000) == 256);
+    CHECK(unit_of(100'000, 1) == 64);
+    CHECK(unit_of(4096, 4096) == 4096);  // one block: nothing is let go
 }
 
 #if __has_include(<sys/mman.h>)
@@ -174,6 +183,7 @@ void on_disk() {}
 int main() {
     a_trail_lets_whole_blocks_go();
     rows_in_memory_are_one_block();
+    a_unit_is_a_sixteenth_of_a_block();
     on_disk();
     return splinear::testing::result();
 }

@@ -157,14 +157,14 @@ class AdditiveModel(BaseEstimator):
         need = self._need(n_outputs, weighted=weights is not None)
         width = 1 if together else min(self._n_threads(), n_outputs)
         newton = NEED_NEWTON * (n_outputs if together else 1)
-        plan = None
-        if solver == "newton":
-            plan = plan_memory(bound, n_rows, n_columns, need + newton, width)
-        if plan is None and self.solver == "auto" and not together and self.smoothness == "C":
-            plan, solver = plan_memory(bound, n_rows, n_columns, need + NEED_DUAL, width), "dual_cd"
+        total = need + (newton if solver == "newton" else NEED_DUAL)
+        plan = plan_memory(bound, n_rows, n_columns, total, width)
+        has_choice = self.solver == "auto" and not together and self.smoothness == "C"
+        if plan is None and solver == "newton" and has_choice:
+            total, solver = need + NEED_DUAL, "dual_cd"
+            plan = plan_memory(bound, n_rows, n_columns, total, width)
         if plan is None:
-            need += newton if solver == "newton" else NEED_DUAL
-            least = least_memory(n_rows, n_columns, need)
+            least = least_memory(n_rows, n_columns, total)
             raise ValueError(
                 f"max_memory={self.max_memory!r} is too small: {n_rows:,} rows and "
                 f"{n_outputs} output{'s' if n_outputs > 1 else ''} need at least "

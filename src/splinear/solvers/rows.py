@@ -15,7 +15,7 @@ from splinear._sparse import csr_parts, is_sparse
 from splinear._types import AnyArray, Floats, Table
 from splinear.embedding import Embedding
 from splinear.solvers.disk import codes_on_disk
-from splinear.solvers.memory import SMALLEST_BLOCK, MemoryPlan
+from splinear.solvers.memory import MemoryPlan
 
 __all__ = ["CODES_SUFFICE", "TrainingRows"]
 
@@ -72,7 +72,7 @@ class TrainingRows:
             for rows, piece in float_chunks(X):
                 codes.fill(piece, order.of(rows), axes, n_threads)
         else:
-            size = max(plan.rows_per_block // SMALLEST_BLOCK, 1) * SMALLEST_BLOCK
+            size = plan.rows_per_block
             codes = codes_on_disk(X, order.of, order.n_rows, embedding, size, n_threads)
         core = _core.coded_rows(codes, axes)
         return cls(core, n_values=n_values, is_coded=True, plan=plan, **about)

@@ -1,0 +1,349 @@
+"""Tables in files: the same model as from an array, and errors that name the file."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from splinear import AdditiveClassifier, AdditiveClassifierCV, AdditiveRegressor, io
+from splinear._reading import float_chunks
+from splinear.inspection import contributions
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+arrow_dataset = pytest.importorskip("pyarrow.dataset")
+
+NAMES = ["age", "dose", "height", "weight"]
+
+
+def make_rows(n=1500, dtype=np.float32):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 4)).astype(dtype)
+    y = (np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.3 * random.normal(size=n) > 1).astype(np.int64)
+    return X, y
+
+
+X, Y = make_rows()
+
+
+def as_table(X, y, names=NAMES):
+    columns = {name: X[:, j] for j, name in enumerate(names)}
+    return pa.table({**columns, "sick": y})
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The same rows in every format: X, y as fit takes them."""
+    np.save(tmp_path / "a.npy", X[:400])
+    np.save(tmp_path / "b.npy", np.asfortranarray(X[400:]))
+    np.save(tmp_path / "all.npy", X)
+    np.save(tmp_path / "y_a.npy", Y[:1000])
+    np.save(tmp_path / "y_b.npy", Y[1000:])
+    table = as_table(X, Y)
+    pq.write_table(table, tmp_path / "all.parquet", row_group_size=333)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    pq.write_table(table.slice(0, 700), folder / "part-0.parquet")
+    other_order = [*NAMES[::-1], "sick"]
+    pq.write_table(table.slice(700).select(other_order), folder / "part-1.parquet")
+    dump_svmlight_file(X, Y, str(tmp_path / "all.svm"), zero_based=False)
+    dump_svmlight_file(X, Y, str(tmp_path / "zero.libsvm"), zero_based=True)
+    return {
+        "one .npy": (tmp_path / "all.npy", Y),
+        "several .npy": ([tmp_path / "a.npy", str(tmp_path / "b.npy")], Y),
+        "y in .npy": (
+            [tmp_path / "a.npy", tmp_path / "b.npy"],
+            [tmp_path / "y_a.npy", tmp_path / "y_b.npy"],
+        ),
+        "parquet": (str(tmp_path / "all.parquet"), "sick"),
+        "parquet files": ([folder / "part-0.parquet", folder / "part-1.parquet"], "sick"),
+        "folder": (folder, "sick"),
+        "dataset": (arrow_dataset.dataset(folder, format="parquet"), "sick"),
+        "libsvm": (tmp_path / "all.svm", None),
+        "libsvm from 0": (str(tmp_path / "zero.libsvm"), None),
+    }
+
+
+KINDS = [
+    "one .npy",
+    "several .npy",
+    "y in .npy",
+    "parquet",
+    "parquet files",
+    "folder",
+    "dataset",
+    "libsvm",
+    "libsvm from 0",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_gives_the_model_of_the_array(kind, files, monkeypatch):
+    monkeypatch.setattr("splinear._reading._COPIED_PIECE", 1000)  # 250 rows a chunk
+    source, target = files[kind]
+    expected = AdditiveClassifier(random_state=0).fit(X, Y)
+    model = AdditiveClassifier(random_state=0).fit(source, target)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(model.predict(source), expected.predict(X))
+    assert model.score(source, target) == expected.score(X, Y)
+    # LIBSVM files are read as float64, which is scored in double precision.
+    np.testing.assert_allclose(
+        model.decision_function(source), expected.decision_function(X), rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_allclose(model.predict_proba(source), expected.predict_proba(X), atol=1e-5)
+    names = getattr(model, "feature_names_in_", None)
+    assert (names is None) == ("npy" in kind or "libsvm" in kind)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"knots": "quantile"},
+        {"basis": "hermite", "degree": 2, "scale": "standard"},
+        {"loss": "logistic"},
+        {"tol": 1e-5},
+        {"class_weight": "balanced", "calibration": "sigmoid"},
+        {"extrapolation": "linear"},
+    ],
+    ids=str,
+)
+def test_parameters_that_look_at_the_rows(params, files, monkeypatch):
+    monkeypatch.setattr("splinear._reading._COPIED_PIECE", 1000)
+    source, target = files["several .npy"]
+    weights = np.random.default_rng(1).integers(0, 3, len(Y)).astype(float)
+    expected = AdditiveClassifier(random_state=0, **params).fit(X, Y, weights)
+    model = AdditiveClassifier(random_state=0, **params).fit(source, target, weights)
+    # Only the mean and deviation that "standard" needs are summed in another order.
+    exact = params.get("scale") != "standard"
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=0, atol=0 if exact else 1e-3)
+    np.testing.assert_allclose(
+        model.decision_function(source), expected.decision_function(X), atol=0 if exact else 1e-3
+    )
+
+
+def test_regression_on_parquet(tmp_path):
+    target = X[:, 0] ** 2 + X[:, 1]
+    pq.write_table(as_table(X, target), tmp_path / "x.parquet")
+    expected = AdditiveRegressor(random_state=0).fit(X, target)
+    model = AdditiveRegressor(random_state=0).fit(tmp_path / "x.parquet", "sick")
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert model.score(tmp_path / "x.parquet", "sick") == pytest.approx(expected.score(X, target))
+
+
+def test_text_as_classes_and_whole_numbers_as_features(tmp_path):
+    whole = np.random.default_rng(0).integers(-5, 6, (300, 4))
+    words = np.where(whole[:, 0] > 0, "well", "ill")
+    table = as_table(whole, pa.array(words).dictionary_encode())
+    pq.write_table(table, tmp_path / "x.parquet")
+    model = AdditiveClassifier(random_state=0).fit(tmp_path / "x.parquet", "sick")
+    expected = AdditiveClassifier(random_state=0).fit(whole, words)
+    assert list(model.classes_) == ["ill", "well"]
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+def test_columns_are_found_by_name(files, tmp_path):
+    source, target = files["parquet"]
+    model = AdditiveClassifier(random_state=0).fit(source, target)
+    mixed = as_table(X, Y).select(["sick", "weight", "age", "height", "dose"])
+    mixed = mixed.append_column("remark", pa.array(["none"] * len(X)))
+    pq.write_table(mixed, tmp_path / "mixed.parquet")
+    np.testing.assert_array_equal(model.predict(tmp_path / "mixed.parquet"), model.predict(source))
+    pq.write_table(mixed.drop_columns(["dose"]), tmp_path / "less.parquet")
+    with pytest.raises(ValueError, match=r"less\.parquet has no column 'dose'; it has 'sick', 'we"):
+        model.predict(tmp_path / "less.parquet")
+
+
+def test_zeros_at_the_end_of_a_libsvm_file(tmp_path):
+    dense = np.abs(X[:300]) + 0.1
+    dump_svmlight_file(dense, Y[:300], str(tmp_path / "train.svm"), zero_based=False)
+    model = AdditiveClassifier(random_state=0).fit(tmp_path / "train.svm")
+    dense[:50, 3] = 0.0
+    dump_svmlight_file(dense[:50], Y[:50], str(tmp_path / "test.svm"), zero_based=False)
+    np.testing.assert_array_equal(model.predict(tmp_path / "test.svm"), model.predict(dense[:50]))
+
+
+def test_libsvm_in_small_pieces(files, monkeypatch):
+    path, _ = files["libsvm"]
+    monkeypatch.setattr("splinear.io._libsvm.CHUNK", 777)  # bytes: ends in the middle of lines
+    source = io.LibsvmFile(path)
+    expected, labels = load_svmlight_file(str(path))
+    np.testing.assert_array_equal(source.labels, labels)
+    found = np.concatenate([piece for _, piece in float_chunks(source)])
+    np.testing.assert_array_equal(found, expected.toarray())
+
+
+def test_contributions_of_a_file(files):
+    source, target = files["parquet"]
+    model = AdditiveClassifier(random_state=0).fit(source, target)
+    np.testing.assert_allclose(
+        contributions(model, source).sum(axis=1) + model.intercept_,
+        model.decision_function(source),
+        rtol=1e-4,
+        atol=1e-5,
+    )
+
+
+# -- what can go wrong ----------------------------------------------------------------------------
+
+
+def fails(X, y, message, error=ValueError, **params):
+    with pytest.raises(error, match=message):
+        AdditiveClassifier(**params).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.svm"])
+def test_a_file_that_is_not_there(name, tmp_path):
+    fails(tmp_path / name, Y, f"There is no file .*{re.escape(name)}", FileNotFoundError)
+
+
+def test_an_unknown_ending(tmp_path):
+    fails("table.csv", Y, r"'table.csv', which does not name .* endings may be \.npy, \.parquet")
+    fails(tmp_path, "sick", "no .parquet files in the folder", FileNotFoundError)
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.svm"])
+def test_a_file_of_another_format(name, tmp_path):
+    (tmp_path / name).write_bytes(b"this is a letter, and no table\n" * 5)
+    with pytest.raises(ValueError, match=rf"{re.escape(name)}(, line 1)? is not") as caught:
+        AdditiveClassifier().fit(tmp_path / name, Y)
+    assert str(tmp_path) in str(caught.value)
+
+
+@pytest.mark.parametrize("left", [3, 60, 1000])
+def test_a_truncated_npy(left, files, tmp_path):
+    whole = (tmp_path / "all.npy").read_bytes()
+    (tmp_path / "cut.npy").write_bytes(whole[:left])
+    message = "is truncated: it has 1,000 bytes, and its header announces 24,128"
+    fails(tmp_path / "cut.npy", Y, message if left == 1000 else r"cut\.npy is not a whole \.npy")
+
+
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.99])
+def test_a_truncated_parquet(part, files, tmp_path):
+    whole = (tmp_path / "all.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[: int(part * len(whole))])
+    fails(tmp_path / "cut.parquet", "sick", r"cut\.parquet is not a whole Parquet file")
+
+
+def test_a_parquet_damaged_inside(files, tmp_path):
+    whole = bytearray((tmp_path / "all.parquet").read_bytes())
+    whole[100:3000] = bytes(2900)
+    (tmp_path / "hurt.parquet").write_bytes(whole)
+    fails(tmp_path / "hurt.parquet", Y, r"hurt\.parquet is not a whole Parquet file, or is damaged")
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [("1 1:0.5 2:abc", "2:abc"), ("1 3:1 2:1", "sorted"), ("yes 1:2", "yes"), ("1 1", "1 1")],
+)
+def test_a_broken_line_is_named(line, cause, tmp_path, monkeypatch):
+    monkeypatch.setattr("splinear.io._libsvm.CHUNK", 20)
+    lines = ["1 1:0.5 2:0.25", "0 1:0.125 2:3"] * 20
+    lines.insert(30, line)
+    (tmp_path / "x.svm").write_text("\n".join(lines))
+    fails(tmp_path / "x.svm", None, rf"x\.svm, line 31 is not of the form .*{re.escape(cause)}")
+
+
+def test_files_that_differ(files, tmp_path):
+    np.save(tmp_path / "narrow.npy", X[:, :3])
+    np.save(tmp_path / "double.npy", X.astype(np.float64))
+    np.save(tmp_path / "flat.npy", X[:, 0])
+    np.save(tmp_path / "text.npy", np.array([["a", "b"]]))
+    first = tmp_path / "a.npy"
+    fails([first, tmp_path / "narrow.npy"], Y, r"narrow\.npy has 3 columns of type float32; .* 4")
+    fails([first, tmp_path / "double.npy"], Y, r"double\.npy has 4 columns of type float64")
+    fails([tmp_path / "flat.npy"], Y, r"flat\.npy holds an array of shape \(1500,\)")
+    fails([tmp_path / "text.npy"], Y, r"text\.npy holds .* type <U1; a table of numbers")
+    pq.write_table(as_table(X, Y).drop_columns(["dose"]), tmp_path / "folder" / "part-2.parquet")
+    fails(tmp_path / "folder", "sick", r"part-2\.parquet and .*part-0\.parquet do not .*: dose")
+
+
+def test_python_objects_are_not_loaded(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[{}]], dtype=object), allow_pickle=True)
+    fails(tmp_path / "x.npy", [0], "holds Python objects")
+
+
+def test_columns_without_numbers_are_named(tmp_path):
+    table = as_table(X, Y).append_column("colour", pa.array(["red"] * len(X)))
+    table = table.append_column("day", pa.array([0] * len(X), pa.date32()))
+    table = table.append_column("list", pa.array([[1.0]] * len(X)))
+    pq.write_table(table, tmp_path / "x.parquet")
+    message = (
+        r"columns that do not hold numbers: 'colour' \(string\), 'day' \(date32.*'list' \(list"
+    )
+    fails(tmp_path / "x.parquet", "sick", message)
+
+
+def test_missing_values_are_found(tmp_path):
+    table = as_table(X, Y)
+    height = pa.array([*X[:700, 2], None, *X[701:, 2]], pa.float32())
+    pq.write_table(table.set_column(2, "height", height), tmp_path / "x.parquet")
+    fails(tmp_path / "x.parquet", "sick", r"NaN in column 'height' \(first in row 700\)")
+    sick = pa.array([*Y[:700], None, *Y[701:]])
+    pq.write_table(table.set_column(4, "sick", sick), tmp_path / "y.parquet")
+    fails(tmp_path / "y.parquet", "sick", "column 'sick' of .* has missing values")
+
+
+def test_infinity_in_a_later_file(files, tmp_path):
+    bad = X[:400].copy()
+    bad[7, 2] = np.inf
+    np.save(tmp_path / "bad.npy", bad)
+    fails([tmp_path / "all.npy", tmp_path / "bad.npy"], [*Y, *Y[:400]], "column 2 .*row 1507")
+    model = AdditiveClassifier(random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"infinity in column 2 \(first in row 7\)"):
+        model.predict([tmp_path / "bad.npy"])
+
+
+def test_targets_that_do_not_fit(files, tmp_path):
+    source, _ = files["parquet"]
+    fails(source, "ill", r"all\.parquet has no column 'ill'; it has 'age', 'dose'")
+    fails(source, Y[:-1], "y has 1,499 entries, but there are 1,500 rows in .*all.parquet")
+    fails(source, None, "requires y to be passed")
+    fails(files["several .npy"][0], [tmp_path / "y_a.npy"], "1,000 entries, but there are 1,500")
+    np.save(tmp_path / "y_float.npy", Y[1000:].astype(float))
+    mixed = [tmp_path / "y_a.npy", tmp_path / "y_float.npy"]
+    fails(files["several .npy"][0], mixed, r"y_float\.npy holds .* type float64; .* int64")
+
+
+def test_no_rows(tmp_path):
+    np.save(tmp_path / "x.npy", X[:0])
+    (tmp_path / "x.svm").write_text("\n")
+    pq.write_table(as_table(X[:0], Y[:0]), tmp_path / "x.parquet")
+    fails(tmp_path / "x.npy", Y[:0], "no rows in .*x.npy")
+    fails(tmp_path / "x.svm", None, "no rows in .*x.svm")
+    fails(tmp_path / "x.parquet", "sick", "no rows in .*x.parquet")
+
+
+def test_what_needs_memory_says_so(files):
+    source, target = files["parquet"]
+    fails(source, target, "missing='level' needs X in memory", missing="level")
+    fails(source, target, "categorical=", categorical=[0])
+    with pytest.raises(ValueError, match="AdditiveClassifierCV needs X in memory, or as a"):
+        AdditiveClassifierCV().fit(source, target)
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"a": ["x", "y", "x", "y"]})
+    model = AdditiveClassifier(random_state=0).fit(table, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="was fitted with categories"):
+        model.predict(source)
+
+
+def test_other_numbers_of_columns_at_predict(files, tmp_path):
+    model = AdditiveClassifier(random_state=0).fit(X[:, :3], Y)
+    for kind in ("one .npy", "libsvm"):
+        with pytest.raises(
+            ValueError, match="has 4 features, but AdditiveClassifier is expecting 3"
+        ):
+            model.predict(files[kind][0])
+
+
+def test_without_pyarrow_the_command_is_named(files, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    fails(files["parquet"][0], "sick", "needs pyarrow: pip install pyarrow", ImportError)
+
+
+def test_names_are_read_as_paths_only_where_they_can_be():
+    assert io.as_source(X) is None
+    assert io.as_source([[1.0, 2.0]]) is None
+    assert io.as_source(["a", "b"]) is None
+    assert io.open_table(X, Y)[0] is X
