@@ -31,6 +31,8 @@ public:
           place_(scale.size(), 0) {}
 
     Row n_rows() const noexcept { return source_.n_rows(); }
+    Row rows_per_block() const noexcept { return source_.rows_per_block(); }
+    void done_with(Row begin, Row end) const noexcept { source_.done_with(begin, end); }
 
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {
         std::vector<double> w(support());

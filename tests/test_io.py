@@ -5,11 +5,14 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from splinear import AdditiveClassifier, AdditiveClassifierCV, AdditiveRegressor, io
 from splinear._reading import float_chunks
-from splinear.inspection import contributions
+from splinear.inspection import contributions, importances
+from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.rows import TrainingRows
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -84,7 +87,9 @@ def test_a_file_gives_the_model_of_the_array(kind, files, monkeypatch):
     monkeypatch.setattr("splinear._reading._COPIED_PIECE", 1000)  # 250 rows a chunk
     source, target = files[kind]
     expected = AdditiveClassifier(random_state=0).fit(X, Y)
-    model = AdditiveClassifier(random_state=0).fit(source, target)
+    # LIBSVM files are sparse, and their zeros count for nothing unless one says so.
+    zeros = {"through_zero": False} if "libsvm" in kind else {}
+    model = AdditiveClassifier(random_state=0, **zeros).fit(source, target)
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     np.testing.assert_array_equal(model.predict(source), expected.predict(X))
     assert model.score(source, target) == expected.score(X, Y)
@@ -155,10 +160,83 @@ def test_columns_are_found_by_name(files, tmp_path):
         model.predict(tmp_path / "less.parquet")
 
 
+@pytest.fixture
+def words(tmp_path):
+    """A sparse matrix of counts, labels, and a LIBSVM file of both."""
+    random = np.random.default_rng(5)
+    y = random.integers(0, 2, 3000)
+    rate = random.gamma(0.3, 1.0, 60) * np.exp(np.outer(y, random.normal(0, 0.5, 60)))
+    counts = csr_array(random.poisson(rate).astype(float))
+    path = tmp_path / "words.svm"
+    dump_svmlight_file(counts, y, str(path), zero_based=False)
+    return counts, y, path
+
+
+@pytest.mark.parametrize("params", [{}, {"knots": "uniform"}, {"degree": 0}, {"tol": 1e-5}])
+def test_a_libsvm_file_gives_the_model_of_the_sparse_matrix(params, words, monkeypatch):
+    counts, y, path = words
+    monkeypatch.setattr("splinear._reading._COPIED_PIECE", 3000)
+    monkeypatch.setattr("splinear.io._libsvm.CHUNK", 5000)
+    expected = AdditiveClassifier(random_state=0, **params).fit(counts, y)
+    model = AdditiveClassifier(random_state=0, **params).fit(path)
+    assert model.through_zero_
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(model.decision_function(path), expected.decision_function(counts))
+    np.testing.assert_allclose(importances(model, path), importances(expected, counts))
+    assert model.score(path, y) == expected.score(counts, y)
+
+
+@pytest.mark.parametrize("params", [{}, {"loss": "logistic", "solver": "newton"}])
+def test_sparse_rows_on_disk(params, words, monkeypatch):
+    """Smaller blocks than the rows: the same optimum, and the same bits for every thread count."""
+    counts, y, path = words
+    monkeypatch.setattr("splinear._reading._COPIED_PIECE", 3000)
+    blocks = MemoryPlan(rows_per_block=1024)
+    monkeypatch.setattr("splinear._base.plan_memory", lambda *_: blocks)
+    options = {"tol": 1e-4, "random_state": 0, **params}
+    expected = AdditiveClassifier(**options).fit(counts, y)
+    weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    for source in (counts, path):
+        model = AdditiveClassifier(max_memory="1GB", **options).fit(source, y)
+        again = AdditiveClassifier(max_memory="1GB", n_jobs=2, **options).fit(source, y)
+        assert model.objective_ == pytest.approx(expected.objective_, rel=2e-4)
+        np.testing.assert_array_equal(model.coef_, again.coef_)
+        weighted = AdditiveClassifier(max_memory="1GB", **options).fit(source, y, weights)
+        in_memory = AdditiveClassifier(**options).fit(counts, y, weights)
+        assert weighted.objective_ == pytest.approx(in_memory.objective_, rel=2e-4)
+
+
+def test_sparse_entries_on_disk_are_those_in_memory(words):
+    """Newton's method reads the rows in their order: the very same numbers."""
+    counts, y, _ = words
+    embedding = AdditiveClassifier(random_state=0).fit(counts, y).embedding_
+    memory, disk = (
+        TrainingRows.prepare(
+            counts, embedding, tol=1e-2, seed=3, kept=y > -1, plan=MemoryPlan(rows_per_block=block)
+        )
+        for block in (None, 700)
+    )
+    coef = np.random.default_rng(0).normal(size=(2, 60, embedding.basis.size))
+    np.testing.assert_array_equal(memory.scores(coef), disk.scores(coef))
+
+
+def test_nothing_but_zeros_on_disk():
+    blocks = MemoryPlan(rows_per_block=64)
+    empty = csr_array((200, 3))
+    embedding = AdditiveClassifier(random_state=0).fit(empty, np.arange(200) % 2).embedding_
+    rows = TrainingRows.prepare(empty, embedding, tol=1e-2, plan=blocks)
+    assert not rows.scores(np.ones((1, 3, embedding.basis.size))).any()
+
+
+def test_negative_numbers_in_a_libsvm_file(tmp_path):
+    (tmp_path / "x.svm").write_text("0 1:1.5\n1 2:-3\n0 1:2\n1 2:4\n")
+    fails(tmp_path / "x.svm", None, r"contains -3 in column 1; .*for a file, through_zero=False")
+
+
 def test_zeros_at_the_end_of_a_libsvm_file(tmp_path):
     dense = np.abs(X[:300]) + 0.1
     dump_svmlight_file(dense, Y[:300], str(tmp_path / "train.svm"), zero_based=False)
-    model = AdditiveClassifier(random_state=0).fit(tmp_path / "train.svm")
+    model = AdditiveClassifier(through_zero=False, random_state=0).fit(tmp_path / "train.svm")
     dense[:50, 3] = 0.0
     dump_svmlight_file(dense[:50], Y[:50], str(tmp_path / "test.svm"), zero_based=False)
     np.testing.assert_array_equal(model.predict(tmp_path / "test.svm"), model.predict(dense[:50]))

@@ -21,11 +21,11 @@ from splinear.inspection import contributions, knots, shape_function
 GIVEN = [-1.0, -0.25, 0.5, 2.0]
 
 
-def placed(column, n_bins, rows=slice(None)):
+def placed(column, n_bins, kept=None):
     X = np.asarray(column, dtype=float)[:, None]
-    seen = X[rows]
+    seen = X if kept is None else X[kept]
     plan = KnotPlan(["quantile"], np.array([n_bins]))
-    (row,) = plan.place(X, seen.min(axis=0), seen.max(axis=0), rows)
+    (row,) = plan.place(X, seen.min(axis=0), seen.max(axis=0), kept)
     return row[~np.isnan(row)]
 
 

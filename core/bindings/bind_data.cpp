@@ -88,6 +88,13 @@ void bind_sparse(nb::module_& m) {
           "the curve at a value that is not zero.");
 }
 
+AnyRows mapped_sparse_rows(const Vector<std::int64_t>& starts, const Vector<std::uint64_t>& entries,
+                           Row rows_per_block) {
+    const auto* first = reinterpret_cast<const SparseRows::Entry*>(entries.data());
+    return SparseRows({starts.data(), starts.data() + starts.size()},
+                      std::span(first, entries.size()), rows_per_block);
+}
+
 template <class Real>
 void bind_values(nb::module_& m, nb::class_<Codes>& codes) {
     codes.def("fill", &fill<Real>, nb::arg("X").noconvert(), nb::arg("places").noconvert(),
@@ -146,6 +153,10 @@ void bind_data(nb::module_& m) {
         "Rows that were coded beforehand.");
     bind_values<float>(m, codes);
     bind_values<double>(m, codes);
+    static_assert(sizeof(SparseRows::Entry) == sizeof(std::uint64_t));
+    m.def("mapped_sparse_rows", &mapped_sparse_rows, nb::arg("starts").noconvert(),
+          nb::arg("entries").noconvert(), nb::arg("rows_per_block"), nb::keep_alive<0, 2>(),
+          "Sparse rows in a mapped file; an entry is a uint32 feature and a float32 argument.");
     bind_sparse<float>(m);
     bind_sparse<double>(m);
 }

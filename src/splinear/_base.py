@@ -24,7 +24,7 @@ from threadpoolctl import ThreadpoolController
 from splinear import _core
 from splinear._columns import Columns, read_table
 from splinear._knots import KnotPlan
-from splinear._reading import Source, float_chunks
+from splinear._reading import Source, csr_chunks, float_chunks, left_out_zeros, values_per_row
 from splinear._sparse import csr_parts, is_sparse
 from splinear._types import AnyArray, Floats, Table
 from splinear._validation import (
@@ -42,6 +42,8 @@ from splinear.embedding import Embedding
 from splinear.losses import Loss, SmoothLoss, SquaredError
 from splinear.solvers import dual_cd, newton, smoothness
 from splinear.solvers.memory import (
+    CODE_BYTES,
+    ENTRY_BYTES,
     NEED_DUAL,
     NEED_NEWTON,
     MemoryPlan,
@@ -153,26 +155,38 @@ class AdditiveModel(BaseEstimator):
         bound, solver = bytes_of(self.max_memory), self._solver_for(self._make_loss())
         if bound is None:
             return MemoryPlan()
-        n_rows, n_columns = X.shape
+        n_rows = X.shape[0]
+        row_bytes = self._row_bytes(X)
         need = self._need(n_outputs, weighted=weights is not None)
+        if self._takes_nonzeros(X):
+            need += Need(shared=8)  # where a row's non-zeros start
         width = 1 if together else min(self._n_threads(), n_outputs)
         newton = NEED_NEWTON * (n_outputs if together else 1)
         total = need + (newton if solver == "newton" else NEED_DUAL)
-        plan = plan_memory(bound, n_rows, n_columns, total, width)
+        plan = plan_memory(bound, n_rows, row_bytes, total, width)
         has_choice = self.solver == "auto" and not together and self.smoothness == "C"
         if plan is None and solver == "newton" and has_choice:
             total, solver = need + NEED_DUAL, "dual_cd"
-            plan = plan_memory(bound, n_rows, n_columns, total, width)
+            plan = plan_memory(bound, n_rows, row_bytes, total, width)
         if plan is None:
-            least = least_memory(n_rows, n_columns, total)
+            least = least_memory(n_rows, row_bytes, total)
             raise ValueError(
                 f"max_memory={self.max_memory!r} is too small: {n_rows:,} rows and "
                 f"{n_outputs} output{'s' if n_outputs > 1 else ''} need at least "
                 f"{say_bytes(least)} with solver={solver!r}."
             )
-        if self.tol < CODES_SUFFICE:
+        if self.tol < CODES_SUFFICE and not self._takes_nonzeros(X):
             self._check_values_fit(X, plan)
         return replace(plan, newton=solver == "newton")
+
+    def _takes_nonzeros(self, X: Table) -> bool:
+        return left_out_zeros(X) and self.through_zero_
+
+    def _row_bytes(self, X: Table) -> float:
+        """Bytes that training reads of a row: codes, or non-zeros."""
+        if self._takes_nonzeros(X):
+            return ENTRY_BYTES * values_per_row(X)
+        return CODE_BYTES * float(X.shape[1])
 
     def _need(self, n_outputs: int, *, weighted: bool) -> Need:
         """Bytes a row, beyond what a solver needs: the order, weights, what is kept afterwards."""
@@ -370,8 +384,8 @@ class AdditiveModel(BaseEstimator):
         """f(x) of every output, shape (n_samples, n_outputs)."""
         check_is_fitted(self)
         X = read_table(self, X)
-        if is_sparse(X):
-            return self._sparse_scores(X)
+        if left_out_zeros(X):
+            return np.concatenate([self._sparse_scores(piece, r) for r, piece in csr_chunks(X)])
         axes, basis = self.embedding_.axes.core(), self.embedding_.basis.core()
         out = np.empty((len(X), len(self.coef_)))
         for rows, piece in float_chunks(X):
@@ -384,8 +398,8 @@ class AdditiveModel(BaseEstimator):
             column_ranges(self, X)
         return out
 
-    def _sparse_scores(self, X: Table) -> Floats:
-        """_scores for a CSR matrix."""
+    def _sparse_scores(self, X: Any, rows: slice) -> Floats:
+        """_scores for a CSR matrix: these rows of a table."""
         embedding, intercept = self.embedding_, self.intercept_
         at_zero = np.empty((0, 0))
         if not embedding.through_zero:
@@ -408,7 +422,7 @@ class AdditiveModel(BaseEstimator):
         if self.extrapolation != "constant":
             lo, hi = embedding.axes.lo[features], embedding.axes.hi[features]
             for j in np.unique(features[(values < lo) | (values > hi)]):
-                self._continue_curve(X[:, [j]].toarray().ravel(), int(j), 0, out)
+                self._continue_curve(X[:, [j]].toarray().ravel(), int(j), rows.start, out)
         return out
 
     def _go_beyond(self, piece: AnyArray, first_row: int, scores: Floats) -> None:

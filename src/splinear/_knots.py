@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._reading import Source, some_rows
+from splinear._reading import Source, as_dense, some_rows
 from splinear._types import AnyArray, Floats, Table
 
 __all__ = ["MAX_BINS", "RULES", "KnotPlan", "Sample", "quantile_knots"]
@@ -119,8 +119,9 @@ class KnotPlan:
 
         A uniform feature has none; None if all are uniform. X (n, n_features) is looked at in
         the rows `kept`, all if None; `lo` and `hi` are its lowest and highest values. A row of
-        weight 2 counts as two rows: exactly, if there are no more rows than are looked at (`FOR_TAILS`, `FOR_QUANTILES`);
-        with more, a row is as likely as any other to be among those, whatever it weighs.
+        weight 2 counts as two rows: exactly, if there are no more rows than are looked at
+        (`FOR_TAILS`, `FOR_QUANTILES`); with more, a row is as likely as any other to be among
+        those, whatever it weighs.
         """
         rules = self._settled(X, lo, hi, kept, weights)
         warped = [j for j, rule in enumerate(rules) if not _is(rule, "uniform")]
@@ -167,7 +168,7 @@ def _samples(
     """Give the values of some columns in some rows, many columns at a time to read X in order."""
     weight = None if weights is None else weights[rows]
     if isinstance(X, Source):
-        X, rows = some_rows(X, rows), np.arange(len(rows))
+        X, rows = as_dense(some_rows(X, rows)), np.arange(len(rows))
     for start in range(0, len(columns), 256):
         some = columns[start : start + 256]
         for j, values in zip(

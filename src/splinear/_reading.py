@@ -12,8 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils._missing import is_pandas_na
 
+from splinear._sparse import as_csr, is_sparse
 from splinear._types import AnyArray, Table
 
 __all__ = [
@@ -21,12 +23,16 @@ __all__ = [
     "as_array",
     "as_floats",
     "as_frame",
+    "as_one_csr",
     "column_of",
+    "csr_chunks",
     "factor",
     "float_chunks",
+    "left_out_zeros",
     "numbers",
     "pieces",
     "some_rows",
+    "values_per_row",
 ]
 
 # Values per piece of X that is read at a time, so that Ctrl-C is heard; fewer where a piece is
@@ -56,6 +62,32 @@ class Source(Protocol):
     def chunks(self, n_rows: int) -> Iterator[Any]:
         """Give all rows in order, at most n_rows at a time: float arrays, or sparse ones."""
         ...
+
+
+def left_out_zeros(X: Table) -> bool:
+    """Tell whether X is sparse: a matrix, or files that do not hold zeros."""
+    return is_sparse(X) or (isinstance(X, Source) and hasattr(X, "nnz"))
+
+
+def values_per_row(X: Table) -> float:
+    """Give the number of values that a row holds: columns, or non-zeros on average."""
+    return float(X.nnz / max(1, X.shape[0]) if left_out_zeros(X) else X.shape[1])
+
+
+def csr_chunks(X: Table) -> Iterator[tuple[slice, Any]]:
+    """Give a sparse X in pieces of rows, as CSR matrices that the core reads."""
+    if is_sparse(X):
+        yield slice(0, X.shape[0]), X
+        return
+    start = 0
+    for chunk in X.chunks(_rows_of(_COPIED_PIECE, X)):
+        yield slice(start, start + chunk.shape[0]), as_csr(chunk)
+        start += chunk.shape[0]
+
+
+def as_one_csr(X: Table) -> Any:
+    """Give all of a sparse X as one CSR matrix."""
+    return X if is_sparse(X) else sparse.vstack([piece for _, piece in csr_chunks(X)], format="csr")
 
 
 def as_floats(X: AnyArray) -> AnyArray:
@@ -90,7 +122,7 @@ def pieces(X: AnyArray, n_rows: int) -> Iterator[AnyArray]:
 
 
 def _rows_of(n_values: int, X: Table) -> int:
-    return max(1, n_values // max(1, int(X.shape[1])))
+    return max(1, n_values // max(1, int(values_per_row(X))))
 
 
 def as_dense(X: Any) -> AnyArray:
@@ -106,13 +138,16 @@ def as_array(X: Table) -> AnyArray:
     return np.concatenate([piece for _, piece in float_chunks(X)])
 
 
-def some_rows(X: Table, chosen: NDArray[np.integer[Any]]) -> AnyArray:
-    """Give the chosen rows of X; their numbers ascend."""
+def some_rows(X: Table, chosen: NDArray[np.integer[Any]]) -> Table:
+    """Give the chosen rows of X, whose numbers ascend: an array, or a CSR matrix."""
+    if not isinstance(X, Source):
+        return X[chosen]
+    is_csr = left_out_zeros(X)
     found = []
-    for rows, piece in float_chunks(X):
+    for rows, piece in csr_chunks(X) if is_csr else float_chunks(X):
         first, last = np.searchsorted(chosen, [rows.start, rows.stop])
         found.append(piece[chosen[first:last] - rows.start])
-    return np.concatenate(found)
+    return sparse.vstack(found, format="csr") if is_csr else np.concatenate(found)
 
 
 def _map_of(X: AnyArray) -> mmap.mmap | None:

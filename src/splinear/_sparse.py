@@ -12,7 +12,7 @@ from sklearn.utils.sparsefuncs import min_max_axis
 
 from splinear._types import AnyArray, Floats
 
-__all__ = ["Nonzeros", "as_csr", "csr_parts", "is_sparse", "ranges"]
+__all__ = ["Nonzeros", "as_csr", "csr_parts", "is_sparse", "least_nonzero", "ranges"]
 
 
 def is_sparse(X: Any) -> bool:
@@ -41,9 +41,24 @@ def csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], AnyArray]:
 
 
 def ranges(X: Any) -> tuple[Floats, Floats]:
-    """Lowest and highest value of every column, zeros included; NaN if there is one."""
-    lo, hi = min_max_axis(X, axis=0)
+    """Lowest and highest value of every column of X, dense or sparse, zeros included.
+
+    NaN if there is one.
+    """
+    lo, hi = min_max_axis(X, axis=0) if is_sparse(X) else (X.min(axis=0), X.max(axis=0))
     return lo.astype(np.float64), hi.astype(np.float64)
+
+
+def least_nonzero(X: Any) -> Floats:
+    """Lowest value of every column of X, dense or sparse, zeros left out; infinity if none is."""
+    if not is_sparse(X):
+        return np.asarray(np.where(X != 0, X, np.inf).min(axis=0), dtype=np.float64)
+    columns = X.tocsc()
+    out = np.full(columns.shape[1], np.inf)
+    some = np.flatnonzero(np.diff(columns.indptr))
+    if len(some):
+        out[some] = np.minimum.reduceat(columns.data, columns.indptr[some])
+    return out
 
 
 @dataclass(frozen=True, eq=False)

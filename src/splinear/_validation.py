@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from splinear._knots import MAX_BINS, RULES, KnotPlan
-from splinear._reading import column_of, float_chunks
+from splinear._reading import as_dense, column_of, csr_chunks, float_chunks, left_out_zeros
 from splinear._sparse import as_csr, is_sparse, ranges
 from splinear._types import AnyArray, Floats, Table
 from splinear._zero import axes_from_zero
@@ -233,17 +233,13 @@ def column_ranges(
 
     `kept` (n_rows,) marks the rows that count; None: all.
     """
-    if is_sparse(X):
-        lo, hi = ranges(X if kept is None else X[kept])
-        _check_finite(estimator, X, lo, hi)
-        return lo, hi
     lo, hi = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
     with np.errstate(invalid="ignore"):
-        for rows, piece in float_chunks(X):
+        for rows, piece in csr_chunks(X) if left_out_zeros(X) else float_chunks(X):
             counted = piece if kept is None else piece[kept[rows]]
-            if len(counted):
-                lo = np.minimum(lo, counted.min(axis=0))
-                hi = np.maximum(hi, counted.max(axis=0))
+            if counted.shape[0]:
+                least, most = ranges(counted)
+                lo, hi = np.minimum(lo, least), np.maximum(hi, most)
     _check_finite(estimator, X, lo, hi)
     return lo, hi
 
@@ -254,16 +250,11 @@ def _check_finite(estimator: BaseEstimator, X: Table, lo: Floats, hi: Floats) ->
     if not bad.any():
         return
     j = int(np.argmax(bad))
-    if is_sparse(X):
-        column = X[:, [j]].toarray().ravel()
-        row = int(np.argmax(~np.isfinite(column)))
-        value = column[row]
-    else:
-        row, value = next(
-            (rows.start + int(np.argmax(wrong)), piece[np.argmax(wrong), j])
-            for rows, piece in float_chunks(X)
-            if (wrong := ~np.isfinite(piece[:, j])).any()
-        )
+    row, value = next(
+        (rows.start + int(np.argmax(wrong)), column[np.argmax(wrong)])
+        for rows, piece in (csr_chunks(X) if left_out_zeros(X) else float_chunks(X))
+        if (wrong := ~np.isfinite(column := as_dense(piece[:, [j]])[:, 0])).any()
+    )
     found = "NaN" if np.isnan(value) else "infinity"
     more = int(bad.sum()) - 1
     others = f" and {more} other column{'s' if more > 1 else ''}" if more else ""
@@ -276,7 +267,7 @@ def _check_finite(estimator: BaseEstimator, X: Table, lo: Floats, hi: Floats) ->
 def _advice(estimator: BaseEstimator, X: Table, found: str) -> str:
     """Say what to do about NaN or infinity."""
     policy = getattr(estimator, "missing", None) if found == "NaN" else None
-    if policy == "level" and is_sparse(X):
+    if policy == "level" and left_out_zeros(X):
         return "Missing values have no level in sparse X; give a column of 0 and 1 for them."
     if policy == "level":
         return "There were no missing values in fit, so that this feature has no level for them."
@@ -309,9 +300,7 @@ def fit_embedding(
                 "them, keep it in its place; use scale='unit' or 'native'."
             )
         label = partial(column_label, estimator)
-        counts = slice(None) if kept is None else kept
-        weighed = None if weights is None else weights[counts]
-        axes = axes_from_zero(X[counts], lo, hi, basis, plan, label, weighed)
+        axes = axes_from_zero(X, lo, hi, basis, plan, label, kept, weights)
         return Embedding.of(axes, basis, order, native=native, through_zero=True)
     knots = plan.place(X, lo, hi, kept, weights)
     axes = Axes.spanning(*plan.ranges(lo, hi), basis, knots, plan.n_bins)
@@ -324,7 +313,7 @@ def goes_through_zero(estimator: BaseEstimator, X: Any) -> bool:
     """Settle whether the curves are zero at zero: as asked, or if X is sparse."""
     wanted = estimator.through_zero
     if wanted == "auto":
-        return is_sparse(X)
+        return left_out_zeros(X)
     if is_sparse(X) and not wanted:
         raise ValueError(
             "through_zero=False needs a dense X, as zeros then count; got a sparse one. Use "

@@ -13,9 +13,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._knots import BULK, NARROW, KnotPlan, Sample, quantile_knots
-from splinear._sparse import Nonzeros
-from splinear._types import Floats, Table
+from splinear._knots import BULK, FOR_QUANTILES, NARROW, KnotPlan, Sample, quantile_knots
+from splinear._reading import csr_chunks, float_chunks, left_out_zeros, some_rows, values_per_row
+from splinear._sparse import Nonzeros, least_nonzero
+from splinear._types import AnyArray, Floats, Table
 from splinear.axes import Axes
 from splinear.basis import Basis, BSplineBasis, FourierBasis
 
@@ -33,13 +34,16 @@ def axes_from_zero(
     basis: Basis,
     plan: KnotPlan,
     label: Label,
+    kept: AnyArray | None = None,
     weights: Floats | None = None,
 ) -> Axes:
-    """Place the axes of X (n, n_features), dense or sparse, with ranges lo to hi."""
+    """Place the axes of X (n, n_features), dense or sparse, with ranges lo to hi.
+
+    `kept` and `weights` are those of KnotPlan.place().
+    """
     if isinstance(basis, BSplineBasis):
         _refuse_negative(lo, label)
-        seen = Nonzeros.of(X, weights)
-        return _spline_axes(seen, lo, hi, basis, plan, label)
+        return _spline_axes(X, lo, hi, basis, plan, label, kept, weights)
     for j, rule in enumerate(plan.rules):
         if not (isinstance(rule, str) and rule in ("auto", "uniform")):
             raise ValueError(
@@ -55,16 +59,37 @@ def axes_from_zero(
 
 
 def _spline_axes(
-    seen: Nonzeros, lo: Floats, hi: Floats, basis: BSplineBasis, plan: KnotPlan, label: Label
+    X: Table,
+    lo: Floats,
+    hi: Floats,
+    basis: BSplineBasis,
+    plan: KnotPlan,
+    label: Label,
+    kept: AnyArray | None,
+    weights: Floats | None,
 ) -> Axes:
     n_bins = plan.n_bins.copy()
     if basis.degree <= 1:
-        n_bins[seen.n_distinct == 1] = 1  # the same curve, and the shortest table
+        n_bins[_least(X, kept) == hi] = 1  # of one value: the same curve, and the shortest table
     ends = plan.ranges(np.where(lo < hi, 0.0, lo), hi)
-    knots = _knots(seen, ends[1], plan, label)
+    knots = None
+    if not all(isinstance(rule, str) and rule == "uniform" for rule in plan.rules):
+        rows = FOR_QUANTILES.rows(X.shape[0], kept, int(values_per_row(X)))
+        weighed = None if weights is None else weights[rows]
+        knots = _knots(Nonzeros.of(some_rows(X, rows), weighed), ends[1], plan, label)
     if basis.degree == 0:
         knots, n_bins = _with_bin_for_zero(knots, ends[1], n_bins), n_bins + 1
     return Axes.spanning(*ends, basis, knots, n_bins)
+
+
+def _least(X: Table, kept: AnyArray | None) -> Floats:
+    """Give the lowest value of every column that is not zero."""
+    least = np.full(X.shape[1], np.inf)
+    for rows, piece in csr_chunks(X) if left_out_zeros(X) else float_chunks(X):
+        counted = piece if kept is None else piece[kept[rows]]
+        if counted.shape[0]:
+            least = np.minimum(least, least_nonzero(counted))
+    return least
 
 
 def _refuse_negative(lo: Floats, label: Label) -> None:
@@ -74,7 +99,7 @@ def _refuse_negative(lo: Floats, label: Label) -> None:
             f"Input X contains {lo[j]:g} in {label(j)}; B-splines that are zero at zero, as sparse "
             "X needs them, are for numbers from 0 on. Use basis='hermite' or 'fourier', whose odd "
             "functions take both signs; or give the positive and the negative part of the column "
-            "as two columns; or X.toarray()."
+            "as two columns; or make X dense, by X.toarray() or, for a file, through_zero=False."
         )
 
 
@@ -97,9 +122,13 @@ def _knots(seen: Nonzeros, hi: Floats, plan: KnotPlan, label: Label) -> Floats |
                 "as sparse X needs them, have their first knot at 0."
             )
         out[j, : len(rule)] = rule
-    n_distinct = seen.n_distinct
+    # The highest value may be in a row that was not looked at.
+    n_distinct = seen.n_distinct + (seen.quantile(1.0) < hi)
     few = by_quantiles & (n_distinct <= plan.n_bins)
     _knot_at_each(seen, few, out)
+    last = np.count_nonzero(~np.isnan(out[few]), axis=1) - 1
+    more = out[few, last] < hi[few]
+    out[np.flatnonzero(few)[more], last[more] + 1] = hi[few][more]
     for j in map(int, np.flatnonzero(by_quantiles & ~few)):
         values = quantile_knots(Sample(*seen.column(j)), 0.0, float(hi[j]), int(plan.n_bins[j]))
         out[j, : len(values)] = values

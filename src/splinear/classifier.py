@@ -20,8 +20,7 @@ from splinear._base import AdditiveModel, feasible, one_blas_thread, side_by_sid
 from splinear._columns import read_rows
 from splinear._folds import Fold, make_folds
 from splinear._labels import ClassWeight, Labels
-from splinear._reading import Table
-from splinear._types import AnyArray, Floats, KnotRules
+from splinear._types import AnyArray, Floats, KnotRules, Table
 from splinear.calibration import fit_sigmoid, sigmoid
 from splinear.io import open_table
 from splinear.losses import LOSSES, Logistic, Loss

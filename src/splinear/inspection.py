@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from splinear import _core
 from splinear._columns import Gap, Levels, read_table
-from splinear._reading import Source, as_array
+from splinear._reading import Source, as_array, as_one_csr, left_out_zeros
 from splinear._sparse import is_sparse
 from splinear._types import AnyArray, Floats, Table
 from splinear._validation import check_in_range, column_ranges, feature_label
@@ -351,7 +351,7 @@ def _finite_table(model: Any, X: Any) -> Table:
     """
     table = read_table(model, X)
     if isinstance(table, Source):
-        table = as_array(table)
+        table = as_one_csr(table) if left_out_zeros(table) else as_array(table)
     column_ranges(model, table)
     return sparse.csc_array(table) if is_sparse(table) else table
 

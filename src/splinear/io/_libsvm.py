@@ -22,6 +22,8 @@ CHUNK = 2**23  # bytes of text that are read at a time
 class LibsvmFile:
     """The rows of a LIBSVM file, `label index:value index:value ...` a line.
 
+    They are those of a sparse matrix.
+
     Parameters
     ----------
     path : path
@@ -35,8 +37,10 @@ class LibsvmFile:
     def __init__(self, path: Any, zero_based: bool | None = None) -> None:
         [self.path] = checked_paths(path)
         labels, least, most = [], np.inf, -1
+        self.nnz = 0
         for X, y in self._read():
             labels.append(y)
+            self.nnz += X.nnz
             if X.nnz:
                 least, most = min(least, X.indices.min()), max(most, X.indices.max())
         self.labels: Floats = np.concatenate(labels) if labels else np.empty(0)

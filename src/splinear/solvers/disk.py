@@ -1,4 +1,9 @@
-"""Codes in a file: for rows that do not fit into memory."""
+"""Codes in a file, or the non-zeros of sparse rows: for rows that do not fit into memory.
+
+Rows are dealt out to the blocks they belong to first, where each piece of X adds to the end of
+every block; then one block after the other is put in order. A file is gone when nobody reads it any
+more, however the process ends.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
-from splinear._reading import float_chunks
+from splinear._reading import csr_chunks, float_chunks
+from splinear._sparse import csr_parts
 from splinear._types import AnyArray
 from splinear.embedding import Embedding
 
-__all__ = ["codes_on_disk"]
+__all__ = ["codes_on_disk", "entries_on_disk"]
 
 Places = NDArray[np.int64]
 
 CODE_BYTES = 2
+ENTRY = np.dtype([("feature", np.uint32), ("argument", np.float32)])
 PLACE = np.dtype(np.uint32)  # in a block
 
 
@@ -36,9 +43,7 @@ def codes_on_disk(
     """Code the rows of X into a file without a name, and map it.
 
     places_of(rows) gives the places of some rows of X in the file, -1 for those left out; n_rows
-    have one. Rows are dealt out to the blocks they belong to first, where each piece of X adds to
-    the end of every block; then one block after the other is put in order. The file is gone when
-    nobody reads it any more, however the process ends.
+    have one.
     """
     n_columns = X.shape[1]
     with (
@@ -52,6 +57,38 @@ def codes_on_disk(
         mapped = mmap.mmap(codes.fileno(), 0, access=mmap.ACCESS_READ)
     array = np.frombuffer(mapped, dtype=np.uint16).reshape(n_rows, n_columns)
     return _core.Codes(array, embedding.basis.grid(), rows_per_block)
+
+
+def entries_on_disk(
+    X: Any,
+    places_of: Callable[[slice], Places],
+    n_rows: int,
+    embedding: Embedding,
+    rows_per_block: int,
+) -> _core.Rows:
+    """Write the non-zeros of a sparse X into a file without a name, row by row, and map it.
+
+    The parameters are those of codes_on_disk().
+    """
+    starts = np.zeros(n_rows + 1, dtype=np.int64)
+    for rows, piece in csr_chunks(X):
+        places = places_of(rows)
+        starts[1 + places[places >= 0]] = np.diff(piece.indptr)[places >= 0]
+    np.cumsum(starts, out=starts)
+    n_entries = int(starts[-1])
+    if n_entries == 0:  # nothing to map
+        return _core.mapped_sparse_rows(starts, np.empty(0, dtype=np.uint64), rows_per_block)
+    with (
+        _reserved(ENTRY.itemsize * n_entries) as entries,
+        _reserved(PLACE.itemsize * n_rows) as order,
+    ):
+        blocks = _SparseBlocks(entries, order, starts, rows_per_block)
+        for rows, piece in csr_chunks(X):
+            blocks.deal(piece, places_of(rows), embedding)
+        blocks.put_in_order()
+        mapped = mmap.mmap(entries.fileno(), 0, access=mmap.ACCESS_READ)
+    array = np.frombuffer(mapped, dtype=np.uint64)
+    return _core.mapped_sparse_rows(starts, array, rows_per_block)
 
 
 class _Blocks:
@@ -98,9 +135,56 @@ class _Blocks:
             _write(self.codes, start, ordered)
 
 
+class _SparseBlocks:
+    """Two files: the entries of the rows, and the place of every row in its block.
+
+    `starts` (n_rows + 1,) says where a row's entries belong in the end.
+    """
+
+    def __init__(self, entries: Any, order: Any, starts: Places, rows_per_block: int) -> None:
+        self.entries, self.order, self.starts = entries, order, starts
+        self.rows_per_block, self.n_rows = rows_per_block, len(starts) - 1
+        self.blocks = np.arange(0, self.n_rows, rows_per_block)
+        self.filled = self.blocks.copy()  # where the next row of each block goes
+        self.next_entry = starts[self.blocks].copy()  # and its first entry
+
+    def deal(self, piece: Any, places: Places, embedding: Embedding) -> None:
+        """Add the rows of a piece of X to the ends of the blocks they belong to."""
+        kept = np.flatnonzero(places >= 0)
+        kept = kept[np.argsort(places[kept] // self.rows_per_block, kind="stable")]
+        starts, features, values = csr_parts(piece[kept])
+        entries = np.empty(len(values), dtype=ENTRY)
+        entries["feature"] = features
+        entries["argument"] = _core.sparse_arguments(features, values, embedding.axes.core())
+        local = (places[kept] % self.rows_per_block).astype(PLACE)
+        block = places[kept] // self.rows_per_block
+        ends = np.searchsorted(block, np.arange(len(self.blocks) + 1))
+        for b in map(int, np.flatnonzero(np.diff(ends))):
+            rows = slice(int(ends[b]), int(ends[b + 1]))
+            here = slice(int(starts[rows.start]), int(starts[rows.stop]))
+            _write(self.entries, int(self.next_entry[b]), entries[here])
+            _write(self.order, int(self.filled[b]), local[rows])
+            self.filled[b] += rows.stop - rows.start
+            self.next_entry[b] += here.stop - here.start
+
+    def put_in_order(self) -> None:
+        """Give every row its place in its block."""
+        for first in map(int, self.blocks):
+            last = min(first + self.rows_per_block, self.n_rows)
+            begin, end = int(self.starts[first]), int(self.starts[last])
+            entries = _read(self.entries, begin, end - begin, ENTRY)
+            places = _read(self.order, first, last - first, PLACE)
+            lengths = np.diff(self.starts[first : last + 1])[places]
+            dealt = np.cumsum(lengths) - lengths  # where each row's entries are now
+            shift = self.starts[first:last][places] - begin - dealt
+            ordered = np.empty_like(entries)
+            ordered[np.arange(end - begin) + np.repeat(shift, lengths)] = entries
+            _write(self.entries, begin, ordered)
+
+
 def _write(file: Any, at: int, items: AnyArray) -> None:
     """Write the items from the given one on."""
-    left = memoryview(items.view(np.uint8).data)
+    left = memoryview(np.ascontiguousarray(items).view(np.uint8).data)
     file.seek(at * items.dtype.itemsize)
     while left:  # one call writes 2 GB at most
         left = left[file.write(left) :]

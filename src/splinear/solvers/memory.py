@@ -9,6 +9,8 @@ from numbers import Integral
 from typing import Any
 
 __all__ = [
+    "CODE_BYTES",
+    "ENTRY_BYTES",
     "NEED_DUAL",
     "NEED_NEWTON",
     "MemoryPlan",
@@ -22,6 +24,7 @@ __all__ = [
 UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 CODE_BYTES = 2
+ENTRY_BYTES = 8  # of a value that is not zero, in sparse rows
 SMALLEST_BLOCK = 4096  # rows
 # Of the bound, what is left for pieces of X on their way into codes, tables and the allocator.
 SPARE = 1 / 8
@@ -87,27 +90,28 @@ def say_bytes(n: float) -> str:
 
 
 def plan_memory(
-    bound: int, n_rows: int, n_columns: int, need: Need, width: int
+    bound: int, n_rows: int, row_bytes: float, need: Need, width: int
 ) -> MemoryPlan | None:
     """Divide the bound; `width` problems at a time are wanted. None: it is too small.
 
-    The codes stay in memory if they fit beside what every row needs. If not, half of what is left
-    is for blocks, one a problem being solved: putting a block in order takes as much again.
+    `row_bytes` is what the codes of a row take, or its non-zeros if rows are sparse. They stay in
+    memory if they fit beside what every row needs. If not, half of what is left is for blocks, one
+    a problem being solved: putting a block in order takes as much again.
     """
-    codes = CODE_BYTES * n_rows * n_columns
-    smallest = 2 * CODE_BYTES * SMALLEST_BLOCK * n_columns
+    codes = n_rows * row_bytes
+    smallest = 2 * SMALLEST_BLOCK * row_bytes
     for wide in range(width, 0, -1):
         left = (1 - SPARE) * bound - n_rows * (need.shared + wide * need.each)
         if codes <= left:
             return MemoryPlan(wide)
         # Rather fewer problems at a time than blocks so small that the order is hardly random.
         if left >= wide * smallest and (wide == 1 or left >= bound / 4):
-            return MemoryPlan(wide, int(left / (2 * wide * CODE_BYTES * n_columns)))
+            return MemoryPlan(wide, int(left / (2 * wide * row_bytes)))
     return None
 
 
-def least_memory(n_rows: int, n_columns: int, need: Need) -> float:
+def least_memory(n_rows: int, row_bytes: float, need: Need) -> float:
     """Give the smallest bound that plan_memory() takes."""
     rows = n_rows * (need.shared + need.each)
-    codes = min(n_rows, 2 * SMALLEST_BLOCK) * CODE_BYTES * n_columns
+    codes = min(n_rows, 2 * SMALLEST_BLOCK) * row_bytes
     return (rows + codes) / (1 - SPARE)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
-from splinear._reading import as_array, float_chunks
-from splinear._sparse import csr_parts, is_sparse
+from splinear._reading import as_array, as_one_csr, float_chunks, left_out_zeros
+from splinear._sparse import csr_parts
 from splinear._types import AnyArray, Floats, Table
 from splinear.embedding import Embedding
-from splinear.solvers.disk import codes_on_disk
+from splinear.solvers.disk import codes_on_disk, entries_on_disk
 from splinear.solvers.memory import MemoryPlan
 
 __all__ = ["CODES_SUFFICE", "TrainingRows"]
@@ -55,27 +55,20 @@ class TrainingRows:
         n_threads: int = 1,
         plan: MemoryPlan | None = None,
     ) -> TrainingRows:
-        """Code the rows of X, or note their order; of a CSR matrix, take the non-zeros."""
+        """Code the rows of X, or note their order; of a sparse X, take the non-zeros."""
         plan = plan or MemoryPlan()
-        n_rows, n_columns = X.shape
-        axes, order = embedding.axes.core(), _Order.draw(n_rows, kept, seed)
-        about = {"embedding": embedding, "kept": kept, "n_given": n_rows, "seed": seed}
-        if is_sparse(X):
-            core = _core.sparse_rows(*csr_parts(X), axes, order.place(np.arange(n_rows)))
-            return cls(core, n_values=X.nnz, is_coded=False, plan=plan, **about)
-        n_values = n_rows * n_columns
-        if tol < CODES_SUFFICE:
-            core = _core.value_rows(as_array(X), axes, order.place(np.arange(n_rows)))
-            return cls(core, n_values=n_values, is_coded=False, plan=plan, **about)
-        if plan.rows_per_block is None:
-            codes = _core.Codes(order.n_rows, n_columns, embedding.basis.grid())
-            for rows, piece in float_chunks(X):
-                codes.fill(piece, order.of(rows), axes, n_threads)
+        order = _Order.draw(X.shape[0], kept, seed)
+        sparse = left_out_zeros(X) and embedding.through_zero
+        is_coded = not sparse and tol >= CODES_SUFFICE
+        if sparse:
+            core = _nonzeros(X, embedding, order, plan)
+        elif is_coded:
+            core = _codes(X, embedding, order, plan, n_threads)
         else:
-            size = plan.rows_per_block
-            codes = codes_on_disk(X, order.of, order.n_rows, embedding, size, n_threads)
-        core = _core.coded_rows(codes, axes)
-        return cls(core, n_values=n_values, is_coded=True, plan=plan, **about)
+            numbers = order.place(np.arange(X.shape[0]))
+            core = _core.value_rows(as_array(X), embedding.axes.core(), numbers)
+        n_values = X.nnz if sparse else X.shape[0] * X.shape[1]
+        return cls(core, embedding, kept, X.shape[0], seed, n_values, is_coded, plan)
 
     @cached_property
     def n_rows(self) -> int:
@@ -102,6 +95,26 @@ class TrainingRows:
 
     def _order(self) -> _Order:
         return _Order.draw(self.n_given, self.kept, self.seed)  # drawn anew, not kept
+
+
+def _codes(
+    X: Table, embedding: Embedding, order: _Order, plan: MemoryPlan, n_threads: int
+) -> _core.Rows:
+    axes, block = embedding.axes.core(), plan.rows_per_block
+    if block is None:
+        codes = _core.Codes(order.n_rows, X.shape[1], embedding.basis.grid())
+        for rows, piece in float_chunks(X):
+            codes.fill(piece, order.of(rows), axes, n_threads)
+    else:
+        codes = codes_on_disk(X, order.of, order.n_rows, embedding, block, n_threads)
+    return _core.coded_rows(codes, axes)
+
+
+def _nonzeros(X: Table, embedding: Embedding, order: _Order, plan: MemoryPlan) -> _core.Rows:
+    if plan.rows_per_block is not None:
+        return entries_on_disk(X, order.of, order.n_rows, embedding, plan.rows_per_block)
+    numbers = order.place(np.arange(X.shape[0]))
+    return _core.sparse_rows(*csr_parts(as_one_csr(X)), embedding.axes.core(), numbers)
 
 
 @dataclass(frozen=True, eq=False)
