@@ -359,6 +359,7 @@ def test_the_coding_is_told_of(capsys):
 # -- the disk -------------------------------------------------------------------------------------
 
 
+@linux
 def test_a_full_disk_is_found_at_once(monkeypatch):
     def full(*args):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -421,27 +422,41 @@ def test_nothing_is_left_behind(how, tmp_path):
 
 
 PEAK = """
-    import resource, sys
+    import sys, warnings
     import numpy as np
-    from splinear import AdditiveClassifier
+    from splinear import AdditiveClassifier, AdditiveRegressor
 
-    path, bound, n_jobs = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    X, y = np.load(f"{path}/X.npy", mmap_mode="r"), np.load(f"{path}/y.npy")
-    AdditiveClassifier(random_state=0).fit(np.array(X[:2000]), y[:2000])  # warmed up
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    model = AdditiveClassifier(random_state=0, max_memory=bound, n_jobs=n_jobs, max_iter=3)
-    import warnings
+    def status(field):  # not ru_maxrss: that of a new process begins with its parent's
+        [line] = [line for line in open("/proc/self/status") if line.startswith(field)]
+        return 1024 * int(line.split()[1])
+
     warnings.simplefilter("ignore")
-    model.fit(X, y)
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+    path, bound, params = sys.argv[1], sys.argv[2], eval(sys.argv[3])
+    X, y = np.load(f"{path}/X.npy", mmap_mode="r"), np.load(f"{path}/y.npy")
+    weights = np.load(f"{path}/y.npy") + 0.5 if params.pop("weighted", False) else None
+    kind = AdditiveRegressor if "epsilon" in params else AdditiveClassifier
+    model = kind(random_state=0, max_iter=3, **params)
+    model.fit(np.array(X[:2000]), y[:2000])  # warmed up
+    before = status("VmRSS")
+    model.set_params(max_memory=bound).fit(X, y, weights)
+    print(status("VmHWM") - before)
 """
 
 
 @linux
 @pytest.mark.parametrize(
-    ("bound", "n_jobs", "n_classes"), [("55MB", 2, 2), ("75MB", 2, 3)], ids=["two", "three classes"]
+    ("bound", "n_classes", "params"),
+    [
+        ("55MB", 2, {"n_jobs": 2}),
+        ("75MB", 3, {"n_jobs": 2}),
+        ("90MB", 2, {"weighted": True, "class_weight": "balanced"}),
+        ("110MB", 2, {"epsilon": 0.1, "solver": "dual_cd"}),
+        ("115MB", 2, {"warm_start": True}),
+        ("160MB", 2, {"loss": "logistic", "solver": "newton"}),
+    ],
+    ids=["two classes", "three classes", "weights", "regression", "warm start", "newton"],
 )
-def test_peak_memory_stays_below_the_bound(bound, n_jobs, n_classes, tmp_path):
+def test_peak_memory_stays_below_the_bound(bound, n_classes, params, tmp_path):
     n = 1_500_000
     random = np.random.default_rng(0)
     X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float32, (n, 20))
@@ -452,7 +467,7 @@ def test_peak_memory_stays_below_the_bound(bound, n_jobs, n_classes, tmp_path):
         y[start : start + 100_000] = np.minimum(piece[:, 0] * n_classes, n_classes - 1)
     del X
     np.save(tmp_path / "y.npy", y)
-    process = run(PEAK, tmp_path, str(tmp_path), bound, str(n_jobs))
+    process = run(PEAK, tmp_path, str(tmp_path), bound, repr(params))
     out, error = process.communicate(timeout=200)
     assert process.returncode == 0, error
     assert int(out) <= bytes_of(bound)  # X alone has 120 MB, and its codes 60

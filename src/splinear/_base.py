@@ -94,6 +94,10 @@ class AdditiveModel(BaseEstimator):
 
     # -- before training -------------------------------------------------------------------------
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        bytes_of(getattr(self, "max_memory", None))  # before any work is done
+
     def _learn_embedding(
         self, X: Table, kept: AnyArray | None, weights: Floats | None
     ) -> Embedding:

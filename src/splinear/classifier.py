@@ -273,8 +273,13 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
             Finite numbers; or a table with missing values and categories, of which a float64
             matrix is made (see `missing` and `categorical`). float32 and float64 are read as they
             are, without a copy; other types in pieces (as a float64 copy where tol < 1e-3).
+            Or data on disk, read in chunks: a numpy.memmap, the name of a .npy, Parquet or LIBSVM
+            file, a list of .npy or Parquet files, a folder of Parquet files, or a
+            pyarrow.dataset.Dataset.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            The classes; or, for several labels a row, an indicator matrix of 0 and 1.
+            The classes; or, for several labels a row, an indicator matrix of 0 and 1. With X in
+            files also the name of a Parquet column, a list of .npy files, or None for the labels
+            of a LIBSVM file.
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplies C per row. A row of weight 2 counts as two rows, one of weight 0 as none.
 
@@ -346,7 +351,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or files as in fit
 
         Returns
         -------
@@ -360,7 +365,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or files as in fit
 
         Returns
         -------
@@ -388,7 +393,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or files as in fit
 
         Returns
         -------
@@ -413,7 +418,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or files as in fit
 
         Returns
         -------

@@ -204,8 +204,12 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
             Finite numbers; or a table with missing values and categories, of which a float64
             matrix is made (see `missing` and `categorical`). float32 and float64 are read as they
             are, without a copy; other types in pieces (as a float64 copy where tol < 1e-3).
+            Or data on disk, read in chunks: a numpy.memmap, the name of a .npy, Parquet or LIBSVM
+            file, a list of .npy or Parquet files, a folder of Parquet files, or a
+            pyarrow.dataset.Dataset.
         y : array-like of shape (n_samples,)
-            The targets.
+            The targets. With X in files also the name of a Parquet column, a list of .npy files,
+            or None for those of a LIBSVM file.
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplies C per row. A row of weight 2 counts as two rows, one of weight 0 as none.
 
@@ -256,7 +260,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or files as in fit
 
         Returns
         -------

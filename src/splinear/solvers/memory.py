@@ -46,7 +46,7 @@ class Need:
 
 # Dual variable, squared length, label; a bit or two for the active set.
 NEED_DUAL = Need(each=8 + 4 + 1 + 0.25)
-# Scores, derivatives, steps: measured (tests/test_large.py).
+# Scores, derivatives and steps, as measured; tests/test_large.py holds it to that.
 NEED_NEWTON = Need(each=72)
 
 
