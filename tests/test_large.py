@@ -40,18 +40,17 @@ Y = SCORE > 0
 SMALL = "900kB"
 
 
-def on_disk(model):
-    """Fit in blocks; fails if the codes stayed in memory."""
-    blocks = []
+def noting_plans(model):
+    """Give the model, and a list that its fits will add their plans to."""
+    plans = []
     plan_of = model._plan_memory
 
     def noted(*args, **options):
-        plan = plan_of(*args, **options)
-        blocks.append(plan.rows_per_block)
-        return plan
+        plans.append(plan_of(*args, **options))
+        return plans[-1]
 
     model._plan_memory = noted
-    return model, blocks
+    return model, plans
 
 
 # -- the file of codes ----------------------------------------------------------------------------
@@ -113,10 +112,11 @@ def test_an_order_is_a_permutation_and_can_be_undone(n, share):
 def test_blocks_lead_to_the_same_optimum(params):
     tol = 1e-3
     memory = AdditiveClassifier(random_state=0, tol=tol, **params).fit(X, Y)
-    model, blocks = on_disk(AdditiveClassifier(random_state=0, tol=tol, max_memory=SMALL, **params))
+    model, plan = noting_plans(
+        AdditiveClassifier(random_state=0, tol=tol, max_memory=SMALL, **params)
+    )
     model.fit(X, Y)
-    assert blocks[0] is not None
-    assert blocks[0] < len(X)
+    assert plan[0].rows_per_block < len(X)
     assert model.dual_gap_ <= tol
     assert model.objective_ == pytest.approx(memory.objective_, rel=tol)
     assert model.n_iter_ <= memory.n_iter_  # every block is visited twice when it is read
@@ -125,10 +125,9 @@ def test_blocks_lead_to_the_same_optimum(params):
 @pytest.mark.parametrize("loss", ["squared_error", "epsilon_insensitive"])
 def test_regression_in_blocks(loss):
     memory = AdditiveRegressor(random_state=0, loss=loss).fit(X, SCORE)
-    model, blocks = on_disk(AdditiveRegressor(random_state=0, loss=loss, max_memory="1.9MB"))
+    model, plan = noting_plans(AdditiveRegressor(random_state=0, loss=loss, max_memory="1.9MB"))
     model.fit(X, SCORE)
-    assert blocks[0] is not None
-    assert blocks[0] < len(X)
+    assert plan[0].rows_per_block < len(X)
     assert model.objective_ == pytest.approx(memory.objective_, rel=1e-3)
     np.testing.assert_allclose(model.predict(X[:100]), memory.predict(X[:100]), atol=0.1)
 
@@ -146,21 +145,25 @@ def test_newton_in_blocks_is_newton_to_the_bit(n_jobs):
 
 
 def test_several_classes_weights_and_threads():
+    wide = np.hstack([X, X[::-1], X[::2].repeat(2, axis=0)])
     y = np.digitize(SCORE, [-0.5, 0.5])
     weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
-    fits = []
-    for n_jobs, bound in ((1, "2.2MB"), (3, "2.2MB"), (3, "6MB")):
-        model, blocks = on_disk(
+    fits, plans = [], []
+    for n_jobs, bound in ((1, "3.1MB"), (3, "3.1MB"), (3, "6MB")):
+        model, plan = noting_plans(
             AdditiveClassifier(
                 random_state=0, class_weight="balanced", n_jobs=n_jobs, max_memory=bound
             )
         )
-        fits.append(model.fit(X, y, weights))
-    memory = AdditiveClassifier(random_state=0, class_weight="balanced").fit(X, y, weights)
+        fits.append(model.fit(wide, y, weights))
+        plans.append(plan[0])
+    memory = AdditiveClassifier(random_state=0, class_weight="balanced").fit(wide, y, weights)
     assert fits[0].objective_ == pytest.approx(memory.objective_, rel=1e-2)
     np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
     np.testing.assert_array_equal(fits[2].coef_, memory.coef_)  # there it fits into memory
-    assert blocks == [None]
+    assert [plan.width for plan in plans] == [1, 2, 3]
+    assert plans[0].rows_per_block == plans[1].rows_per_block is not None
+    assert plans[2].rows_per_block is None
 
 
 def test_calibration_in_blocks():
@@ -176,9 +179,11 @@ def test_calibration_in_blocks():
 
 def test_warm_start_in_blocks():
     bound = "2.5MB"
-    model, blocks = on_disk(AdditiveClassifier(warm_start=True, random_state=0, max_memory=bound))
+    model, plan = noting_plans(
+        AdditiveClassifier(warm_start=True, random_state=0, max_memory=bound)
+    )
     first = model.fit(X, Y).n_iter_
-    assert blocks[0] is not None
+    assert plan[0].rows_per_block is not None
     assert model.fit(X, Y).n_iter_ == 0 < first  # certified at once
     model.set_params(C=1.1).fit(X, Y)
     cold = AdditiveClassifier(C=1.1, random_state=0).fit(X, Y)
@@ -301,7 +306,7 @@ def test_a_plan_keeps_within_its_bound():
                 continue
             codes = 4 * 10**7
             if plan.rows_per_block is not None:
-                codes = 2 * plan.width * plan.rows_per_block * 20 * 2
+                codes = max(2, plan.width) * plan.rows_per_block * 20 * 2
             assert codes + 10**6 * (10 + 14 * plan.width) <= bound
     least = int(least_memory(10**6, 20, need))
     assert plan_memory(least - 10, 10**6, 20, need, 4) is None

@@ -103,7 +103,9 @@ class _ArrowTable:
             out = np.empty((batch.num_rows, len(features)), dtype=dtype)
             for j, name in enumerate(features):
                 out[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
+            del batch  # or it would stay until the next one is there
             yield out
+        import_module("pyarrow").default_memory_pool().release_unused()
 
     def target(self, y: Any) -> Any:
         """Give the target: y itself, or the column that it names."""
@@ -199,7 +201,7 @@ def _open(path: Path) -> Any:
         ) from error
     with _named(path):
         # A column of a group of rows is read bit by bit, not as a whole.
-        return parquet.ParquetFile(path, buffer_size=2**20, pre_buffer=False)
+        return parquet.ParquetFile(path, buffer_size=2**16, pre_buffer=False)
 
 
 @contextmanager

@@ -95,19 +95,25 @@ def plan_memory(
     """Divide the bound; `width` problems at a time are wanted. None: it is too small.
 
     `row_bytes` is what the codes of a row take, or its non-zeros if rows are sparse. They stay in
-    memory if they fit beside what every row needs. If not, half of what is left is for blocks, one
-    a problem being solved: putting a block in order takes as much again.
+    memory if they fit beside what every row needs. If not, an eighth of what is left is a block.
+    Neither depends on the width, as the model depends on the blocks; then there is
+    room for as many problems as fit with a block each, and to put a block in order, which takes
+    two.
     """
-    codes = n_rows * row_bytes
-    smallest = 2 * SMALLEST_BLOCK * row_bytes
-    for wide in range(width, 0, -1):
-        left = (1 - SPARE) * bound - n_rows * (need.shared + wide * need.each)
-        if codes <= left:
-            return MemoryPlan(wide)
-        # Rather fewer problems at a time than blocks so small that the order is hardly random.
-        if left >= wide * smallest and (wide == 1 or left >= bound / 4):
-            return MemoryPlan(wide, int(left / (2 * wide * row_bytes)))
-    return None
+    usable = (1 - SPARE) * bound
+    left = usable - n_rows * (need.shared + need.each)
+    if left < min(n_rows, 2 * SMALLEST_BLOCK) * row_bytes:
+        return None
+    if n_rows * row_bytes <= left:
+        block, held = None, n_rows * row_bytes
+    else:
+        block = max(SMALLEST_BLOCK, int(left / (8 * row_bytes)))
+        held = 0
+    for wide in range(width, 1, -1):
+        blocks = 0 if block is None else max(2, wide) * block * row_bytes
+        if n_rows * (need.shared + wide * need.each) + held + blocks <= usable:
+            return MemoryPlan(wide, block)
+    return MemoryPlan(1, block)
 
 
 def least_memory(n_rows: int, row_bytes: float, need: Need) -> float:
