@@ -300,18 +300,18 @@ def test_a_plan_keeps_within_its_bound():
     need = Need(shared=10, each=14)
     for bound in (3 * 10**7, 10**8, 10**9):
         for width in (1, 4):
-            plan = plan_memory(bound, 10**6, 20, need, width)
+            plan = plan_memory(bound, 10**6, 40, need, width)
             if plan is None:
-                assert least_memory(10**6, 20, need) > bound
+                assert least_memory(10**6, 40, need) > bound
                 continue
             codes = 4 * 10**7
             if plan.rows_per_block is not None:
                 codes = max(2, plan.width) * plan.rows_per_block * 20 * 2
             assert codes + 10**6 * (10 + 14 * plan.width) <= bound
-    least = int(least_memory(10**6, 20, need))
-    assert plan_memory(least - 10, 10**6, 20, need, 4) is None
-    assert plan_memory(least + 10, 10**6, 20, need, 4) == MemoryPlan(1, 4096)
-    assert plan_memory(10**10, 10**6, 20, need, 4) == MemoryPlan(4)
+    least = int(least_memory(10**6, 40, need))
+    assert plan_memory(least - 10, 10**6, 40, need, 4) is None
+    assert plan_memory(least + 10, 10**6, 40, need, 4) == MemoryPlan(1, 4096)
+    assert plan_memory(10**10, 10**6, 40, need, 4) == MemoryPlan(4)
     assert MemoryPlan(5).inside(2).width == 2
     assert MemoryPlan(1).inside(3).width == 1
     assert [say_bytes(n) for n in (5, 1234, 48.8e6, 2e9)] == [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._reading import Source, as_dense, some_rows
+from splinear._reading import as_dense, is_on_disk, some_rows
 from splinear._types import AnyArray, Floats, Table
 
 __all__ = ["MAX_BINS", "RULES", "KnotPlan", "Sample", "quantile_knots"]
@@ -167,7 +167,7 @@ def _samples(
 ) -> Iterator[tuple[int, Sample]]:
     """Give the values of some columns in some rows, many columns at a time to read X in order."""
     weight = None if weights is None else weights[rows]
-    if isinstance(X, Source):
+    if is_on_disk(X):
         X, rows = as_dense(some_rows(X, rows)), np.arange(len(rows))
     for start in range(0, len(columns), 256):
         some = columns[start : start + 256]

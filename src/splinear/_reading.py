@@ -28,6 +28,7 @@ __all__ = [
     "csr_chunks",
     "factor",
     "float_chunks",
+    "is_on_disk",
     "left_out_zeros",
     "numbers",
     "pieces",
@@ -140,7 +141,7 @@ def as_array(X: Table) -> AnyArray:
 
 def some_rows(X: Table, chosen: NDArray[np.integer[Any]]) -> Table:
     """Give the chosen rows of X, whose numbers ascend: an array, or a CSR matrix."""
-    if not isinstance(X, Source):
+    if not is_on_disk(X):
         return X[chosen]
     is_csr = left_out_zeros(X)
     found = []
@@ -148,6 +149,11 @@ def some_rows(X: Table, chosen: NDArray[np.integer[Any]]) -> Table:
         first, last = np.searchsorted(chosen, [rows.start, rows.stop])
         found.append(piece[chosen[first:last] - rows.start])
     return sparse.vstack(found, format="csr") if is_csr else np.concatenate(found)
+
+
+def is_on_disk(X: Table) -> bool:
+    """Tell whether the rows lie in files, mapped or not, and are to be read in order."""
+    return isinstance(X, Source) or (isinstance(X, np.ndarray) and _map_of(X) is not None)
 
 
 def _map_of(X: AnyArray) -> mmap.mmap | None:

@@ -96,9 +96,8 @@ def plan_memory(
 
     `row_bytes` is what the codes of a row take, or its non-zeros if rows are sparse. They stay in
     memory if they fit beside what every row needs. If not, an eighth of what is left is a block.
-    Neither depends on the width, as the model depends on the blocks; then there is
-    room for as many problems as fit with a block each, and to put a block in order, which takes
-    two.
+    Neither depends on the width, as the model depends on the blocks; then there is room for as many
+    problems as fit with a block each, and to put a block in order, which takes two.
     """
     usable = (1 - SPARE) * bound
     left = usable - n_rows * (need.shared + need.each)
