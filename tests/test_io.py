@@ -192,7 +192,7 @@ def test_sparse_rows_on_disk(params, words, monkeypatch):
     counts, y, path = words
     monkeypatch.setattr("splinear._reading._COPIED_PIECE", 3000)
     blocks = MemoryPlan(rows_per_block=1024)
-    monkeypatch.setattr("splinear._base.plan_memory", lambda *_: blocks)
+    monkeypatch.setattr("splinear._memory.plan_memory", lambda *_: blocks)
     options = {"tol": 1e-4, "random_state": 0, **params}
     expected = AdditiveClassifier(**options).fit(counts, y)
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)

@@ -21,16 +21,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from splinear import _core
 from splinear._columns import Columns, read_table
 from splinear._knots import KnotPlan
-from splinear._reading import Source, csr_chunks, float_chunks, left_out_zeros, values_per_row
-from splinear._sparse import csr_parts, is_sparse
+from splinear._memory import Demand, plan_fit
+from splinear._scoring import scores
+from splinear._sparse import is_sparse
 from splinear._types import AnyArray, Floats, Table
 from splinear._validation import (
     EMBEDDING_CONSTRAINTS,
-    check_in_range,
-    column_ranges,
     draw_seed,
     fit_embedding,
     make_basis,
@@ -41,21 +39,10 @@ from splinear.basis import Basis
 from splinear.embedding import Embedding
 from splinear.losses import Loss, SmoothLoss, SquaredError
 from splinear.solvers import dual_cd, newton, smoothness
-from splinear.solvers.memory import (
-    CODE_BYTES,
-    ENTRY_BYTES,
-    NEED_DUAL,
-    NEED_NEWTON,
-    MemoryPlan,
-    Need,
-    bytes_of,
-    least_memory,
-    plan_memory,
-    say_bytes,
-)
+from splinear.solvers.memory import MemoryPlan, Need, bytes_of
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Result, Start, Stopping
-from splinear.solvers.rows import CODES_SUFFICE, TrainingRows
+from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable, Sum
 from splinear.solvers.watch import Progress, Watch
 
@@ -156,41 +143,12 @@ class AdditiveModel(BaseEstimator):
 
         `together`: all outputs are one problem, for Newton's method.
         """
-        bound, solver = bytes_of(self.max_memory), self._solver_for(self._make_loss())
-        if bound is None:
-            return MemoryPlan()
-        n_rows = X.shape[0]
-        row_bytes = self._row_bytes(X)
+        solver = self._solver_for(self._make_loss())
         need = self._need(n_outputs, weighted=weights is not None)
-        if self._takes_nonzeros(X):
-            need += Need(shared=8)  # where a row's non-zeros start
-        width = 1 if together else min(self._n_threads(), n_outputs)
-        newton = NEED_NEWTON * (n_outputs if together else 1)
-        total = need + (newton if solver == "newton" else NEED_DUAL)
-        plan = plan_memory(bound, n_rows, row_bytes, total, width)
         has_choice = self.solver == "auto" and not together and self.smoothness == "C"
-        if plan is None and solver == "newton" and has_choice:
-            total, solver = need + NEED_DUAL, "dual_cd"
-            plan = plan_memory(bound, n_rows, row_bytes, total, width)
-        if plan is None:
-            least = least_memory(n_rows, row_bytes, total)
-            raise ValueError(
-                f"max_memory={self.max_memory!r} is too small: {n_rows:,} rows and "
-                f"{n_outputs} output{'s' if n_outputs > 1 else ''} need at least "
-                f"{say_bytes(least)} with solver={solver!r}."
-            )
-        if self.tol < CODES_SUFFICE and not self._takes_nonzeros(X):
-            self._check_values_fit(X, plan)
-        return replace(plan, newton=solver == "newton")
-
-    def _takes_nonzeros(self, X: Table) -> bool:
-        return left_out_zeros(X) and self.through_zero_
-
-    def _row_bytes(self, X: Table) -> float:
-        """Bytes that training reads of a row: codes, or non-zeros."""
-        if self._takes_nonzeros(X):
-            return ENTRY_BYTES * values_per_row(X)
-        return CODE_BYTES * float(X.shape[1])
+        demand = Demand(n_outputs, need, solver, together=together, has_choice=has_choice)
+        width = 1 if together else min(self._n_threads(), n_outputs)
+        return plan_fit(self, X, demand, width)
 
     def _need(self, n_outputs: int, *, weighted: bool) -> Need:
         """Bytes a row, beyond what a solver needs: the order, weights, what is kept afterwards."""
@@ -198,15 +156,6 @@ class AdditiveModel(BaseEstimator):
         if self.warm_start:
             need += Need(shared=8 * n_outputs, each=32)
         return need
-
-    def _check_values_fit(self, X: Table, plan: MemoryPlan) -> None:
-        """Refuse a tolerance for which X is read as it is, if there is no room for that."""
-        if plan.rows_per_block is not None or isinstance(X, Source):
-            raise ValueError(
-                f"tol={self.tol:g} is below {CODES_SUFFICE:g}, so that training reads X itself, in "
-                f"full precision and again and again; with max_memory={self.max_memory!r} X stays "
-                "on disk. Raise tol or max_memory."
-            )
 
     @property
     def _strength(self) -> float:
@@ -387,60 +336,7 @@ class AdditiveModel(BaseEstimator):
     def _scores(self, X: Any) -> Floats:
         """f(x) of every output, shape (n_samples, n_outputs)."""
         check_is_fitted(self)
-        X = read_table(self, X)
-        if left_out_zeros(X):
-            return np.concatenate([self._sparse_scores(piece, r) for r, piece in csr_chunks(X)])
-        axes, basis = self.embedding_.axes.core(), self.embedding_.basis.core()
-        out = np.empty((len(X), len(self.coef_)))
-        for rows, piece in float_chunks(X):
-            out[rows] = _core.decision(
-                basis, piece, axes, self.coef_, self.intercept_, self._n_threads()
-            )
-            if self.extrapolation != "constant":
-                self._go_beyond(piece, rows.start, out[rows])
-        if np.isnan(out).any():  # that is how the core marks rows that are not finite
-            column_ranges(self, X)
-        return out
-
-    def _sparse_scores(self, X: Any, rows: slice) -> Floats:
-        """_scores for a CSR matrix: these rows of a table."""
-        embedding, intercept = self.embedding_, self.intercept_
-        at_zero = np.empty((0, 0))
-        if not embedding.through_zero:
-            at_zero = embedding.at_zero(self.coef_)
-            intercept = intercept + at_zero.sum(axis=1)
-        starts, features, values = csr_parts(X)
-        out = _core.decision_sparse(
-            embedding.basis.core(),
-            starts,
-            features,
-            values,
-            embedding.axes.core(),
-            self.coef_,
-            at_zero,
-            intercept,
-            self._n_threads(),
-        )
-        if np.isnan(out).any():
-            column_ranges(self, X)
-        if self.extrapolation != "constant":
-            lo, hi = embedding.axes.lo[features], embedding.axes.hi[features]
-            for j in np.unique(features[(values < lo) | (values > hi)]):
-                self._continue_curve(X[:, [j]].toarray().ravel(), int(j), rows.start, out)
-        return out
-
-    def _go_beyond(self, piece: AnyArray, first_row: int, scores: Floats) -> None:
-        """Add to the scores of a piece of X what its values outside the ranges ask for."""
-        axes = self.embedding_.axes
-        with np.errstate(invalid="ignore"):
-            outside = (piece.min(axis=0) < axes.lo) | (piece.max(axis=0) > axes.hi)
-        for j in map(int, np.flatnonzero(outside)):
-            self._continue_curve(piece[:, j], j, first_row, scores)
-
-    def _continue_curve(self, values: AnyArray, j: int, first_row: int, scores: Floats) -> None:
-        if self.extrapolation == "error":
-            check_in_range(self, values, j, self.embedding_.axes, first_row)
-        scores += self.embedding_.continuation(values, j, self.coef_[:, j])
+        return scores(self, read_table(self, X), self._n_threads())
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,17 +10,16 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from splinear._base import AdditiveModel, feasible, one_blas_thread, side_by_side
 from splinear._columns import read_rows
-from splinear._folds import Fold, make_folds
+from splinear._held_out import N_CALIBRATION_FOLDS, calibrate
 from splinear._labels import ClassWeight, Labels
 from splinear._types import AnyArray, Floats, KnotRules, Table
-from splinear.calibration import fit_sigmoid, sigmoid
+from splinear.calibration import sigmoid
 from splinear.io import open_table
 from splinear.losses import LOSSES, Logistic, Loss
 from splinear.solvers.memory import Need
@@ -32,8 +30,6 @@ from splinear.solvers.smooth import Separable, Softmax, Sum
 from splinear.solvers.watch import Progress
 
 __all__ = ["AdditiveClassifier"]
-
-N_CALIBRATION_FOLDS = 5
 
 
 class AdditiveClassifier(ClassifierMixin, AdditiveModel):
@@ -508,7 +504,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
                 rows, before = self._tune_outputs(rows, labels, weights, kept, stopping, before)
             [results] = self._train(rows, labels, weights, kept, stopping, before)
             if self.calibration is not None:
-                self.calibration_ = self._calibrate(rows, labels, weights, kept, stopping)
+                self.calibration_ = calibrate(self, rows, labels, weights, kept, stopping)
         self._finish(rows, results, stopping.watch)
 
     def _width(self, rows: TrainingRows, labels: Labels, stopping: Stopping) -> int:
@@ -642,75 +638,6 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):
                 proximal=before[0].proximal,
             )
         return newton_path(rows, factors, total, stopping, self._bias, start)
-
-    def _calibrate(
-        self,
-        rows: TrainingRows,
-        labels: Labels,
-        weights: Floats | None,
-        kept: AnyArray | None,
-        stopping: Stopping,
-    ) -> Floats | None:
-        """Fit Platt's sigmoids, (n_outputs, 2), to out-of-fold scores; None if that was stopped."""
-        folds = self._calibration_folds(labels, kept)
-        width = min(stopping.n_threads, len(folds), rows.plan.width)
-        rows = replace(rows, plan=rows.plan.inside(width))
-        tasks = [
-            partial(
-                self._scores_without,
-                fold,
-                rows,
-                labels,
-                weights,
-                stopping.inside(width, fold=number),
-            )
-            for number, fold in enumerate(folds)
-        ]
-        found = side_by_side(tasks, width, stopping.watch)
-        if stopping.watch.reason is not None:
-            warnings.warn(
-                "Stopped before the probabilities were calibrated; they are the logistic function "
-                "of the scores.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-            return None
-        tests = np.concatenate([fold.test for fold in folds])
-        F = np.concatenate([scores[fold.test] for scores, fold in zip(found, folds, strict=True)])
-        w = None if weights is None else weights[tests]
-        outputs = range(labels.n_outputs)
-        return np.stack([fit_sigmoid(F[:, k], labels.signs(k)[tests] > 0, w) for k in outputs])
-
-    def _calibration_folds(self, labels: Labels, kept: AnyArray | None) -> list[Fold]:
-        """Give five folds, or fewer if a class is smaller."""
-        n_folds = N_CALIBRATION_FOLDS
-        if not labels.multilabel:
-            counted = labels.index if kept is None else labels.index[kept]
-            sizes = np.bincount(counted, minlength=len(labels.classes))
-            if sizes.min() < 2:
-                raise ValueError(
-                    f"calibration={self.calibration!r} needs at least 2 rows of every class; "
-                    f"class {labels.classes[sizes.argmin()]!r} has {sizes.min()}."
-                )
-            n_folds = min(n_folds, int(sizes.min()))
-        return make_folds(n_folds, labels.index, labels.index, kept, classifier=True)
-
-    def _scores_without(
-        self,
-        fold: Fold,
-        rows: TrainingRows,
-        labels: Labels,
-        weights: Floats | None,
-        stopping: Stopping,
-    ) -> Floats:
-        """Train without the rows that are held out; score all rows, (n, n_outputs)."""
-        [results] = self._train(rows, labels, fold.weights(weights), fold.train, stopping)
-        scores = rows.scores(np.stack([found.coef for found in results]), stopping.n_threads)
-        columns = [
-            rows.restore(score) + found.intercept
-            for score, found in zip(scores, results, strict=True)
-        ]
-        return np.column_stack(columns)
 
     def _objective_of(self, results: Sequence[Result]) -> float:
         return results[0].primal if self._softmax else super()._objective_of(results)
