@@ -3,7 +3,8 @@ import sys
 import matplotlib as mpl
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from scipy.sparse import csr_array
+from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.inspection import importances, knots, shape_function
@@ -280,3 +281,19 @@ def test_models_that_refuse_values_outside_can_be_drawn(frame):
     for degree in (0, 1):
         model = AdditiveClassifier(extrapolation="error", degree=degree, random_state=0).fit(X, y)
         CurvesDisplay.from_estimator(model, X, top=9)
+
+
+def test_sparse_tables_and_files(tmp_path):
+    random = np.random.default_rng(0)
+    y = random.integers(0, 2, 300)
+    X = random.poisson(np.where(y[:, None], [0.9, 0.1, 0.3], [0.2, 0.5, 0.3])).astype(float)
+    model = AdditiveClassifier(random_state=0).fit(csr_array(X), y)
+    np.save(tmp_path / "X.npy", X)
+    dump_svmlight_file(X, y, str(tmp_path / "X.svm"), zero_based=False)
+    expected = CurvesDisplay.from_estimator(model, X, figure=Figure())
+    for table in (csr_array(X), tmp_path / "X.npy", tmp_path / "X.svm"):
+        display = CurvesDisplay.from_estimator(model, table, figure=Figure())
+        for ours, theirs in zip(display.curves, expected.curves, strict=True):
+            np.testing.assert_allclose(ours.f, theirs.f, atol=1e-12)
+            assert ours.name == theirs.name
+        display.figure_.draw_without_rendering()

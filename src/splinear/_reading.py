@@ -183,7 +183,9 @@ def as_frame(X: Any) -> Any:
 
 
 def column_of(X: Any, j: int) -> Any:
-    """Give column j of a data frame or an array."""
+    """Give column j of a data frame, an array or a sparse matrix."""
+    if is_sparse(X):
+        return X[:, [j]].toarray()[:, 0]
     return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
 
 

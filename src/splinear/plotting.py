@@ -10,8 +10,18 @@ import numpy as np
 
 from splinear import inspection
 from splinear._columns import Levels
-from splinear._reading import as_frame, column_of, numbers
+from splinear._reading import (
+    Source,
+    as_array,
+    as_frame,
+    as_one_csr,
+    column_of,
+    left_out_zeros,
+    numbers,
+)
+from splinear._sparse import is_sparse
 from splinear._types import Floats
+from splinear.io import open_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,7 +173,7 @@ class CurvesDisplay:
         Parameters
         ----------
         estimator : fitted AdditiveClassifier or AdditiveRegressor
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or files, of shape (n_samples, n_features)
             The data for importances, histograms and centring.
         features : sequence of int or str, default=None
             Which features to draw, in this order; None is the `top` most important.
@@ -199,8 +209,7 @@ class CurvesDisplay:
         else:
             chosen = [inspection.feature_index(estimator, name, names) for name in features]
         shares = deviations / max(float(deviations.sum()), np.finfo(np.float64).tiny)
-        table = as_frame(X)
-        table = table if hasattr(table, "iloc") else np.asarray(table)
+        table = _in_memory(X)
         curves = [
             _make_panel(
                 estimator,
@@ -329,6 +338,17 @@ def _at_least_one(n: int) -> int:
     if n < 1:
         raise ValueError(f"top and n_cols must be at least 1; got {n}.")
     return n
+
+
+def _in_memory(X: Any) -> Any:
+    """Give a table of which columns can be taken: a data frame, an array, or a sparse matrix."""
+    X, _ = open_table(X)
+    if isinstance(X, Source):
+        return as_one_csr(X).tocsc() if left_out_zeros(X) else as_array(X)
+    X = as_frame(X)
+    if is_sparse(X):
+        return X.tocsc()
+    return X if hasattr(X, "iloc") else np.asarray(X)
 
 
 def _checked_names(estimator: Any, names: Sequence[str] | None) -> list[str]:
