@@ -93,8 +93,8 @@ SETS = {"newsgroups20": newsgroups20, "a9a": a9a, "w8a": w8a}
 WORDS = {
     LINEAR: lambda: LinearSVC(random_state=0),
     "splinear": lambda: AdditiveClassifier(n_jobs=N_JOBS, random_state=0),
-    "splinear, knots='quantile'": lambda: AdditiveClassifier(
-        knots="quantile", n_jobs=N_JOBS, random_state=0
+    "splinear, knots='uniform'": lambda: AdditiveClassifier(
+        knots="uniform", n_jobs=N_JOBS, random_state=0
     ),
 }
 BITS = {

@@ -136,13 +136,19 @@ def _knots(seen: Nonzeros, hi: Floats, plan: KnotPlan, label: Label) -> Floats |
 
 
 def _by_quantiles(seen: Nonzeros, hi: Floats, plan: KnotPlan) -> NDArray[np.bool_]:
-    """Mark the columns whose knots are quantiles: as asked, or because of a long tail."""
+    """Mark the columns whose knots are where the values are.
+
+    As asked; or, for "auto", because of a long tail, or few values (counts), each of which then has
+    a knot.
+    """
     some = np.diff(seen.starts) > 0
     bulk = [seen.quantile(share) for share in BULK]
-    long_tail = (seen.n_distinct > 1) & (bulk[1] - bulk[0] < NARROW * hi)
+    n_distinct = seen.n_distinct
+    few = n_distinct <= plan.n_bins
+    long_tail = bulk[1] - bulk[0] < NARROW * hi
     asked = np.array([isinstance(rule, str) and rule == "quantile" for rule in plan.rules])
     open_ones = np.array([isinstance(rule, str) and rule == "auto" for rule in plan.rules])
-    return np.asarray(some & (asked | (open_ones & long_tail)))
+    return np.asarray(some & (asked | (open_ones & (n_distinct > 1) & (few | long_tail))))
 
 
 def _knot_at_each(seen: Nonzeros, wanted: NDArray[np.bool_], out: Floats) -> None:

@@ -68,7 +68,8 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
     through_zero : bool or "auto", default="auto"
         Whether every curve is zero at zero, f_j(0) = 0, so that zeros of a sparse X cost nothing.
         "auto" does so if X is sparse. B-splines then start at zero, with the first function away
-        from it, and take no negative values; of Fourier and Hermite only odd functions are left.
+        from it, and take no negative values; with knots="auto" a column of few values has a knot at
+        each. Of Fourier and Hermite only odd functions are left.
     extrapolation : {"constant", "linear", "error"}, default="constant"
         What a value outside a feature's range counts as in prediction: "constant", as the nearest
         end; "linear", on a straight line with the curve's slope at that end; "error" refuses it.
