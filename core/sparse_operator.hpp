@@ -113,6 +113,18 @@ private:
     // body(feature, its occurrences in the rows), for all features that occur.
     template <class Body>
     void for_each_feature(std::span<const Row> rows, const Body& body) const {
+        if (!std::ranges::equal(rows, grouped_)) group(rows);
+        std::uint32_t begin = 0;
+        for (std::size_t f = 0; f < features_.size(); ++f) {
+            body(std::size_t{features_[f]},
+                 std::span(occurrences_).subspan(begin, ends_[f] - begin));
+            begin = ends_[f];
+        }
+    }
+
+    // Sorts what is in the rows by feature. The products of a team and its steps need the same.
+    void group(std::span<const Row> rows) const {
+        grouped_.assign(rows.begin(), rows.end());
         features_.clear();
         std::size_t n = 0;
         for (const Row row : rows)
@@ -127,18 +139,16 @@ private:
             for (const auto& entry : source_.row(rows[a]))
                 occurrences_[place_[entry.feature]++] = {static_cast<std::uint32_t>(a),
                                                          entry.argument};
-        std::uint32_t begin = 0;
-        for (const std::uint32_t j : features_) {
-            const std::uint32_t end = std::exchange(place_[j], 0);
-            body(std::size_t{j}, std::span(occurrences_).subspan(begin, end - begin));
-            begin = end;
-        }
+        ends_.clear();
+        for (const std::uint32_t j : features_) ends_.push_back(std::exchange(place_[j], 0));
     }
 
     const SparseRows& source_;
     // Kept between calls so that nothing as long as the list of features is set up each time.
     mutable std::vector<std::uint32_t> place_;  // per feature; all zero between calls
+    mutable std::vector<Row> grouped_;          // the rows that the next three are about
     mutable std::vector<std::uint32_t> features_;
+    mutable std::vector<std::uint32_t> ends_;
     mutable std::vector<Occurrence> occurrences_;
     mutable std::vector<double> weights_;
     mutable std::vector<int> starts_;
