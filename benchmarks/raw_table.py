@@ -33,10 +33,8 @@ INTRODUCTION = """\
 The census table as published: 14 columns by name, eight of them text, `?` read as missing; 32,561
 rows to train on and 16,281 to test. The data frame goes straight into `fit`. Then {blanked:.0%} of
 all cells, of training and test rows, are blanked at random (seed 0), and the same code runs again.
-`OMP_WAIT_POLICY=passive python benchmarks/raw_table.py --output docs` writes this page. Seconds are
-of the fit, on {n_jobs} threads; without that variable, threads that wait keep their core busy,
-which costs seconds where other programs want it too. Models with all other defaults are there for
-comparison."""
+`python benchmarks/raw_table.py --output docs` writes this page. Seconds are of the fit, on {n_jobs}
+threads. Models with all other defaults are there for comparison."""
 
 
 def measure(title: str, data: Any, adult: Any, **options: Any) -> list[str]:
