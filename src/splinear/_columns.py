@@ -6,8 +6,8 @@ one for a feature of numbers, two if it has missing values, one a level for a ca
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -18,13 +18,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
+from splinear._knots import FOR_QUANTILES
 from splinear._reading import (
     Source,
     as_frame,
     column_of,
     factor,
     float_chunks,
+    is_on_disk,
+    left_out_zeros,
     numbers,
+    raw_pieces,
 )
 from splinear._sparse import is_sparse
 from splinear._types import AnyArray, Floats, Table
@@ -133,14 +137,18 @@ class Columns:
         missing: str,
     ) -> Columns:
         """Find levels and gaps in the rows of X that count."""
-        special: dict[int, Levels | Gap] = {}
-        kept = slice(None) if weights is None else weights > 0
-        for j in categorical:
-            special[j] = _learn_levels(column_of(X, j), kept, label(j), missing=missing)
-        if missing == "level" and not is_sparse(X):
-            for j in _with_gaps(X, categorical, kept, label):
-                values = numbers(column_of(X, j), label(j))[kept]
-                special[j] = Gap(_median(values, None if weights is None else weights[kept]))
+        seen = {j: _Seen(label(j)) for j in categorical}
+        gaps: set[int] = set()
+        seek_gaps = missing == "level" and not left_out_zeros(X)
+        as_frames = bool(categorical)
+        for rows, piece in raw_pieces(X, as_frames=as_frames) if categorical or seek_gaps else ():
+            kept = slice(None) if weights is None else weights[rows] > 0
+            for j, levels in seen.items():
+                levels.add(column_of(piece, j), kept)
+            if seek_gaps:
+                gaps.update(_with_gaps(piece, [*categorical, *gaps], kept, label))
+        special: dict[int, Levels | Gap] = {j: seen[j].levels(missing) for j in seen}
+        special.update(_learn_gaps(X, sorted(gaps), weights, label, as_frames=as_frames))
         return cls(X.shape[1], special)
 
     @property
@@ -187,14 +195,13 @@ class Columns:
         """Give the matrix of the model's columns; X itself where nothing is to be done."""
         if not self.special:
             return X
-        single = getattr(X, "dtype", None) == np.float32
-        out = np.empty((len(X), self.n_columns), dtype=np.float32 if single else np.float64)
+        out = np.empty((len(X), self.n_columns), _float_type(X))
         for j, group in enumerate(self.groups):
             out[:, group] = self.encode(j, column_of(X, j), label(j))
         return out
 
-    def refuse_unseen(self, X: Any, label: Label) -> None:
-        """Raise an error for a level that was not there in fit."""
+    def refuse_unseen(self, X: Any, label: Label, first_row: int = 0) -> None:
+        """Raise an error for a level that was not there in fit; X starts at row `first_row`."""
         for j in self.categorical:
             kind = self.special[j]
             assert isinstance(kind, Levels)
@@ -206,10 +213,61 @@ class Columns:
                 rest = f", ... ({len(kind.levels)} in all)" if len(kind.levels) > 10 else ""
                 found = np.asarray(values, dtype=object)[row]
                 raise ValueError(
-                    f"Input X contains {found!r} in {label(j)} (first in row {row}), which was "
-                    f"not there in fit; its levels are {shown}{rest}. With unseen='ignore' it "
-                    "would count as none of them."
+                    f"Input X contains {found!r} in {label(j)} (first in row {first_row + row}), "
+                    f"which was not there in fit; its levels are {shown}{rest}. With "
+                    "unseen='ignore' it would count as none of them."
                 )
+
+
+@dataclass(frozen=True, eq=False)
+class InColumns:
+    """The rows of a table in files, in the columns of the model: a Source.
+
+    Attributes
+    ----------
+    table : Source or numpy.memmap
+    columns : Columns
+    label : callable
+    strict : bool
+        Whether levels that were not there in fit are an error.
+    """
+
+    table: Any
+    columns: Columns
+    label: Label
+    strict: bool
+    names = None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return len(self), self.columns.n_columns
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the chunks."""
+        in_frames = self.columns.categorical and hasattr(self.table, "frames")
+        return np.dtype(np.float64) if in_frames else _float_type(self.table)
+
+    def chunks(self, n_rows: int) -> Iterator[AnyArray]:
+        """Give all rows in order, at most n_rows at a time."""
+        as_frames = bool(self.columns.categorical)
+        for rows, piece in raw_pieces(self.table, n_rows, as_frames=as_frames):
+            if self.strict:
+                self.columns.refuse_unseen(piece, self.label, rows.start)
+            yield self.columns.apply(piece, self.label)
+
+
+def _float_type(X: Any) -> np.dtype[Any]:
+    """Give the type of the columns made of X: that of an array of float32, else float64."""
+    single = getattr(X, "dtype", None) == np.float32
+    return np.dtype(np.float32 if single else np.float64)
 
 
 # -- what estimators call -------------------------------------------------------------------------
@@ -224,21 +282,16 @@ def read_rows(
     count (None: all of them).
     """
     X, y = open_table(X, y)
-    if isinstance(X, Source):
-        X = check_source(estimator, X, reset=reset)
-        _, y = check_X_y(
-            np.empty((len(X), 0)), y, estimator=estimator, ensure_min_features=0, **options
-        )
-        if reset:
-            estimator.through_zero_ = goes_through_zero(estimator, X)
-            estimator.columns_ = Columns(X.shape[1], {})
-        return X, y, *_read_weights(sample_weight, X)
-    X = as_frame(X)
+    X = check_source(estimator, X, reset=reset) if isinstance(X, Source) else as_frame(X)
     if reset:
         X, categorical = _find_categorical(estimator, X)
     else:
         categorical = estimator.columns_.categorical
-    if categorical:
+    if isinstance(X, Source):
+        _, y = check_X_y(
+            np.empty((len(X), 0)), y, estimator=estimator, ensure_min_features=0, **options
+        )
+    elif categorical:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _, y = check_X_y(np.zeros((len(X), 1)), y, estimator=estimator, **options)
     else:
@@ -262,8 +315,7 @@ def read_table(estimator: BaseEstimator, X: Any) -> Table:
     """Check the rows to predict, and give them in the columns of the model."""
     X, _ = open_table(X)
     if isinstance(X, Source):
-        source: Source = check_source(estimator, X, reset=False)
-        return source
+        return _in_columns(estimator, check_source(estimator, X, reset=False))
     X = as_frame(X)
     if not estimator.columns_.categorical:
         return _in_columns(estimator, check_table(estimator, X, reset=False))
@@ -277,10 +329,19 @@ def read_table(estimator: BaseEstimator, X: Any) -> Table:
 
 
 def _in_columns(estimator: BaseEstimator, X: Any, *, seen: bool = False) -> Table:
-    label = partial(feature_label, estimator)
-    if estimator.unseen == "error" and not seen:
-        estimator.columns_.refuse_unseen(X, label)
-    return estimator.columns_.apply(X, label)
+    columns, label = estimator.columns_, partial(feature_label, estimator)
+    strict = estimator.unseen == "error" and not seen
+    if columns.special and left_out_zeros(X):
+        raise ValueError(
+            f"{type(estimator).__name__} was fitted with categories or missing values, and X is "
+            "sparse; give a dense table."
+        )
+    # A search takes a map of a file into memory, as it visits its rows in any order.
+    if isinstance(X, Source) or (is_on_disk(X) and hasattr(estimator, "max_memory")):
+        return InColumns(X, columns, label, strict) if columns.special else X
+    if strict:
+        columns.refuse_unseen(X, label)
+    return columns.apply(X, label)
 
 
 # -- learning columns -----------------------------------------------------------------------------
@@ -294,16 +355,17 @@ def _find_categorical(estimator: BaseEstimator, X: Any) -> tuple[Any, list[int]]
     found = set(text_columns(X))
     if estimator.categorical is None:
         return X, sorted(found)
-    if is_sparse(X):
+    if left_out_zeros(X):
         raise ValueError(
             "categorical is for dense tables, and X is sparse. Give every level a column of 0 and "
             "1 in X, or X.toarray()."
         )
-    if not hasattr(X, "iloc") and not isinstance(X, np.ndarray):
+    if not hasattr(X, "iloc") and not isinstance(X, (np.ndarray, Source)):
         X = np.array(X, dtype=object)
-    if X.ndim != 2:
+    if len(X.shape) != 2:
         return X, []  # the check of X will say what is wrong
-    names = list(X.columns) if hasattr(X, "columns") else None
+    names = X.names if isinstance(X, Source) else getattr(X, "columns", None)
+    names = None if names is None else list(names)
     return X, sorted(found | set(_listed(estimator.categorical, X.shape[1], names)))
 
 
@@ -329,25 +391,44 @@ def _listed(categorical: Any, n_features: int, names: list[Any] | None) -> list[
     return out
 
 
-def _learn_levels(values: Any, kept: Any, label: str, *, missing: str) -> Levels:
-    try:
-        distinct, rows = factor(values)
-    except TypeError as error:  # lists, for example
-        raise ValueError(f"X must hold numbers or categories in {label}: {error}.") from error
-    counted = rows[kept]
-    levels = [distinct[k] for k in np.unique(counted[counted >= 0])]
-    if len(levels) > MAX_LEVELS:
-        raise ValueError(
-            f"The categories in {label} have {len(levels):,} levels; at most {MAX_LEVELS:,} are "
-            "possible. Leave the column out, or join its rare levels."
-        )
-    try:
-        levels = sorted(levels)
-    except TypeError:  # of several types
-        levels = sorted(levels, key=str)
-    gap = missing == "level" and bool((counted < 0).any())
-    # A column of nothing needs a level all the same, so that NaN is found and refused.
-    return Levels(tuple(levels) if levels or gap else (np.nan,), gap)
+@dataclass
+class _Seen:
+    """The distinct values of a categorical feature, in the pieces of a table so far."""
+
+    label: str
+    values: dict[Any, None] = field(default_factory=dict)
+    missing: bool = False
+    floats: bool = False
+
+    def add(self, values: Any, kept: Any) -> None:
+        """Look at a piece of the column, in the rows that count."""
+        try:
+            distinct, rows = factor(values)
+        except TypeError as error:  # lists, for example
+            raise ValueError(
+                f"X must hold numbers or categories in {self.label}: {error}."
+            ) from error
+        counted = rows[kept]
+        self.values |= dict.fromkeys(distinct[k] for k in np.unique(counted[counted >= 0]))
+        self.missing |= bool((counted < 0).any())
+        # Whole numbers are floats in a piece with missing values, and so they are in all.
+        self.floats |= getattr(values.dtype, "kind", "") == "f"
+        if len(self.values) > MAX_LEVELS:
+            raise ValueError(
+                f"The categories in {self.label} have {len(self.values):,} levels; at most "
+                f"{MAX_LEVELS:,} are possible. Leave the column out, or join its rare levels."
+            )
+
+    def levels(self, missing: str) -> Levels:
+        """Give the levels in order."""
+        levels = [float(v) if self.floats and isinstance(v, int) else v for v in self.values]
+        try:
+            levels = sorted(levels)
+        except TypeError:  # of several types
+            levels = sorted(levels, key=str)
+        gap = missing == "level" and self.missing
+        # A column of nothing needs a level all the same, so that NaN is found and refused.
+        return Levels(tuple(levels) if levels or gap else (np.nan,), gap)
 
 
 def _with_gaps(X: Any, categorical: list[int], kept: Any, label: Label) -> list[int]:
@@ -363,14 +444,35 @@ def _with_gaps(X: Any, categorical: list[int], kept: Any, label: Label) -> list[
     return [j for j in rest if np.isnan(numbers(column_of(X, j), label(j))[kept]).any()]
 
 
-def _median(values: AnyArray, weights: Floats | None) -> float:
-    """Give the smallest value that half of the weight does not exceed; 0 if there is none.
+def _learn_gaps(
+    X: Any, features: list[int], weights: Floats | None, label: Label, *, as_frames: bool
+) -> dict[int, Gap]:
+    """Find the medians of these features, in the rows that quantile knots are found from."""
+    if not features:
+        return {}
+    some = FOR_QUANTILES.rows(len(X), None if weights is None else weights > 0, len(features))
+    values: dict[int, list[AnyArray]] = {j: [] for j in features}
+    first: dict[int, float] = {}  # values that count, should all of these rows be gaps
+    for rows, piece in raw_pieces(X, as_frames=as_frames):
+        start, end = np.searchsorted(some, [rows.start, rows.stop])
+        for j in features:
+            x = numbers(column_of(piece, j), label(j))
+            values[j].append(x[some[start:end] - rows.start])
+            there = ~np.isnan(x) if weights is None else ~np.isnan(x) & (weights[rows] > 0)
+            if there.any():
+                first.setdefault(j, float(x[np.argmax(there)]))
+    weight = None if weights is None else weights[some]
+    return {j: Gap(_median(np.concatenate(values[j]), weight, first.get(j, 0.0))) for j in features}
+
+
+def _median(values: AnyArray, weights: Floats | None, instead: float) -> float:
+    """Give the smallest value that half of the weight does not exceed; `instead` if all are NaN.
 
     It is a value of the column, and the same for a row of weight 2 as for two rows.
     """
     there = ~np.isnan(values)
     if not there.any():
-        return 0.0
+        return instead
     order = np.argsort(values[there])
     total = np.cumsum(np.ones(len(order)) if weights is None else weights[there][order])
     return float(values[there][order][np.searchsorted(total, total[-1] / 2)])

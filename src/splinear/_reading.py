@@ -32,6 +32,7 @@ __all__ = [
     "left_out_zeros",
     "numbers",
     "pieces",
+    "raw_pieces",
     "some_rows",
     "values_per_row",
 ]
@@ -120,6 +121,24 @@ def pieces(X: AnyArray, n_rows: int) -> Iterator[AnyArray]:
         yield X[start : start + n_rows]
         if pages is not None:
             pages.madvise(mmap.MADV_DONTNEED)
+
+
+def raw_pieces(
+    X: Any, n_rows: int | None = None, *, as_frames: bool
+) -> Iterator[tuple[slice, Any]]:
+    """Give a table in files as it is, in pieces of rows; a table in memory as a whole.
+
+    `as_frames`: as data frames, if its columns may be of other things than numbers.
+    """
+    n_rows = _rows_of(_COPIED_PIECE, X) if n_rows is None else n_rows
+    if isinstance(X, Source):
+        parts = X.frames(n_rows) if as_frames and hasattr(X, "frames") else X.chunks(n_rows)
+    else:
+        parts = pieces(X, n_rows) if is_on_disk(X) else iter([X])
+    start = 0
+    for part in parts:
+        yield slice(start, start + len(part)), part
+        start += len(part)
 
 
 def _rows_of(n_values: int, X: Table) -> int:

@@ -138,22 +138,11 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any
 def check_source(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     """Validate a table in files: the columns of fit, found by name where they have names."""
     name = type(estimator).__name__
-    for parameter, usual in (("missing", "error"), ("categorical", None)):
-        if getattr(estimator, parameter) != usual:
-            raise ValueError(
-                f"{parameter}={getattr(estimator, parameter)!r} needs X in memory; {X} is read in "
-                "chunks."
-            )
     if reset:
         estimator.n_features_in_ = X.shape[1]
         estimator.__dict__.pop("feature_names_in_", None)
         if X.names is not None:
             estimator.feature_names_in_ = np.asarray(X.names, dtype=object)
-    elif estimator.columns_.special:
-        raise ValueError(
-            f"{name} was fitted with categories or missing values; {X} is read in chunks of "
-            "numbers. Give a data frame."
-        )
     elif X.names is not None and hasattr(estimator, "feature_names_in_"):
         X = X.select(list(estimator.feature_names_in_))
     elif hasattr(X, "widened"):  # a format without columns that are 0 at its end
@@ -163,7 +152,7 @@ def check_source(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
             f"{X} has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} "
             "features as input."
         )
-    X.dtype  # noqa: B018 (it refuses what is not a number)
+    text_columns(X)  # refuses dates, for example
     return X
 
 
@@ -188,7 +177,10 @@ def _refuse_dates(X: Any) -> None:
 
 
 def text_columns(X: Any) -> list[int]:
-    """Find the columns of a data frame that hold text or categories."""
+    """Find the columns of a data frame, or of a file, that hold text or categories."""
+    if hasattr(X, "text_columns"):
+        found: list[int] = X.text_columns()
+        return found
     return [j for j, dtype in _dtypes(X) if _is_text(column_of(X, j), dtype)]
 
 

@@ -17,7 +17,7 @@ __all__ = ["ArrowDataset", "ParquetFiles"]
 
 
 class _ArrowTable:
-    """Columns of numbers by name, read as one array.
+    """Columns by name, read as arrays of numbers, or as data frames where there is text too.
 
     `schemas` are those of all parts, each with what to call it in a message; `chosen` the columns
     that are features, in order (None: all). What is not read need not be of numbers.
@@ -59,21 +59,35 @@ class _ArrowTable:
         """Give the types of the features; refuse what is no number."""
         types: dict[str, np.dtype[Any]] = {}
         wrong: dict[str, Any] = {}
-        for _, schema in self.schemas:
-            for name in self.features:
-                found = schema.field(name).type
-                dtype = _numpy_type(found)
-                if dtype is None:
-                    wrong[name] = found
-                else:
-                    types[name] = np.result_type(types.get(name, dtype), dtype)
+        for name, found in self._fields():
+            dtype = _numpy_type(found)
+            if dtype is None:
+                wrong[name] = found
+            else:
+                types[name] = np.result_type(types.get(name, dtype), dtype)
+        self._refuse(wrong, "do not hold numbers")
+        return types
+
+    def _fields(self) -> Iterator[tuple[str, Any]]:
+        """Give the features' names and Arrow types, of every part."""
+        names = self.features
+        return ((name, schema.field(name).type) for _, schema in self.schemas for name in names)
+
+    def _refuse(self, wrong: dict[str, Any], why: str) -> None:
         if wrong:
             shown = _some([f"{name!r} ({found})" for name, found in wrong.items()])
             raise ValueError(
-                f"{self} has columns that do not hold numbers: {shown}. Turn them into numbers, or "
-                "leave them out, for example by pyarrow.dataset and a projection."
+                f"{self} has columns that {why}: {shown}. Turn them into numbers, or leave them "
+                "out, for example by pyarrow.dataset and a projection."
             )
-        return types
+
+    def text_columns(self) -> list[int]:
+        """Find the features that are text or categories; refuse what is no number either."""
+        text = {name: found for name, found in self._fields() if _is_text(found)}
+        other = {name: found for name, found in self._fields() if not _is_text(found)}
+        wrong = {name: found for name, found in other.items() if _numpy_type(found) is None}
+        self._refuse(wrong, "hold neither numbers nor text")
+        return [j for j, name in enumerate(self.features) if name in text]
 
     def select(self, names: Sequence[str]) -> _ArrowTable:
         """Give the table with these features alone, in this order."""
@@ -105,6 +119,23 @@ class _ArrowTable:
                 out[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
             del batch  # or it would stay until the next one is there
             yield out
+        import_module("pyarrow").default_memory_pool().release_unused()
+
+    def frames(self, n_rows: int) -> Iterator[Any]:
+        """Give all rows in order, at most n_rows at a time, as pandas data frames."""
+        try:
+            import_module("pandas")
+        except ImportError as error:
+            raise ImportError(
+                f"Categories in {self} need pandas: pip install pandas, or pip install "
+                "'splinear[data]'."
+            ) from error
+        for batch in self._batches(self.features, n_rows):
+            frame = batch.select(self.features).to_pandas(
+                strings_to_categorical=True, ignore_metadata=True
+            )
+            del batch  # as above
+            yield frame
         import_module("pyarrow").default_memory_pool().release_unused()
 
     def target(self, y: Any) -> Any:
@@ -220,7 +251,14 @@ def _numpy_type(found: Any) -> Any:
     types = import_module("pyarrow.types")
     if types.is_boolean(found) or types.is_integer(found) or types.is_floating(found):
         return np.dtype(found.to_pandas_dtype())
-    return None
+    return np.dtype(np.float32) if types.is_null(found) else None  # nothing but missing values
+
+
+def _is_text(found: Any) -> bool:
+    types = import_module("pyarrow.types")
+    return bool(
+        types.is_string(found) or types.is_large_string(found) or types.is_dictionary(found)
+    )
 
 
 def _target_values(part: Any) -> AnyArray:

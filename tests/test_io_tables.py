@@ -1,0 +1,353 @@
+"""Files with categories and missing values: the model of the same table as a data frame."""
+
+import os
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import dump_svmlight_file
+
+from splinear import AdditiveClassifier, AdditiveClassifierCV, AdditiveRegressor, _columns
+from splinear._columns import InColumns, read_table
+from splinear.inspection import column_names, contributions, importances, shape_function
+from splinear.solvers.memory import MemoryPlan
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+arrow_dataset = pytest.importorskip("pyarrow.dataset")
+
+LEVEL = {"missing": "level", "random_state": 0}
+
+
+def make_table(n=1200, holes=0.1):
+    """One column of each kind, in Arrow, and a target that most of them matter for."""
+    random = np.random.default_rng(0)
+    age, dose = random.normal(40, 10, n), random.integers(0, 30, n)
+    colour = random.choice(["red", "green", "blue"], n)
+    town = random.choice(["Ulm", "Ems", "Au"], n)
+    tall = random.random(n) < 0.5
+    sick = np.sin(age / 8) + (colour == "red") + 0.5 * tall - dose / 20 + 0.7 * (town == "Au")
+    sick = sick + random.logistic(0, 0.5, n) > np.median(sick)
+
+    def holed(values, kind=None):
+        return pa.array(values, kind, mask=random.random(n) < holes)
+
+    return pa.table(
+        {
+            "age": pa.array(np.where(random.random(n) < holes, np.nan, age)),  # NaN, not null
+            "colour": holed(colour),
+            "tall": holed(tall),
+            "dose": holed(dose),
+            "town": holed(town).dictionary_encode(),
+            "size": pa.array(random.normal(size=n), pa.float32()),
+            "open": random.random(n) < 0.3,
+            "plan": holed(random.integers(0, 5, n)),
+            "word": holed(random.choice(["ja", "nein"], n), pa.large_string()),
+            "void": pa.nulls(n),
+            "sick": sick,
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    monkeypatch.setattr("splinear._reading._COPIED_PIECE", 1000)  # about 100 rows
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The table as a data frame, its target, and files of it."""
+    table = make_table()
+    pq.write_table(table, tmp_path / "all.parquet", row_group_size=333)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    pq.write_table(table.slice(0, 500), folder / "part-0.parquet")
+    other_order = table.slice(500).select(table.column_names[::-1])
+    pq.write_table(other_order, folder / "part-1.parquet")
+    frame = pq.read_table(tmp_path / "all.parquet").to_pandas()
+    return {
+        "frame": frame.drop(columns="sick"),
+        "y": frame["sick"].to_numpy(),
+        "parquet": str(tmp_path / "all.parquet"),
+        "folder": folder,
+        "dataset": arrow_dataset.dataset(folder, format="parquet"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["parquet", "folder", "dataset"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"categorical": ["plan", "open"]},
+        {"knots": "quantile", "loss": "logistic"},
+        {"tol": 1e-5},
+        {"smoothness": "reml", "loss": "logistic"},
+    ],
+    ids=str,
+)
+def test_a_file_gives_the_model_of_the_data_frame(kind, params, files):
+    X, y, source = files["frame"], files["y"], files[kind]
+    expected = AdditiveClassifier(**LEVEL, **params).fit(X, y)
+    model = AdditiveClassifier(**LEVEL, **params).fit(source, "sick")
+    assert model.columns_ == expected.columns_
+    assert_array_equal(model.coef_, expected.coef_)
+    assert_array_equal(model.feature_names_in_, expected.feature_names_in_)
+    assert column_names(model) == column_names(expected)
+    for fitted in (model, expected):  # on either, with either
+        assert_array_equal(fitted.decision_function(source), expected.decision_function(X))
+        assert_array_equal(fitted.decision_function(X), expected.decision_function(X))
+        assert fitted.score(source, "sick") == expected.score(X, y)
+        assert_array_equal(contributions(fitted, source), contributions(expected, X))
+    assert_array_equal(importances(model, source), importances(expected, X))
+    assert_array_equal(
+        shape_function(model, "colour", center=True, X=source)[1],
+        shape_function(expected, "colour", center=True, X=X)[1],
+    )
+
+
+def test_dictionaries_of_numbers():
+    """Parquet files do not keep them, but other data sets do."""
+    table = make_table()
+    plan = table["plan"].dictionary_encode()
+    table = table.set_column(7, "plan", plan).combine_chunks()
+    X = table.to_pandas()
+    y = X.pop("sick")
+    expected = AdditiveClassifier(**LEVEL).fit(X, y)
+    model = AdditiveClassifier(**LEVEL).fit(arrow_dataset.dataset(table), "sick")
+    assert model.columns_ == expected.columns_
+    assert "plan=3" in column_names(model)
+    assert_array_equal(model.coef_, expected.coef_)
+
+
+def test_names_of_whole_numbers_with_missing_values(files):
+    """pandas makes them floats; so do we, whichever chunks the missing values are in."""
+    model = AdditiveClassifier(**LEVEL, categorical=["plan"]).fit(files["parquet"], "sick")
+    assert [name for name in column_names(model) if name.startswith("plan")] == [
+        *(f"plan={k}.0" for k in range(5)),
+        "plan is missing",
+    ]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_missing_values_without_categories(dtype, tmp_path, monkeypatch):
+    """float32 stays float32, as in a data frame; and pandas is not needed."""
+    X, y = numbers_with_holes(dtype)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    pq.write_table(pa.Table.from_pandas(frame.assign(y=y)), tmp_path / "x.parquet")
+    options = {**LEVEL, "knots": "auto"}
+    expected = AdditiveClassifier(**options).fit(frame, y)
+    scores = expected.decision_function(frame)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    model = AdditiveClassifier(**options).fit(tmp_path / "x.parquet", "y")
+    assert model.columns_ == expected.columns_
+    assert_array_equal(model.coef_, expected.coef_)
+    assert_array_equal(model.decision_function(tmp_path / "x.parquet"), scores)
+    assert read_table(model, tmp_path / "x.parquet").dtype == dtype
+
+
+def test_rows_without_weight_do_not_count(files, tmp_path):
+    table = make_table()
+    n = len(table)
+    weights = np.random.default_rng(1).integers(0, 3, n).astype(float)
+    colour = table["colour"].to_pandas().where(weights > 0, "only where nothing counts")
+    table = table.set_column(1, "colour", pa.array(colour))
+    size = pa.array(np.where(weights > 0, table["size"].to_numpy(), np.nan))
+    table = table.set_column(5, "size", size)
+    is_open = pa.array(table["open"].to_numpy(), mask=weights == 0)
+    table = table.set_column(6, "open", is_open)
+    pq.write_table(table, tmp_path / "x.parquet")
+    frame = pq.read_table(tmp_path / "x.parquet").to_pandas().drop(columns="sick")
+    expected = AdditiveClassifier(**LEVEL).fit(frame, files["y"], weights)
+    model = AdditiveClassifier(**LEVEL).fit(tmp_path / "x.parquet", "sick", weights)
+    assert model.columns_ == expected.columns_
+    assert "size is missing" not in column_names(model)
+    assert not any("nothing counts" in name for name in column_names(model))
+    assert_array_equal(model.coef_, expected.coef_)
+
+
+def test_blocks_on_disk(files, monkeypatch):
+    options = {**LEVEL, "tol": 1e-3}
+    expected = AdditiveClassifier(**options).fit(files["frame"], files["y"])
+    blocks = MemoryPlan(rows_per_block=512)
+    monkeypatch.setattr("splinear._base.plan_memory", lambda *_: blocks)
+    model = AdditiveClassifier(max_memory="1GB", **options).fit(files["parquet"], "sick")
+    assert not np.array_equal(model.coef_, expected.coef_)  # there were blocks
+    assert model.objective_ == pytest.approx(expected.objective_, rel=2e-3)
+
+
+def test_regression_and_partial_fit(files):
+    X, source = files["frame"].assign(sick=files["y"]), files["parquet"]
+    target = np.nan_to_num(X["age"]) + X["sick"]
+    expected = AdditiveRegressor(**LEVEL).fit(X, target)
+    model = AdditiveRegressor(**LEVEL).fit(source, target)
+    assert_array_equal(model.coef_, expected.coef_)
+    expected.partial_fit(X, target)
+    model.partial_fit(source, target)
+    assert_array_equal(model.coef_, expected.coef_)
+
+
+def test_more_rows_than_are_looked_at(monkeypatch, files):
+    """The place of missing values on a curve is found from a sample, the same in memory."""
+    look = type(_columns.FOR_QUANTILES)(least=50, most=50, values=50)
+    monkeypatch.setattr(_columns, "FOR_QUANTILES", look)
+    X = files["frame"].assign(late=np.nan)
+    X.loc[1199, "late"] = 7.0  # not in the sample
+    table = pa.Table.from_pandas(X.assign(sick=files["y"]))
+    model = AdditiveClassifier(**LEVEL).fit(arrow_dataset.dataset(table), "sick")
+    expected = AdditiveClassifier(**LEVEL).fit(X, files["y"])
+    assert model.columns_ == expected.columns_
+    assert model.columns_.special[10].fill == 7.0
+    assert model.columns_.special[0].fill != np.nanmedian(X["age"])
+    assert_array_equal(model.coef_, expected.coef_)
+
+
+# -- arrays in files -------------------------------------------------------------------------------
+
+
+def numbers_with_holes(dtype):
+    X = np.random.default_rng(0).normal(size=(1500, 4)).astype(dtype)
+    X[:, 3] = X[:, 3].round()
+    y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 > 1
+    X[np.random.default_rng(1).random(X.shape) < [0.1, 0, 0, 0.2]] = np.nan
+    return X, y
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_missing_values_in_npy_files_and_memmaps(dtype, tmp_path):
+    X, y = numbers_with_holes(dtype)
+    np.save(tmp_path / "all.npy", X)
+    np.save(tmp_path / "a.npy", X[:700])
+    np.save(tmp_path / "b.npy", X[700:])
+    options = {**LEVEL, "categorical": [3], "knots": "quantile"}
+    expected = AdditiveClassifier(**options).fit(X, y)
+    several = [tmp_path / "a.npy", tmp_path / "b.npy"]
+    for source in (tmp_path / "all.npy", several, np.load(tmp_path / "all.npy", mmap_mode="r")):
+        model = AdditiveClassifier(max_memory="1GB", **options).fit(source, y)
+        assert model.columns_ == expected.columns_
+        assert_array_equal(model.coef_, expected.coef_)
+        assert_array_equal(expected.decision_function(source), expected.decision_function(X))
+        assert isinstance(read_table(model, source), InColumns)  # in chunks, not as a whole
+
+
+def test_a_search_takes_a_memmap_with_missing_values(tmp_path):
+    X, y = numbers_with_holes(np.float64)
+    np.save(tmp_path / "x.npy", X)
+    options = {**LEVEL, "Cs": [0.1, 1.0], "cv": 3}
+    expected = AdditiveClassifierCV(**options).fit(X, y)
+    model = AdditiveClassifierCV(**options).fit(np.load(tmp_path / "x.npy", mmap_mode="r"), y)
+    assert_array_equal(model.coef_, expected.coef_)
+    assert_array_equal(model.predict(tmp_path / "x.npy"), expected.predict(X))
+
+
+def test_sparse_files(tmp_path):
+    X, y = np.abs(numbers_with_holes(np.float64)[0]), numbers_with_holes(np.float64)[1]
+    dump_svmlight_file(np.nan_to_num(X), y, str(tmp_path / "x.svm"))
+    path = tmp_path / "x.svm"
+    plain = AdditiveClassifier(random_state=0).fit(path)
+    assert_array_equal(AdditiveClassifier(**LEVEL).fit(path).coef_, plain.coef_)
+    with pytest.raises(ValueError, match="categorical is for dense tables"):
+        AdditiveClassifier(categorical=[3]).fit(path)
+    with pytest.raises(ValueError, match=r"was fitted with .* missing values, and X is sparse"):
+        AdditiveClassifier(**LEVEL).fit(X, y).predict(path)
+
+
+# -- what can go wrong -----------------------------------------------------------------------------
+
+
+def written(table, tmp_path):
+    pq.write_table(table, tmp_path / "x.parquet")
+    return tmp_path / "x.parquet"
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.date32(), pa.timestamp("us"), pa.time64("us"), pa.list_(pa.int64())]
+)
+def test_dates_are_refused_by_name(kind, tmp_path):
+    table = make_table().append_column("day", pa.nulls(1200, kind))
+    with pytest.raises(ValueError, match=r"hold neither numbers nor text: 'day' \((date|time|lis)"):
+        AdditiveClassifier(**LEVEL).fit(written(table, tmp_path), "sick")
+
+
+def test_missing_values_are_an_error_unless_asked_for(files, tmp_path):
+    whole = make_table(holes=0).drop_columns(["void"])
+    model = AdditiveClassifier(**LEVEL).fit(written(whole, tmp_path), "sick")
+    for name in ("age", "colour", "town", "tall", "dose"):
+        j = whole.column_names.index(name)
+        values = whole[name].to_pylist()
+        values[777] = None
+        kind = whole.schema.field(name).type
+        path = written(whole.set_column(j, name, pa.array(values, kind)), tmp_path)
+        message = rf"NaN in column '{name}' \(first in row 777\)"
+        with pytest.raises(ValueError, match=f"{message}.*Use missing='level'"):
+            AdditiveClassifier().fit(path, "sick")
+        with pytest.raises(ValueError, match=f"{message}.*no level for them"):
+            model.predict(path)
+
+
+def test_unseen_levels(files, tmp_path):
+    table = make_table()
+    colours = table["colour"].to_pylist()
+    colours[777] = "violet"
+    new = written(table.set_column(1, "colour", pa.array(colours)), tmp_path)
+    X, y = pq.read_table(new).to_pandas(), files["y"]
+    model = AdditiveClassifier(**LEVEL).fit(files["parquet"], "sick")
+    assert_array_equal(model.predict(new), model.predict(X.drop(columns="sick")))
+    strict = AdditiveClassifier(unseen="error", **LEVEL).fit(files["parquet"], "sick")
+    assert strict.score(files["parquet"], y) > 0.7
+    for read in (strict.predict, lambda path: contributions(strict, path)):
+        with pytest.raises(ValueError, match=r"'violet' in column 'colour' \(first in row 777\)"):
+            read(new)
+
+
+def test_text_where_numbers_were(files, tmp_path):
+    table = make_table()
+    much = table.set_column(3, "dose", pa.array(["much"] * len(table)))
+    model = AdditiveClassifier(**LEVEL).fit(files["frame"], files["y"])
+    with pytest.raises(ValueError, match="X must hold numbers in column 'dose'"):
+        model.predict(written(much, tmp_path))
+
+
+def test_too_many_levels(tmp_path):
+    names = pa.array([f"person {k}" for k in range(12_000)])
+    path = written(pa.table({"name": names, "sick": np.arange(12_000) % 2}), tmp_path)
+    with pytest.raises(ValueError, match=r"column 'name' have 1\d,\d* levels; at most 10,000"):
+        AdditiveClassifier().fit(path, "sick")
+
+
+def test_without_pandas_the_command_is_named(files, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"Categories .* need pandas: pip install pandas"):
+        AdditiveClassifier(**LEVEL).fit(files["parquet"], "sick")
+
+
+@pytest.mark.data
+@pytest.mark.skipif("SPLINEAR_DATA" not in os.environ, reason="SPLINEAR_DATA is not set")
+def test_the_raw_table_in_a_file(tmp_path, monkeypatch):
+    from splinear.datasets import load_adult_raw
+
+    monkeypatch.setattr("splinear._reading._COPIED_PIECE", 2**18)
+    adult = load_adult_raw()
+    train, test = adult.data[~adult.is_test], adult.data[adult.is_test]
+    income = adult.target[~adult.is_test]
+    table = train.reset_index(drop=True).assign(income=income)
+    table.to_parquet(tmp_path / "train.parquet")
+    test.reset_index(drop=True).to_parquet(tmp_path / "test.parquet")
+    expected = AdditiveClassifier(**LEVEL).fit(train, income)
+    model = AdditiveClassifier(max_memory="1GB", **LEVEL)
+    model.fit(tmp_path / "train.parquet", "income")
+    assert "workclass is missing" in column_names(model)
+    assert_array_equal(model.coef_, expected.coef_)
+    assert_array_equal(
+        model.decision_function(tmp_path / "test.parquet"), expected.decision_function(test)
+    )
+    small = AdditiveClassifier(max_memory="3MB", **LEVEL)
+    small.fit(tmp_path / "train.parquet", "income")
+    assert small.objective_ == pytest.approx(expected.objective_, rel=0.02)
+    assert_allclose(
+        small.score(tmp_path / "test.parquet", adult.target[adult.is_test]),
+        expected.score(test, adult.target[adult.is_test]),
+        atol=0.003,
+    )
