@@ -148,6 +148,20 @@ def test_missing_values_without_categories(dtype, tmp_path, monkeypatch):
     assert read_table(model, tmp_path / "x.parquet").dtype == dtype
 
 
+@pytest.mark.parametrize("name", [None, "person"])
+def test_the_index_of_a_data_frame_is_no_feature(name, files, tmp_path):
+    X = files["frame"].assign(sick=files["y"])[200:].rename_axis(name)
+    X = X.sample(frac=1.0, random_state=0)  # an index that pandas writes as a column
+    X.to_parquet(tmp_path / "x.parquet")
+    assert len(pq.read_schema(tmp_path / "x.parquet").names) == 12
+    expected = AdditiveClassifier(**LEVEL).fit(X.drop(columns="sick"), X["sick"])
+    for source in (tmp_path / "x.parquet", arrow_dataset.dataset(tmp_path / "x.parquet")):
+        model = AdditiveClassifier(**LEVEL).fit(source, "sick")
+        assert_array_equal(model.feature_names_in_, expected.feature_names_in_)
+        assert_array_equal(model.coef_, expected.coef_)
+        assert_array_equal(model.predict(source), expected.predict(X.drop(columns="sick")))
+
+
 def test_rows_without_weight_do_not_count(files, tmp_path):
     table = make_table()
     n = len(table)

@@ -20,7 +20,8 @@ class _ArrowTable:
     """Columns by name, read as arrays of numbers, or as data frames where there is text too.
 
     `schemas` are those of all parts, each with what to call it in a message; `chosen` the columns
-    that are features, in order (None: all). What is not read need not be of numbers.
+    that are features, in order (None: all but the index of a data frame that was written to the
+    file). What is not read need not be of numbers.
     """
 
     def __init__(self, schemas: list[tuple[str, Any]], n_rows: int, chosen: Any = None) -> None:
@@ -34,7 +35,9 @@ class _ArrowTable:
                     f"only: {_some(unlike)}."
                 )
         self.schemas, self.n_rows = schemas, n_rows
-        self.names: list[str] | None = self.all_names if chosen is None else list(chosen)
+        index = (first.pandas_metadata or {}).get("index_columns", [])
+        features = [name for name in self.all_names if name not in index]
+        self.names: list[str] | None = features if chosen is None else list(chosen)
 
     def __len__(self) -> int:
         return self.n_rows
@@ -158,7 +161,7 @@ class ParquetFiles(_ArrowTable):
         Files with the same columns, in any order; or a folder of such files, read in the order of
         their names.
     names : sequence of str, default=None
-        The columns that are features. None: all.
+        The columns that are features. None: all but the index of a data frame.
     """
 
     def __init__(self, paths: Any, names: Sequence[str] | None = None) -> None:
@@ -189,7 +192,7 @@ class ArrowDataset(_ArrowTable):
     ----------
     dataset : pyarrow.dataset.Dataset
     names : sequence of str, default=None
-        The columns that are features. None: all.
+        The columns that are features. None: all but the index of a data frame.
     """
 
     def __init__(self, dataset: Any, names: Sequence[str] | None = None) -> None:
