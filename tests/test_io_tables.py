@@ -186,7 +186,7 @@ def test_blocks_on_disk(files, monkeypatch):
     options = {**LEVEL, "tol": 1e-3}
     expected = AdditiveClassifier(**options).fit(files["frame"], files["y"])
     blocks = MemoryPlan(rows_per_block=512)
-    monkeypatch.setattr("splinear._base.plan_memory", lambda *_: blocks)
+    monkeypatch.setattr("splinear._memory.plan_memory", lambda *_: blocks)
     model = AdditiveClassifier(max_memory="1GB", **options).fit(files["parquet"], "sick")
     assert not np.array_equal(model.coef_, expected.coef_)  # there were blocks
     assert model.objective_ == pytest.approx(expected.objective_, rel=2e-3)

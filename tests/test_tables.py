@@ -3,6 +3,7 @@
 import os
 import pickle
 import time
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -476,3 +477,35 @@ def test_knots_are_those_of_the_users_features():
     several = AdditiveClassifier(n_bins=[1, 4, 8], missing="level", random_state=0).fit(table, y)
     assert len(knots(several, "age")) == 5
     assert len(knots(several, "pay")) == 9
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.2])
+def test_a_large_matrix_is_made_in_pieces(holes, monkeypatch):
+    """The same model to the bit, and the same errors, without the matrix ever being there."""
+    X, y = make_table(holes=holes)
+    options = {"missing": "level", "unseen": "error", "random_state": 0}
+    expected = AdditiveClassifier(**options).fit(X, y)
+    scores = expected.decision_function(X)
+    monkeypatch.setattr("splinear._columns.MOST_AT_ONCE", 100)
+    monkeypatch.setattr("splinear._reading._COPIED_PIECE", 500)
+    model = AdditiveClassifier(**options).fit(X, y)
+    assert_array_equal(model.coef_, expected.coef_)
+    assert_array_equal(model.decision_function(X), scores)
+    assert_allclose(contributions(model, X), contributions(expected, X))
+    X = X.copy()
+    X.loc[333, "colour"] = "violet"
+    with pytest.raises(ValueError, match=r"'violet' in column 'colour' \(first in row 333\)"):
+        model.predict(X)
+
+
+def test_many_levels_take_two_bytes_each():
+    """2,000 levels: a matrix in float64 would take 320 MB."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"shop": random.integers(0, 2000, 20_000).astype(str)})
+    y = X["shop"].astype(int) % 2
+    tracemalloc.start()
+    model = AdditiveClassifier(random_state=0).fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert model.score(X, y) > 0.99
+    assert peak < 150e6  # codes are not traced

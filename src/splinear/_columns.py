@@ -45,6 +45,7 @@ from splinear.io import open_table
 __all__ = ["Columns", "Gap", "Levels", "read_rows", "read_table"]
 
 UNSEEN, MISSING = -1, -2
+MOST_AT_ONCE = 2**24  # values of the matrix; a larger one is made in pieces, while it is read
 MAX_LEVELS = 10_000  # of a feature; more are names or numbers of rows, and would fill the memory
 
 Label = Callable[[int], str]  # how the user knows a feature
@@ -221,11 +222,11 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class InColumns:
-    """The rows of a table in files, in the columns of the model: a Source.
+    """The rows of a table in files, or of a large one, in the columns of the model: a Source.
 
     Attributes
     ----------
-    table : Source or numpy.memmap
+    table : Source, array or data frame
     columns : Columns
     label : callable
     strict : bool
@@ -336,9 +337,12 @@ def _in_columns(estimator: BaseEstimator, X: Any, *, seen: bool = False) -> Tabl
             f"{type(estimator).__name__} was fitted with categories or missing values, and X is "
             "sparse; give a dense table."
         )
-    # A search takes a map of a file into memory, as it visits its rows in any order.
-    if isinstance(X, Source) or (is_on_disk(X) and hasattr(estimator, "max_memory")):
-        return InColumns(X, columns, label, strict) if columns.special else X
+    if not columns.special:
+        return X
+    # A search needs a matrix, as it visits its rows in any order.
+    in_pieces = is_on_disk(X) or X.shape[0] * columns.n_columns > MOST_AT_ONCE
+    if isinstance(X, Source) or (in_pieces and hasattr(estimator, "max_memory")):
+        return InColumns(X, columns, label, strict)
     if strict:
         columns.refuse_unseen(X, label)
     return columns.apply(X, label)

@@ -126,15 +126,19 @@ def pieces(X: AnyArray, n_rows: int) -> Iterator[AnyArray]:
 def raw_pieces(
     X: Any, n_rows: int | None = None, *, as_frames: bool
 ) -> Iterator[tuple[slice, Any]]:
-    """Give a table in files as it is, in pieces of rows; a table in memory as a whole.
+    """Give a table as it is, in pieces of rows.
 
-    `as_frames`: as data frames, if its columns may be of other things than numbers.
+    If n_rows is None, a table in memory is one piece. `as_frames`: a table in files as data frames,
+    if its columns may be of other things than numbers.
     """
-    n_rows = _rows_of(_COPIED_PIECE, X) if n_rows is None else n_rows
+    if n_rows is None:
+        n_rows = _rows_of(_COPIED_PIECE, X) if is_on_disk(X) else max(1, len(X))
     if isinstance(X, Source):
         parts = X.frames(n_rows) if as_frames and hasattr(X, "frames") else X.chunks(n_rows)
+    elif hasattr(X, "iloc"):
+        parts = (X.iloc[start : start + n_rows] for start in range(0, len(X), n_rows))
     else:
-        parts = pieces(X, n_rows) if is_on_disk(X) else iter([X])
+        parts = pieces(X, n_rows)
     start = 0
     for part in parts:
         yield slice(start, start + len(part)), part
