@@ -134,9 +134,7 @@ class _ArrowTable:
                 "'splinear[data]'."
             ) from error
         for batch in self._batches(self.features, n_rows):
-            frame = batch.select(self.features).to_pandas(
-                strings_to_categorical=True, ignore_metadata=True
-            )
+            frame = batch.to_pandas(strings_to_categorical=True, ignore_metadata=True)
             del batch  # as above
             yield frame
         import_module("pyarrow").default_memory_pool().release_unused()
