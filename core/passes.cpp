@@ -147,7 +147,8 @@ std::vector<double> blocks_all(const AnyRows& rows, const AnyBasis& any, std::si
             }
         };
         const std::size_t length = n_features * size * support;
-        return sum_over(source, source.n_rows(), rows_per_sum(rows, length, 8192), length, n_threads, part);
+        return sum_over(source, source.n_rows(), rows_per_sum(rows, length, 8192), length,
+                        n_threads, part);
     });
 }
 
