@@ -13,11 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
 import sets
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from splinear import AdditiveClassifier, AdditiveClassifierCV
+from splinear._base import one_blas_thread
+from splinear._columns import read_rows
 from splinear.solvers.problem import Result
 
 T = TypeVar("T")
@@ -142,11 +143,12 @@ def measure(case: Case, X: Any, y: Any) -> Found:
 def follow(model: AdditiveClassifier, X: Any, y: Any, Cs: Any) -> list[list[Result]]:
     """Train on all rows along the path, from checking and coding on, as a fit does."""
     model._validate_params()
-    model.n_features_in_ = X.shape[1]
-    labels = model._read_target(np.asarray(y), None)
-    model.embedding_ = model._learn_embedding(X, None)
-    rows = model._prepare(X, None, model._draw_seed())
-    return model._train(rows, labels, None, None, model._stopping(rows), factors=list(Cs))
+    X, y, weights, kept = read_rows(model, X, y, None, reset=True)
+    labels = model._read_target(y, kept)
+    model.embedding_ = model._learn_embedding(X, kept, weights)
+    rows = model._prepare(X, kept, model._draw_seed())
+    with one_blas_thread():
+        return model._train(rows, labels, None, None, model._stopping(rows), factors=list(Cs))
 
 
 def total(model: AdditiveClassifierCV, results: list[Result]) -> float:

@@ -108,3 +108,12 @@ def test_several_classes(run_benchmark, tmp_path):
     page = (tmp_path / "classes.md").read_text()
     assert "all 10 classes on 2 cores" in page
     assert page.count("(bar: ") == 5
+
+
+def test_a_path(run_benchmark):
+    process = run_benchmark("path", "--data", "synthetic")
+    assert process.returncode == 0, process.stderr
+    lines = [line.split(" | ") for line in process.stdout.splitlines()[1:]]
+    assert lines
+    for line in lines:
+        assert 0 < float(line[-1]) < 0.02  # every point of the path is within tol of a cold fit
