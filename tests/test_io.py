@@ -421,3 +421,8 @@ def test_names_are_read_as_paths_only_where_they_can_be():
     assert io.as_source([[1.0, 2.0]]) is None
     assert io.as_source(["a", "b"]) is None
     assert io.open_table(X, Y)[0] is X
+
+
+def test_the_name_of_a_column_where_there_are_none(files):
+    fails(files["one .npy"][0], "income", r"y is the text 'income', but there are no names of col")
+    fails(files["libsvm"][0], "income", r"y is the text 'income', but there are no names of col")

@@ -412,3 +412,13 @@ def test_a_constant_column_changes_nothing(counts):
     wider = AdditiveClassifier(random_state=0).fit(sparse.csr_array(more), y)
     assert_array_equal(wider.coef_[:, :-1], plain.coef_)
     assert not wider.coef_[:, -1].any()
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array])
+def test_columns_that_are_not_there_are_refused(counts, form):
+    """A matrix put together by hand may be wrong inside; the core would read beyond its tables."""
+    X, y = counts
+    broken = form(X)
+    broken.indices[3] = 10_000
+    with pytest.raises(ValueError, match="indices must be <"):
+        AdditiveClassifier().fit(broken, y)

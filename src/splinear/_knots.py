@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from splinear._reading import as_dense, is_on_disk, some_rows
 from splinear._types import AnyArray, Floats, Table
 
-__all__ = ["MAX_BINS", "RULES", "KnotPlan", "Sample", "quantile_knots"]
+__all__ = ["MAX_BINS", "RULES", "KnotPlan", "Sample", "is_rule", "quantile_knots"]
 
 
 @dataclass(frozen=True)
@@ -124,17 +124,17 @@ class KnotPlan:
         those, whatever it weighs.
         """
         rules = self._settled(X, lo, hi, kept, weights)
-        warped = [j for j, rule in enumerate(rules) if not _is(rule, "uniform")]
+        warped = [j for j, rule in enumerate(rules) if not is_rule(rule, "uniform")]
         if not warped:
             return None
         out = np.full((X.shape[1], int(self.n_bins[warped].max()) + 1), np.nan)
-        by_quantiles = [j for j in warped if _is(rules[j], "quantile")]
+        by_quantiles = [j for j in warped if is_rule(rules[j], "quantile")]
         for j in set(warped) - set(by_quantiles):
             out[j, : len(rules[j])] = rules[j]
         some = FOR_QUANTILES.rows(len(X), kept, len(by_quantiles))
         for j, seen in _samples(X, some, by_quantiles, weights):
             knots = quantile_knots(seen, lo[j], hi[j], int(self.n_bins[j]))
-            if _is(self.rules[j], "auto"):
+            if is_rule(self.rules[j], "auto"):
                 knots = filled(knots, int(self.n_bins[j]), X.dtype)
             out[j, : len(knots)] = knots
         return out
@@ -149,7 +149,7 @@ class KnotPlan:
     ) -> list[str | Floats]:
         """Give the rules with "uniform" or "quantile" in the place of "auto"."""
         rules = list(self.rules)
-        open_ones = [j for j, rule in enumerate(rules) if _is(rule, "auto")]
+        open_ones = [j for j, rule in enumerate(rules) if is_rule(rule, "auto")]
         if not open_ones:
             return rules
         some = FOR_TAILS.rows(len(X), kept, len(open_ones))
@@ -158,7 +158,8 @@ class KnotPlan:
         return rules
 
 
-def _is(rule: str | Floats, name: str) -> bool:
+def is_rule(rule: str | Floats, name: str) -> bool:
+    """Tell whether a feature's rule is the one of this name, and not knots that were given."""
     return isinstance(rule, str) and rule == name
 
 

@@ -21,9 +21,12 @@ from splinear._types import AnyArray, Table
 __all__ = [
     "Source",
     "as_array",
+    "as_dense",
     "as_floats",
     "as_frame",
+    "as_matrix",
     "as_one_csr",
+    "chunks_of",
     "column_of",
     "csr_chunks",
     "factor",
@@ -99,6 +102,16 @@ def as_floats(X: AnyArray) -> AnyArray:
     return X if X.dtype == wanted and X.flags.aligned else X.astype(wanted)
 
 
+def chunks_of(X: Table) -> Iterator[tuple[slice, Any]]:
+    """Give X in pieces of rows, as the core reads them: CSR matrices if X is sparse."""
+    return csr_chunks(X) if left_out_zeros(X) else float_chunks(X)
+
+
+def as_matrix(X: Table) -> Any:
+    """Give all of X in memory, as the core reads it: a CSR matrix if X is sparse."""
+    return as_one_csr(X) if left_out_zeros(X) else as_array(X)
+
+
 def float_chunks(X: Table) -> Iterator[tuple[slice, AnyArray]]:
     """Give X in pieces of rows, as the core reads them."""
     start = 0
@@ -166,12 +179,11 @@ def some_rows(X: Table, chosen: NDArray[np.integer[Any]]) -> Table:
     """Give the chosen rows of X, whose numbers ascend: an array, or a CSR matrix."""
     if not is_on_disk(X):
         return X[chosen]
-    is_csr = left_out_zeros(X)
     found = []
-    for rows, piece in csr_chunks(X) if is_csr else float_chunks(X):
+    for rows, piece in chunks_of(X):
         first, last = np.searchsorted(chosen, [rows.start, rows.stop])
         found.append(piece[chosen[first:last] - rows.start])
-    return sparse.vstack(found, format="csr") if is_csr else np.concatenate(found)
+    return sparse.vstack(found, format="csr") if left_out_zeros(X) else np.concatenate(found)
 
 
 def is_on_disk(X: Table) -> bool:

@@ -22,6 +22,8 @@ def is_sparse(X: Any) -> bool:
 
 def as_csr(X: Any) -> Any:
     """Give a sparse X by rows, in floats, columns ascending, no zeros; X itself if it is so."""
+    if hasattr(X, "check_format"):  # the core trusts what it is told of rows and columns
+        X.check_format(full_check=True)
     X = X.tocsr()
     wanted = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     if not X.has_canonical_format or not X.data.all():

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from splinear._knots import MAX_BINS, RULES, KnotPlan
-from splinear._reading import as_dense, column_of, csr_chunks, float_chunks, left_out_zeros
+from splinear._reading import as_dense, chunks_of, column_of, float_chunks, left_out_zeros
 from splinear._sparse import as_csr, is_sparse, ranges
 from splinear._types import AnyArray, Floats, Table
 from splinear._zero import axes_from_zero
@@ -227,7 +227,7 @@ def column_ranges(
     """
     lo, hi = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
     with np.errstate(invalid="ignore"):
-        for rows, piece in csr_chunks(X) if left_out_zeros(X) else float_chunks(X):
+        for rows, piece in chunks_of(X):
             counted = piece if kept is None else piece[kept[rows]]
             if counted.shape[0]:
                 least, most = ranges(counted)
@@ -244,7 +244,7 @@ def _check_finite(estimator: BaseEstimator, X: Table, lo: Floats, hi: Floats) ->
     j = int(np.argmax(bad))
     row, value = next(
         (rows.start + int(np.argmax(wrong)), column[np.argmax(wrong)])
-        for rows, piece in (csr_chunks(X) if left_out_zeros(X) else float_chunks(X))
+        for rows, piece in chunks_of(X)
         if (wrong := ~np.isfinite(column := as_dense(piece[:, [j]])[:, 0])).any()
     )
     found = "NaN" if np.isnan(value) else "infinity"

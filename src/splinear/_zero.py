@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._knots import BULK, FOR_QUANTILES, NARROW, KnotPlan, Sample, quantile_knots
-from splinear._reading import csr_chunks, float_chunks, left_out_zeros, some_rows, values_per_row
+from splinear._knots import BULK, FOR_QUANTILES, NARROW, KnotPlan, Sample, is_rule, quantile_knots
+from splinear._reading import chunks_of, some_rows, values_per_row
 from splinear._sparse import Nonzeros, least_nonzero
 from splinear._types import AnyArray, Floats, Table
 from splinear.axes import Axes
@@ -45,7 +45,7 @@ def axes_from_zero(
         _refuse_negative(lo, label)
         return _spline_axes(X, lo, hi, basis, plan, label, kept, weights)
     for j, rule in enumerate(plan.rules):
-        if not (isinstance(rule, str) and rule in ("auto", "uniform")):
+        if not (is_rule(rule, "auto") or is_rule(rule, "uniform")):
             raise ValueError(
                 f"knots of {label(j)}: curves that are zero at zero, as sparse X needs them, take "
                 "knots with basis='bspline' only; use knots='uniform'."
@@ -73,7 +73,7 @@ def _spline_axes(
         n_bins[_least(X, kept) == hi] = 1  # of one value: the same curve, and the shortest table
     ends = plan.ranges(np.where(lo < hi, 0.0, lo), hi)
     knots = None
-    if not all(isinstance(rule, str) and rule == "uniform" for rule in plan.rules):
+    if not all(is_rule(rule, "uniform") for rule in plan.rules):
         rows = FOR_QUANTILES.rows(X.shape[0], kept, int(values_per_row(X)))
         weighed = None if weights is None else weights[rows]
         knots = _knots(Nonzeros.of(some_rows(X, rows), weighed), ends[1], plan, label)
@@ -85,7 +85,7 @@ def _spline_axes(
 def _least(X: Table, kept: AnyArray | None) -> Floats:
     """Give the lowest value of every column that is not zero."""
     least = np.full(X.shape[1], np.inf)
-    for rows, piece in csr_chunks(X) if left_out_zeros(X) else float_chunks(X):
+    for rows, piece in chunks_of(X):
         counted = piece if kept is None else piece[kept[rows]]
         if counted.shape[0]:
             least = np.minimum(least, least_nonzero(counted))
@@ -146,8 +146,8 @@ def _by_quantiles(seen: Nonzeros, hi: Floats, plan: KnotPlan) -> NDArray[np.bool
     n_distinct = seen.n_distinct
     few = n_distinct <= plan.n_bins
     long_tail = bulk[1] - bulk[0] < NARROW * hi
-    asked = np.array([isinstance(rule, str) and rule == "quantile" for rule in plan.rules])
-    open_ones = np.array([isinstance(rule, str) and rule == "auto" for rule in plan.rules])
+    asked = np.array([is_rule(rule, "quantile") for rule in plan.rules])
+    open_ones = np.array([is_rule(rule, "auto") for rule in plan.rules])
     return np.asarray(some & (asked | (open_ones & (n_distinct > 1) & (few | long_tail))))
 
 

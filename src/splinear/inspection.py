@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from splinear import _core
 from splinear._columns import Gap, Levels, read_table
-from splinear._reading import Source, as_array, as_one_csr, left_out_zeros
+from splinear._reading import Source, as_dense, as_matrix
 from splinear._sparse import is_sparse
 from splinear._types import AnyArray, Floats, Table
 from splinear._validation import check_in_range, column_ranges, feature_label
@@ -351,15 +351,14 @@ def _finite_table(model: Any, X: Any) -> Table:
     """
     table = read_table(model, X)
     if isinstance(table, Source):
-        table = as_one_csr(table) if left_out_zeros(table) else as_array(table)
+        table = as_matrix(table)
     column_ranges(model, table)
     return sparse.csc_array(table) if is_sparse(table) else table
 
 
 def _columns_of(table: Table, group: slice) -> AnyArray:
     """Give some columns of a table as an array."""
-    some = table[:, group]
-    return np.asarray(some.toarray() if is_sparse(some) else some)
+    return as_dense(table[:, group])
 
 
 def _stays_sparse(model: Any, table: Table) -> bool:

@@ -12,11 +12,9 @@ from splinear import inspection
 from splinear._columns import Levels
 from splinear._reading import (
     Source,
-    as_array,
     as_frame,
-    as_one_csr,
+    as_matrix,
     column_of,
-    left_out_zeros,
     numbers,
 )
 from splinear._sparse import is_sparse
@@ -343,9 +341,7 @@ def _at_least_one(n: int) -> int:
 def _in_memory(X: Any) -> Any:
     """Give a table of which columns can be taken: a data frame, an array, or a sparse matrix."""
     X, _ = open_table(X)
-    if isinstance(X, Source):
-        return as_one_csr(X).tocsc() if left_out_zeros(X) else as_array(X)
-    X = as_frame(X)
+    X = as_matrix(X) if isinstance(X, Source) else as_frame(X)
     if is_sparse(X):
         return X.tocsc()
     return X if hasattr(X, "iloc") else np.asarray(X)

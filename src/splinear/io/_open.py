@@ -49,6 +49,11 @@ def open_table(X: Any, y: Any = None) -> tuple[Any, Any]:
     if len(source) == 0:
         raise ValueError(f"There are no rows in {source}.")
     target = source.target(y)
+    if is_path(target):
+        raise ValueError(
+            f"y is the text {str(y)!r}, but there are no names of columns in {source}; y must be "
+            "an array, or the names of .npy files."
+        )
     if isinstance(y, str) and hasattr(source, "without"):
         source = source.without(y)
     if target is not None and hasattr(target, "__len__") and len(target) != len(source):

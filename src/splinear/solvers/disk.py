@@ -22,12 +22,12 @@ from splinear._reading import csr_chunks, float_chunks
 from splinear._sparse import csr_parts
 from splinear._types import AnyArray
 from splinear.embedding import Embedding
+from splinear.solvers.memory import CODE_BYTES
 
 __all__ = ["codes_on_disk", "entries_on_disk"]
 
 Places = NDArray[np.int64]
 
-CODE_BYTES = 2
 ENTRY = np.dtype([("feature", np.uint32), ("argument", np.float32)])
 PLACE = np.dtype(np.uint32)  # in a block
 
