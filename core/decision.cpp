@@ -7,7 +7,9 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "aligned.hpp"
@@ -20,44 +22,73 @@ namespace {
 
 constexpr std::ptrdiff_t rows_per_task = 64;  // a multiple of simd::lanes
 
-// The curves of all outputs: coef is n_outputs x n_features x basis size.
+// The curves of all outputs: coef is n_outputs x n_features x stride, the values of gaps included.
 struct Model {
     const Axes& axes;
+    std::span<const std::int64_t> columns;
     std::span<const double> coef;
-    std::span<const double> intercepts;  // one a output
+    std::span<const double> intercepts;  // one per output
+    std::size_t stride;                  // size of the basis + 1
 
     std::size_t n_outputs() const noexcept { return intercepts.size(); }
+    const double* coef_of(std::size_t output, std::size_t j) const noexcept {
+        return coef.data() + (output * axes.size() + j) * stride;
+    }
 };
+
+void check(const AnyBasis& any, const Model& model) {
+    if (model.intercepts.empty()) throw std::invalid_argument("there must be an output");
+    if (model.coef.size() != model.n_outputs() * model.axes.size() * model.stride)
+        throw std::invalid_argument("coef must be n_outputs x n_features x (size + 1)");
+    std::visit(
+        [&](const auto& basis) {
+            if constexpr (requires { basis.n_bins; })
+                for (std::size_t j = 0; j < model.axes.size(); ++j)
+                    if (!(model.axes[j].first() >= 0.0 && model.axes[j].last() <= basis.n_bins))
+                        throw std::invalid_argument("an axis goes beyond its basis");
+        },
+        any);
+}
+
+// The value of one curve of each output, added to total[0], total[1], ...; NaN for one that is not
+// finite.
+template <Basis B>
+void add_values(const B& basis, const Model& model, std::size_t j, double x, double argument,
+                std::vector<double>& w, double* total) {
+    const bool is_gap = std::isnan(x);
+    const auto start =
+        is_gap ? model.stride - 1 : static_cast<std::size_t>(basis.evaluate(argument, w.data()));
+    for (std::size_t k = 0; k < model.n_outputs(); ++k) {
+        const double* c = model.coef_of(k, j) + start;
+        if (is_gap) {
+            total[k] += c[0];
+            continue;
+        }
+        double sum = 0.0 * x;  // NaN, if x is infinite
+        for (std::size_t p = 0; p < w.size(); ++p) sum += c[p] * w[p];
+        total[k] += sum;
+    }
+}
 
 // A value's basis functions are evaluated once, for all outputs; at most rows_per_task rows.
 template <Basis B, class Real>
 void decide_exactly(const B& basis, const MatrixView<Real>& X, const Model& model,
-                    std::ptrdiff_t begin, std::ptrdiff_t end, double* out) {
+                    std::span<const std::ptrdiff_t> rows, double* out) {
     const std::size_t n_outputs = model.n_outputs();
-    const auto size = static_cast<std::size_t>(basis.size());
-    const std::size_t per_output = model.axes.size() * size;
     std::vector<double> w(static_cast<std::size_t>(basis.support()));
     std::array<double, simd::column_rows> x{};
     std::array<double, simd::column_rows> argument{};
     static_assert(rows_per_task <= static_cast<std::ptrdiff_t>(simd::column_rows));
-    const auto n = static_cast<std::size_t>(end - begin);
-    double* scores = out + static_cast<std::size_t>(begin) * n_outputs;
-    for (std::size_t i = 0; i < n; ++i)
-        std::copy(model.intercepts.begin(), model.intercepts.end(), scores + i * n_outputs);
+    const auto scores = [&](std::size_t i) {
+        return out + static_cast<std::size_t>(rows[i]) * n_outputs;
+    };
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        std::copy(model.intercepts.begin(), model.intercepts.end(), scores(i));
     for (std::size_t j = 0; j < model.axes.size(); ++j) {
-        for (std::size_t i = 0; i < n; ++i)
-            x[i] = X(begin + static_cast<std::ptrdiff_t>(i), static_cast<std::ptrdiff_t>(j));
+        for (std::size_t i = 0; i < rows.size(); ++i) x[i] = X(rows[i], model.columns[j]);
         place_column(model.axes[j], x.data(), argument.data());
-        for (std::size_t i = 0; i < n; ++i) {
-            const int start = basis.evaluate(argument[i], w.data());
-            const double* c = model.coef.data() + j * size + static_cast<std::size_t>(start);
-            double* total = scores + i * n_outputs;
-            for (std::size_t k = 0; k < n_outputs; ++k, c += per_output) {
-                double sum = 0.0 * x[i];  // NaN, if x is not finite
-                for (std::size_t p = 0; p < w.size(); ++p) sum += c[p] * w[p];
-                total[k] += sum;
-            }
-        }
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            add_values(basis, model, j, x[i], argument[i], w, scores(i));
     }
 }
 
@@ -73,7 +104,7 @@ public:
         const simd::Kernels* kernels = simd::chosen();
         const int entries = simd::padded_entries(basis.size());
         if (Degree == 0 || kernels == nullptr || entries == 0) return std::nullopt;
-        SingleModel made(*kernels);
+        SingleModel made(*kernels, model.columns);
         made.shape_ = {Degree, 0, 0, basis.size(), entries, axes.size()};
         const auto n = static_cast<std::size_t>(basis.size());
         const auto stride = static_cast<std::size_t>(entries);
@@ -81,11 +112,12 @@ public:
             if (!(axes[j].has_knots() ? made.push_knots(j, axes[j]) : made.push_line(axes[j])))
                 return std::nullopt;
         made.tables_.assign(model.n_outputs(), AlignedFloats(axes.size() * stride));
-        const double* coef = model.coef.data();
-        for (AlignedFloats& tables : made.tables_)
-            for (std::size_t j = 0; j < axes.size(); ++j, coef += n)
-                std::transform(coef, coef + n, tables.data() + j * stride,
+        for (std::size_t k = 0; k < model.n_outputs(); ++k)
+            for (std::size_t j = 0; j < axes.size(); ++j) {
+                const double* coef = model.coef_of(k, j);
+                std::transform(coef, coef + n, made.tables_[k].data() + j * stride,
                                [](double c) { return static_cast<float>(c); });
+            }
         return made;
     }
 
@@ -99,7 +131,10 @@ public:
                 X.data + std::min(begin + a, end - 1) * X.row_stride;
         std::vector<float> turned;
         const auto all = std::span(rows).first(static_cast<std::size_t>(n));
-        if (X.column_stride != 1) together(all, X.column_stride, turned);
+        if (X.column_stride != 1 || !in_a_row_)
+            together(all, X.column_stride, turned);
+        else
+            for (const float*& row : all) row += columns_.front();
         for (std::size_t k = 0; k < tables_.size(); ++k) {
             std::array<float, rows_per_task> scores{};
             decide_together(all, tables_[k], scores.data());
@@ -110,7 +145,11 @@ public:
     }
 
 private:
-    explicit SingleModel(const simd::Kernels& kernels) : kernels_(kernels) {}
+    SingleModel(const simd::Kernels& kernels, std::span<const std::int64_t> columns)
+        : kernels_(kernels), columns_(columns) {
+        for (std::size_t j = 1; j < columns.size(); ++j)
+            if (columns[j] != columns[j - 1] + 1) in_a_row_ = false;
+    }
 
     bool push_line(const Axis& axis) {
         const double lo = axis.scaled_lo() / axis.prescale();
@@ -173,20 +212,22 @@ private:
         }
     }
 
-    // Copies rows of a matrix that is not stored by rows, and points at the copies.
+    // Copies values that do not lie side by side, and points at the copies.
     void together(std::span<const float*> rows, std::ptrdiff_t stride,
                   std::vector<float>& turned) const {
         turned.resize(rows.size() * shape_.n_features);
         for (std::size_t j = 0; j < shape_.n_features; ++j)
             for (std::size_t a = 0; a < rows.size(); ++a)
                 turned[a * shape_.n_features + j] =
-                    rows[a][static_cast<std::ptrdiff_t>(j) * stride];
+                    rows[a][static_cast<std::ptrdiff_t>(columns_[j]) * stride];
         for (std::size_t a = 0; a < rows.size(); ++a) rows[a] = &turned[a * shape_.n_features];
     }
 
     const simd::Kernels& kernels_;
+    std::span<const std::int64_t> columns_;
+    bool in_a_row_ = true;  // the features are neighbors in X
     simd::Shape shape_{};
-    std::vector<AlignedFloats> tables_;  // one a output
+    std::vector<AlignedFloats> tables_;  // one per output
     std::vector<float> lo_;
     std::vector<float> slope_;
     std::vector<float> end_;
@@ -205,22 +246,30 @@ void over_rows(std::ptrdiff_t n_rows, int n_threads, const Body& body) {
 }  // namespace
 
 template <class Real>
-void decide(const AnyBasis& any, const MatrixView<Real>& X, const Axes& axes,
-            std::span<const double> coef, std::span<const double> intercepts, int n_threads,
-            double* out) {
-    const Model model{axes, coef, intercepts};
+void decide(const AnyBasis& any, const MatrixView<Real>& X, std::span<const std::int64_t> columns,
+            const Axes& axes, std::span<const double> coef, std::span<const double> intercepts,
+            int n_threads, double* out) {
+    const Model model{axes, columns, coef, intercepts,
+                      static_cast<std::size_t>(basis_size(any)) + 1};
+    check(any, model);
+    check_columns(columns, axes.size(), X.n_columns);
     std::visit(
         [&]<Basis B>(const B& basis) {
-            if constexpr (std::is_same_v<Real, float> && requires { basis.n_bins; }) {
-                if (const auto single = SingleModel::make(basis, model)) {
-                    over_rows(X.n_rows, n_threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-                        single->decide(X, intercepts, begin, end, out);
-                    });
-                    return;
-                }
-            }
+            const auto single = [&]() -> std::optional<SingleModel> {
+                if constexpr (std::is_same_v<Real, float> && requires { basis.n_bins; })
+                    if (axes.size() > 0) return SingleModel::make(basis, model);
+                return std::nullopt;
+            }();
             over_rows(X.n_rows, n_threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-                decide_exactly(basis, X, model, begin, end, out);
+                std::array<std::ptrdiff_t, rows_per_task> rows;
+                std::size_t n = 0;
+                if constexpr (std::is_same_v<Real, float>)
+                    if (single) single->decide(X, intercepts, begin, end, out);
+                // What the kernels have scored as NaN may be a gap.
+                for (std::ptrdiff_t i = begin; i < end; ++i)
+                    if (!single || std::isnan(out[static_cast<std::size_t>(i) * model.n_outputs()]))
+                        rows[n++] = i;
+                decide_exactly(basis, X, model, std::span(rows).first(n), out);
             });
         },
         any);
@@ -231,22 +280,21 @@ void decide_sparse(const AnyBasis& any, const SparseView<Real>& X, const Axes& a
                    std::span<const double> coef, std::span<const double> at_zero,
                    std::span<const double> intercepts, int n_threads, double* out) {
     const std::size_t n_outputs = intercepts.size();
+    const Model model{axes, {}, coef, intercepts, static_cast<std::size_t>(basis_size(any)) + 1};
+    check(any, model);
+    check(X, axes.size());
+    if (!at_zero.empty() && at_zero.size() != n_outputs * axes.size())
+        throw std::invalid_argument("at_zero must be n_outputs x n_features");
     const auto decide_row = [&]<Basis B>(const B& basis, std::size_t i, std::vector<double>& w) {
-        const auto size = static_cast<std::size_t>(basis.size());
         double* total = out + i * n_outputs;
         std::copy(intercepts.begin(), intercepts.end(), total);
         for (auto k = static_cast<std::size_t>(X.starts[i]);
              k < static_cast<std::size_t>(X.starts[i + 1]); ++k) {
             const auto j = static_cast<std::size_t>(X.features[k]);
             const auto x = static_cast<double>(X.values[k]);
-            const auto start =
-                static_cast<std::size_t>(basis.evaluate(axes[j].argument(x), w.data()));
-            for (std::size_t o = 0; o < n_outputs; ++o) {
-                const double* c = &coef[(o * axes.size() + j) * size + start];
-                double sum = 0.0 * x;  // NaN, if x is not finite
-                for (std::size_t p = 0; p < w.size(); ++p) sum += c[p] * w[p];
-                total[o] += at_zero.empty() ? sum : sum - at_zero[o * axes.size() + j];
-            }
+            add_values(basis, model, j, x, axes[j].argument(x), w, total);
+            for (std::size_t o = 0; o < n_outputs && !at_zero.empty(); ++o)
+                total[o] -= at_zero[o * axes.size() + j];
         }
     };
     std::visit(
@@ -260,10 +308,12 @@ void decide_sparse(const AnyBasis& any, const SparseView<Real>& X, const Axes& a
         any);
 }
 
-template void decide<float>(const AnyBasis&, const MatrixView<float>&, const Axes&,
-                            std::span<const double>, std::span<const double>, int, double*);
-template void decide<double>(const AnyBasis&, const MatrixView<double>&, const Axes&,
-                             std::span<const double>, std::span<const double>, int, double*);
+template void decide<float>(const AnyBasis&, const MatrixView<float>&,
+                            std::span<const std::int64_t>, const Axes&, std::span<const double>,
+                            std::span<const double>, int, double*);
+template void decide<double>(const AnyBasis&, const MatrixView<double>&,
+                             std::span<const std::int64_t>, const Axes&, std::span<const double>,
+                             std::span<const double>, int, double*);
 template void decide_sparse<float>(const AnyBasis&, const SparseView<float>&, const Axes&,
                                    std::span<const double>, std::span<const double>,
                                    std::span<const double>, int, double*);

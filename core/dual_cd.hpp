@@ -4,7 +4,7 @@
 //   dual:    max_a    D(a) = sum_i (dual_i(a_i) + a_i t_i) + 1/2 |w_0|^2 - 1/2 |w|^2,
 //                     w = w_0 + sum_i a_i y_i phi_i
 //
-// with phi_i the embedding of row i (see row_operator.hpp) and the bias B as one more entry.
+// with phi_i the embedding of row i (see operator.hpp) and the bias B as one more entry.
 // Classification has y_i = -1 or 1 and t_i = 0; regression has y_i = 1 and the target t_i, and its
 // "margin" is the residual. w_0 is 0 but for training that goes on from an earlier model. After
 // Hsieh et al., "A dual coordinate descent method for large-scale linear SVM" (ICML 2008), with
@@ -27,6 +27,7 @@
 
 #include "active_set.hpp"
 #include "blocks.hpp"
+#include "grouped_rows.hpp"
 #include "loss/any.hpp"
 #include "parallel.hpp"
 #include "random.hpp"
@@ -54,7 +55,7 @@ struct DualProblem {
 // Where to begin. Empty spans stand for zeros.
 struct DualStart {
     std::span<const double> alpha;  // dual variables of an earlier fit to the same rows
-    std::span<const double> coef;   // w_0, as coefficients: an earlier model, n_features x size
+    std::span<const double> coef;   // w_0, as coefficients: an earlier model, all groups
     double intercept = 0.0;         // of that model
 };
 
@@ -80,7 +81,7 @@ public:
 };
 
 struct DualResult {
-    std::vector<double> coef;   // n_features x basis size
+    std::vector<double> coef;   // of all groups, one after the other, n_features x stride each
     std::vector<double> alpha;  // the dual variables, if they were asked for
     double intercept;
     double primal;
@@ -90,10 +91,10 @@ struct DualResult {
     bool converged;
 };
 
-template <class Operator, DualLoss Loss>
+template <DualLoss Loss>
 class DualCoordinateDescent {
 public:
-    DualCoordinateDescent(const Operator& rows, const Loss& loss, const DualProblem& problem,
+    DualCoordinateDescent(const GroupedRows& rows, const Loss& loss, const DualProblem& problem,
                           const DualOptions& options, Monitor& monitor)
         : rows_(rows),
           loss_(loss),
@@ -232,7 +233,7 @@ private:
     }
 
     // Goes back towards the values `before`, to where the dual is highest on the way.
-    void step_back(const std::vector<double>& before, const typename Operator::Tables& tables,
+    void step_back(const std::vector<double>& before, const GroupedRows::Tables& tables,
                    double bias_weight) {
         const std::vector<double> goal = alpha_;
         auto change = tables_;
@@ -542,7 +543,7 @@ private:
         team_.clear();
     }
 
-    const Operator& rows_;
+    const GroupedRows& rows_;
     const Loss loss_;
     const DualProblem problem_;
     const DualOptions options_;
@@ -553,7 +554,7 @@ private:
     ActiveSet active_;
     std::vector<double> alpha_;
     std::vector<float> squared_norm_;  // of the embedding, without the bias
-    typename Operator::Tables tables_;
+    GroupedRows::Tables tables_;
     double bias_weight_ = 0.0;
     double start_weight_ = 0.0;  // |w_0|^2
     double cost_factor_ = 1.0;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
 
 namespace splinear {
 
@@ -17,5 +20,16 @@ struct MatrixView {
         return static_cast<double>(data[row * row_stride + column * column_stride]);
     }
 };
+
+// Throws std::invalid_argument unless there is one column per feature, each of a matrix of
+// n_columns.
+inline void check_columns(std::span<const std::int64_t> columns, std::size_t n_features,
+                          std::ptrdiff_t n_columns) {
+    if (columns.size() != n_features)
+        throw std::invalid_argument("there must be one column per feature");
+    for (const std::int64_t column : columns)
+        if (column < 0 || column >= n_columns)
+            throw std::invalid_argument("there is no such column");
+}
 
 }  // namespace splinear

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
+#include <stdexcept>
+#include <variant>
 
-#include "blocks.hpp"
+#include "columns.hpp"
 #include "operators.hpp"
-#include "parallel.hpp"
+#include "partial_sums.hpp"
 
 namespace splinear {
 namespace {
 
-// The penalty that leaves everything as it is: adding to the tables of an operator that has it, and
-// the scale 1, is a plain sum of B_i.
+// The penalty that leaves everything as it is.
 AnyPenalty no_penalty(const AnyBasis& any) {
     return std::visit(
         []<class B>(const B& basis) -> AnyPenalty {
@@ -25,172 +27,223 @@ AnyPenalty no_penalty(const AnyBasis& any) {
         any);
 }
 
-template <class Use>
-auto with_plain_operator(const AnyRows& rows, const AnyBasis& basis, std::size_t n_features,
-                         const Use& use) {
-    const AnyPenalty penalty = no_penalty(basis);
-    const std::vector<double> ones(n_features, 1.0);
-    return with_operator(rows, {basis, penalty, ones}, 1, use);
-}
-
-std::size_t size_of(const AnyBasis& any) {
-    return std::visit([](const auto& basis) { return static_cast<std::size_t>(basis.size()); },
-                      any);
-}
-
-// Sums part(begin, end, out) over pieces of the first n_rows rows, the pieces spread over threads
-// and their sums added in order.
-template <class Rows, class Part>
-std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_t length,
-                             int n_threads, const Part& part) {
-    const Row n_pieces = (n_rows + piece - 1) / piece;
-    const Row at_once = std::min<Row>(n_pieces, n_threads);
-    std::vector<double> total(length);
-    std::vector<std::vector<double>> sums(static_cast<std::size_t>(at_once));
-    Trail trail(rows);
-    for (Row first = 0; first < n_pieces; first += at_once) {
-        const Row here = std::min(at_once, n_pieces - first);
-        parallel_for(here, n_threads, [&](Row t) {
-            std::vector<double>& sum = sums[static_cast<std::size_t>(t)];
-            sum.assign(length, 0.0);
-            part((first + t) * piece, std::min(n_rows, (first + t + 1) * piece), sum);
-        });
-        for (Row t = 0; t < here; ++t) {
-            const std::vector<double>& sum = sums[static_cast<std::size_t>(t)];
-            for (std::size_t k = 0; k < length; ++k) total[k] += sum[k];
-        }
-        trail.reached(std::min(n_rows, (first + here) * piece));
-    }
-    return total;
+// The group whose coefficients are the values themselves: scales of 1, no penalty, a mean of 0.
+Group plain(const Group& group) {
+    const std::size_t n = group.n_features();
+    const std::size_t n_gaps = group.has_gaps() ? n : 0;
+    return {group.rows,
+            group.basis,
+            no_penalty(group.basis),
+            std::vector<double>(n, 1.0),
+            std::vector<double>(n_gaps * group.size(), 0.0),
+            std::vector<double>(n_gaps, 1.0)};
 }
 
 // Rows of one partial sum: enough that adding it up is less work than the rows themselves.
-Row rows_per_sum(const AnyRows& any, std::size_t length, Row at_least) {
-    const auto* rows = std::get_if<SparseRows>(&any);
-    if (rows == nullptr || rows->n_entries() == 0) return at_least;
-    const std::size_t per_row = rows->n_entries() / static_cast<std::size_t>(rows->n_rows()) + 1;
-    return std::max(at_least, static_cast<Row>(length / per_row));
+Row rows_per_sum(const Group& group, std::size_t length, Row at_least) {
+    std::size_t per_row = group.n_features();
+    if (const auto* rows = std::get_if<SparseRows>(&group.rows))
+        per_row = rows->n_entries() / static_cast<std::size_t>(std::max<Row>(rows->n_rows(), 1));
+    return std::max(at_least, static_cast<Row>(length / (per_row + 1)));
 }
 
-// Calls use(source, basis) with the types at hand.
-template <class Use>
-auto with_types(const AnyRows& rows, const AnyBasis& basis, const Use& use) {
-    return std::visit([&](const auto& source, const auto& b) { return use(source, b); }, rows,
-                      basis);
+void check_rows(Groups groups, std::span<const double> per_row) {
+    check(groups);
+    if (static_cast<Row>(per_row.size()) != groups.front()->n_rows())
+        throw std::invalid_argument("there must be one number per row");
 }
 
-}  // namespace
-
-std::vector<double> score_all(const AnyRows& rows, const AnyBasis& basis,
-                              std::span<const double> coef, int n_threads) {
+// out += the scores of one group.
+void add_scores(const Group& group, std::span<const double> coef, int n_threads, double* out) {
     constexpr Row piece = 256;
-    const std::size_t n_features = coef.size() / size_of(basis);
-    return with_plain_operator(rows, basis, n_features, [&](const auto& op) {
-        const auto tables = op.tables_of(coef);
-        std::vector<double> out(static_cast<std::size_t>(op.n_rows()));
-        const Row step = rows_per_block(op);
-        for (Row begin = 0; begin < op.n_rows(); begin += step) {
-            const Row end = std::min(op.n_rows(), begin + step);
-            parallel_for((end - begin + piece - 1) / piece, n_threads, [&](Row t) {
-                std::array<Row, piece> here;
-                const Row first = begin + t * piece;
-                const auto m = static_cast<std::size_t>(std::min(piece, end - first));
-                std::iota(here.begin(), here.end(), first);
-                op.score(std::span(here).first(m), tables, &out[static_cast<std::size_t>(first)]);
-            });
-            done_with(op, begin, end);
+    const Group own = plain(group);
+    const auto op = make_operator(own, 1);
+    const GroupTables tables = op->tables_of(coef);
+    const Row n_rows = op->n_rows();
+    const Row step = op->rows_per_block();
+    for (Row begin = 0; begin < n_rows; begin += step) {
+        const Row end = std::min(n_rows, begin + step);
+        parallel_for((end - begin + piece - 1) / piece, n_threads, [&](Row t) {
+            std::array<Row, piece> here;
+            std::array<double, piece> scores;
+            const Row first = begin + t * piece;
+            const auto m = static_cast<std::size_t>(std::min(piece, end - first));
+            std::iota(here.begin(), here.end(), first);
+            op->score(std::span(here).first(m), tables, scores.data());
+            for (std::size_t a = 0; a < m; ++a)
+                out[static_cast<std::size_t>(first) + a] += scores[a];
+        });
+        op->done_with(begin, end);
+    }
+}
+
+std::vector<double> sums_of(const Group& group, std::span<const double> r, int n_threads) {
+    const Group own = plain(group);
+    const auto op = make_operator(own, 1);
+    const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
+        constexpr Row together = 512;
+        std::array<Row, together> here;
+        GroupTables tables = op->zero_tables();
+        for (Row i = begin; i < end; i += together) {
+            const auto m = static_cast<std::size_t>(std::min(together, end - i));
+            std::iota(here.begin(), here.end(), i);
+            op->sum(std::span(here).first(m), &r[static_cast<std::size_t>(i)], tables);
         }
-        return out;
-    });
+        sum = op->sums(tables);
+    };
+    const std::size_t length = group.n_coefficients();
+    // Tables in single precision are short; only others may take more rows at once.
+    const bool is_single = !op->zero_tables().single.empty();
+    const Row piece = is_single ? 2048 : rows_per_sum(group, length, 2048);
+    return sum_over(*op, op->n_rows(), piece, length, n_threads, part);
 }
 
-std::vector<double> sum_all(const AnyRows& rows, const AnyBasis& basis, std::size_t n_features,
-                            std::span<const double> r, int n_threads) {
-    return with_plain_operator(rows, basis, n_features, [&](const auto& op) {
-        const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
-            constexpr Row together = 512;
-            std::array<Row, together> here;
-            auto tables = op.zero_tables();
-            for (Row i = begin; i < end; i += together) {
-                const auto m = static_cast<std::size_t>(std::min(together, end - i));
-                std::iota(here.begin(), here.end(), i);
-                const auto some = std::span(here).first(m);
-                if constexpr (requires { op.sum(some, r.data(), tables); })
-                    op.sum(some, &r[static_cast<std::size_t>(i)], tables);
-                else
-                    op.add(some, &r[static_cast<std::size_t>(i)], tables);
-            }
-            sum = op.coefficients(tables);
-        };
-        const std::size_t length = n_features * size_of(basis);
-        return sum_over(op, op.n_rows(), rows_per_sum(rows, length, 2048), length, n_threads, part);
-    });
+std::size_t support_of(const Group& group) {
+    return std::visit([](const auto& basis) { return static_cast<std::size_t>(basis.support()); },
+                      group.basis);
 }
 
-std::vector<double> blocks_all(const AnyRows& rows, const AnyBasis& any, std::size_t n_features,
-                               std::span<const double> h, int n_threads) {
-    return with_types(rows, any, [&](const auto& source, const auto& basis) {
-        const auto size = static_cast<std::size_t>(basis.size());
-        const auto support = static_cast<std::size_t>(basis.support());
+// Non-zero by non-zero.
+std::vector<double> sparse_blocks(const SparseRows& rows, const Group& group,
+                                  std::span<const double> h, int n_threads) {
+    const std::size_t stride = group.stride();
+    const std::size_t support = support_of(group);
+    const std::size_t length = group.n_coefficients() * support;
+    const auto blocks_of = [&](const Basis auto& basis) {
         const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
             std::vector<double> w(support);
             for (Row i = begin; i < end; ++i) {
                 const double weight = h[static_cast<std::size_t>(i)];
                 if (weight == 0.0) continue;
-                source.for_each(i, [&](std::size_t j, double argument) {
-                    const int start = basis.evaluate(argument, w.data());
-                    double* out = &sum[(j * size + static_cast<std::size_t>(start)) * support];
+                rows.for_each(i, [&](std::size_t j, double argument) {
+                    if (std::isnan(argument) && group.has_gaps()) {
+                        sum[(j * stride + group.size()) * support] += weight;
+                        return;
+                    }
+                    const int start =
+                        basis.evaluate(std::isnan(argument) ? 0.0 : argument, w.data());
+                    double* out = &sum[(j * stride + static_cast<std::size_t>(start)) * support];
                     for (std::size_t a = 0; a < support; ++a, out += support)
                         for (std::size_t b = a; b < support; ++b)
                             out[b - a] += weight * w[a] * w[b];
                 });
             }
         };
-        const std::size_t length = n_features * size * support;
-        return sum_over(source, source.n_rows(), rows_per_sum(rows, length, 8192), length,
-                        n_threads, part);
-    });
+        return sum_over(rows, rows.n_rows(), rows_per_sum(group, length, 8192), length, n_threads,
+                        part);
+    };
+    return std::visit(blocks_of, group.basis);
 }
 
-std::vector<double> hessian_some(const AnyRows& rows, const AnyBasis& any,
-                                 std::span<const std::int64_t> places, std::size_t n,
-                                 std::span<const double> h, double bias, int n_threads) {
-    return with_types(rows, any, [&](const auto& source, const auto& basis) {
-        const auto size = static_cast<std::size_t>(basis.size());
-        const auto support = static_cast<std::size_t>(basis.support());
-        const auto n_rows = static_cast<Row>(h.size());
-        const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
-            std::vector<double> w(support), value(n);
-            std::vector<std::size_t> place(n);
-            for (Row i = begin; i < end; ++i) {
-                const double weight = h[static_cast<std::size_t>(i)];
-                if (weight == 0.0) continue;
-                std::size_t m = 0;  // entries of (B_i, B) that are not zero
-                source.for_each(i, [&](std::size_t j, double argument) {
-                    const int start = basis.evaluate(argument, w.data());
-                    const std::int64_t* to = &places[j * size + static_cast<std::size_t>(start)];
-                    for (std::size_t a = 0; a < support; ++a) {
-                        if (w[a] == 0.0 || to[a] < 0) continue;
-                        place[m] = static_cast<std::size_t>(to[a]);
-                        value[m++] = w[a];
-                    }
-                });
-                place[m] = n - 1;
-                value[m++] = bias;
-                for (std::size_t a = 0; a < m; ++a) {
-                    const double factor = weight * value[a];
-                    double* row = &sum[place[a] * n];
-                    for (std::size_t b = a; b < m; ++b) row[place[b]] += factor * value[b];
-                }
+// Two columns of one feature, and the sums of their products per cell.
+struct OwnPair {
+    std::size_t a;
+    std::size_t b;
+    CellSums sum;
+};
+
+std::vector<OwnPair> own_pairs(const std::vector<ColumnShape>& shapes) {
+    std::vector<OwnPair> pairs;
+    for (std::size_t a = 0; a < shapes.size(); ++a)
+        for (std::size_t b = a; b < shapes.size() && shapes[b].feature == shapes[a].feature; ++b) {
+            const std::size_t length = shapes[a].n_cells() * shapes[a].width * shapes[b].width;
+            pairs.push_back({a, b, {}});
+            pairs.back().sum.reset(length);
+        }
+    return pairs;
+}
+
+void add_bands(OwnPair& pair, const ColumnShape& a, const ColumnShape& b, std::size_t stride,
+               std::size_t support, std::vector<double>& out) {
+    const double* value = pair.sum.total().data();
+    for (std::size_t cell = 0; cell < a.n_cells(); ++cell)
+        for (std::size_t p = 0; p < a.width; ++p)
+            for (std::size_t q = 0; q < b.width; ++q, ++value) {
+                const std::int64_t first = a.function(cell, p);
+                const std::int64_t second = b.function(cell, q);
+                if (first < 0 || second < first) continue;
+                const std::size_t row = a.feature * stride + static_cast<std::size_t>(first);
+                out[row * support + static_cast<std::size_t>(second - first)] += *value;
             }
-        };
-        // Few pieces, as each holds a matrix; their number does not depend on the threads.
-        std::vector<double> total =
-            sum_over(source, n_rows, (n_rows + 7) / 8, n * n, n_threads, part);
-        for (std::size_t a = 0; a < n; ++a)
-            for (std::size_t b = a + 1; b < n; ++b) total[b * n + a] = total[a * n + b];
-        return total;
-    });
+}
+
+// Some rows at a time; then every feature is one thread's own.
+std::vector<double> dense_blocks(const ColumnReader& reader, const Group& group,
+                                 std::span<const double> h, int n_threads) {
+    constexpr Row together = 1024;
+    constexpr Row per_task = 256;
+    const auto& shapes = reader.shapes();
+    std::vector<Column> columns(shapes.size());
+    std::vector<Column*> to;
+    for (Column& column : columns) to.push_back(&column);
+    std::vector<OwnPair> pairs = own_pairs(shapes);
+    const Row n_rows = group.n_rows();
+    std::visit(
+        [&](const auto& source) {
+            Trail trail(source);
+            for (Row begin = 0; begin < n_rows; begin += together) {
+                const auto n = static_cast<std::size_t>(std::min(together, n_rows - begin));
+                for (std::size_t c = 0; c < shapes.size(); ++c) columns[c].resize(n, shapes[c]);
+                const Row end = begin + static_cast<Row>(n);
+                parallel_for((end - begin + per_task - 1) / per_task, n_threads, [&](Row t) {
+                    const Row first = begin + t * per_task;
+                    reader.read(first, std::min(end, first + per_task), to.data(),
+                                static_cast<std::size_t>(t * per_task));
+                });
+                const double* factor = &h[static_cast<std::size_t>(begin)];
+                const auto n_pairs = static_cast<Row>(pairs.size());
+                parallel_for(n_pairs, n_threads, [&](Row t) {
+                    OwnPair& pair = pairs[static_cast<std::size_t>(t)];
+                    std::vector<double> scaled;
+                    simd::add_own(times(columns[pair.a], shapes[pair.a], factor, scaled),
+                                  columns[pair.b].view(shapes[pair.b]), n, pair.sum.to());
+                });
+                trail.reached(end);
+            }
+        },
+        group.rows);
+    const std::size_t support = support_of(group);
+    std::vector<double> out(group.n_coefficients() * support);
+    for (OwnPair& pair : pairs)
+        add_bands(pair, shapes[pair.a], shapes[pair.b], group.stride(), support, out);
+    return out;
+}
+
+}  // namespace
+
+std::vector<double> score_all(Groups groups, std::span<const double> coef, int n_threads) {
+    check(groups);
+    if (coef.size() != n_coefficients(groups))
+        throw std::invalid_argument("there must be one number per coefficient");
+    std::vector<double> out(static_cast<std::size_t>(groups.front()->n_rows()));
+    for (const Group* group : groups) {
+        add_scores(*group, coef.first(group->n_coefficients()), n_threads, out.data());
+        coef = coef.subspan(group->n_coefficients());
+    }
+    return out;
+}
+
+std::vector<double> sum_all(Groups groups, std::span<const double> r, int n_threads) {
+    check_rows(groups, r);
+    std::vector<double> out;
+    for (const Group* group : groups) {
+        const std::vector<double> own = sums_of(*group, r, n_threads);
+        out.insert(out.end(), own.begin(), own.end());
+    }
+    return out;
+}
+
+std::vector<double> blocks_all(Groups groups, std::span<const double> h, int n_threads) {
+    check_rows(groups, h);
+    std::vector<double> out;
+    for (const Group* group : groups) {
+        const auto reader = make_reader(*group);
+        const std::vector<double> own =
+            reader ? dense_blocks(*reader, *group, h, n_threads)
+                   : sparse_blocks(std::get<SparseRows>(group->rows), *group, h, n_threads);
+        out.insert(out.end(), own.begin(), own.end());
+    }
+    return out;
 }
 
 }  // namespace splinear

@@ -1,4 +1,4 @@
-// What the solver may do with the rows: score them, compare them, add them to the tables.
+// The reference operator: any basis, any penalty, any processor, in double precision.
 #pragma once
 
 #include <algorithm>
@@ -13,39 +13,43 @@
 
 namespace splinear {
 
-// The reference: any basis, any penalty, any processor, in double precision.
 template <DenseSource S, Basis B, Penalty P>
-class RowOperator : public PlainTables<B, P> {
+class RowOperator final : public PlainTables<B, P> {
     using Base = PlainTables<B, P>;
-    using Base::basis_, Base::penalty_, Base::scale_;
-    using Base::size, Base::support, Base::product, Base::spread;
+    using Base::basis_, Base::penalty_, Base::scale_, Base::gaps_, Base::at_gap;
+    using Base::size, Base::support, Base::width;
 
 public:
-    using typename Base::Tables;
-
     // scale: s_j^2 of every feature.
-    RowOperator(const S& source, B basis, P penalty, std::span<const double> scale)
-        : Base(std::move(basis), std::move(penalty), scale), source_(source) {}
+    RowOperator(const S& source, B basis, P penalty, std::span<const double> scale,
+                const Gaps& gaps = {})
+        : Base(std::move(basis), std::move(penalty), scale, gaps), source_(source) {
+        std::vector<double> none(support());
+        for (std::size_t j = 0; gaps.any() && j < scale.size(); ++j)
+            gap_norm_.push_back(this->part_norm(j, at_gap, none));
+    }
 
-    Row n_rows() const noexcept { return source_.n_rows(); }
-    Row rows_per_block() const noexcept { return splinear::rows_per_block(source_); }
-    void done_with(Row begin, Row end) const noexcept { splinear::done_with(source_, begin, end); }
+    Row n_rows() const noexcept override { return source_.n_rows(); }
+    Row rows_per_block() const noexcept override { return splinear::rows_per_block(source_); }
+    void done_with(Row begin, Row end) const noexcept override {
+        splinear::done_with(source_, begin, end);
+    }
 
     // out[a] = sum_j coef_j' B(x_{rows[a], j}).
-    void score(std::span<const Row> rows, const Tables& tables, double* out) const {
+    void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
         std::vector<double> w(support());
         for (std::size_t a = 0; a < rows.size(); ++a) {
-            const double* coef = tables.data();
+            const double* table = tables.exact.data();
             double total = 0.0;
-            for (std::size_t j = 0; j < scale_.size(); ++j, coef += size())
-                total += product(coef + evaluate(rows[a], j, w.data()), w.data());
+            for (std::size_t j = 0; j < scale_.size(); ++j, table += width())
+                total += this->value(table, evaluate(rows[a], j, w.data()), w.data());
             out[a] = total;
         }
     }
 
     // out[a * m + b] = sum_j s_j^2 B(x_{rows[a], j})' L B(x_{rows[b], j}) for a < b, m =
     // rows.size().
-    void gram(std::span<const Row> rows, double* out) const {
+    void gram(std::span<const Row> rows, double* out) const override {
         const std::size_t m = rows.size();
         std::fill_n(out, m * m, 0.0);
         std::vector<double> w(m * support());
@@ -54,48 +58,58 @@ public:
         for (std::size_t j = 0; j < scale_.size(); ++j) {
             for (std::size_t a = 0; a < m; ++a) start[a] = evaluate(rows[a], j, &w[a * support()]);
             for (std::size_t b = 1; b < m; ++b) {
-                std::fill(smooth.begin(), smooth.end(), 0.0);
-                spread(start[b], &w[b * support()], scale_[j], smooth.data());
-                penalty_.smooth(smooth.data());
+                this->smooth_row(j, start[b], &w[b * support()], smooth.data());
                 for (std::size_t a = 0; a < b; ++a)
-                    out[a * m + b] += product(smooth.data() + start[a], &w[a * support()]);
+                    out[a * m + b] += this->row_product(j, smooth.data(), start[b] == at_gap,
+                                                        start[a], &w[a * support()]);
             }
         }
     }
 
     // coef_j += s_j^2 L sum_a steps[a] B(x_{rows[a], j}): one smoothing per feature, not per row.
-    void add(std::span<const Row> rows, const double* steps, Tables& tables) const {
+    void add(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
         std::vector<double> w(support());
         std::vector<double> sum(size());
         for (std::size_t j = 0; j < scale_.size(); ++j) {
             std::fill(sum.begin(), sum.end(), 0.0);
+            double gap_steps = 0.0;
             for (std::size_t a = 0; a < rows.size(); ++a) {
                 const int start = evaluate(rows[a], j, w.data());
-                spread(start, w.data(), steps[a] * scale_[j], sum.data());
+                if (start == at_gap)
+                    gap_steps += steps[a];
+                else
+                    this->spread(start, w.data(), steps[a] * scale_[j], sum.data());
             }
-            penalty_.smooth(sum.data());
-            double* coef = tables.data() + j * size();
-            for (std::size_t k = 0; k < size(); ++k) coef[k] += sum[k];
+            this->add_sums(j, sum, gap_steps, tables.exact.data() + j * width());
         }
     }
 
-    // The squared length of a row's embedding.
-    double squared_norm(Row row) const {
+    void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
+        std::vector<double> w(support());
+        for (std::size_t a = 0; a < rows.size(); ++a) {
+            double* table = tables.exact.data();
+            for (std::size_t j = 0; j < scale_.size(); ++j, table += width())
+                this->spread_or_gap(evaluate(rows[a], j, w.data()), w.data(), steps[a], table);
+        }
+    }
+
+    double squared_norm(Row row) const override {
         std::vector<double> w(support());
         double total = 0.0;
         for (std::size_t j = 0; j < scale_.size(); ++j) {
             const int start = evaluate(row, j, w.data());
-            total += scale_[j] * penalty_.quadratic(start, w);
+            total += start == at_gap ? gap_norm_[j] : this->part_norm(j, start, w);
         }
         return total;
     }
 
 private:
     int evaluate(Row row, std::size_t j, double* w) const noexcept {
-        return basis_.evaluate(source_.argument(row, j), w);
+        return Base::evaluate(source_.argument(row, j), w);
     }
 
     const S& source_;
+    std::vector<double> gap_norm_;  // per feature
 };
 
 }  // namespace splinear

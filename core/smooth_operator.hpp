@@ -1,16 +1,17 @@
-// RowOperator for Fourier and Hermite curves on coded rows, in single precision.
+// The operator of Fourier and Hermite curves on coded rows, in single precision.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "aligned.hpp"
 #include "basis/fourier.hpp"
 #include "basis/hermite.hpp"
+#include "operator.hpp"
 #include "parallel.hpp"
 #include "penalty/any.hpp"
 #include "penalty/diagonal.hpp"
@@ -19,40 +20,40 @@
 
 namespace splinear {
 
-// The same members as RowOperator, which is the reference, and to which bases of more than
-// simd::max_smooth functions are left.
-class SmoothOperator {
+// RowOperator is the reference, to which bases of more than simd::max_smooth functions, and gaps,
+// are left.
+class SmoothOperator final : public Operator {
 public:
-    using Tables = std::vector<float>;
-
-    static std::optional<SmoothOperator> make(const CodedRows& source, const Fourier& basis,
-                                              const DiagonalPenalty& penalty,
-                                              std::span<const double> scale,
-                                              const simd::Kernels& kernels, int n_threads) {
-        if (basis.size() > simd::max_smooth) return std::nullopt;
-        return SmoothOperator(source, basis.degree, penalty, scale, kernels.fourier, n_threads);
+    static std::unique_ptr<SmoothOperator> make(const CodedRows& source, const Fourier& basis,
+                                                const DiagonalPenalty& penalty,
+                                                std::span<const double> scale,
+                                                const simd::Kernels& kernels, int n_threads) {
+        if (basis.size() > simd::max_smooth) return nullptr;
+        return std::unique_ptr<SmoothOperator>(
+            new SmoothOperator(source, basis.degree, penalty, scale, kernels.fourier, n_threads));
     }
 
-    static std::optional<SmoothOperator> make(const CodedRows& source, const Hermite& basis,
-                                              const DiagonalPenalty& penalty,
-                                              std::span<const double> scale,
-                                              const simd::Kernels& kernels, int n_threads) {
-        if (basis.size() > simd::max_smooth) return std::nullopt;
-        return SmoothOperator(source, basis.degree, penalty, scale, kernels.hermite, n_threads);
+    static std::unique_ptr<SmoothOperator> make(const CodedRows& source, const Hermite& basis,
+                                                const DiagonalPenalty& penalty,
+                                                std::span<const double> scale,
+                                                const simd::Kernels& kernels, int n_threads) {
+        if (basis.size() > simd::max_smooth) return nullptr;
+        return std::unique_ptr<SmoothOperator>(
+            new SmoothOperator(source, basis.degree, penalty, scale, kernels.hermite, n_threads));
     }
 
-    Row n_rows() const noexcept { return codes_.n_rows(); }
-    Row rows_per_block() const noexcept { return codes_.rows_per_block(); }
-    void done_with(Row begin, Row end) const noexcept { codes_.done_with(begin, end); }
-    Tables zero_tables() const { return Tables(scale_.size() * size()); }
-    Tables tables_of(std::span<const double> coef) const { return {coef.begin(), coef.end()}; }
-    // tables <- a tables + b others.
-    void blend(double a, Tables& tables, double b, const Tables& others) const {
-        for (std::size_t k = 0; k < tables.size(); ++k)
-            tables[k] = static_cast<float>(a * tables[k] + b * others[k]);
+    Row n_rows() const noexcept override { return n_rows_; }
+    Row rows_per_block() const noexcept override { return codes_.rows_per_block(); }
+    void done_with(Row begin, Row end) const noexcept override { codes_.done_with(begin, end); }
+    GroupTables zero_tables() const override { return {AlignedFloats(scale_.size() * size()), {}}; }
+    GroupTables tables_of(std::span<const double> coef) const override {
+        return {AlignedFloats(coef.begin(), coef.end()), {}};
+    }
+    void blend(double a, GroupTables& tables, double b, const GroupTables& others) const override {
+        blend_tables(a, tables, b, others);
     }
 
-    void score(std::span<const Row> rows, const Tables& tables, double* out) const {
+    void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
         const std::size_t n_blocks = (rows.size() + simd::lanes - 1) / simd::lanes;
         const bool worth_it = rows.size() * scale_.size() > 16384;
         parallel_for(static_cast<std::ptrdiff_t>(n_blocks), worth_it ? n_threads_ : 1,
@@ -61,12 +62,12 @@ public:
                          const std::size_t m = std::min<std::size_t>(simd::lanes, rows.size() - a);
                          std::array<float, simd::lanes> scores{};
                          const auto codes = padded(rows.subspan(a, m));
-                         kernels_.score(shape(), tables.data(), codes.data(), scores.data());
+                         kernels_.score(shape(), tables.single.data(), codes.data(), scores.data());
                          std::copy_n(scores.begin(), m, out + a);
                      });
     }
 
-    void gram(std::span<const Row> rows, double* out) const {
+    void gram(std::span<const Row> rows, double* out) const override {
         const std::size_t m = rows.size();
         const auto codes = padded(rows);
         std::vector<float> products(simd::max_team * simd::max_team);
@@ -76,34 +77,38 @@ public:
             std::copy_n(&products[a * simd::max_team], m, out + a * m);
     }
 
-    void add(std::span<const Row> rows, const double* steps, Tables& tables) const {
-        const auto codes = padded(rows);
-        std::vector<float> single(codes.size(), 0.0f);
-        std::transform(steps, steps + rows.size(), single.begin(),
-                       [](double step) { return static_cast<float>(step); });
-        for (std::size_t a = 0; a < codes.size(); a += simd::lanes)
-            kernels_.add(shape(), scale_.data(), &codes[a], &single[a], tables.data());
+    void add(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
+        add_scaled(rows, steps, scale_.data(), smoother_.data(), tables);
     }
 
-    double squared_norm(Row row) const {
+    double squared_norm(Row row) const override {
         std::array<float, simd::lanes> norms{};
         const auto codes = padded(std::span(&row, 1));
         kernels_.norm(shape(), scale_.data(), codes.data(), norms.data());
         return norms[0];
     }
 
-    double squared_weight(const Tables& tables) const {
-        return splinear::squared_weight(penalty_, coefficients(tables), scale_);
+    double squared_weight(const GroupTables& tables) const override {
+        return splinear::squared_weight(penalty_, coefficients(tables), size(), scale_);
     }
 
-    std::vector<double> coefficients(const Tables& tables) const {
-        return {tables.begin(), tables.end()};
+    std::vector<double> coefficients(const GroupTables& tables) const override {
+        return {tables.single.begin(), tables.single.end()};
+    }
+
+    void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
+        add_scaled(rows, steps, ones_.data(), ones_.data(), tables);
+    }
+
+    std::vector<double> sums(const GroupTables& tables) const override {
+        return coefficients(tables);
     }
 
 private:
     SmoothOperator(const CodedRows& source, int degree, const DiagonalPenalty& penalty,
                    std::span<const double> scale, const simd::SmoothKernels& kernels, int n_threads)
         : codes_(source.codes()),
+          n_rows_(source.n_rows()),
           penalty_(penalty),
           degree_(degree),
           kernels_(kernels),
@@ -116,6 +121,7 @@ private:
         std::vector<double> diagonal(static_cast<std::size_t>(penalty.size()), 1.0);
         penalty.smooth(diagonal.data());
         for (const double v : diagonal) smoother_.push_back(static_cast<float>(v));
+        ones_.assign(std::max(scale_.size(), smoother_.size()), 1.0f);
     }
 
     std::size_t size() const noexcept { return smoother_.size(); }
@@ -123,6 +129,18 @@ private:
     simd::SmoothShape shape() const noexcept {
         return {degree_,       static_cast<int>(size()), scale_.size(), first_.data(),
                 width_.data(), smoother_.data()};
+    }
+
+    void add_scaled(std::span<const Row> rows, const double* steps, const float* scale,
+                    const float* smoother, GroupTables& tables) const {
+        const auto codes = padded(rows);
+        std::vector<float> single(codes.size(), 0.0f);
+        std::transform(steps, steps + rows.size(), single.begin(),
+                       [](double step) { return static_cast<float>(step); });
+        simd::SmoothShape how = shape();
+        how.smoother = smoother;
+        for (std::size_t a = 0; a < codes.size(); a += simd::lanes)
+            kernels_.add(how, scale, &codes[a], &single[a], tables.single.data());
     }
 
     // Pointers to the rows; the first stands in for those missing to a multiple of 16.
@@ -134,6 +152,7 @@ private:
     }
 
     const Codes& codes_;
+    Row n_rows_;
     DiagonalPenalty penalty_;
     int degree_;
     const simd::SmoothKernels& kernels_;
@@ -142,6 +161,7 @@ private:
     std::vector<float> first_;
     std::vector<float> width_;
     std::vector<float> smoother_;
+    std::vector<float> ones_;  // in the place of scale or smoother
 };
 
 }  // namespace splinear

@@ -1,4 +1,4 @@
-// RowOperator for sparse rows: what it does grows with their non-zeros.
+// The operator for sparse rows: what it does grows with their non-zeros.
 #pragma once
 
 #include <algorithm>
@@ -13,41 +13,40 @@
 
 namespace splinear {
 
-// The same members as RowOperator. The curves are zero at zero (the penalty holds the coefficients
-// of functions that are not), so that features which a row does not list add nothing. One thread
-// at a time may call gram() or add().
+// The curves are zero at zero (the penalty holds the coefficients of functions that are not), so
+// that features which a row does not list add nothing. One thread at a time may call gram() or
+// add().
 template <Basis B, Penalty P>
-class SparseOperator : public PlainTables<B, P> {
+class SparseOperator final : public PlainTables<B, P> {
     using Base = PlainTables<B, P>;
-    using Base::basis_, Base::penalty_, Base::scale_;
-    using Base::size, Base::support, Base::product, Base::spread;
+    using Base::basis_, Base::penalty_, Base::scale_, Base::gaps_, Base::at_gap;
+    using Base::size, Base::support, Base::width, Base::evaluate;
 
 public:
-    using typename Base::Tables;
-
-    SparseOperator(const SparseRows& source, B basis, P penalty, std::span<const double> scale)
-        : Base(std::move(basis), std::move(penalty), scale),
+    SparseOperator(const SparseRows& source, B basis, P penalty, std::span<const double> scale,
+                   const Gaps& gaps = {})
+        : Base(std::move(basis), std::move(penalty), scale, gaps),
           source_(source),
           place_(scale.size(), 0) {}
 
-    Row n_rows() const noexcept { return source_.n_rows(); }
-    Row rows_per_block() const noexcept { return source_.rows_per_block(); }
-    void done_with(Row begin, Row end) const noexcept { source_.done_with(begin, end); }
+    Row n_rows() const noexcept override { return source_.n_rows(); }
+    Row rows_per_block() const noexcept override { return source_.rows_per_block(); }
+    void done_with(Row begin, Row end) const noexcept override { source_.done_with(begin, end); }
 
-    void score(std::span<const Row> rows, const Tables& tables, double* out) const {
+    void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
         std::vector<double> w(support());
         for (std::size_t a = 0; a < rows.size(); ++a) {
             double total = 0.0;
             source_.for_each(rows[a], [&](std::size_t j, double argument) {
-                const int start = basis_.evaluate(argument, w.data());
-                total += product(&tables[j * size()] + start, w.data());
+                const int start = evaluate(argument, w.data());
+                total += this->value(&tables.exact[j * width()], start, w.data());
             });
             out[a] = total;
         }
     }
 
     // Feature by feature: most are in one row of a team only, and have no products.
-    void gram(std::span<const Row> rows, double* out) const {
+    void gram(std::span<const Row> rows, double* out) const override {
         const std::size_t m = rows.size();
         std::fill_n(out, m * m, 0.0);
         std::vector<double> smooth(size());
@@ -57,49 +56,48 @@ public:
             starts_.resize(here.size());
             for (std::size_t b = 0; b < here.size(); ++b) {
                 double* w = &weights_[b * support()];
-                starts_[b] = basis_.evaluate(here[b].argument, w);
+                starts_[b] = evaluate(here[b].argument, w);
                 if (b == 0) continue;
-                std::fill(smooth.begin(), smooth.end(), 0.0);
-                spread(starts_[b], w, scale_[j], smooth.data());
-                penalty_.smooth(smooth.data());
+                this->smooth_row(j, starts_[b], w, smooth.data());
                 for (std::size_t a = 0; a < b; ++a)
                     out[here[a].row * m + here[b].row] +=
-                        product(smooth.data() + starts_[a], &weights_[a * support()]);
+                        this->row_product(j, smooth.data(), starts_[b] == at_gap, starts_[a],
+                                          &weights_[a * support()]);
             }
         });
     }
 
-    void add(std::span<const Row> rows, const double* steps, Tables& tables) const {
+    void add(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
         std::vector<double> w(support());
         std::vector<double> sum(size());
         for_each_feature(rows, [&](std::size_t j, std::span<const Occurrence> here) {
             std::fill(sum.begin(), sum.end(), 0.0);
+            double gap_steps = 0.0;
             for (const Occurrence& x : here) {
-                const int start = basis_.evaluate(x.argument, w.data());
-                spread(start, w.data(), steps[x.row] * scale_[j], sum.data());
+                const int start = evaluate(x.argument, w.data());
+                if (start == at_gap)
+                    gap_steps += steps[x.row];
+                else
+                    this->spread(start, w.data(), steps[x.row] * scale_[j], sum.data());
             }
-            penalty_.smooth(sum.data());
-            double* coef = &tables[j * size()];
-            for (std::size_t k = 0; k < size(); ++k) coef[k] += sum[k];
+            this->add_sums(j, sum, gap_steps, &tables.exact[j * width()]);
         });
     }
 
-    // sum_a steps[a] B(x_{rows[a], j}) added to the tables, neither scaled nor smoothed.
-    void sum(std::span<const Row> rows, const double* steps, Tables& tables) const {
+    void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
         std::vector<double> w(support());
         for (std::size_t a = 0; a < rows.size(); ++a)
             source_.for_each(rows[a], [&](std::size_t j, double argument) {
-                const int start = basis_.evaluate(argument, w.data());
-                spread(start, w.data(), steps[a], &tables[j * size()]);
+                const int start = evaluate(argument, w.data());
+                this->spread_or_gap(start, w.data(), steps[a], &tables.exact[j * width()]);
             });
     }
 
-    double squared_norm(Row row) const {
+    double squared_norm(Row row) const override {
         std::vector<double> w(support());
         double total = 0.0;
         source_.for_each(row, [&](std::size_t j, double argument) {
-            const int start = basis_.evaluate(argument, w.data());
-            total += scale_[j] * penalty_.quadratic(start, w);
+            total += this->part_norm(j, evaluate(argument, w.data()), w);
         });
         return total;
     }

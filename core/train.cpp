@@ -1,6 +1,25 @@
 #include "train.hpp"
 
+#include <stdexcept>
+#include <variant>
+
+#include "grouped_rows.hpp"
+#include "simd/dispatch.hpp"
+
 namespace splinear {
+namespace {
+
+void check_sizes(Groups groups, const DualProblem& problem, const DualStart& start) {
+    const auto n_rows = static_cast<std::size_t>(groups.front()->n_rows());
+    if (problem.y.size() != n_rows) throw std::invalid_argument("there must be one y per row");
+    const auto fits = [&](std::span<const double> v) { return v.empty() || v.size() == n_rows; };
+    if (!fits(problem.targets) || !fits(problem.weights) || !fits(start.alpha))
+        throw std::invalid_argument("targets, weights and alpha must have one entry per row");
+    if (!start.coef.empty() && start.coef.size() != n_coefficients(groups))
+        throw std::invalid_argument("coef must hold the coefficients of all groups");
+}
+
+}  // namespace
 
 std::vector<std::string> paths() {
     std::vector<std::string> names;
@@ -9,12 +28,13 @@ std::vector<std::string> paths() {
     return names;
 }
 
-std::vector<DualResult> train(const AnyRows& any_rows, const ModelSpec& model,
-                              const AnyLoss& any_loss, const DualProblem& problem,
+std::vector<DualResult> train(Groups groups, const AnyLoss& any_loss, const DualProblem& problem,
                               const DualOptions& options, const DualStart& start,
                               std::span<const double> factors, bool keep_alpha, Monitor& monitor) {
-    const auto follow = [&]<class Operator, class Loss>(const Operator& rows, const Loss& loss) {
-        DualCoordinateDescent<Operator, Loss> solver(rows, loss, problem, options, monitor);
+    const GroupedRows rows(groups, options.n_threads);
+    check_sizes(groups, problem, start);
+    const auto follow = [&]<class Loss>(const Loss& loss) {
+        DualCoordinateDescent<Loss> solver(rows, loss, problem, options, monitor);
         solver.start_at(start);
         std::vector<DualResult> found;
         double now = 1.0;
@@ -27,10 +47,7 @@ std::vector<DualResult> train(const AnyRows& any_rows, const ModelSpec& model,
         if (keep_alpha && !found.empty()) found.back().alpha = solver.alpha();
         return found;
     };
-    return with_operator(
-        any_rows, model, options.n_threads, [&]<class Operator>(const Operator& rows) {
-            return std::visit([&](const auto& loss) { return follow(rows, loss); }, any_loss);
-        });
+    return std::visit(follow, any_loss);
 }
 
 }  // namespace splinear

@@ -1,8 +1,6 @@
 // Uniform B-splines of degree 0 to 3.
 #pragma once
 
-#include <algorithm>
-
 namespace splinear {
 
 // B-splines on n_bins bins of width 1 over [0, n_bins]: n_bins + Degree functions, of which
@@ -38,9 +36,11 @@ struct BSpline {
         }
     }
 
-    // Writes the non-zero weights at t in [0, n_bins] and returns the index of the first of them.
+    // Writes the non-zero weights at t in [0, n_bins] and returns the index of the first of them,
+    // which is one of the functions whatever t is.
     int evaluate(double t, double* w) const noexcept {
-        const int bin = std::min(static_cast<int>(t), n_bins - 1);
+        const int last = n_bins - 1;
+        const int bin = !(t > 0.0) ? 0 : t < last ? static_cast<int>(t) : last;
         weights(t - bin, w);
         return bin;
     }

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,11 @@ MatrixView<T> as_view(const Matrix<T>& X) {
             static_cast<std::ptrdiff_t>(X.stride(1))};
 }
 
+// Throws std::invalid_argument, a ValueError in Python.
+inline void must(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+}
+
 using NumpyVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using NumpyTable = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
@@ -52,6 +58,8 @@ Array to_numpy(std::vector<double> values, Shape... shape) {
 void bind_basis(nb::module_& m);
 void bind_penalty(nb::module_& m);
 void bind_data(nb::module_& m);
+void bind_decision(nb::module_& m);
+void bind_group(nb::module_& m);
 void bind_passes(nb::module_& m);
 void bind_kernel(nb::module_& m);
 void bind_train(nb::module_& m);

@@ -7,6 +7,7 @@ namespace splinear::bindings {
 namespace {
 
 AnyBasis bspline(int degree, int n_bins) {
+    must(n_bins > 0, "B-splines need a bin");
     switch (degree) {
         case 0: return BSpline<0>{n_bins};
         case 1: return BSpline<1>{n_bins};
@@ -14,6 +15,12 @@ AnyBasis bspline(int degree, int n_bins) {
         case 3: return BSpline<3>{n_bins};
         default: throw std::invalid_argument("B-splines are of degree 0, 1, 2 or 3");
     }
+}
+
+template <class B>
+AnyBasis smooth(int degree) {
+    must(degree > 0, "the degree must be positive");
+    return B{degree};
 }
 
 NumpyTable evaluate(const AnyBasis& any, const Vector<double>& x) {
@@ -40,8 +47,8 @@ void bind_basis(nb::module_& m) {
         .def("evaluate", &evaluate, nb::arg("x").noconvert(),
              "The functions at the arguments x, (len(x), size).");
     m.def("bspline", &bspline, nb::arg("degree"), nb::arg("n_bins"));
-    m.def("fourier", [](int degree) -> AnyBasis { return Fourier{degree}; }, nb::arg("degree"));
-    m.def("hermite", [](int degree) -> AnyBasis { return Hermite{degree}; }, nb::arg("degree"));
+    m.def("fourier", &smooth<Fourier>, nb::arg("degree"));
+    m.def("hermite", &smooth<Hermite>, nb::arg("degree"));
 }
 
 }  // namespace splinear::bindings

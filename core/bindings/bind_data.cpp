@@ -2,9 +2,7 @@
 
 #include "arrays.hpp"
 #include "axis.hpp"
-#include "basis/any.hpp"
 #include "codes.hpp"
-#include "decision.hpp"
 #include "row_source.hpp"
 
 namespace splinear::bindings {
@@ -13,51 +11,64 @@ namespace {
 void make_axes(Axes* self, const Vector<double>& lo, const Vector<double>& hi,
                const Vector<double>& first, const Vector<double>& last,
                const Table<double>& knots) {
+    const std::size_t n = lo.size();
+    must(hi.size() == n && first.size() == n && last.size() == n,
+         "lo, hi, first and last must have one entry per feature");
+    must(knots.size() == 0 || knots.shape(0) == n, "knots must have one row per feature");
     new (self) Axes(as_span(lo), as_span(hi), as_span(first), as_span(last),
                     {knots.data(), knots.data() + knots.size()});
 }
 
+CodeGrid bins(int n_bins, int degree, bool gaps) {
+    must(n_bins > 0 && n_bins < (1 << 30), "there must be bins, and fewer than 2^30");
+    must(0 <= degree && degree <= 3, "B-splines are of degree 0, 1, 2 or 3");
+    must(degree == 0 || n_bins + degree + 1 <= CodeGrid::most_codes, "too many bins for 16 bits");
+    return CodeGrid::bins(n_bins, degree, gaps);
+}
+
+void make_codes(Codes* self, Row n_rows, std::ptrdiff_t n_features, const CodeGrid& grid) {
+    must(n_rows >= 0 && n_features >= 0, "sizes must not be negative");
+    new (self) Codes(n_rows, n_features, grid);
+}
+
+template <class C>
+void bind_mapped(nb::class_<Codes>& codes) {
+    codes.def(
+        "__init__",
+        [](Codes* self, const Table<C>& mapped, const CodeGrid& grid, Row rows_per_block) {
+            new (self) Codes(mapped.data(), static_cast<Row>(mapped.shape(0)),
+                             static_cast<std::ptrdiff_t>(mapped.shape(1)), grid, rows_per_block);
+        },
+        nb::arg("mapped").noconvert(), nb::arg("grid"), nb::arg("rows_per_block"),
+        nb::keep_alive<1, 2>(), "Codes in a read-only map of a file.");
+}
+
+using AnyTable = nb::ndarray<nb::numpy, nb::ro, nb::ndim<2>>;
+
+AnyTable array_of(const Codes& codes) {
+    const auto n_rows = static_cast<std::size_t>(codes.n_rows());
+    const auto n_features = static_cast<std::size_t>(codes.n_features());
+    const bool wide = codes.grid().is_wide;
+    return AnyTable(codes.row(0), {n_rows, n_features}, nb::handle(), {},
+                    wide ? nb::dtype<WideCode>() : nb::dtype<Code>());
+}
+
 template <class Real>
-void fill(Codes& codes, const Matrix<Real>& X, const Vector<std::int64_t>& places, const Axes& axes,
-          int n_threads) {
+void fill(Codes& codes, const Matrix<Real>& X, const Vector<std::int64_t>& columns,
+          const Vector<std::int64_t>& places, const Axes& axes, int n_threads) {
     nb::gil_scoped_release release;
-    codes.fill(as_view(X), places.data(), axes, n_threads);
-}
-
-template <class Real>
-NumpyTable decision(const AnyBasis& any, const Matrix<Real>& X, const Axes& axes,
-                    const Cube<double>& coef, const Vector<double>& intercepts, int n_threads) {
-    std::vector<double> out(X.shape(0) * intercepts.size());
-    {
-        nb::gil_scoped_release release;
-        decide(any, as_view(X), axes, as_span(coef), as_span(intercepts), n_threads, out.data());
-    }
-    return to_numpy<NumpyTable>(std::move(out), X.shape(0), intercepts.size());
-}
-
-template <class Real>
-NumpyTable decision_sparse(const AnyBasis& any, const Vector<std::int64_t>& starts,
-                           const Vector<std::int32_t>& features, const Vector<Real>& values,
-                           const Axes& axes, const Cube<double>& coef, const Table<double>& at_zero,
-                           const Vector<double>& intercepts, int n_threads) {
-    const std::size_t n_rows = starts.size() - 1;
-    std::vector<double> out(n_rows * intercepts.size());
-    {
-        nb::gil_scoped_release release;
-        const SparseView<Real> X{as_span(starts), as_span(features), as_span(values)};
-        decide_sparse(any, X, axes, as_span(coef), as_span(at_zero), as_span(intercepts), n_threads,
-                      out.data());
-    }
-    return to_numpy<NumpyTable>(std::move(out), n_rows, intercepts.size());
+    codes.fill(as_view(X), as_span(columns), as_span(places), axes, n_threads);
 }
 
 template <class Real>
 NumpyVector sparse_arguments(const Vector<std::int32_t>& features, const Vector<Real>& values,
                              const Axes& axes) {
+    must(features.size() == values.size(), "there must be one feature per value");
     std::vector<double> out(values.size());
     for (std::size_t k = 0; k < out.size(); ++k) {
-        const auto j = static_cast<std::size_t>(features.data()[k]);
-        out[k] = axes[j].argument(static_cast<double>(values.data()[k]));
+        const auto j = static_cast<std::size_t>(features.data()[k]);  // huge, if negative
+        must(j < axes.size(), "there is no such feature");
+        out[k] = argument_of(axes[j], static_cast<double>(values.data()[k]));
     }
     const std::size_t n = out.size();
     return to_numpy<NumpyVector>(std::move(out), n);
@@ -80,12 +91,6 @@ void bind_sparse(nb::module_& m) {
         nb::arg("starts").noconvert(), nb::arg("features").noconvert(),
         nb::arg("values").noconvert(), nb::arg("axes"), nb::arg("order").noconvert(),
         "The rows X[order] of a CSR matrix, non-zeros only; columns ascending in every row.");
-    m.def("decision_sparse", &decision_sparse<Real>, nb::arg("basis"),
-          nb::arg("starts").noconvert(), nb::arg("features").noconvert(),
-          nb::arg("values").noconvert(), nb::arg("axes"), nb::arg("coef").noconvert(),
-          nb::arg("at_zero").noconvert(), nb::arg("intercepts").noconvert(), nb::arg("n_threads"),
-          "decision() for a CSR matrix; at_zero (n_outputs, n_features), or (0, 0), is replaced by "
-          "the curve at a value that is not zero.");
 }
 
 AnyRows mapped_sparse_rows(const Vector<std::int64_t>& starts, const Vector<std::uint64_t>& entries,
@@ -97,20 +102,20 @@ AnyRows mapped_sparse_rows(const Vector<std::int64_t>& starts, const Vector<std:
 
 template <class Real>
 void bind_values(nb::module_& m, nb::class_<Codes>& codes) {
-    codes.def("fill", &fill<Real>, nb::arg("X").noconvert(), nb::arg("places").noconvert(),
-              nb::arg("axes"), nb::arg("n_threads"),
-              "Codes the rows of X into the given places; a negative place skips the row.");
+    codes.def("fill", &fill<Real>, nb::arg("X").noconvert(), nb::arg("columns").noconvert(),
+              nb::arg("places").noconvert(), nb::arg("axes"), nb::arg("n_threads"),
+              "Code the given columns of the rows of X into the given places; a negative place "
+              "skips the row.");
     m.def(
         "value_rows",
-        [](const Matrix<Real>& X, const Axes& axes, const Vector<std::int64_t>& order) -> AnyRows {
-            return ValueRows<Real>(as_view(X), axes, as_span(order));
+        [](const Matrix<Real>& X, const Vector<std::int64_t>& columns, const Axes& axes,
+           const Vector<std::int64_t>& order) -> AnyRows {
+            return ValueRows<Real>(as_view(X), as_span(columns), axes, as_span(order));
         },
-        nb::arg("X").noconvert(), nb::arg("axes"), nb::arg("order").noconvert(),
-        nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(),
-        "The rows X[order], read in full precision whenever they are needed.");
-    m.def("decision", &decision<Real>, nb::arg("basis"), nb::arg("X").noconvert(), nb::arg("axes"),
-          nb::arg("coef").noconvert(), nb::arg("intercepts").noconvert(), nb::arg("n_threads"),
-          "intercepts[k] + sum_j coef[k, j] @ B(X[i, j]) for every row i and output k.");
+        nb::arg("X").noconvert(), nb::arg("columns").noconvert(), nb::arg("axes"),
+        nb::arg("order").noconvert(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 3>(),
+        nb::keep_alive<0, 4>(),
+        "The rows X[order][:, columns], read in full precision whenever they are needed.");
 }
 
 }  // namespace
@@ -120,37 +125,25 @@ void bind_data(nb::module_& m) {
         .def("__init__", &make_axes, nb::arg("lo").noconvert(), nb::arg("hi").noconvert(),
              nb::arg("first").noconvert(), nb::arg("last").noconvert(),
              nb::arg("knots").noconvert());
-    nb::class_<CodeGrid>(m, "CodeGrid", "How finely 16 bits divide an axis.")
-        .def_static("bins", &CodeGrid::bins, nb::arg("n_bins"), nb::arg("degree"))
-        .def_static("smooth", &CodeGrid::smooth)
+    nb::class_<CodeGrid>(m, "CodeGrid", "How finely 16 or 32 bits divide an axis.")
+        .def_static("bins", &bins, nb::arg("n_bins"), nb::arg("degree"), nb::arg("gaps"))
+        .def_static("smooth", &CodeGrid::smooth, nb::arg("gaps"))
         .def_ro("steps", &CodeGrid::steps);
-    nb::class_<Codes> codes(m, "Codes", "The training data as 16-bit positions on its axes.");
-    codes.def(nb::init<std::ptrdiff_t, std::ptrdiff_t, CodeGrid>(), nb::arg("n_rows"),
-              nb::arg("n_features"), nb::arg("grid"));
-    codes.def(
-        "__init__",
-        [](Codes* self, const Table<Code>& mapped, const CodeGrid& grid, Row rows_per_block) {
-            new (self) Codes(mapped.data(), static_cast<Row>(mapped.shape(0)),
-                             static_cast<std::ptrdiff_t>(mapped.shape(1)), grid, rows_per_block);
-        },
-        nb::arg("mapped").noconvert(), nb::arg("grid"), nb::arg("rows_per_block"),
-        nb::keep_alive<1, 2>(), "Codes in a read-only map of a file.");
-    codes.def_prop_ro(
-        "array",
-        [](const Codes& self) {
-            return nb::ndarray<nb::numpy, const Code, nb::ndim<2>>(
-                self.row(0), {static_cast<std::size_t>(self.n_rows()),
-                              static_cast<std::size_t>(self.n_features())});
-        },
-        nb::rv_policy::reference_internal, "The codes themselves, n_rows x n_features.");
+    nb::class_<Codes> codes(m, "Codes", "The training data as positions on its axes.");
+    codes.def("__init__", &make_codes, nb::arg("n_rows"), nb::arg("n_features"), nb::arg("grid"));
+    bind_mapped<Code>(codes);
+    bind_mapped<WideCode>(codes);
+    codes.def_prop_ro("array", &array_of, nb::rv_policy::reference_internal,
+                      "The codes themselves, n_rows x n_features, uint16 or uint32.");
     codes.def_prop_ro("rows_per_block", &Codes::rows_per_block,
                       "How many rows are to be in memory at a time.");
     nb::class_<AnyRows>(m, "Rows", "Where training reads the arguments of the basis from.");
     m.def(
-        "coded_rows",
-        [](const Codes& coded, const Axes& axes) -> AnyRows { return CodedRows(coded, axes); },
+        "coded_rows", [](const Codes& coded, const Axes& axes) { return coded_rows(coded, axes); },
         nb::arg("codes"), nb::arg("axes"), nb::keep_alive<0, 1>(),
         "Rows that were coded beforehand.");
+    m.def("first_rows", &first_rows, nb::arg("rows"), nb::arg("n"), nb::keep_alive<0, 1>(),
+          "The first n rows alone.");
     bind_values<float>(m, codes);
     bind_values<double>(m, codes);
     static_assert(sizeof(SparseRows::Entry) == sizeof(std::uint64_t));

@@ -13,6 +13,9 @@ using Output = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class Real>
 void min_kernel(const Matrix<Real>& X, const std::optional<Matrix<Real>>& Y, const Output& out,
                 int n_threads) {
+    must(!Y || X.shape(1) == Y->shape(1), "X and Y differ in their number of columns");
+    must(out.shape(0) == X.shape(0) && out.shape(1) == (Y ? Y->shape(0) : X.shape(0)),
+         "out must have one row per row of X and one column per row of Y");
     const MatrixView<Real> x = as_view(X);
     for (std::ptrdiff_t begin = 0; begin < x.n_rows; begin += min_kernel_rows) {
         {

@@ -1,10 +1,13 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "many_outputs.hpp"
 #include "passes.hpp"
 
 namespace splinear::bindings {
 namespace {
+
+using GroupList = std::vector<const Group*>;
 
 template <class Pass>
 NumpyVector unlocked(const Pass& pass) {
@@ -21,43 +24,63 @@ NumpyVector unlocked(const Pass& pass) {
 
 void bind_passes(nb::module_& m) {
     m.def(
-        "score_all",
-        [](const AnyRows& rows, const AnyBasis& basis, const Table<double>& coef, int n_threads) {
-            return unlocked([&] { return score_all(rows, basis, as_span(coef), n_threads); });
+        "score_many",
+        [](const GroupList& groups, const Table<double>& tables, int n_threads) {
+            const std::size_t n = tables.shape(0);
+            return unlocked([&] { return score_many(groups, n, as_span(tables), n_threads); });
         },
-        nb::arg("rows"), nb::arg("basis"), nb::arg("coef").noconvert(), nb::arg("n_threads"),
-        "sum_j coef[j] @ B(x_ij) of every row i.");
+        nb::arg("groups"), nb::arg("tables").noconvert(), nb::arg("n_threads"),
+        "score_all of several outputs at once, one after the other.");
+    m.def(
+        "sum_many",
+        [](const GroupList& groups, const Table<double>& r, int n_threads) {
+            const std::size_t n = r.shape(0);
+            return unlocked([&] { return sum_many(groups, n, as_span(r), n_threads); });
+        },
+        nb::arg("groups"), nb::arg("r").noconvert(), nb::arg("n_threads"),
+        "sum_all of several outputs at once, one after the other.");
+    m.def(
+        "blocks_many",
+        [](const GroupList& groups, const Table<double>& h, int n_threads) {
+            const std::size_t n = h.shape(0);
+            return unlocked([&] { return blocks_many(groups, n, as_span(h), n_threads); });
+        },
+        nb::arg("groups"), nb::arg("h").noconvert(), nb::arg("n_threads"),
+        "blocks_all of several outputs at once, one after the other.");
+    m.def(
+        "score_all",
+        [](const GroupList& groups, const Vector<double>& tables, int n_threads) {
+            return unlocked([&] { return score_all(groups, as_span(tables), n_threads); });
+        },
+        nb::arg("groups"), nb::arg("tables").noconvert(), nb::arg("n_threads"),
+        "tables @ B_i of every row i; per feature the coefficients and, with gaps, a gap's value.");
     m.def(
         "sum_all",
-        [](const AnyRows& rows, const AnyBasis& basis, std::size_t n_features,
-           const Vector<double>& r, int n_threads) {
-            return unlocked(
-                [&] { return sum_all(rows, basis, n_features, as_span(r), n_threads); });
+        [](const GroupList& groups, const Vector<double>& r, int n_threads) {
+            return unlocked([&] { return sum_all(groups, as_span(r), n_threads); });
         },
-        nb::arg("rows"), nb::arg("basis"), nb::arg("n_features"), nb::arg("r").noconvert(),
-        nb::arg("n_threads"), "sum_i r_i B_i, n_features x size.");
+        nb::arg("groups"), nb::arg("r").noconvert(), nb::arg("n_threads"),
+        "sum_i r_i B_i, per group n_features x stride.");
     m.def(
         "blocks_all",
-        [](const AnyRows& rows, const AnyBasis& basis, std::size_t n_features,
-           const Vector<double>& h, int n_threads) {
-            return unlocked(
-                [&] { return blocks_all(rows, basis, n_features, as_span(h), n_threads); });
+        [](const GroupList& groups, const Vector<double>& h, int n_threads) {
+            return unlocked([&] { return blocks_all(groups, as_span(h), n_threads); });
         },
-        nb::arg("rows"), nb::arg("basis"), nb::arg("n_features"), nb::arg("h").noconvert(),
-        nb::arg("n_threads"),
-        "The diagonal blocks of sum_i h_i B_i B_i', by bands: n_features x size x support.");
+        nb::arg("groups"), nb::arg("h").noconvert(), nb::arg("n_threads"),
+        "The diagonal blocks of sum_i h_i B_i B_i', by bands: per group n_features x stride x "
+        "support.");
     m.def(
         "hessian_some",
-        [](const AnyRows& rows, const AnyBasis& basis, const Vector<std::int64_t>& places,
-           std::size_t n, const Vector<double>& h, double bias, int n_threads) {
+        [](const GroupList& groups, const Vector<std::int64_t>& places, std::size_t n,
+           const Vector<double>& h, double bias, int n_threads) {
             return unlocked([&] {
-                return hessian_some(rows, basis, as_span(places), n, as_span(h), bias, n_threads);
+                return hessian_some(groups, as_span(places), n, as_span(h), bias, n_threads);
             });
         },
-        nb::arg("rows"), nb::arg("basis"), nb::arg("places").noconvert(), nb::arg("n"),
-        nb::arg("h").noconvert(), nb::arg("bias"), nb::arg("n_threads"),
-        "sum_i h_i (B_i, bias)(B_i, bias)' over the first len(h) rows, n x n, row by row; function "
-        "k of feature j stands at places[j * size + k], or is left out if that is negative.");
+        nb::arg("groups"), nb::arg("places").noconvert(), nb::arg("n"), nb::arg("h").noconvert(),
+        nb::arg("bias"), nb::arg("n_threads"),
+        "sum_i h_i (B_i, bias)(B_i, bias)' over the first len(h) rows, n x n, row by row; entry k "
+        "of B_i stands at places[k], or is left out if that is negative.");
 }
 
 }  // namespace splinear::bindings

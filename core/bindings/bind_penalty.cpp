@@ -20,6 +20,16 @@ NumpyTable over_rows(const AnyPenalty& any, const Table<double>& rows, const Map
     return to_numpy<NumpyTable>(std::move(out), n, size);
 }
 
+void check_weights(const DifferencePenalty& penalty, int first, std::size_t n) {
+    must(first >= 0 && n <= static_cast<std::size_t>(penalty.support()) &&
+             static_cast<std::size_t>(first) + n <= static_cast<std::size_t>(penalty.size()),
+         "the weights go beyond the penalty");
+}
+
+void check_weights(const DiagonalPenalty& penalty, int, std::size_t n) {
+    must(n == static_cast<std::size_t>(penalty.size()), "there must be one weight per function");
+}
+
 }  // namespace
 
 void bind_penalty(nb::module_& m) {
@@ -53,13 +63,19 @@ void bind_penalty(nb::module_& m) {
             "quadratic",
             [](const AnyPenalty& self, int first, const Vector<double>& weights) {
                 return std::visit(
-                    [&](const auto& p) { return p.quadratic(first, as_span(weights)); }, self);
+                    [&](const auto& p) {
+                        check_weights(p, first, weights.size());
+                        return p.quadratic(first, as_span(weights));
+                    },
+                    self);
             },
             nb::arg("first"), nb::arg("weights").noconvert(),
             "a' T T' a for the vector a that holds the weights from index first on.");
     m.def(
         "difference_penalty",
         [](int order, int size, int support, int held) -> AnyPenalty {
+            must(order >= 0 && size > 0 && support > 0 && held >= 0, "no such penalty");
+            must(support <= size && held <= size, "a penalty is of size functions");
             return DifferencePenalty(order, size, support, held);
         },
         nb::arg("order"), nb::arg("size"), nb::arg("support"), nb::arg("held"));

@@ -52,14 +52,12 @@ private:
 
 using Found = std::pair<std::vector<DualResult>, nb::object>;
 
-Found run(const AnyRows& rows, const AnyBasis& basis, const AnyPenalty& penalty,
-          const Vector<double>& scale, const AnyLoss& loss, const Vector<std::int8_t>& y,
-          const std::optional<Vector<double>>& targets,
+Found run(const std::vector<const Group*>& groups, const AnyLoss& loss,
+          const Vector<std::int8_t>& y, const std::optional<Vector<double>>& targets,
           const std::optional<Vector<double>>& weights, double cost_negative, double cost_positive,
           double bias, double tol, int max_iter, std::uint64_t seed, int n_threads,
-          const std::optional<Vector<double>>& alpha, const std::optional<Table<double>>& coef,
+          const std::optional<Vector<double>>& alpha, const std::optional<Vector<double>>& coef,
           double intercept, const std::vector<double>& factors, bool keep_alpha, nb::object watch) {
-    const ModelSpec model{basis, penalty, as_span(scale)};
     const DualProblem problem{as_span(y),
                               as_optional_span(targets),
                               as_optional_span(weights),
@@ -67,13 +65,12 @@ Found run(const AnyRows& rows, const AnyBasis& basis, const AnyPenalty& penalty,
                               cost_positive,
                               bias};
     const DualOptions options{tol, max_iter, seed, n_threads};
-    const DualStart start{as_optional_span(alpha),
-                          coef ? as_span(*coef) : std::span<const double>{}, intercept};
+    const DualStart start{as_optional_span(alpha), as_optional_span(coef), intercept};
     PythonMonitor monitor(std::move(watch));
     std::vector<DualResult> found;
     {
         nb::gil_scoped_release release;
-        found = train(rows, model, loss, problem, options, start, factors, keep_alpha, monitor);
+        found = train(groups, loss, problem, options, start, factors, keep_alpha, monitor);
     }
     return {std::move(found), monitor.error()};
 }
@@ -107,17 +104,16 @@ void bind_train(nb::module_& m) {
         .def_ro("n_iter", &DualResult::n_iter)
         .def_ro("converged", &DualResult::converged);
 
-    m.def(
-        "train", &run, nb::arg("rows"), nb::arg("basis"), nb::arg("penalty"),
-        nb::arg("scale").noconvert(), nb::arg("loss"), nb::arg("y").noconvert(),
-        nb::arg("targets").none(), nb::arg("weights").none(), nb::kw_only(),
-        nb::arg("cost_negative"), nb::arg("cost_positive"), nb::arg("bias"), nb::arg("tol"),
-        nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("alpha").none(),
-        nb::arg("coef").none(), nb::arg("intercept"), nb::arg("factors"), nb::arg("keep_alpha"),
-        nb::arg("watch"),
-        "Dual coordinate descent for all costs times each factor in turn. `watch` has the methods "
-        "poll() and on_pass(n_iter, gap, n_active); either stops the fit by returning True or "
-        "raising. Gives the results, and what was raised or None.");
+    m.def("train", &run, nb::arg("groups"), nb::arg("loss"), nb::arg("y").noconvert(),
+          nb::arg("targets").none(), nb::arg("weights").none(), nb::kw_only(),
+          nb::arg("cost_negative"), nb::arg("cost_positive"), nb::arg("bias"), nb::arg("tol"),
+          nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("alpha").none(),
+          nb::arg("coef").none(), nb::arg("intercept"), nb::arg("factors"), nb::arg("keep_alpha"),
+          nb::arg("watch"),
+          "Dual coordinate descent for all costs times each factor in turn; coef is that of all "
+          "groups, one after the other. `watch` has the methods "
+          "poll() and on_pass(n_iter, gap, n_active); either stops the fit by returning True or "
+          "raising. Return the results, and what was raised or None.");
 }
 
 }  // namespace splinear::bindings

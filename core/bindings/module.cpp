@@ -1,10 +1,12 @@
 #include "arrays.hpp"
 
 NB_MODULE(_core, m) {
-    m.doc() = "The compiled core of splinear. Arguments are checked by the Python layer above.";
+    m.doc() = "The compiled core of splinear. Sizes are checked here, the rest by the layer above.";
     splinear::bindings::bind_basis(m);
     splinear::bindings::bind_penalty(m);
     splinear::bindings::bind_data(m);
+    splinear::bindings::bind_decision(m);
+    splinear::bindings::bind_group(m);
     splinear::bindings::bind_passes(m);
     splinear::bindings::bind_kernel(m);
     splinear::bindings::bind_train(m);

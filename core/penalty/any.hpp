@@ -26,16 +26,17 @@ concept Penalty = requires(const P penalty, double* a, std::span<const double> w
     { penalty.quadratic(0, w) } -> std::same_as<double>;
 };
 
-// |w|^2 = sum_j |T^{-1} coef_j|^2 / s_j^2 for coef (n_features x penalty.size()) and scale s_j^2; a
-// feature of scale 0 takes no part.
+// |w|^2 = sum_j |T^{-1} coef_j|^2 / s_j^2 for the coefficients coef_j, the first penalty.size() of
+// `stride` numbers per feature, and scale s_j^2; a feature of scale 0 takes no part.
 template <Penalty P, class Scale>
-double squared_weight(const P& penalty, const std::vector<double>& coef, const Scale& scale) {
+double squared_weight(const P& penalty, const std::vector<double>& coef, std::size_t stride,
+                      const Scale& scale) {
     const auto size = static_cast<std::size_t>(penalty.size());
     std::vector<double> w(size);
     double total = 0.0;
     for (std::size_t j = 0; j < scale.size(); ++j) {
         if (scale[j] == 0) continue;
-        std::copy_n(coef.data() + j * size, size, w.begin());
+        std::copy_n(coef.data() + j * stride, size, w.begin());
         penalty.difference(w.data());
         double sum = 0.0;
         for (const double v : w) sum += v * v;

@@ -26,6 +26,7 @@ public:
     int size() const noexcept { return size_; }
     int order() const noexcept { return order_; }
     int held() const noexcept { return held_; }
+    int support() const noexcept { return support_; }
 
     // a <- D_d^{-T} a: the paper's step A, d times.
     void embed(double* a) const noexcept {
@@ -79,13 +80,15 @@ private:
         column[0] = 1.0;
         for (int d = 0; d < order; ++d)
             for (std::size_t i = 1; i < column.size(); ++i) column[i] += column[i - 1];
-        std::vector<double> bands(static_cast<std::size_t>(size * support));
+        std::vector<double> bands(static_cast<std::size_t>(size) *
+                                  static_cast<std::size_t>(support));
         for (int k = 0; k < support; ++k) {
             double sum = 0.0;
             for (int p = held; p < size; ++p) {
                 sum += column[static_cast<std::size_t>(p - held)] *
                        column[static_cast<std::size_t>(p - held + k)];
-                bands[static_cast<std::size_t>(p * support + k)] = sum;
+                bands[static_cast<std::size_t>(p) * static_cast<std::size_t>(support) +
+                      static_cast<std::size_t>(k)] = sum;
             }
         }
         return bands;

@@ -13,6 +13,8 @@
 // For what the clones share: inlined, it is compiled anew for each of them.
 #ifdef __GNUC__
 #define SPLINEAR_INLINE inline __attribute__((always_inline))
+#define SPLINEAR_INLINE_LAMBDA __attribute__((always_inline))
 #else
 #define SPLINEAR_INLINE inline
+#define SPLINEAR_INLINE_LAMBDA
 #endif

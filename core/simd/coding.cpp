@@ -12,11 +12,13 @@ SPLINEAR_INLINE void code(const Coder& coder, const Real* x, std::uint16_t* out)
     const double* slope = coder.slope;
     const double rounding = coder.rounding;
     const double last = coder.last;
+    const double nan = coder.nan;
     for (std::size_t j = 0; j < coder.n_features; ++j) {
         double a = (static_cast<double>(x[j]) * prescale[j] - lo[j]) * slope[j];
         a = a > 0.0 ? a : 0.0;
         a += rounding;
         a = a < last ? a : last;
+        a = x[j] == x[j] ? a : nan;
         out[j] = static_cast<std::uint16_t>(static_cast<std::int32_t>(a));
     }
 }
@@ -91,6 +93,15 @@ SPLINEAR_INLINE void go_straight(const Column& column, const double* x, double* 
         argument[i] = column.first + (x[i] * column.prescale - column.lo) * column.slope;
 }
 
+template <class Code>
+SPLINEAR_INLINE void round(const Rounding& how, const double* argument, Code* out) {
+    const Rounding h = how;  // out cannot point into it
+    for (std::size_t i = 0; i < column_rows; ++i) {
+        const double a = (argument[i] - h.first) * h.steps + h.rounding;
+        out[i] = static_cast<Code>(static_cast<std::int32_t>(a < h.last ? a : h.last));
+    }
+}
+
 }  // namespace
 
 SPLINEAR_CLONES void place_column(const Column& column, const double* x, double* out) {
@@ -106,11 +117,11 @@ SPLINEAR_CLONES void place_column(const Column& column, const double* x, double*
 }
 
 SPLINEAR_CLONES void round_column(const Rounding& how, const double* argument, std::uint16_t* out) {
-    const Rounding h = how;  // out cannot point into it
-    for (std::size_t i = 0; i < column_rows; ++i) {
-        const double a = (argument[i] - h.first) * h.steps + h.rounding;
-        out[i] = static_cast<std::uint16_t>(static_cast<std::int32_t>(a < h.last ? a : h.last));
-    }
+    round(how, argument, out);
+}
+
+SPLINEAR_CLONES void round_column(const Rounding& how, const double* argument, std::uint32_t* out) {
+    round(how, argument, out);
 }
 
 SPLINEAR_CLONES void code_row(const Coder& coder, const float* x, std::uint16_t* out) {

@@ -13,10 +13,11 @@ struct Coder {
     const double* slope;  // codes per unit
     double rounding;
     double last;
+    double nan;  // the code of a NaN
     std::size_t n_features;
 };
 
-// The same to the bit on every processor. A NaN becomes 0.
+// The same to the bit on every processor.
 void code_row(const Coder& coder, const float* x, std::uint16_t* out);
 void code_row(const Coder& coder, const double* x, std::uint16_t* out);
 
@@ -44,5 +45,6 @@ struct Rounding {
     double last;
 };
 void round_column(const Rounding& how, const double* argument, std::uint16_t* out);
+void round_column(const Rounding& how, const double* argument, std::uint32_t* out);
 
 }  // namespace splinear::simd

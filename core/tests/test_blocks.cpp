@@ -48,14 +48,15 @@ void a_trail_lets_whole_blocks_go() {
 void rows_in_memory_are_one_block() {
     CHECK(rows_per_block(Plain{}) == 100);
     done_with(Plain{}, 0, 100);
-    CHECK(Codes(50, 2, CodeGrid::smooth()).rows_per_block() == 50);
-    CHECK(Codes(0, 2, CodeGrid::smooth()).rows_per_block() == 1);
+    CHECK(Codes(50, 2, CodeGrid::smooth(false)).rows_per_block() == 50);
+    CHECK(Codes(0, 2, CodeGrid::smooth(false)).rows_per_block() == 1);
     CHECK(rows_per_unit(Plain{}) == 100);
 }
 
 void a_unit_is_a_sixteenth_of_a_block() {
     const auto unit_of = [](Row n, Row block) {
-        return rows_per_unit(Codes(nullptr, n, 2, CodeGrid::smooth(), block));
+        return rows_per_unit(
+            Codes(static_cast<const Code*>(nullptr), n, 2, CodeGrid::smooth(false), block));
     };
     CHECK(unit_of(100'000, 4096) == 256);
     CHECK(unit_of(100'000, 5000) == 256);
@@ -73,7 +74,7 @@ struct Data {
             x.push_back(static_cast<double>((i * 7919) % 4099) / 4098.0);
         std::vector<std::int64_t> order(n_rows);
         std::iota(order.begin(), order.end(), 0);
-        codes.fill(MatrixView<double>{x.data(), n_rows, n_features, n_features, 1}, order.data(),
+        codes.fill(MatrixView<double>{x.data(), n_rows, n_features, n_features, 1}, columns, order,
                    axes, 1);
         for (std::size_t i = 0; i < n_rows; ++i) {
             const bool inside = std::abs(x[i * n_features] - 0.5) < 0.2;
@@ -95,8 +96,9 @@ struct Data {
     }
 
     static constexpr std::size_t n_bytes = n_rows * n_features * sizeof(Code);
-    const CodeGrid grid = CodeGrid::bins(8, 1);
+    const CodeGrid grid = CodeGrid::bins(8, 1, false);
     const std::array<double, n_features> zeros{}, ones{1.0, 1.0, 1.0}, bins{8.0, 8.0, 8.0};
+    const std::array<std::int64_t, n_features> columns{0, 1, 2};
     std::FILE* file = std::tmpfile();
     void* map = nullptr;
     Axes axes;
@@ -116,18 +118,24 @@ void what_was_let_go_is_still_there(const Data& data) {
     disk.done_with(7, 7);
 }
 
+Group group_of(const AnyRows& rows) {
+    return {
+        rows, BSpline<1>{8}, DifferencePenalty(1, 9, 2), std::vector<double>(n_features, 0.125), {},
+        {}};
+}
+
 void passes_are_the_same_to_the_bit(const Data& data) {
     const Codes disk = data.on_disk();
     const AnyRows memory = CodedRows(data.codes, data.axes), file = CodedRows(disk, data.axes);
-    const AnyBasis basis = BSpline<1>{8};
+    const Group in_memory = group_of(memory);
+    const Group in_file = group_of(file);
+    const std::array<const Group*, 1> one{&in_memory}, other{&in_file};
     std::vector<double> coef(n_features * 9);
     for (std::size_t k = 0; k < coef.size(); ++k) coef[k] = static_cast<double>(k % 5) - 2.0;
     for (const int n_threads : {1, 3}) {
-        CHECK(score_all(file, basis, coef, n_threads) == score_all(memory, basis, coef, 1));
-        CHECK(sum_all(file, basis, n_features, data.r, n_threads) ==
-              sum_all(memory, basis, n_features, data.r, 1));
-        CHECK(blocks_all(file, basis, n_features, data.r, n_threads) ==
-              blocks_all(memory, basis, n_features, data.r, 1));
+        CHECK(score_all(other, coef, n_threads) == score_all(one, coef, 1));
+        CHECK(sum_all(other, data.r, n_threads) == sum_all(one, data.r, 1));
+        CHECK(blocks_all(other, data.r, n_threads) == blocks_all(one, data.r, 1));
     }
 }
 
@@ -143,14 +151,14 @@ public:
 
 DualResult fit(const Data& data, const Codes& codes, const AnyLoss& loss, int n_threads,
                std::span<const double> alpha = {}) {
-    const std::array<double, n_features> scale{0.125, 0.125, 0.125};
     const std::array<double, 1> one{1.0};
-    const AnyBasis basis = BSpline<1>{8};
-    const AnyPenalty penalty = DifferencePenalty(1, 9, 2);
+    const AnyRows rows = CodedRows(codes, data.axes);
+    const Group group = group_of(rows);
+    const std::array<const Group*, 1> groups{&group};
     const DualProblem problem{data.y, {}, {}, 1.0, 2.0, 1.0};
     Quiet quiet;
-    return train(CodedRows(codes, data.axes), {basis, penalty, scale}, loss, problem,
-                 {1e-4, 1000, 3, n_threads}, {alpha, {}, 0.0}, one, true, quiet)
+    return train(groups, loss, problem, {1e-4, 1000, 3, n_threads}, {alpha, {}, 0.0}, one, true,
+                 quiet)
         .front();
 }
 

@@ -30,13 +30,14 @@ struct Data {
             r.push_back(static_cast<double>((i * 31) % 17) / 8.0 - 1.0);
         }
         r.resize(n_rows);
-        codes.fill(view(), order.data(), axes, 1);
+        codes.fill(view(), columns, order, axes, 1);
     }
     MatrixView<double> view() const { return {x.data(), n_rows, n_features, n_features, 1}; }
-    AnyRows values() const { return ValueRows<double>(view(), axes, order); }
+    AnyRows values() const { return ValueRows<double>(view(), columns, axes, order); }
     AnyRows coded() const { return CodedRows(codes, axes); }
 
     std::vector<double> lo, hi, begin, end, x, r;
+    static constexpr std::array<std::int64_t, n_features> columns{0, 1, 2};
     Axes axes;
     Codes codes;
     std::vector<std::int64_t> order;
@@ -52,20 +53,33 @@ bool alike(const std::vector<double>& a, const std::vector<double>& b, double to
 }
 
 template <Basis B>
+AnyPenalty penalty_of(const B& basis) {
+    if constexpr (belong_together<B, DiagonalPenalty>)
+        return DiagonalPenalty(std::vector<double>(static_cast<std::size_t>(basis.size()), 0.5));
+    else
+        return DifferencePenalty(1, basis.size(), basis.support());
+}
+
+template <Basis B>
 void agree_with_each_other(const B& basis, const Data& data) {
-    const AnyBasis any = basis;
+    const AnyRows value_rows = data.values(), code_rows = data.coded();
+    const AnyPenalty penalty = penalty_of(basis);
+    const std::vector<double> ones(n_features, 1.0);
+    const Group value_group{value_rows, basis, penalty, ones, {}, {}};
+    const Group code_group{code_rows, basis, penalty, ones, {}, {}};
+    const std::array<const Group*, 1> values{&value_group}, coded{&code_group};
     const auto size = static_cast<std::size_t>(basis.size());
     const auto support = static_cast<std::size_t>(basis.support());
     std::vector<double> coef(n_features * size);
     for (std::size_t k = 0; k < coef.size(); ++k) coef[k] = static_cast<double>(k % 5) - 2.0;
 
-    const auto scores = score_all(data.values(), any, coef, 1);
-    const auto sums = sum_all(data.values(), any, n_features, data.r, 1);
-    const auto blocks = blocks_all(data.values(), any, n_features, data.r, 1);
+    const auto scores = score_all(values, coef, 1);
+    const auto sums = sum_all(values, data.r, 1);
+    const auto blocks = blocks_all(values, data.r, 1);
     const std::size_t n = n_features * size + 1;
     std::vector<std::int64_t> places(n - 1);
     std::iota(places.begin(), places.end(), 0);
-    const auto hessian = hessian_some(data.values(), any, places, n, data.r, 2.0, 1);
+    const auto hessian = hessian_some(values, places, n, data.r, 2.0, 1);
 
     // r' (coef'B) both ways round.
     double one = 0.0, two = 0.0;
@@ -84,21 +98,20 @@ void agree_with_each_other(const B& basis, const Data& data) {
         }
 
     // Codes and threads give the same.
-    CHECK(alike(scores, score_all(data.coded(), any, coef, 3), 1e-5));
-    CHECK(alike(sums, sum_all(data.coded(), any, n_features, data.r, 3), 1e-5));
-    CHECK(alike(blocks, blocks_all(data.coded(), any, n_features, data.r, 3), 1e-9));
-    CHECK(alike(hessian, hessian_some(data.coded(), any, places, n, data.r, 2.0, 3), 1e-9));
-    CHECK(sum_all(data.coded(), any, n_features, data.r, 1) ==
-          sum_all(data.coded(), any, n_features, data.r, 2));
+    CHECK(alike(scores, score_all(coded, coef, 3), 1e-5));
+    CHECK(alike(sums, sum_all(coded, data.r, 3), 1e-5));
+    CHECK(alike(blocks, blocks_all(coded, data.r, 3), 1e-9));
+    CHECK(alike(hessian, hessian_some(coded, places, n, data.r, 2.0, 3), 1e-9));
+    CHECK(sum_all(coded, data.r, 1) == sum_all(coded, data.r, 2));
 }
 
 }  // namespace
 
 int main() {
-    const Data eight(0.0, 8.0, CodeGrid::bins(8, 1));
+    const Data eight(0.0, 8.0, CodeGrid::bins(8, 1, false));
     agree_with_each_other(BSpline<1>{8}, eight);
     agree_with_each_other(BSpline<3>{8}, eight);
-    const Data bins(0.0, 8.0, CodeGrid::bins(8, 0));
+    const Data bins(0.0, 8.0, CodeGrid::bins(8, 0, false));
     agree_with_each_other(BSpline<0>{8}, bins);
     const Data smooth(-1.0, 1.0, CodeGrid{4096.0, 0.5, 4096});
     agree_with_each_other(Fourier{2}, smooth);

@@ -18,6 +18,8 @@ constexpr std::ptrdiff_t n_rows = 12;
 constexpr std::size_t n_features = 3;
 constexpr std::array<double, n_features> scale{0.1, 0.0, 2.5};  // the second takes no part
 
+constexpr std::array<std::int64_t, n_features> columns{0, 1, 2};
+
 double drawn(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
 
 // Drawn rows of [0, 1], whose axes map them onto [first, last].
@@ -100,10 +102,10 @@ template <Basis B, Penalty P>
 void agrees_for_every_source(const B& basis, const P& penalty, CodeGrid grid, double first,
                              double last) {
     const Drawn data(first, last);
-    agrees_with_explicit_rows(ValueRows<double>(data.view(), data.axes, data.order), basis,
+    agrees_with_explicit_rows(ValueRows<double>(data.view(), columns, data.axes, data.order), basis,
                               penalty);
     Codes codes(n_rows, n_features, grid);
-    codes.fill(data.view(), data.order.data(), data.axes, 1);
+    codes.fill(data.view(), columns, data.order, data.axes, 1);
     const CodedRows coded(codes, data.axes);
     agrees_with_explicit_rows(coded, basis, penalty);
     for (Row i = 0; i < n_rows; ++i)
@@ -120,7 +122,7 @@ void agrees_for_bsplines() {
     const BSpline<Degree> basis{6};
     for (int order = 0; order <= 3; ++order)
         agrees_for_every_source(basis, DifferencePenalty(order, basis.size(), basis.support()),
-                                CodeGrid::bins(6, Degree), 0.0, 6.0);
+                                CodeGrid::bins(6, Degree, false), 0.0, 6.0);
 }
 
 }  // namespace
@@ -131,7 +133,7 @@ int main() {
     agrees_for_bsplines<2>();
     agrees_for_bsplines<3>();
     const DiagonalPenalty weights({1.0, 0.7, 0.5, 0.2});
-    agrees_for_every_source(Fourier{2}, weights, CodeGrid::smooth(), -1.0, 1.0);
-    agrees_for_every_source(Hermite{4}, weights, CodeGrid::smooth(), -1.7, 2.1);
+    agrees_for_every_source(Fourier{2}, weights, CodeGrid::smooth(false), -1.0, 1.0);
+    agrees_for_every_source(Hermite{4}, weights, CodeGrid::smooth(false), -1.7, 2.1);
     return splinear::testing::result();
 }

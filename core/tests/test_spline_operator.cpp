@@ -40,19 +40,22 @@ void compare(const simd::Kernels& kernels, int order, int n_bins, std::size_t n_
     const std::vector<double> ones(n_features, 1.0);
     const std::vector<double> ends(n_features, static_cast<double>(n_bins));
     const Axes axes(zeros, ones, zeros, ends);
-    Codes codes(n_rows, static_cast<std::ptrdiff_t>(n_features), CodeGrid::bins(n_bins, Degree));
+    Codes codes(n_rows, static_cast<std::ptrdiff_t>(n_features),
+                CodeGrid::bins(n_bins, Degree, false));
+    std::vector<std::int64_t> columns(n_features);
+    std::iota(columns.begin(), columns.end(), 0);
     std::vector<std::int64_t> places(n_rows);
     std::iota(places.begin(), places.end(), 0);
     const MatrixView<double> view{values.data(), n_rows, static_cast<std::ptrdiff_t>(n_features),
                                   static_cast<std::ptrdiff_t>(n_features), 1};
-    codes.fill(view, places.data(), axes, 1);
+    codes.fill(view, columns, places, axes, 1);
 
     const CodedRows source(codes, axes);
     const BSpline<Degree> basis{n_bins};
     const DifferencePenalty penalty(order, basis.size(), basis.support());
     const auto fast = SplineOperator::make(source, basis, penalty, scale, kernels, n_threads);
     const RowOperator slow(source, basis, penalty, scale);
-    CHECK(fast.has_value());
+    CHECK(fast != nullptr);
 
     std::vector<Row> rows(n_rows);
     std::iota(rows.begin(), rows.end(), 0);
@@ -66,7 +69,7 @@ void compare(const simd::Kernels& kernels, int order, int n_bins, std::size_t n_
         fast->add(std::span(rows).first(m), steps.data(), fast_tables);
         slow.add(std::span(rows).first(m), steps.data(), slow_tables);
     }
-    CHECK(difference(fast->coefficients(fast_tables), slow_tables) < 1e-5);
+    CHECK(difference(fast->coefficients(fast_tables), slow.coefficients(slow_tables)) < 1e-5);
     std::vector<double> found(n_rows);
     std::vector<double> expected(n_rows);
     fast->score(rows, fast_tables, found.data());
@@ -146,7 +149,7 @@ void test_longer_tables_are_left_to_the_reference() {
     const std::vector<double> zero(1, 0.0);
     const std::vector<double> end(1, 2047.0);
     const Axes axes(zero, one, zero, end);
-    const Codes codes(1, 1, CodeGrid::bins(2047, 1));
+    const Codes codes(1, 1, CodeGrid::bins(2047, 1, false));
     const CodedRows source(codes, axes);
     const BSpline<1> basis{2047};
     const DifferencePenalty penalty(1, basis.size(), basis.support());

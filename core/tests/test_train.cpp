@@ -31,7 +31,12 @@ constexpr std::ptrdiff_t n_rows = 200;
 constexpr std::array<double, 1> zero{0.0};
 constexpr std::array<double, 1> one{1.0};
 constexpr std::array<double, 1> n_bins{8.0};
-constexpr std::array<double, 1> scale{0.125};
+constexpr std::array<std::int64_t, 1> column{0};
+
+Group group_of(const AnyRows& rows, const AnyBasis& basis = BSpline<1>{8},
+               const AnyPenalty& penalty = DifferencePenalty(1, 9, 2)) {
+    return {rows, basis, penalty, {0.125}, {}, {}};
+}
 
 // One feature; the positive class lies in the middle, with a few rows on the wrong side.
 struct Bump {
@@ -44,7 +49,8 @@ struct Bump {
         }
     }
     AnyRows rows() const {
-        return ValueRows<double>(MatrixView<double>{x.data(), n_rows, 1, 1, 1}, axes, order);
+        return ValueRows<double>(MatrixView<double>{x.data(), n_rows, 1, 1, 1}, column, axes,
+                                 order);
     }
     DualProblem problem() const { return {y, {}, {}, 1.0, 2.0, 1.0}; }
 
@@ -56,10 +62,10 @@ struct Bump {
 
 DualResult fit(const Bump& data, const AnyLoss& loss, const DualOptions& options,
                Monitor& monitor) {
-    const AnyBasis basis = BSpline<1>{8};
-    const AnyPenalty penalty = DifferencePenalty(1, 9, 2);
-    return train(data.rows(), {basis, penalty, scale}, loss, data.problem(), options, {}, one,
-                 false, monitor)
+    const AnyRows rows = data.rows();
+    const Group group = group_of(rows);
+    return train(std::array<const Group*, 1>{&group}, loss, data.problem(), options, {}, one, false,
+                 monitor)
         .front();
 }
 
@@ -108,7 +114,9 @@ void refuses_what_does_not_fit() {
     Listener listener;
     const auto with = [&](const AnyBasis& basis, const AnyPenalty& penalty) {
         return throws_invalid([&] {
-            train(data.rows(), {basis, penalty, scale}, Hinge{}, data.problem(), {1e-2, 100, 0, 1},
+            const AnyRows rows = data.rows();
+            const Group group = group_of(rows, basis, penalty);
+            train(std::array<const Group*, 1>{&group}, Hinge{}, data.problem(), {1e-2, 100, 0, 1},
                   {}, one, false, listener);
         });
     };
@@ -128,9 +136,8 @@ void the_monitor_may_stop_it() {
 // A path that goes on from one strength to the next ends where cold fits do.
 void paths_and_dual_variables() {
     const Bump data;
-    const AnyBasis basis = BSpline<1>{8};
-    const AnyPenalty penalty = DifferencePenalty(1, 9, 2);
-    const ModelSpec model{basis, penalty, scale};
+    const AnyRows rows = data.rows();
+    const Group group = group_of(rows);
     const DualOptions options{1e-8, 10000, 0, 1};
     const std::array<double, 3> factors{0.1, 1.0, 5.0};
     const auto go = [&](const DualStart& start, std::span<const double> along) {
@@ -138,8 +145,8 @@ void paths_and_dual_variables() {
             bool poll() override { return false; }
             bool pass(const Progress&) override { return false; }
         } quiet;
-        return train(data.rows(), model, Logistic{}, data.problem(), options, start, along, true,
-                     quiet);
+        return train(std::array<const Group*, 1>{&group}, Logistic{}, data.problem(), options,
+                     start, along, true, quiet);
     };
     const auto path = go({}, factors);
     CHECK(path.size() == 3 && path[0].alpha.empty() && path[2].alpha.size() == n_rows);
