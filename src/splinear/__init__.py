@@ -1,4 +1,4 @@
-"""Additive classifiers at the price of linear ones.
+"""Additive models at the price of linear ones.
 
 >>> from sklearn.datasets import load_breast_cancer
 >>> from splinear import AdditiveClassifier
@@ -9,24 +9,28 @@ array([0, 0, 0])
 
 from importlib.metadata import version
 
-from splinear import inspection, kernels, penalties
+from splinear import inspection, kernels, penalties, terms
 from splinear.classifier import AdditiveClassifier
 from splinear.regressor import AdditiveRegressor
-from splinear.search import AdditiveClassifierCV, AdditiveRegressorCV
+from splinear.search import PathSearchCV
+from splinear.svc import AdditiveSVC
+from splinear.svr import AdditiveSVR
 from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
 
 __version__ = version("splinear")
 
 __all__ = [
     "AdditiveClassifier",
-    "AdditiveClassifierCV",
     "AdditiveRegressor",
-    "AdditiveRegressorCV",
+    "AdditiveSVC",
+    "AdditiveSVR",
     "FourierEmbedding",
     "HermiteEmbedding",
+    "PathSearchCV",
     "SplineEmbedding",
     "__version__",
     "inspection",
     "kernels",
     "penalties",
+    "terms",
 ]

@@ -11,9 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._reading import as_dense, is_on_disk, some_rows
+from splinear._sparse import is_sparse
 from splinear._types import AnyArray, Floats, Table
 
-__all__ = ["MAX_BINS", "RULES", "KnotPlan", "Sample", "is_rule", "quantile_knots"]
+__all__ = [
+    "MAX_BINS",
+    "RULES",
+    "KnotPlan",
+    "Sample",
+    "checked_rule",
+    "filled",
+    "has_long_tail",
+    "is_rule",
+    "quantile_knots",
+    "samples",
+    "spread_knots",
+]
 
 
 @dataclass(frozen=True)
@@ -68,26 +81,12 @@ class KnotPlan:
     ) -> KnotPlan:
         """Check the parameters `knots` and `n_bins` against the columns; label(j) names one."""
         entries = _one_each(knots, n_features, names)
-        rules = [_checked_rule(entry, label, j) for j, entry in enumerate(entries)]
+        rules = [checked_rule(entry, label(j)) for j, entry in enumerate(entries)]
         counts = _checked_counts(n_bins, n_features, label)
         for j, rule in enumerate(rules):
             if not isinstance(rule, str):
                 counts[j] = len(rule) - 1
         return cls(rules, counts)
-
-    def spread(self, widths: NDArray[np.intp]) -> KnotPlan:
-        """Give the plan for features of several columns, `widths` being their numbers.
-
-        Knots that are given are those of a feature's first column; the others hold 0 and 1.
-        """
-        if np.all(widths == 1):
-            return self
-        rules = [
-            rule if k == 0 or isinstance(rule, str) else "uniform"
-            for rule, width in zip(self.rules, widths, strict=True)
-            for k in range(int(width))
-        ]
-        return KnotPlan(rules, np.repeat(self.n_bins, widths))
 
     @property
     def most_bins(self) -> int:
@@ -132,7 +131,8 @@ class KnotPlan:
         for j in set(warped) - set(by_quantiles):
             out[j, : len(rules[j])] = rules[j]
         some = FOR_QUANTILES.rows(len(X), kept, len(by_quantiles))
-        for j, seen in _samples(X, some, by_quantiles, weights):
+        for k, seen in samples(X, some, np.array(by_quantiles, dtype=np.intp), weights):
+            j = by_quantiles[k]
             knots = quantile_knots(seen, lo[j], hi[j], int(self.n_bins[j]))
             if is_rule(self.rules[j], "auto"):
                 knots = filled(knots, int(self.n_bins[j]), X.dtype)
@@ -153,7 +153,8 @@ class KnotPlan:
         if not open_ones:
             return rules
         some = FOR_TAILS.rows(len(X), kept, len(open_ones))
-        for j, seen in _samples(X, some, open_ones, weights):
+        for k, seen in samples(X, some, np.array(open_ones, dtype=np.intp), weights):
+            j = open_ones[k]
             rules[j] = "quantile" if has_long_tail(seen, lo[j], hi[j]) else "uniform"
         return rules
 
@@ -163,19 +164,21 @@ def is_rule(rule: str | Floats, name: str) -> bool:
     return isinstance(rule, str) and rule == name
 
 
-def _samples(
-    X: Table, rows: NDArray[np.intp], columns: Sequence[int], weights: Floats | None
+def samples(
+    X: Table, rows: NDArray[np.intp], columns: NDArray[np.intp], weights: Floats | None
 ) -> Iterator[tuple[int, Sample]]:
-    """Give the values of some columns in some rows, many columns at a time to read X in order."""
+    """Yield the values of some columns in some rows, with the place of each among `columns`.
+
+    Many columns at a time, to read X in order. Missing values are left out.
+    """
     weight = None if weights is None else weights[rows]
     if is_on_disk(X):
         X, rows = as_dense(some_rows(X, rows)), np.arange(len(rows))
     for start in range(0, len(columns), 256):
         some = columns[start : start + 256]
-        for j, values in zip(
-            some, np.ascontiguousarray(X[np.ix_(rows, np.array(some))].T), strict=True
-        ):
-            yield j, Sample.of(values, weight)
+        values = as_dense(X[rows][:, some]) if is_sparse(X) else X[np.ix_(rows, some)]
+        for k, column in enumerate(np.ascontiguousarray(values.T)):
+            yield start + k, Sample.of(column, weight)
 
 
 # -- what a user may say -------------------------------------------------------------------------
@@ -220,26 +223,26 @@ def _position(column: Any, n_features: int, known: Mapping[str, int]) -> int:
     return int(column)
 
 
-def _checked_rule(entry: Any, label: Callable[[int], str], j: int) -> str | Floats:
-    """Give one feature's rule, or say why it is none."""
+def checked_rule(entry: Any, where: str) -> str | Floats:
+    """Return one feature's rule, or say why it is none; `where` names the feature."""
     if isinstance(entry, str):
         if entry in RULES:
             return entry
-        raise _wrong(f"got {entry!r}", label(j))
+        raise _wrong(f"got {entry!r}", where)
     try:
         knots = np.array(entry, dtype=np.float64)
     except (TypeError, ValueError):
-        raise _wrong(f"got {entry!r}", label(j)) from None
+        raise _wrong(f"got {entry!r}", where) from None
     if knots.ndim != 1:
-        raise _wrong(f"got {entry!r}", label(j))
+        raise _wrong(f"got {entry!r}", where)
     if not 2 <= len(knots) <= MAX_BINS + 1:
-        raise _wrong(f"got {len(knots)} of them", label(j))
+        raise _wrong(f"got {len(knots)} of them", where)
     if not np.isfinite(knots).all():
         at = int(np.argmin(np.isfinite(knots)))
-        raise _wrong(f"got {knots[at]} in place {at}", label(j))
+        raise _wrong(f"got {knots[at]} in place {at}", where)
     if not np.all(knots[1:] > knots[:-1]):
         at = int(np.argmin(knots[1:] > knots[:-1]))
-        raise _wrong(f"got {knots[at]} before {knots[at + 1]}", label(j))
+        raise _wrong(f"got {knots[at]} before {knots[at + 1]}", where)
     return knots
 
 
@@ -282,8 +285,14 @@ class Sample:
 
     @classmethod
     def of(cls, values: AnyArray, weights: Floats | None) -> Sample:
-        """Put values (n,) of rows that weigh something, 1 each if `weights` is None, in order."""
+        """Put values (n,) of rows that weigh something, 1 each if `weights` is None, in order.
+
+        Missing ones are left out.
+        """
         x = values.astype(np.float64)
+        there = ~np.isnan(x)
+        if not there.all():
+            x, weights = x[there], None if weights is None else weights[there]
         if weights is None:
             return cls(np.sort(x), np.arange(1.0, len(x) + 1))
         order = np.argsort(x, kind="stable")
@@ -294,6 +303,8 @@ class Sample:
 
         They are values of the sample, and the same for a row of weight 2 as for two rows.
         """
+        if not len(self.values):
+            return np.zeros(len(shares))
         places = np.searchsorted(self.total, shares * self.total[-1])
         found: Floats = self.values[np.minimum(places, len(self.values) - 1)]
         return found
@@ -301,6 +312,8 @@ class Sample:
     @property
     def distinct(self) -> Floats:
         """The values without repetitions."""
+        if not len(self.values):
+            return self.values
         found: Floats = self.values[np.append(True, self.values[1:] > self.values[:-1])]
         return found
 
@@ -335,6 +348,28 @@ def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     n_others = n_inner - len(of_rows)
     places = np.arange(1, n_others + 1) * (len(others) + 1) / (n_others + 1)
     return np.sort(np.concatenate([ends, of_rows, others[np.floor(places - 0.5).astype(np.intp)]]))
+
+
+def spread_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
+    """Place at most n_bins + 1 knots over [lo, hi]: where rows are, and everywhere else.
+
+    A feature of few distinct values has a knot at each of them. Otherwise a third of the knots are
+    quantiles of the rows, a third are equal steps, each at the next value that occurs, and the
+    others are quantiles of the other distinct values.
+    """
+    distinct = np.union1d([lo, hi], seen.distinct)
+    if len(distinct) <= n_bins + 1 or n_bins < 6:
+        return quantile_knots(seen, lo, hi, n_bins)
+    third = n_bins // 3
+    of_rows = seen.quantiles(np.arange(1, third) / third)
+    share = np.linspace(0.0, 1.0, third + 1)
+    at = np.searchsorted(distinct, lo * (1.0 - share) + hi * share)
+    steps = distinct[np.minimum(at, len(distinct) - 1)]
+    knots = np.unique(np.concatenate([[lo, hi], of_rows, steps]))
+    others = np.setdiff1d(distinct, knots, assume_unique=True)
+    n = min(n_bins + 1 - len(knots), len(others))
+    places = (np.arange(n) + 0.5) * len(others) / max(n, 1)
+    return np.union1d(knots, others[places.astype(np.intp)])
 
 
 def filled(knots: Floats, n_bins: int, dtype: Any = np.float64) -> Floats:

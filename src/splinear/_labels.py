@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
 
 from splinear._types import AnyArray, Floats
 
@@ -34,6 +35,8 @@ class Labels:
     @classmethod
     def read(cls, y: AnyArray, kept: AnyArray | None, classes: AnyArray | None = None) -> Labels:
         """Find the classes among the rows that count (or take those given), and number the rows."""
+        if not hasattr(y, "toarray") and y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
         # Of many rows the distinct values suffice: twice each, as single ones are warned about.
         few = y.ndim > 1 or len(y) <= _STEP
         example = y if few else np.tile(_distinct(y, None), 2)
@@ -70,6 +73,11 @@ class Labels:
     def multilabel(self) -> bool:
         """Whether a row may have several labels, or none."""
         return self.index.ndim == 2
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes that the numbers of the classes take per row."""
+        return int(self.index.itemsize * (self.index.shape[1] if self.multilabel else 1))
 
     @property
     def n_outputs(self) -> int:

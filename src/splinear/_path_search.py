@@ -1,110 +1,123 @@
-"""The search along paths of C: what is trained, scored and chosen."""
+"""The path of C in one fold: trained on rows that were prepared once, scored on those held out."""
 
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
-from splinear._base import AdditiveModel, one_blas_thread, side_by_side
-from splinear._folds import Fold
-from splinear._types import AnyArray, Floats
+from splinear._columns import TrainingTable, as_rows, read_rows
+from splinear._estimator import AdditiveEstimator
+from splinear._reading import Source, as_frame
+from splinear._sparse import is_sparse
+from splinear._types import AnyArray, Floats, Table
+from splinear.model.additive import Model
+from splinear.model.fitted import FittedTerms
 from splinear.solvers.problem import Stopping
 from splinear.solvers.rows import TrainingRows
 
-__all__ = ["Candidate", "Data", "follow_folds"]
+__all__ = ["Data", "Fold", "Path", "follow_fold", "make_folds", "read_data"]
 
 Scorer = Callable[..., float]
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The rows, and how they are divided."""
+    """What a search was given: `given` is X as scorers are to see it."""
 
-    given: Any  # X as scorers are to see it
-    table: AnyArray
-    y: AnyArray
-    weights: Floats | None
-    kept: AnyArray | None
-    folds: list[Fold]
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """What a model reached along the path of C."""
-
-    model: AdditiveModel
-    rows: TrainingRows
-    scores: Floats  # (n_folds, n_Cs); NaN where the search was stopped before
-    coef_path: Floats  # (n_Cs, n_outputs, n_features, n_basis), means over the folds
-    intercept_path: Floats  # (n_Cs, n_outputs)
-    n_unconverged: int
+    given: Any
+    training: TrainingTable
 
     @property
-    def best(self) -> int:
-        """The number of the best C: the smallest of those that share the highest mean score."""
-        return int(np.nanargmax(self.scores.mean(axis=0)))
+    def table(self) -> Table:
+        """X as numbers."""
+        return self.training.table
 
     @property
-    def best_score(self) -> float:
-        """The highest mean score; -inf if no C was scored in all folds."""
-        mean = self.scores.mean(axis=0)
-        return float(np.nanmax(mean)) if not np.isnan(mean).all() else -np.inf
+    def y(self) -> AnyArray:
+        """The target."""
+        return self.training.y
+
+    @property
+    def kept(self) -> AnyArray | None:
+        """Which rows count; None: all."""
+        return self.training.kept
+
+    @property
+    def weights(self) -> Floats | None:
+        """The rows' weights; None: all 1."""
+        return self.training.weights
 
 
-def follow_folds(
-    model: AdditiveModel,
-    rows: TrainingRows,
-    data: Data,
-    Cs: Floats,
-    scorer: Scorer,
-    stopping: Stopping,
-) -> Candidate:
-    """Follow the path in every fold, side by side, and score the rows held out."""
-    target = model._read_target(data.y, data.kept)
-    width = min(stopping.n_threads, len(data.folds))
-    tasks = [
-        partial(
-            _follow_fold,
-            model,
-            rows,
-            target,
-            data,
-            fold,
-            Cs,
-            scorer,
-            stopping.inside(width, fold=number),
-        )
-        for number, fold in enumerate(data.folds)
-    ]
-    with one_blas_thread():
-        found = side_by_side(tasks, width, stopping.watch)
-    return Candidate(
-        model,
-        rows,
-        scores=np.stack([path.scores for path in found]),
-        coef_path=_mean([path.coefs for path in found]),
-        intercept_path=_mean([path.intercepts for path in found]),
-        n_unconverged=sum(path.n_unconverged for path in found),
+def read_data(model: AdditiveEstimator, X: Any, y: Any, sample_weight: Any) -> Data:
+    """Check what a search was given."""
+    model._check_params()
+    options: dict[str, Any] = (
+        {"multi_output": True} if is_classifier(model) else {"y_numeric": True}
     )
+    training = read_rows(model, X, y, sample_weight, **options)
+    if isinstance(training.table, Source) and not hasattr(X, "__array__"):
+        raise ValueError(
+            f"PathSearchCV needs X in memory, or as a numpy.memmap; got {training.table}."
+        )
+    given = as_frame(X) if hasattr(X, "shape") else as_rows(X)
+    return Data(training.table if is_sparse(X) else given, training)
 
 
 @dataclass(frozen=True, eq=False)
-class _Path:
-    scores: Floats  # (n_Cs,)
-    coefs: list[Floats]  # (n_outputs, n_features, n_basis) for every C that was reached
-    intercepts: list[Floats]
+class Fold:
+    """One way to divide the rows; rows that do not count are in neither part."""
+
+    train: AnyArray  # (n,) whether each row is trained on
+    test: AnyArray  # numbers of the rows that are held out
+
+    def weights(self, weights: Floats | None) -> Floats:
+        """Return the rows' weights in training, (n,): 0 for those that are held out."""
+        return self.train.astype(np.float64) if weights is None else self.train * weights
+
+
+def make_folds(
+    cv: Any, X: Table, y: AnyArray, kept: AnyArray | None, *, classifier: bool
+) -> list[Fold]:
+    """Divide the rows as `cv` says: by a number of folds, a splitter, or given splits.
+
+    `kept` (n,) marks the rows that count; None: all.
+    """
+    counts = np.ones(len(y), dtype=bool) if kept is None else kept
+    folds = []
+    for train, test in check_cv(cv, y, classifier=classifier).split(np.empty((len(y), 0)), y):
+        chosen = np.zeros(len(y), dtype=bool)
+        chosen[train] = True
+        held_out = np.arange(len(y))[test]
+        folds.append(Fold(chosen & counts, held_out[counts[held_out]]))
+    for number, fold in enumerate(folds):
+        if not fold.train.any() or not len(fold.test):
+            part = "training" if len(fold.test) else "held-out"
+            raise ValueError(f"cv={cv!r} leaves fold {number} without {part} rows that count.")
+    if not folds:
+        raise ValueError(f"cv={cv!r} gave no folds; at least one is needed.")
+    return folds
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """What a path of C reached in one fold."""
+
+    scores: Floats  # (n_Cs,) of the rows held out; NaN where the search was stopped before
     n_unconverged: int
+    seconds: float
 
 
-def _follow_fold(
-    model: AdditiveModel,
+def follow_fold(
+    model: AdditiveEstimator,
     rows: TrainingRows,
     target: Any,
     data: Data,
@@ -112,35 +125,37 @@ def _follow_fold(
     Cs: Floats,
     scorer: Scorer,
     stopping: Stopping,
-) -> _Path:
-    path = model._train(
-        rows, target, fold.weights(data.weights), fold.train, stopping, factors=list(Cs)
-    )
-    if stopping.watch.reason is not None:
-        path = path[:-1]  # the last one was not finished
-    model = copy(model).set_params(n_jobs=stopping.n_threads)
+) -> Path:
+    """Follow the path in one fold, and score the rows held out; after Ctrl-C, as far as it got."""
+    began, scores = time.monotonic(), np.full(len(Cs), np.nan)
+    if stopping.watch.poll():
+        return Path(scores, 0, 0.0)
+    weights = fold.weights(data.weights)
+    path = model._train(rows, target, weights, fold.train, stopping, Cs=list(Cs))
+    seconds = time.monotonic() - began
+    if stopping.watch.reason is not None and path:
+        finished = all(found.converged for found in path[-1])
+        path = path if finished else path[:-1]
+    scored = copy(model).set_params(n_jobs=stopping.n_threads)
     X, y = _safe_indexing(data.given, fold.test), data.y[fold.test]
-    weights = None if data.weights is None else data.weights[fold.test]
-    scores = np.full(len(Cs), np.nan)
-    coefs, intercepts = [], []
-    for k, results in enumerate(path):
-        model.coef_ = np.stack([found.coef for found in results])
-        model.intercept_ = np.array([found.intercept for found in results])
-        scores[k] = scorer(model, X, y, **_weights_for(scorer, weights))
-        coefs.append(model.coef_)
-        intercepts.append(model.intercept_)
+    held_out = None if data.weights is None else data.weights[fold.test]
+    try:
+        for k, results in enumerate(path):
+            parameters = np.stack([found.coef for found in results])
+            intercept = np.array([found.intercept for found in results])
+            scored._model = Model(rows.layout, parameters, intercept)
+            scored.intercept_ = intercept
+            names = getattr(model, "feature_names_in_", None)
+            scored.terms_ = FittedTerms(scored._model, names, None)
+            scores[k] = scorer(scored, X, y, **_weights_for(scorer, held_out))
+    except KeyboardInterrupt as error:
+        stopping.watch.fail(error)
     n_unconverged = sum(not found.converged for results in path for found in results)
-    return _Path(scores, coefs, intercepts, n_unconverged)
+    return Path(scores, n_unconverged, seconds)
 
 
 def _weights_for(scorer: Scorer, weights: Floats | None) -> dict[str, Floats]:
-    """Give the rows' weights to a scorer that takes them."""
+    """Return the rows' weights for a scorer that takes them."""
     metric = getattr(scorer, "_score_func", scorer)
     takes = "sample_weight" in inspect.signature(metric).parameters
     return {"sample_weight": weights} if takes and weights is not None else {}
-
-
-def _mean(paths: list[list[Floats]]) -> Floats:
-    """Average over the folds, up to the last C that all of them have reached."""
-    means = [np.mean(of_C, axis=0) for of_C in zip(*paths, strict=False)]
-    return np.array(means)

@@ -6,7 +6,7 @@ A table is an array, or a `Source`: rows in files, which can be read in pieces o
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
@@ -31,13 +31,18 @@ __all__ = [
     "csr_chunks",
     "factor",
     "float_chunks",
+    "is_frame",
+    "is_missing",
     "is_on_disk",
     "left_out_zeros",
     "numbers",
     "pieces",
     "raw_pieces",
+    "select_columns",
     "some_rows",
     "values_per_row",
+    "with_zeros",
+    "without",
 ]
 
 # Values per piece of X that is read at a time, so that Ctrl-C is heard; fewer where a piece is
@@ -186,6 +191,75 @@ def some_rows(X: Table, chosen: NDArray[np.integer[Any]]) -> Table:
     return sparse.vstack(found, format="csr") if left_out_zeros(X) else np.concatenate(found)
 
 
+def select_columns(X: Table, columns: NDArray[np.intp]) -> Table:
+    """Return some columns of X; X itself if they are all, in order."""
+    if len(columns) == X.shape[1] and np.array_equal(columns, np.arange(X.shape[1])):
+        return X
+    return _SomeColumns(X, columns) if isinstance(X, Source) else X[:, columns]
+
+
+class _SomeColumns:
+    """Some columns of a table in files: a Source."""
+
+    names = None
+
+    def __init__(self, table: Any, columns: NDArray[np.intp]) -> None:
+        self.table, self.columns = table, columns
+        self.shape, self.dtype = (len(table), len(columns)), table.dtype
+        if hasattr(table, "nnz"):  # about as many as in other columns
+            self.nnz = table.nnz * len(columns) // max(1, table.shape[1])
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def chunks(self, n_rows: int) -> Iterator[Any]:
+        """Yield all rows in order, at most n_rows at a time."""
+        for chunk in self.table.chunks(n_rows):
+            yield chunk[:, self.columns]
+
+
+def with_zeros(X: Source) -> Source:
+    """Return the rows of a sparse file as those of a dense one, in which zeros count."""
+    return _Dense(X)
+
+
+class _Dense:
+    """The rows of a sparse file as arrays: a Source."""
+
+    names = None
+
+    def __init__(self, table: Any) -> None:
+        self.table, self.shape, self.dtype = table, table.shape, table.dtype
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    def chunks(self, n_rows: int) -> Iterator[AnyArray]:
+        """Yield all rows in order, at most n_rows at a time."""
+        return map(as_dense, self.table.chunks(n_rows))
+
+
+def without(X: Any, columns: Collection[int]) -> Any:
+    """Return a table with 0 in some columns, which may hold anything; arrays of numbers as is."""
+    if not columns or len(getattr(X, "shape", ())) != 2:
+        return X
+    if hasattr(X, "blanked"):
+        return X.blanked(columns)
+    if hasattr(X, "iloc"):
+        X = X.copy(deep=False)
+        for j in columns:
+            X.isetitem(j, 0.0)
+    elif is_frame(X):
+        X = X.with_columns(**{X.columns[j]: 0.0 for j in columns})
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
+        X = X.astype(object)
+        X[:, list(columns)] = 0.0
+    return X
+
+
 def is_on_disk(X: Table) -> bool:
     """Tell whether the rows lie in files, mapped or not, and are to be read in order."""
     return isinstance(X, Source) or (isinstance(X, np.ndarray) and _map_of(X) is not None)
@@ -204,17 +278,53 @@ def _map_of(X: AnyArray) -> mmap.mmap | None:
 
 
 def as_frame(X: Any) -> Any:
-    """Give a polars or Arrow table as a pandas one, if pandas is there; all else as it is."""
-    if isinstance(X, np.ndarray) or hasattr(X, "iloc"):
+    """Give a polars or Arrow table as a pandas one, if pandas is there; all else as it is.
+
+    Without pandas, Arrow tables become polars ones. What is masked, or pandas.NA, is missing.
+    """
+    if isinstance(X, np.ndarray):
+        return _with_gaps(X)
+    if hasattr(X, "iloc") or is_sparse(X):
         return X
+    if hasattr(X, "collect_schema") and not hasattr(X, "to_pandas"):
+        raise TypeError(f"X is a {type(X).__name__}, which has no rows yet; give X.collect().")
     try:
         if hasattr(X, "to_pandas"):
             return X.to_pandas()
         if hasattr(X, "__arrow_c_stream__"):
             return import_module("pyarrow").table(X).to_pandas()
     except ImportError:
-        pass
+        if not is_frame(X):
+            return _as_polars(X)
     return X
+
+
+def _with_gaps(X: AnyArray) -> AnyArray:
+    """Put NaN, or None among objects and text, where an array is masked or holds pandas.NA."""
+    if isinstance(X, np.ma.MaskedArray):
+        if X.dtype.kind not in "fiub":
+            X = np.where(np.ma.getmaskarray(X), None, X.data)
+        else:
+            X = X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
+    if X.dtype != object:
+        return X
+    na = np.array([is_pandas_na(value) for value in X.ravel().tolist()], dtype=bool)
+    return np.where(na.reshape(X.shape), None, X) if na.any() else X
+
+
+def _as_polars(X: Any) -> Any:
+    try:
+        return import_module("polars").from_arrow(import_module("pyarrow").table(X))
+    except ImportError as error:
+        raise ImportError(
+            f"Reading a {type(X).__name__} needs pandas, or pyarrow and polars: pip install "
+            "'splinear[data]'."
+        ) from error
+
+
+def is_frame(X: Any) -> bool:
+    """Tell whether X is a data frame of pandas, or of polars where pandas is not there."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def column_of(X: Any, j: int) -> Any:
@@ -227,8 +337,12 @@ def column_of(X: Any, j: int) -> Any:
 def numbers(values: Any, label: str) -> AnyArray:
     """Read a column as floats, missing values as NaN."""
     dtype = getattr(values, "dtype", None)
-    if getattr(dtype, "kind", "") in "mM":
-        raise ValueError(f"X must hold numbers or categories in {label}; it holds dates or times.")
+    of_levels = getattr(getattr(dtype, "categories", None), "dtype", None)
+    kind = getattr(dtype if of_levels is None else of_levels, "kind", None)
+    if kind in ("m", "M"):
+        raise ValueError(f"X must hold numbers in {label}; it holds dates or times.")
+    if kind == "c":
+        raise ValueError(f"X must hold real numbers in {label}; it holds complex ones.")
     try:
         if hasattr(values, "isna"):
             return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
@@ -245,11 +359,17 @@ def factor(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
         return distinct.tolist(), rows
     places: dict[Any, int] = {}
     found = [
-        -1 if _is_missing(value) else places.setdefault(value, len(places))
+        -1 if is_missing(value) else places.setdefault(value, len(places))
         for value in np.asarray(values).tolist()
     ]
     return list(places), np.array(found, dtype=np.intp)
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or is_pandas_na(value) or bool(value != value)
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is None, pandas.NA, or not equal to itself, as NaN and NaT are."""
+    if value is None or is_pandas_na(value):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # an array, for example
+        return False

@@ -42,13 +42,22 @@ def csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], AnyArray]:
     )
 
 
-def ranges(X: Any) -> tuple[Floats, Floats]:
+def ranges(X: Any) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Lowest and highest value of every column of X, dense or sparse, zeros included.
 
-    NaN if there is one.
+    And which columns have NaN; these are left out of the others, which are NaN if nothing is left.
     """
-    lo, hi = min_max_axis(X, axis=0) if is_sparse(X) else (X.min(axis=0), X.max(axis=0))
-    return lo.astype(np.float64), hi.astype(np.float64)
+    if is_sparse(X):
+        lo, hi = min_max_axis(X, axis=0, ignore_nan=True)
+        has_gap = np.zeros(X.shape[1], dtype=bool)
+        has_gap[X.indices[np.isnan(X.data)]] = True
+        return lo.astype(np.float64), hi.astype(np.float64), has_gap
+    lo, hi = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    has_gap = np.isnan(lo)
+    if has_gap.any():
+        some = X[:, has_gap]
+        lo[has_gap], hi[has_gap] = np.fmin.reduce(some, axis=0), np.fmax.reduce(some, axis=0)
+    return lo, hi, has_gap
 
 
 def least_nonzero(X: Any) -> Floats:

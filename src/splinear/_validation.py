@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from datetime import date, time, timedelta
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral, Number, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from splinear._knots import MAX_BINS, RULES, KnotPlan
-from splinear._reading import as_dense, chunks_of, column_of, float_chunks, left_out_zeros
+from splinear._reading import (
+    as_dense,
+    chunks_of,
+    column_of,
+    is_frame,
+    is_missing,
+    left_out_zeros,
+    numbers,
+)
 from splinear._sparse import as_csr, is_sparse, ranges
 from splinear._types import AnyArray, Floats, Table
 from splinear._zero import axes_from_zero
-from splinear.axes import Axes
+from splinear.axes import Axes, standardised
 from splinear.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
 from splinear.embedding import Embedding
 
@@ -29,16 +37,17 @@ __all__ = [
     "check_source",
     "check_table",
     "check_weights",
-    "column_label",
     "draw_seed",
     "feature_label",
     "fit_embedding",
     "goes_through_zero",
     "make_basis",
     "plan_knots",
+    "refuse_dates",
     "text_columns",
 ]
 
+NUMBERS = (Number, np.number, np.bool_, date, time, timedelta)  # dates are refused elsewhere
 MAX_HERMITE = 150  # from 169 on, n n! is beyond the largest double
 
 EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
@@ -85,12 +94,6 @@ def make_basis(
     return HermiteBasis(int(degree))
 
 
-def column_label(estimator: BaseEstimator, column: int) -> str:
-    """Name the user's feature that a column of the model belongs to."""
-    columns = getattr(estimator, "columns_", None)
-    return feature_label(estimator, column if columns is None else columns.feature_of(column))
-
-
 def feature_label(estimator: BaseEstimator, j: int) -> str:
     """Name feature j as a user knows it."""
     names = getattr(estimator, "feature_names_in_", None)
@@ -98,19 +101,14 @@ def feature_label(estimator: BaseEstimator, j: int) -> str:
 
 
 def plan_knots(estimator: BaseEstimator) -> KnotPlan:
-    """Read the parameters `knots` and `n_bins` of an estimator that knows its columns.
-
-    They are about the user's features; the plan is about the columns of the model.
-    """
-    plan = KnotPlan.read(
+    """Read the parameters `knots` and `n_bins` of a transformer that knows its columns."""
+    return KnotPlan.read(
         estimator.knots,
         estimator.n_bins,
         estimator.n_features_in_,
         getattr(estimator, "feature_names_in_", None),
         partial(feature_label, estimator),
     )
-    columns = getattr(estimator, "columns_", None)
-    return plan if columns is None else plan.spread(np.diff(columns.starts))
 
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> Any:
@@ -119,8 +117,11 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any
     float32, float64 and whole numbers stay as they are, without a copy. A sparse X is given by
     rows, in floats.
     """
-    _refuse_text(X)
-    _refuse_dates(X)
+    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
+        X = np.ma.filled(X.astype(np.float64), np.nan)
+    refuse_dates(X)
+    _refuse_text(X, reset=reset)
+    X = _without_objects(X)
     checked = validate_data(
         estimator,
         X,
@@ -152,52 +153,100 @@ def check_source(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
             f"{X} has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} "
             "features as input."
         )
-    text_columns(X)  # refuses dates, for example
     return X
 
 
-def _refuse_text(X: Any) -> None:
-    """Point at the columns of a data frame that hold no numbers."""
-    text = [str(X.columns[j]) for j in text_columns(X)]
+def _refuse_text(X: Any, *, reset: bool) -> None:
+    """Point at the columns that hold no numbers."""
+    columns = text_columns(X)
+    if isinstance(X, np.ndarray) and X.dtype == object:  # what is not even text, NumPy refuses
+        columns = [j for j in columns if any(isinstance(value, str) for value in X[:, j])]
+    text = [_name_of(X, j) for j in columns]
+    if text and not reset:
+        raise ValueError(
+            f"X must be numeric, as it was in fit, but these columns hold text or categories: "
+            f"{', '.join(text)}. Convert them to numbers."
+        )
     if text:
         raise ValueError(
             f"X must be numeric, but these columns hold text or categories: {', '.join(text)}. "
-            "Encode them first, for example with sklearn.preprocessing.OneHotEncoder."
+            "Encode them first, for example with sklearn.preprocessing.OneHotEncoder; the additive "
+            "estimators take them as they are with categorical_features='from_dtype'."
         )
 
 
-def _refuse_dates(X: Any) -> None:
-    """Point at the columns of a data frame that hold dates or times."""
-    dates = [str(X.columns[j]) for j, dtype in _dtypes(X) if dtype.startswith(("date", "time"))]
+def _without_objects(X: Any) -> Any:
+    """Read the columns of objects of a pandas data frame, all of them numbers, as floats."""
+    objects = [j for j, dtype in _dtypes(X) if dtype == "object"]
+    if not objects or not hasattr(X, "iloc"):
+        return X
+    X = X.copy(deep=False)
+    for j in objects:
+        X.isetitem(j, numbers(column_of(X, j), f"column {_name_of(X, j)!r}"))
+    return X
+
+
+def _name_of(X: Any, j: int) -> str:
+    return str(X.columns[j]) if hasattr(X, "columns") else f"column {j}"
+
+
+def refuse_dates(X: Any) -> None:
+    """Point at the columns that hold dates, times, periods or intervals."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        dates = [f"column {j}" for j in range(X.shape[1] if X.ndim == 2 else 1)]
+    elif isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+        dates = [f"column {j}" for j in range(X.shape[1]) if _holds_dates(X[:, j])]
+    else:
+        dates = [
+            str(X.columns[j])
+            for j, dtype in _dtypes(X)
+            if dtype.lower().startswith(("date", "time", "period", "interval", "duration"))
+            or (dtype == "object" and _holds_dates(np.asarray(column_of(X, j), dtype=object)))
+        ]
     if dates:
+        shown = ", ".join(dates[:10])
         raise ValueError(
-            f"X must be numeric, but these columns hold dates or times: {', '.join(dates)}. Give "
-            "numbers instead, for example days since a fixed day, or the month."
+            "X must hold numbers or categories, but these columns hold dates, times or intervals: "
+            f"{shown}. Give numbers instead, for example days since a fixed day, the month, the "
+            "hour or the middle of an interval; or text, to have categories."
         )
+
+
+def _holds_dates(values: AnyArray) -> bool:
+    kinds = (date, time, timedelta, np.datetime64, np.timedelta64)
+    return any(
+        isinstance(value, kinds) or type(value).__name__ == "Period"  # of pandas
+        for value in values.tolist()
+    )
 
 
 def text_columns(X: Any) -> list[int]:
-    """Find the columns of a data frame, or of a file, that hold text or categories."""
+    """Find the columns of a data frame, an array of objects or a file that hold text."""
     if hasattr(X, "text_columns"):
         found: list[int] = X.text_columns()
         return found
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind in "US" and X.ndim == 2:
+            return list(range(X.shape[1]))
+        if X.dtype != object or X.ndim != 2:
+            return []
+        return [j for j in range(X.shape[1]) if _is_text(X[:, j], "object")]
     return [j for j, dtype in _dtypes(X) if _is_text(column_of(X, j), dtype)]
 
 
 def _dtypes(X: Any) -> list[tuple[int, str]]:
     """Name the type of every column of a data frame; nothing for all else."""
-    if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
+    if not is_frame(X):
         return []
     return [(j, str(dtype)) for j, dtype in enumerate(X.dtypes)]
 
 
 def _is_text(values: Any, dtype: str) -> bool:
     if dtype == "object":
-        try:
-            np.asarray(values).astype(np.float64)
-        except (TypeError, ValueError):
+        found = np.asarray(values, dtype=object).tolist()
+        if any(isinstance(value, str) for value in found):
             return True
-        return False
+        return any(not isinstance(value, NUMBERS) and not is_missing(value) for value in found)
     kinds = ("category", "str", "String", "Categ", "Enum", "large_string", "dictionary")
     return dtype.startswith(kinds) and not dtype.startswith("struct")
 
@@ -219,51 +268,57 @@ def check_weights(sample_weight: Any, X: AnyArray) -> Floats | None:
 
 
 def column_ranges(
-    estimator: BaseEstimator, X: Table, kept: AnyArray | None = None
-) -> tuple[Floats, Floats]:
-    """Give lowest and highest value of every column; refuse NaN and infinity, naming the column.
+    estimator: BaseEstimator, X: Table, kept: AnyArray | None = None, *, gaps: bool = False
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return lowest and highest value of every column, and which have missing values.
 
-    `kept` (n_rows,) marks the rows that count; None: all.
+    `kept` (n_rows,) marks the rows that count; None: all. Infinity is refused, and so is NaN unless
+    `gaps`, naming the column. The ends of a column of gaps alone are NaN. Columns that the
+    estimator drops may hold anything, and count as such.
     """
-    lo, hi = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+    n = X.shape[1]
+    lo, hi, has_gap = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n, dtype=bool)
     with np.errstate(invalid="ignore"):
         for rows, piece in chunks_of(X):
             counted = piece if kept is None else piece[kept[rows]]
             if counted.shape[0]:
-                least, most = ranges(counted)
-                lo, hi = np.minimum(lo, least), np.maximum(hi, most)
-    _check_finite(estimator, X, lo, hi)
-    return lo, hi
+                least, most, missing = ranges(counted)
+                lo, hi = np.fmin(lo, least), np.fmax(hi, most)
+                has_gap |= missing
+    dropped = list(getattr(getattr(estimator, "_columns", None), "dropped", ()))
+    has_gap[dropped] = False
+    empty = lo > hi
+    empty[dropped] = True
+    lo[empty], hi[empty] = np.nan, np.nan
+    _check_finite(estimator, X, np.isinf(lo) | np.isinf(hi), "infinity")
+    if not gaps:
+        _check_finite(estimator, X, has_gap, "NaN")
+    return lo, hi, has_gap
 
 
-def _check_finite(estimator: BaseEstimator, X: Table, lo: Floats, hi: Floats) -> None:
-    """Refuse NaN and infinity, given the columns' lowest and highest values."""
-    bad = ~(np.isfinite(lo) & np.isfinite(hi))
+def _check_finite(estimator: BaseEstimator, X: Table, bad: NDArray[np.bool_], found: str) -> None:
+    """Refuse NaN or infinity in columns that were found to have some."""
     if not bad.any():
         return
+    wrong_in = np.isnan if found == "NaN" else np.isinf
     j = int(np.argmax(bad))
-    row, value = next(
-        (rows.start + int(np.argmax(wrong)), column[np.argmax(wrong)])
+    row = next(
+        rows.start + int(np.argmax(wrong))
         for rows, piece in chunks_of(X)
-        if (wrong := ~np.isfinite(column := as_dense(piece[:, [j]])[:, 0])).any()
+        if (wrong := wrong_in(as_dense(piece[:, [j]])[:, 0])).any()
     )
-    found = "NaN" if np.isnan(value) else "infinity"
     more = int(bad.sum()) - 1
     others = f" and {more} other column{'s' if more > 1 else ''}" if more else ""
     raise ValueError(
-        f"Input X contains {found} in {column_label(estimator, j)} (first in row {row}){others}; "
-        f"{type(estimator).__name__} needs finite numbers. {_advice(estimator, X, found)}"
+        f"Input X contains {found} in {feature_label(estimator, j)} (first in row {row}){others}; "
+        f"{type(estimator).__name__} needs finite numbers. {_advice(estimator, found)}"
     )
 
 
-def _advice(estimator: BaseEstimator, X: Table, found: str) -> str:
+def _advice(estimator: BaseEstimator, found: str) -> str:
     """Say what to do about NaN or infinity."""
-    policy = getattr(estimator, "missing", None) if found == "NaN" else None
-    if policy == "level" and left_out_zeros(X):
-        return "Missing values have no level in sparse X; give a column of 0 and 1 for them."
-    if policy == "level":
-        return "There were no missing values in fit, so that this feature has no level for them."
-    other = "Use missing='level', or impute" if policy == "error" else "Impute"
+    has_choice = found == "NaN" and hasattr(estimator, "missing")
+    other = "Use missing='level', or impute" if has_choice else "Impute"
     return f"{other} or drop them first, for example with sklearn.impute.SimpleImputer."
 
 
@@ -283,7 +338,7 @@ def fit_embedding(
 
     `kept` (n_rows,) marks the rows that count, None: all; `weights` (n_rows,) say how much.
     """
-    lo, hi = column_ranges(estimator, X, kept)
+    lo, hi, _ = column_ranges(estimator, X, kept)
     order, native = int(penalty_order), scale == "native"
     if through_zero:
         if scale == "standard":
@@ -291,13 +346,13 @@ def fit_embedding(
                 "scale='standard' moves zero, but curves that are zero at zero, as sparse X needs "
                 "them, keep it in its place; use scale='unit' or 'native'."
             )
-        label = partial(column_label, estimator)
+        label = partial(feature_label, estimator)
         axes = axes_from_zero(X, lo, hi, basis, plan, label, kept, weights)
         return Embedding.of(axes, basis, order, native=native, through_zero=True)
     knots = plan.place(X, lo, hi, kept, weights)
     axes = Axes.spanning(*plan.ranges(lo, hi), basis, knots, plan.n_bins)
     if scale == "standard":
-        axes = _standardised(X, kept, axes)
+        axes = standardised(X, np.arange(X.shape[1]), kept, axes)
     return Embedding.of(axes, basis, order, native=native)
 
 
@@ -315,39 +370,17 @@ def goes_through_zero(estimator: BaseEstimator, X: Any) -> bool:
 
 
 def check_in_range(
-    estimator: BaseEstimator, values: AnyArray, j: int, axes: Axes, first_row: int = 0
+    estimator: BaseEstimator, values: AnyArray, j: int, lo: float, hi: float, first_row: int = 0
 ) -> None:
-    """Refuse values (n,) of column j that lie outside its range; they start at row `first_row`."""
-    lo, hi = axes.lo[j], axes.hi[j]
+    """Refuse values (n,) of column j that lie outside [lo, hi]; they start at row `first_row`."""
     outside = (values < lo) | (values > hi)
     if outside.any():
         row = int(np.argmax(outside))
         raise ValueError(
-            f"Input X holds {values[row]} in {column_label(estimator, j)}, row {first_row + row}, "
+            f"Input X holds {values[row]} in {feature_label(estimator, j)}, row {first_row + row}, "
             f"outside its range of {lo} to {hi}, and extrapolation='error' refuses that. "
             "Use 'constant' or 'linear' to go on beyond the range."
         )
-
-
-def _standardised(X: Table, kept: AnyArray | None, axes: Axes) -> Axes:
-    """Let each axis run over the column's values in standard deviations from its mean."""
-    # Measured on [first, last], where no square of a value can overflow or vanish.
-    straight = replace(axes, knots=None)
-
-    def mean_of(function: Callable[[Floats], Floats]) -> Floats:
-        total, n = np.zeros(axes.n_features), 0
-        for rows, piece in float_chunks(X):
-            counted = piece if kept is None else piece[kept[rows]]
-            # A column of its own in memory is summed as accurately as it can be.
-            total += function(straight.argument(counted)).T.copy().sum(axis=1)
-            n += len(counted)
-        return total / n
-
-    mean = mean_of(lambda place: place)
-    std = np.sqrt(mean_of(lambda place: (place - mean) ** 2))
-    first, last, j = axes.first.copy(), axes.last.copy(), axes.varies
-    first[j], last[j] = (first[j] - mean[j]) / std[j], (last[j] - mean[j]) / std[j]
-    return replace(axes, first=first, last=last)
 
 
 def draw_seed(random_state: Any) -> int:

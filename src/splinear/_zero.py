@@ -12,16 +12,20 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from splinear import _core
 from splinear._knots import BULK, FOR_QUANTILES, NARROW, KnotPlan, Sample, is_rule, quantile_knots
 from splinear._reading import chunks_of, some_rows, values_per_row
-from splinear._sparse import Nonzeros, least_nonzero
+from splinear._sparse import Nonzeros, csr_parts, least_nonzero
 from splinear._types import AnyArray, Floats, Table
 from splinear.axes import Axes
 from splinear.basis import Basis, BSplineBasis, FourierBasis
+from splinear.embedding import Embedding
 
-__all__ = ["axes_from_zero"]
+__all__ = ["axes_from_zero", "axes_of_odd", "no_longer_than_linear"]
 
+_AT_ONCE = 2**16  # values that are embedded together
 TINY = float(np.nextafter(0.0, 1.0))
 
 Label = Callable[[int], str]  # how the user knows a column
@@ -50,12 +54,50 @@ def axes_from_zero(
                 f"knots of {label(j)}: curves that are zero at zero, as sparse X needs them, take "
                 "knots with basis='bspline' only; use knots='uniform'."
             )
+    return axes_of_odd(lo, hi, basis)
+
+
+def axes_of_odd(lo: Floats, hi: Floats, basis: Basis) -> Axes:
+    """Place the axes of Fourier and Hermite curves of which only the odd functions are left."""
     varies = lo < hi
     lo, hi = np.where(varies, np.minimum(lo, 0.0), lo), np.where(varies, np.maximum(hi, 0.0), hi)
     largest = np.where(varies, np.maximum(-lo, hi), 1.0)
     # sin(n pi x) vanishes at 1 too; up to 1/2 the first of them grows.
     end = 0.5 if isinstance(basis, FourierBasis) else 1.0
     return Axes(lo, hi, end * lo / largest, end * hi / largest)
+
+
+def no_longer_than_linear(
+    X: Table, embedding: Embedding, kept: AnyArray | None, weights: Floats | None
+) -> Embedding:
+    """Return an embedding that is no longer, column by column, than the columns themselves.
+
+    s_j^2 becomes min(s_j^2, sum_i x_ij^2 / sum_i |T'B(x_ij)|^2), with the rows' weights: columns
+    count as if they ran from 0 to 1 unless their values are so small (as those of tf-idf are) that
+    a rare word would then weigh far more than in a linear model.
+    """
+    own, embedded = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    axes = embedding.axes.core()
+    for rows, piece in chunks_of(X):
+        weight = np.ones(piece.shape[0]) if weights is None else weights[rows]
+        if kept is not None:
+            weight = weight * kept[rows]
+        matrix = sparse.csr_array(piece)
+        starts, features, values = csr_parts(matrix)
+        of = np.repeat(weight, np.diff(starts))
+        for first in range(0, len(values), _AT_ONCE):
+            here = slice(first, first + _AT_ONCE)
+            j, x = features[here], values[here].astype(np.float64)
+            there = ~np.isnan(x)
+            j, x, w = j[there], x[there], of[here][there]
+            phi = embedding.penalty.embed(
+                embedding.basis.evaluate(_core.sparse_arguments(j, x, axes))
+            )
+            with np.errstate(over="ignore"):  # huge values are longer than any embedding
+                own += np.bincount(j, w * x**2, minlength=len(own))
+            embedded += np.bincount(j, w * (phi**2).sum(axis=1), minlength=len(own))
+    linear = np.divide(own, embedded, out=np.full_like(own, np.inf), where=embedded > 0)
+    return embedding.with_scale(np.minimum(embedding.scale, linear))
 
 
 def _spline_axes(
@@ -97,9 +139,10 @@ def _refuse_negative(lo: Floats, label: Label) -> None:
         j = int(np.argmax(lo < 0))
         raise ValueError(
             f"Input X contains {lo[j]:g} in {label(j)}; B-splines that are zero at zero, as sparse "
-            "X needs them, are for numbers from 0 on. Use basis='hermite' or 'fourier', whose odd "
+            "X needs them, are for numbers from 0 on. Use Hermite or Fourier curves, whose odd "
             "functions take both signs; or give the positive and the negative part of the column "
-            "as two columns; or make X dense, by X.toarray() or, for a file, through_zero=False."
+            "as two columns; or make X dense, by X.toarray() or, for a file, by "
+            "Spline(through_zero=False)."
         )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from splinear import _core
-from splinear._types import AnyArray, Floats
+from splinear._reading import float_chunks
+from splinear._types import AnyArray, Floats, Table
 from splinear.basis import Basis, BSplineBasis
 
-__all__ = ["Axes"]
+__all__ = ["Axes", "standardised"]
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
@@ -54,6 +56,11 @@ class Axes:
                 n_knots = np.count_nonzero(~np.isnan(knots), axis=1)
                 last = np.where(n_knots > 0, np.maximum(1.0, n_knots - 1.0), last)
         return cls(lo, hi, first, last, knots)
+
+    def of_features(self, at: AnyArray) -> Axes:
+        """Return the axes of some features."""
+        knots = None if self.knots is None else self.knots[at]
+        return Axes(self.lo[at], self.hi[at], self.first[at], self.last[at], knots)
 
     @property
     def length(self) -> Floats:
@@ -144,3 +151,38 @@ def _warp(x: Floats, knots: Floats) -> Floats:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         inside = np.where(x < knots[-1], (shrink * x - left) / (right - left), 1.0)
     return np.where(x < knots[-1], cell + inside, n_cells) / n_cells
+
+
+def standardised(
+    X: Table,
+    features: AnyArray,
+    kept: AnyArray | None,
+    axes: Axes,
+    weights: Floats | None = None,
+) -> Axes:
+    """Let each axis run over its column's values in standard deviations from their mean.
+
+    `features` are the columns of the dense X that the axes belong to; `kept` marks the rows that
+    count, by their `weights`, 1 each if None. Missing values are left out.
+    """
+    # Measured on [first, last], where no square of a value can overflow or vanish.
+    straight = replace(axes, knots=None)
+
+    def mean_of(function: Callable[[Floats], Floats]) -> Floats:
+        total, n = np.zeros(axes.n_features), np.zeros(axes.n_features)
+        for rows, piece in float_chunks(X):
+            counted = (piece if kept is None else piece[kept[rows]])[:, features]
+            w = (~np.isnan(counted)).astype(np.float64)
+            if weights is not None:
+                w *= (weights[rows] if kept is None else weights[rows][kept[rows]])[:, None]
+            # A column of its own in memory is summed as accurately as it can be.
+            values = np.where(w > 0, w * function(straight.argument(counted)), 0.0)
+            total += values.T.copy().sum(axis=1)
+            n += w.sum(axis=0)
+        return total / np.where(n > 0, n, 1.0)
+
+    mean = mean_of(lambda place: place)
+    std = np.sqrt(mean_of(lambda place: (place - mean) ** 2))
+    first, last, j = axes.first.copy(), axes.last.copy(), axes.varies
+    first[j], last[j] = (first[j] - mean[j]) / std[j], (last[j] - mean[j]) / std[j]
+    return replace(axes, first=first, last=last)

@@ -37,6 +37,7 @@ class BSplineBasis:
 
     degree: int
     n_bins: int
+    is_partition = True  # the functions sum to one
 
     @property
     def size(self) -> int:
@@ -94,13 +95,16 @@ class BSplineBasis:
         np.put_along_axis(out, index, weights, axis=-1)
         return out
 
-    def penalty(self, order: int, *, through_zero: bool = False) -> DifferencePenalty:
-        """D_d on this basis's coefficients.
+    def penalty(
+        self, order: int, *, through_zero: bool = False, held: int = 0
+    ) -> DifferencePenalty:
+        """D_d on this basis's coefficients, the first `held` of which are held at zero.
 
         Curves that go through zero at the start of the axis have no coefficient for the functions
         that are not zero there (of degree 0: for the first).
         """
-        return DifferencePenalty(order, self.size, max(1, self.degree) if through_zero else 0)
+        at_zero = max(1, self.degree) if through_zero else 0
+        return DifferencePenalty(order, self.size, max(at_zero, held))
 
     def scale(self, length: Floats, width: Floats | float) -> Floats:
         """s^2 of features of `length` bins and the given widths: the width of a bin.
@@ -117,15 +121,16 @@ class BSplineBasis:
         """Give the compiled twin."""
         return _core.bspline(self.degree, self.n_bins)
 
-    def grid(self) -> _core.CodeGrid:
-        """How the core divides the axis into 16-bit codes."""
-        return _core.CodeGrid.bins(self.n_bins, self.degree)
+    def grid(self, *, gaps: bool = False) -> _core.CodeGrid:
+        """How the core divides the axis into codes, one of them for missing values if `gaps`."""
+        return _core.CodeGrid.bins(self.n_bins, self.degree, gaps)
 
 
 class _GlobalBasis:
     """What Fourier and Hermite share: every function lives on all of [-1, 1]."""
 
     degree: int
+    is_partition = False
 
     @property
     def size(self) -> int:
@@ -146,9 +151,9 @@ class _GlobalBasis:
         """s^2 of features of the given widths, whatever part of the axis they take."""
         return np.broadcast_to(np.asarray(width, dtype=np.float64), length.shape)
 
-    def grid(self) -> _core.CodeGrid:
-        """How the core divides the axis into 16-bit codes."""
-        return _core.CodeGrid.smooth()
+    def grid(self, *, gaps: bool = False) -> _core.CodeGrid:
+        """How the core divides the axis into codes, one of them for missing values if `gaps`."""
+        return _core.CodeGrid.smooth(gaps)
 
 
 @dataclass(frozen=True)

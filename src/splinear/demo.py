@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -17,6 +17,8 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from splinear._types import AnyArray, Floats
 from splinear.classifier import AdditiveClassifier
 from splinear.plotting import CurvesDisplay
+from splinear.svc import AdditiveSVC
+from splinear.terms import Fourier, Hermite, Linear, Spline
 
 __all__ = [
     "MODELS",
@@ -30,18 +32,21 @@ __all__ = [
     "save_curves",
 ]
 
-# The same settings for every data set, and C=1 for all: nothing is tuned.
-MODELS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+Classifier: TypeAlias = AdditiveSVC | AdditiveClassifier
+
+# The same settings for every data set. Those with a C have C=1: nothing is tuned.
+MODELS: Mapping[str, Classifier] = MappingProxyType(
     {
-        "linear": {"degree": 1, "n_bins": 1},
-        "spline, D_0": {"degree": 1, "penalty_order": 0},
-        "spline, D_1": {"degree": 1, "penalty_order": 1},
-        "cubic spline, D_1": {"degree": 3, "penalty_order": 1},
-        "Fourier": {"basis": "fourier", "degree": 4},
-        "Hermite": {"basis": "hermite", "degree": 4},
+        "linear": AdditiveSVC(Linear()),
+        "spline, D_0": AdditiveSVC(Spline(n_bins=10, penalty_order=0)),
+        "spline, D_1": AdditiveSVC(Spline(n_bins=10, penalty_order=1)),
+        "cubic spline, D_1": AdditiveSVC(Spline(n_bins=10, degree=3, penalty_order=1)),
+        "Fourier": AdditiveSVC(Fourier(4)),
+        "Hermite": AdditiveSVC(Hermite(4)),
+        "default": AdditiveClassifier(),
     }
 )
-PICTURED = "cubic spline, D_1"
+PICTURED = "default"
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Result:
     ----------
     data_set, model : str
     accuracies : ndarray of shape (n_splits,)
-        Share of the held-out rows that were classified rightly, split by split.
+        Share of the held-out rows that were classified correctly, split by split.
     seconds : float
         Median time of a fit.
     gap : float
@@ -86,7 +91,7 @@ class Result:
 
 
 def load_data_sets() -> list[DataSet]:
-    """Give the data: two rings, handwritten digits (odd or even?), breast cancer."""
+    """Load the data: two rings, handwritten digits (odd or even?), breast cancer."""
     rings, ring = make_circles(1000, noise=0.12, factor=0.6, random_state=0)
     digits, digit = load_digits(return_X_y=True)
     cancer, benign = load_breast_cancer(return_X_y=True)
@@ -97,15 +102,13 @@ def load_data_sets() -> list[DataSet]:
     ]
 
 
-def make_models(seed: int = 0) -> dict[str, AdditiveClassifier]:
+def make_models(seed: int = 0) -> dict[str, Classifier]:
     """Make the models to compare, not yet fitted, by name."""
-    return {
-        name: AdditiveClassifier(random_state=seed, **settings) for name, settings in MODELS.items()
-    }
+    return {name: clone(model).set_params(random_state=seed) for name, model in MODELS.items()}
 
 
 def evaluate(
-    name: str, model: AdditiveClassifier, data: DataSet, n_splits: int = 10, seed: int = 0
+    name: str, model: Classifier, data: DataSet, n_splits: int = 10, seed: int = 0
 ) -> Result:
     """Fit and test a model on `n_splits` random divisions of the data.
 
@@ -116,7 +119,7 @@ def evaluate(
     ----------
     name : str
         What to call the model.
-    model : AdditiveClassifier
+    model : AdditiveSVC or AdditiveClassifier
         Cloned for every fit.
     data : DataSet
     n_splits : int, default=10
@@ -140,7 +143,7 @@ def evaluate(
 
 
 def best_of(results: Sequence[Result]) -> dict[str, Result]:
-    """Give the result of highest mean accuracy for each data set."""
+    """Return the result of highest mean accuracy for each data set."""
     best: dict[str, Result] = {}
     for result in results:
         if result.data_set not in best or result.accuracy > best[result.data_set].accuracy:
@@ -149,7 +152,7 @@ def best_of(results: Sequence[Result]) -> dict[str, Result]:
 
 
 def save_curves(path: Path, seed: int = 0) -> None:
-    """Draw the curves of the spline model `PICTURED` on the breast cancer data into a file.
+    """Draw the curves of the model `PICTURED` on the breast cancer data into a file.
 
     Parameters
     ----------

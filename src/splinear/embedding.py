@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,26 @@ class Embedding:
         penalty = basis.penalty(order, through_zero=through_zero)
         return cls(axes, basis, penalty, np.where(axes.varies, scale, 0.0), through_zero)
 
+    def without_level(self) -> Embedding:
+        """Return the embedding whose first coefficient is held at 0, as an intercept has the level.
+
+        Only for B-splines under differences; others have no level of their own.
+        """
+        if not isinstance(self.penalty, DifferencePenalty) or self.penalty.bandwidth == 0:
+            return self
+        assert isinstance(self.basis, BSplineBasis)
+        order = self.penalty.order
+        penalty = self.basis.penalty(order, through_zero=self.through_zero, held=1)
+        return replace(self, penalty=penalty)
+
+    def with_scale(self, scale: Floats) -> Embedding:
+        """Return the embedding with other s_j^2."""
+        return replace(self, scale=scale)
+
+    def of_features(self, at: AnyArray) -> Embedding:
+        """Return the embedding of some features."""
+        return replace(self, axes=self.axes.of_features(at), scale=self.scale[at])
+
     @property
     def n_features(self) -> int:
         """Number of features of x."""
@@ -71,11 +91,6 @@ class Embedding:
         """Which coefficients are free and can be reached, shape (n_features, basis.size)."""
         reached = np.arange(self.basis.size) < self.n_used[:, None]
         return np.asarray(reached & self.penalty.free)
-
-    @property
-    def stiffnesses(self) -> dict[int, Floats]:
-        """The penalty's matrix for every number of coefficients that occurs in n_used."""
-        return {int(m): self.penalty.stiffness(int(m)) for m in np.unique(self.n_used)}
 
     @property
     def is_sparse(self) -> bool:

@@ -1,18 +1,18 @@
 """What a fitted model has learned, as arrays.
 
-An additive model is f(x) = b + sum_j f_j(x_j), so it can be read curve by curve: f_j is
-`coef_[0, j] @ B(x_j)`, what feature j adds to the score of a row (or to the prediction, in
-regression). With several classes, or several labels a row, every output k has such curves of its
-own, `coef_[k, j] @ B(x_j)`; `target` chooses one. Nothing here draws anything;
-:mod:`splinear.plotting` does.
+An additive model is f(x) = b + sum_k f_k(x), so it can be read term by term: f_k is what feature k
+adds to the score of a row (or to the prediction, in regression). With several classes, or several
+labels per row, every output has such terms of its own; `target` chooses one. Nothing here draws
+anything; :mod:`splinear.plotting` does.
 
-Features are the user's. A categorical one, or one with missing values, has several columns in the
-model (:func:`column_names`); what they add is summed.
+A term is *centered* when its mean over the training rows is taken off. Sums stay as they are if the
+means go to the base value: `base_value(model) + contributions(model, X).sum(axis=1)` is the score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
@@ -22,15 +22,16 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from splinear import _core
-from splinear._columns import Gap, Levels, read_table
-from splinear._reading import Source, as_dense, as_matrix
+from splinear._estimator import AdditiveEstimator
+from splinear._reading import Source, as_dense, as_floats, as_matrix
 from splinear._sparse import is_sparse
 from splinear._types import AnyArray, Floats, Table
-from splinear._validation import check_in_range, column_ranges, feature_label
-from splinear.basis import BSplineBasis
+from splinear._validation import column_ranges, feature_label
+from splinear.model.additive import group_scores
+from splinear.model.fitted import FittedTerm, steps
 
 __all__ = [
-    "column_names",
+    "base_value",
     "contributions",
     "feature_index",
     "feature_names",
@@ -53,18 +54,17 @@ def shape_function(
     center: bool = False,
     X: Any = None,
 ) -> tuple[AnyArray, Floats]:
-    """Compute the curve f_j(x) = coef_[k, j] @ B(x) of one feature, or the effects of its levels.
+    """Compute the curve of one feature, or the effects of its levels.
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier or AdditiveRegressor
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
     feature : int or str
         The feature's position, or its column name when the model was fitted on named columns.
     grid : array-like of shape (n_points,), default=None
-        Where to evaluate, in the feature's own units; outside the training range as the model's
+        Where to evaluate, in the feature's own units; outside the training range as the term's
         `extrapolation` says. None is `n_points` equal steps over the training range. NaN is where
-        missing values are, if the feature had some in fit. For a categorical feature: levels, None
-        for missing; by default those of fit.
+        missing values are. For a category: levels, None for missing; by default those of fit.
     n_points : int, default=200
         Length of the grid when none is given.
     target : class label or int, default=None
@@ -72,17 +72,17 @@ def shape_function(
         all of them. Two classes have one curve, that of `classes_[1]`, and regression has one:
         there it is not needed.
     center : bool, default=False
-        Whether to subtract the mean of the curve: over the rows of X if X is given, over the grid
-        otherwise.
+        Whether to subtract the mean of the curve: over the rows of X if X is given, over the
+        training rows otherwise.
     X : array-like of shape (n_samples, n_features), default=None
-        The rows over which a centred curve has mean zero.
+        The rows over which a centered curve has mean zero.
 
     Returns
     -------
     x : ndarray of shape (n_points,)
-        The grid; an array of objects for a categorical feature.
+        The grid; an array of objects for a category.
     f : ndarray of shape (n_points,) or (n_points, n_outputs)
-        The curve on it; one a column for several outputs and `target=None`.
+        The curve on it; one per column for several outputs and `target=None`.
 
     Examples
     --------
@@ -96,8 +96,8 @@ def shape_function(
     ((50,), (50,))
     """
     _check_model(model)
-    output, j = _output_of(model, target), feature_index(model, feature)
-    table = None if X is None or not center else _finite_table(model, X)
+    output, j = output_of(model, target), feature_index(model, feature)
+    table = None if X is None or not center else read_numbers(model, X)
     return _curve(model, output, j, _grid(model, j, grid, n_points), center, table)
 
 
@@ -114,61 +114,90 @@ def shape_functions(
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier or AdditiveRegressor
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
     features : sequence of int or str, default=None
-        Which features, in this order; None is all of them. None of them may be categorical.
+        Which features, in this order; None is all of them. None of them may be a category.
     n_points, target, center, X
         As in :func:`shape_function`.
 
     Returns
     -------
     x : ndarray of shape (len(features), n_points)
-        One grid a row.
+        One grid per row.
     f : ndarray of shape (len(features), n_points) or (len(features), n_points, n_outputs)
-        One curve a row; the last axis is there for several outputs and `target=None`.
+        One curve per row; the last axis is there for several outputs and `target=None`.
     """
     _check_model(model)
+    if isinstance(features, str):
+        raise TypeError(
+            f"features must be a list of names or positions; got the text {features!r}. Write "
+            f"[{features!r}]."
+        )
     wanted = range(model.n_features_in_) if features is None else features
     columns = [feature_index(model, feature) for feature in wanted]
     for j in columns:
-        if isinstance(model.columns_.special.get(j), Levels):
+        term = model.terms_.of_feature(j)
+        if term is not None and term.levels is not None:
             raise ValueError(
-                f"Feature {feature_names(model)[j]!r} is categorical and has no curve; leave it "
+                f"Feature {feature_names(model)[j]!r} is a category and has no curve; leave it "
                 "out of `features`, and ask shape_function for the effects of its levels."
             )
-    table = None if X is None or not center else _finite_table(model, X)
-    output = _output_of(model, target)
-    x = np.empty((len(columns), _check_n_points(n_points)))
+    table = None if X is None or not center else read_numbers(model, X)
+    output = output_of(model, target)
+    x = np.empty((len(columns), check_n_points(n_points)))
     f = np.empty((*x.shape, *model.intercept_[output].shape))
     for row, j in enumerate(columns):
         x[row], f[row] = _curve(model, output, j, _grid(model, j, None, n_points), center, table)
     return x, f
 
 
-def contributions(model: Any, X: Any, *, target: Any = None) -> Floats | sparse.csr_array:
-    """Split the score of every row into what each feature adds to it.
-
-    `model.intercept_ + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`, or
-    `model.predict(X)` in regression.
+def base_value(model: Any, *, target: Any = None) -> float | Floats:
+    """Return what all rows have in common: the intercept, plus the means of all terms.
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier or AdditiveRegressor
-    X : array-like of shape (n_samples, n_features)
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
     target : class label or int, default=None
         As in :func:`shape_function`.
 
     Returns
     -------
-    parts : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
-        Entry (i, j) is f_j(x_ij); the last axis is there for several outputs and `target=None`. A
-        CSR array (n_samples, n_features) if X is sparse and the curves are zero at zero; of several
-        outputs `target` then chooses one.
+    base : float or ndarray of shape (n_outputs,)
     """
     _check_model(model)
-    output = _output_of(model, target)
-    table = _finite_table(model, X)
-    if _stays_sparse(model, table):
+    base = (model.intercept_ + model._model.means.sum(axis=1))[output_of(model, target)]
+    return base if np.ndim(base) else float(base)
+
+
+def contributions(
+    model: Any, X: Any, *, target: Any = None, center: bool = True
+) -> Floats | sparse.csr_array:
+    """Split the score of every row into what each feature adds to it.
+
+    `base_value(model) + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`, or
+    `model.predict(X)` in regression.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    X : array-like of shape (n_samples, n_features)
+    target : class label or int, default=None
+        As in :func:`shape_function`.
+    center : bool, default=True
+        Whether the mean of every term over the training rows is taken off. If not, the base is
+        `model.intercept_`.
+
+    Returns
+    -------
+    parts : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
+        Entry (i, j) is what feature j adds; the last axis is there for several outputs and
+        `target=None`. A CSR array (n_samples, n_features) if X is sparse, the terms are zero at
+        zero and `center` is False; of several outputs `target` then chooses one.
+    """
+    _check_model(model)
+    output = output_of(model, target)
+    table = read_numbers(model, X)
+    if _stays_sparse(model, table) and not center:
         if isinstance(output, slice):
             raise ValueError(
                 "target must be given if X is sparse and the model has several outputs: one of "
@@ -176,21 +205,22 @@ def contributions(model: Any, X: Any, *, target: Any = None) -> Floats | sparse.
             )
         return _sparse_contributions(model, output, table)
     shape = (table.shape[0], model.n_features_in_, *model.intercept_[output].shape)
-    parts = np.empty(shape, order="F")  # written column by column
-    for j, group in enumerate(model.columns_.groups):
-        parts[:, j] = _evaluate(model, output, group, _columns_of(table, group))
+    parts = np.zeros(shape, order="F")  # written column by column
+    for j, f, mean in _added(model, table):
+        parts[:, j] = f[:, output] - mean[output] if center else f[:, output]
     return parts
 
 
 def importances(model: Any, X: Any, *, target: Any = None) -> Floats:
-    """Measure how much each feature moves the score: the standard deviation of f_j over X.
+    """Measure how much each feature moves the score: the standard deviation of its term over X.
 
-    A curve that is flat where the data lie scores 0, however steep it is elsewhere. One column is
-    held at a time, never the table of all contributions.
+    A curve that is flat where the data lie scores 0, however steep it is elsewhere. On the training
+    rows it is `feature_importances_`. One column is held at a time, never the table of all
+    contributions.
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier or AdditiveRegressor
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
     X : array-like of shape (n_samples, n_features)
     target : class label or int, default=None
         As in :func:`shape_function`; None is the mean over all outputs.
@@ -201,53 +231,44 @@ def importances(model: Any, X: Any, *, target: Any = None) -> Floats:
         In the units of the decision function, or of the target in regression.
     """
     _check_model(model)
-    output = _output_of(model, target)
-    table = _finite_table(model, X)
+    output = output_of(model, target)
+    table = read_numbers(model, X)
     if _stays_sparse(model, table):
-        outputs = range(len(model.coef_))[output] if isinstance(output, slice) else [output]
+        n_outputs = len(model.intercept_)
+        outputs = range(n_outputs)[output] if isinstance(output, slice) else [output]
         found = (_deviations(_sparse_contributions(model, k, table)) for k in outputs)
         return np.asarray(np.mean(list(found), axis=0))
-    groups = model.columns_.groups
-    parts = (_evaluate(model, output, group, _columns_of(table, group)) for group in groups)
-    return np.array([part.std(axis=0).mean() for part in parts])
+    out = np.zeros(model.n_features_in_)
+    for j, f, _ in _added(model, table):
+        out[j] = f[:, output].std(axis=0).mean()
+    return out
 
 
 def knots(model: Any, feature: int | str) -> Floats:
-    """Give the places where the pieces of a curve meet, both ends included, in the feature's units.
+    """Return where the pieces of a curve meet, both ends included, in the feature's units.
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier or AdditiveRegressor
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
     feature : int or str
 
     Returns
     -------
     places : ndarray of shape (n_knots,)
-        Ascending. Empty where there are none: Fourier and Hermite curves on uniform axes are in one
-        piece, and a constant or categorical feature has no curve.
+        Ascending. Empty where there are none: Fourier and Hermite curves are in one piece, and a
+        constant feature, a category or one that was dropped has no curve.
     """
     _check_model(model)
-    j = feature_index(model, feature)
-    if isinstance(model.columns_.special.get(j), Levels):
-        return np.empty(0)
-    j = int(model.columns_.starts[j])
-    axes, basis = model.embedding_.axes, model.embedding_.basis
-    if not axes.varies[j]:
-        return np.empty(0)
-    placed = axes.knots_of(j)
-    if placed is not None:
-        return np.unique(placed)
-    if isinstance(basis, BSplineBasis):
-        return _steps(axes.lo[j], axes.hi[j], int(axes.length[j]) + 1)
-    return np.empty(0)
+    term = model.terms_.of_feature(feature_index(model, feature))
+    return np.empty(0) if term is None else term.knots
 
 
 def feature_names(model: Any) -> list[str]:
-    """Give the column names the model was fitted on, or x0, x1, ... where it had none.
+    """Return the column names the model was fitted on, or x0, x1, ... where it had none.
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier or AdditiveRegressor
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
 
     Returns
     -------
@@ -260,31 +281,12 @@ def feature_names(model: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-def column_names(model: Any) -> list[str]:
-    """Name the columns of the model, which are those of `coef_`.
-
-    A feature of numbers has one, of its own name, and a second, "age is missing", if it had missing
-    values in fit. A categorical feature has one a level, like "colour=red".
-
-    Parameters
-    ----------
-    model : fitted AdditiveClassifier or AdditiveRegressor
-
-    Returns
-    -------
-    names : list of str
-    """
-    names = feature_names(model)
-    found: list[str] = model.columns_.names(names)
-    return found
-
-
 def feature_index(model: Any, feature: int | str, names: Sequence[str] | None = None) -> int:
     """Find a feature's position from its position or its name.
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier or AdditiveRegressor
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
     feature : int or str
     names : sequence of str of length n_features, default=None
         Names to search instead of those the model was fitted on.
@@ -334,62 +336,81 @@ def _span(n_features: int) -> str:
 
 
 def _check_model(model: Any) -> None:
-    """Refuse what has no curves, and what has none yet."""
-    check_is_fitted(model)
-    if not (hasattr(model, "coef_") and hasattr(model, "embedding_")):
+    """Refuse what has no terms, and what has none yet."""
+    if isinstance(getattr(model, "best_estimator_", None), AdditiveEstimator):
+        raise TypeError("A fitted estimator is needed; of a search, pass `best_estimator_`.")
+    if not isinstance(model, AdditiveEstimator):
         raise TypeError(
-            "A fitted AdditiveClassifier or AdditiveRegressor is needed; "
+            "A fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR is needed; "
             f"got {type(model).__name__}. "
             "Of a pipeline, pass the last step, and X as that step sees it."
         )
+    check_is_fitted(model, "terms_")
 
 
-def _finite_table(model: Any, X: Any) -> Table:
-    """Validate X as predict does, and give it in the columns of the model: finite numbers.
-
-    A sparse X is given by columns.
-    """
-    table = read_table(model, X)
+def read_numbers(model: Any, X: Any) -> Table:
+    """Validate X as predict does, and return it as numbers, by columns if it is sparse."""
+    table = model._read_table(X)
     if isinstance(table, Source):
         table = as_matrix(table)
-    column_ranges(model, table)
+    model._check_ranges(table)
+    column_ranges(model, table, gaps=model.missing == "level")
     return sparse.csc_array(table) if is_sparse(table) else table
 
 
-def _columns_of(table: Table, group: slice) -> AnyArray:
-    """Give some columns of a table as an array."""
-    return as_dense(table[:, group])
+def column_of(table: Table, j: int) -> AnyArray:
+    """Return a column of a table of numbers as an array."""
+    return as_dense(table[:, [j]])[:, 0]
+
+
+def _added(model: Any, table: Table) -> Iterator[tuple[int, Floats, Floats]]:
+    """Yield each feature that has a term, what it adds to all outputs, and the mean of that.
+
+    What it adds is (n_rows, n_outputs), computed as scores are, one column at a time.
+    """
+    n_threads = model._n_threads()
+    for group, parameters in model._model.parts():
+        means = group.means(parameters)
+        for k, j in enumerate(map(int, group.features)):
+            alone = replace(group.of_features(np.array([k])), features=np.zeros(1, dtype=np.intp))
+            column = as_floats(as_dense(table[:, [j]]))
+            yield j, group_scores(alone, parameters[:, [k]], column, n_threads), means[:, k]
 
 
 def _stays_sparse(model: Any, table: Table) -> bool:
-    return is_sparse(table) and model.embedding_.through_zero
+    groups = model._model.layout.groups
+    return is_sparse(table) and all(group.embedding.through_zero for group in groups)
 
 
 def _sparse_contributions(model: Any, output: int, table: sparse.csc_array) -> sparse.csr_array:
-    """f_j(x_ij) of one output for a table by columns, where x_ij is not zero."""
-    embedding = model.embedding_
-    features = np.repeat(np.arange(table.shape[1], dtype=np.int32), np.diff(table.indptr))
-    axes = embedding.axes.core()
-    parts = np.empty(table.nnz)
-    for start in range(0, table.nnz, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        arguments = _core.sparse_arguments(features[block], table.data[block], axes)
-        curves = model.coef_[output][features[block]]
-        parts[block] = np.sum(embedding.basis.evaluate(arguments) * curves, axis=1)
-    if model.extrapolation != "constant":
-        lo, hi = embedding.axes.lo[features], embedding.axes.hi[features]
-        outside = (table.data < lo) | (table.data > hi)
-        for j in map(int, np.unique(features[outside])):
-            if model.extrapolation == "error":
-                check_in_range(model, _columns_of(table, slice(j, j + 1))[:, 0], j, embedding.axes)
-            here = slice(table.indptr[j], table.indptr[j + 1])
-            parts[here] += embedding.continuation(table.data[here], j, model.coef_[output, j])
+    """Compute what each feature adds to one output where x is not zero, for a table by columns."""
+    parts = np.zeros(table.nnz)
+    starts = table.indptr
+    for group, parameters in model._model.parts():
+        embedding = group.embedding
+        axes = embedding.axes.core()
+        lengths = np.diff(starts)[group.features]
+        of = np.repeat(np.arange(group.n_features, dtype=np.int32), lengths)
+        within = np.arange(len(of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        at = np.repeat(starts[group.features], lengths) + within
+        tables = group.with_gap_values(parameters[output])
+        for first in range(0, len(at), _BLOCK):
+            block = slice(first, first + _BLOCK)
+            values, j = table.data[at[block]], of[block]
+            gap = np.isnan(values)
+            arguments = _core.sparse_arguments(j, np.where(gap, 0.0, values), axes)
+            f = np.sum(embedding.basis.evaluate(arguments) * tables[j, :-1], axis=1)
+            parts[at[block]] = np.where(gap, tables[j, -1], f)
+        if group.extrapolation == "linear":
+            for k in range(group.n_features):
+                here = slice(starts[group.features[k]], starts[group.features[k] + 1])
+                parts[here] += embedding.continuation(table.data[here], k, tables[k, :-1])
     by_column = sparse.csc_array((parts, table.indices, table.indptr), shape=table.shape)
     return sparse.csr_array(by_column)
 
 
 def _deviations(parts: sparse.csr_array) -> Floats:
-    """Give the standard deviation of every column, zeros included."""
+    """Return the standard deviation of every column, zeros included."""
     n = parts.shape[0]
     mean = np.asarray(parts.sum(axis=0)) / n
     by_column = parts.tocsc()
@@ -399,24 +420,30 @@ def _deviations(parts: sparse.csr_array) -> Floats:
     return np.sqrt((squares + zeros * mean**2) / n)
 
 
-def _check_n_points(n_points: int) -> int:
+def check_n_points(n_points: int) -> int:
+    """Refuse an empty grid."""
     if n_points < 1:
         raise ValueError(f"n_points must be at least 1; got {n_points}.")
     return n_points
 
 
 def _grid(model: Any, j: int, grid: Any, n_points: int) -> AnyArray:
-    kind = model.columns_.special.get(j)
-    if isinstance(kind, Levels):
-        levels = [*kind.levels, *([None] if kind.missing else [])] if grid is None else list(grid)
+    term = model.terms_.of_feature(j)
+    if term is not None and term.levels is not None:
+        if isinstance(grid, str):
+            raise TypeError(f"grid must be a list of levels; got the text {grid!r}.")
+        of_fit = [*term.levels, *([None] if term.had_gaps else [])]
+        levels = of_fit if grid is None else list(grid)
+        if not levels:
+            raise ValueError("grid must be a list of at least one level; it is empty.")
         return _as_objects(levels)
     if grid is None:
-        axes, column = model.embedding_.axes, model.columns_.starts[j]
-        return _steps(axes.lo[column], axes.hi[column], _check_n_points(n_points))
+        lo, hi = (0.0, 0.0) if term is None else (term.lo, term.hi)
+        return steps(lo, hi, check_n_points(n_points))
     x = np.asarray(grid, dtype=np.float64)
     if x.ndim != 1 or x.size == 0:
         raise ValueError(f"grid must be a list of at least one number; got shape {x.shape}.")
-    if not (np.isfinite(x) | (isinstance(kind, Gap) & np.isnan(x))).all():
+    if np.isinf(x).any() or (np.isnan(x).any() and model.missing == "error"):
         raise ValueError("grid must hold finite numbers; it contains NaN or infinity.")
     return x
 
@@ -428,20 +455,14 @@ def _as_objects(levels: list[Any]) -> AnyArray:
     return out
 
 
-def _steps(lo: float, hi: float, n: int) -> Floats:
-    """Equal steps from lo to hi; their difference, which may overflow, is never formed."""
-    share = np.linspace(0.0, 1.0, n)
-    return np.clip(lo * (1.0 - share) + hi * share, lo, hi)
-
-
-def _output_of(model: Any, target: Any) -> int | slice:
+def output_of(model: Any, target: Any) -> int | slice:
     """Find the output that a target stands for; all of them for None, if there are several."""
     if target is None:
-        return slice(None) if len(model.coef_) > 1 else 0
+        return slice(None) if len(model.intercept_) > 1 else 0
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise ValueError(f"target is for classifiers; {type(model).__name__} has one output.")
-    known: list[Any] = classes.tolist()[-1:] if len(model.coef_) == 1 else classes.tolist()
+    known: list[Any] = classes.tolist()[-1:] if len(model.intercept_) == 1 else classes.tolist()
     if target in known:
         return known.index(target)
     shown = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")
@@ -455,33 +476,20 @@ def _output_of(model: Any, target: Any) -> int | slice:
 def _curve(
     model: Any, output: int | slice, j: int, x: AnyArray, center: bool, table: Table
 ) -> tuple[AnyArray, Floats]:
-    group = model.columns_.groups[j]
-    f = _evaluate(model, output, group, model.columns_.encode(j, x, feature_label(model, j)))
-    if np.isnan(f).any():  # a missing value that has no level
-        raise ValueError(
-            f"grid must not hold missing values: {feature_names(model)[j]!r} had none."
-        )
+    term = model.terms_.of_feature(j)
+    if term is None:  # dropped
+        return x, np.zeros((len(x), *model.intercept_[output].shape))
+    f = term.evaluate(_numbers(model, j, x))[:, output]
     if center:
-        over = f if table is None else _evaluate(model, output, group, _columns_of(table, group))
-        f = f - over.mean(axis=0)
+        f = f - (term.mean[output] if table is None else _mean(term, table, j)[output])
     return x, f
 
 
-def _evaluate(model: Any, output: int | slice, group: slice, values: AnyArray) -> Floats:
-    """Sum the curves of a group of columns at their values (n, n_columns), block by block.
+def _numbers(model: Any, j: int, x: AnyArray) -> AnyArray:
+    """Return grid values as the numbers that the term of feature j reads."""
+    numbers: AnyArray = model._columns.numbers_of(j, x, lambda k: feature_label(model, k))
+    return numbers
 
-    Gives (n,) for one output, (n, n_outputs) for all.
-    """
-    axes, basis = model.embedding_.axes, model.embedding_.basis
-    out = np.zeros((len(values), *model.intercept_[output].shape))
-    for k, column in enumerate(range(group.start, group.stop)):
-        coef = model.coef_[output, column]
-        for start in range(0, len(values), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            argument = axes.argument_of(values[block, k], column)
-            out[block] += basis.evaluate(argument) @ coef.T
-        if model.extrapolation == "error":
-            check_in_range(model, values[:, k], column, axes)
-        if model.extrapolation == "linear":
-            out += model.embedding_.continuation(values[:, k], column, coef)
-    return out
+
+def _mean(term: FittedTerm, table: Table, j: int) -> Floats:
+    return np.asarray(term.evaluate(column_of(table, j)).mean(axis=0))

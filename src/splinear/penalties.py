@@ -10,6 +10,7 @@ from the right, so no matrix is needed to do it; those here are for reading and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,13 +108,20 @@ class DifferencePenalty:
         """Which coefficients are not held at zero, shape (size,)."""
         return np.arange(self.size) >= self.held
 
-    def stiffness(self, n: int) -> Floats:
-        """D_d' D_d of the first n coefficients, shape (n, n); 0 for those that are held."""
-        S = np.zeros((n, n))
-        if n > self.held:
-            D = difference_matrix(n - self.held, self.order)
-            S[self.held :, self.held :] = D.T @ D
-        return S
+    def stiffness_bands(self, weights: Floats) -> Floats:
+        """D_d' W D_d by bands, shape (n, size, bandwidth + 1), for weights W (n, size) of features.
+
+        Entry [j, k, p] stands at (k, k + p) of feature j's matrix. A weight of 0 takes its row of
+        D_d away.
+        """
+        out = np.zeros((*weights.shape, self.bandwidth + 1))
+        signs = np.array([(-1.0) ** i * comb(self.order, i) for i in range(self.order + 1)])
+        for p in range(self.bandwidth + 1):
+            for q in range(p, min(self.order, self.size - 1) + 1):
+                n = self.size - q
+                out[:, :n, p] += signs[q] * signs[q - p] * weights[:, q:]
+        out[:, : self.held] = 0.0
+        return out
 
     @property
     def bandwidth(self) -> int:
@@ -165,9 +173,10 @@ class DiagonalPenalty:
         """Which coefficients are not held at zero, shape (size,)."""
         return self.weights > 0
 
-    def stiffness(self, n: int) -> Floats:
-        """T^{-T} T^{-1} of the first n coefficients, shape (n, n); 0 for those that are held."""
-        return np.diag(self.difference(self.difference(np.ones(self.size)))[:n])
+    def stiffness_bands(self, weights: Floats) -> Floats:
+        """T^{-T} W T^{-1} by bands, shape (n, size, 1), for weights W (n, size) of features."""
+        diagonal = self.difference(self.difference(np.ones(self.size)))
+        return (weights * diagonal)[:, :, None]
 
     @property
     def bandwidth(self) -> int:

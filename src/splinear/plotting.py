@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from splinear import inspection
-from splinear._columns import Levels
-from splinear._reading import (
-    Source,
-    as_frame,
-    as_matrix,
-    column_of,
-    numbers,
-)
-from splinear._sparse import is_sparse
 from splinear._types import Floats
-from splinear.io import open_table
+from splinear.model.fitted import FittedTerm, steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,26 +19,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Curve", "CurvesDisplay", "Words"]
 
-# Okabe and Ito's blue and vermilion stay apart for every common kind of colour vision.
+# Okabe and Ito's blue and vermilion stay apart for every common kind of color vision.
 UP = "#0072B2"
 DOWN = "#D55E00"
 INK = "#22262B"
 MUTED = "#7A828C"
 FAINT = "#C9CED6"
-# One a class, after Okabe and Ito; from the sixth on dashed as well.
+# One per class, after Okabe and Ito; from the sixth on dashed as well.
 LINES = (UP, DOWN, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK, "#A89B00", "#7B4A1E", MUTED)
 
 _STRIP = 0.13  # the share of a panel's height that the data's histogram takes
 _MOST_KNOTS = 32  # more marks than this would hide the curve
 _MISSING: dict[str, Any] = {"marker": "D", "ls": "", "ms": 6}
 _MOST_LEVELS = 12  # of a category that a panel has room for
+_MOST_CELLS = 40  # of a histogram
+_MOST_GRID_POINTS = 400  # beyond, it does not matter how many of them lie in a cell
+_FEW_CELLS = 6
+_WIDEST_BAR = 0.05  # the share of a panel's width
+_LONGEST_LINE = 40  # letters that fit below a panel
 
 
 @dataclass(frozen=True)
 class Curve:
     """One panel: the curve f_j of a feature, and what is known about the feature.
 
-    For a categorical feature x counts its levels, in the order of their effects f.
+    For a categorical feature x counts its levels, in the order in which they are drawn.
 
     Attributes
     ----------
@@ -69,7 +66,9 @@ class Curve:
     n_hidden : int
         Levels that there was no room for, the rarest ones.
     f_missing : float, ndarray of shape (n_lines,) or None
-        What a missing value adds, where a feature of numbers has a level for it.
+        What a missing value adds, where a feature of numbers had some in training.
+    n_missing : int
+        Rows of the data in which the feature is missing.
     """
 
     name: str
@@ -85,6 +84,7 @@ class Curve:
     levels: tuple[str, ...] = ()
     n_hidden: int = 0
     f_missing: Any = None
+    n_missing: int = 0
 
 
 @dataclass(frozen=True)
@@ -111,19 +111,22 @@ class CurvesDisplay:
     """The curves f_j of an additive model as small multiples on one common scale.
 
     Each panel shows what one feature adds to the score: above zero it speaks for the second class,
-    below for the first. With more than two classes a panel has a line a class, or `target` chooses
-    one. In regression a panel shows the effect on the prediction. A panel shows the range that the
-    curve was learned on; a model with `extrapolation="linear"` has a dotted line from there to
-    values of X that lie beyond. Dots mark knots, the strip below
-    shows where the data lie, and the number in the corner is the feature's share of all
-    importances (see :func:`splinear.inspection.importances`). A categorical feature has a dot a
-    level, in the order of their effects; of more than 12 levels the most frequent. A diamond is
-    what a missing value adds. Make one with :meth:`from_estimator`.
+    below for the first. With more than two classes a panel has one line per class, or `target`
+    chooses one. In regression a panel shows the effect on the prediction. A panel shows the range
+    that the curve was learned on; a term with `extrapolation="linear"` has a dotted line from there
+    to values of X that lie beyond. Open dots mark knots, the strip below shows where the data lie,
+    and the number in the corner is the feature's share of all importances (see
+    :func:`splinear.inspection.importances`).
+
+    A categorical feature has one dot per level, in the order of their effects, or in their own
+    order if the category is ordered; of more than 12 levels the most frequent are shown. A diamond
+    to the right of a curve is what a missing value adds, and the bar below it says how many there
+    are. A feature of one value has a dot. Make a display with :meth:`from_estimator`.
 
     Parameters
     ----------
     curves : sequence of Curve
-        One a panel, in the order of drawing.
+        One per panel, in the order of drawing.
     words : Words
         For the legend and the axis.
 
@@ -170,11 +173,12 @@ class CurvesDisplay:
 
         Parameters
         ----------
-        estimator : fitted AdditiveClassifier or AdditiveRegressor
+        estimator : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
         X : array-like, sparse matrix or files, of shape (n_samples, n_features)
-            The data for importances, histograms and centring.
+            The data for importances, histograms and centering.
         features : sequence of int or str, default=None
-            Which features to draw, in this order; None is the `top` most important.
+            Which features to draw, in this order; None is the `top` most important. One that was
+            dropped has no curve.
         top : int, default=6
             How many to draw when `features` is None.
         feature_names : sequence of str of length n_features, default=None
@@ -183,8 +187,8 @@ class CurvesDisplay:
             For the legend; by default the model's `classes_`.
         target : class label or int, default=None
             Whose curves to draw: one of `classes_`, or the position of a label for multilabel
-            models. None draws a line a class, for at most 10 of them. Two classes and regression
-            do not need it.
+            models. None draws one line per class, for at most 10 of them. Two classes and
+            regression do not need it.
         target_name : str, default="the target"
             Regression: what is predicted, for the axis.
         n_points : int, default=200
@@ -201,25 +205,25 @@ class CurvesDisplay:
         _require_matplotlib()
         names = _checked_names(estimator, feature_names)
         words = _words(estimator, target, class_names, target_name)
+        output = inspection.output_of(estimator, target)
         deviations = inspection.importances(estimator, X, target=target)
         if features is None:
-            chosen = [int(j) for j in np.argsort(-deviations, kind="stable")[: _at_least_one(top)]]
+            terms = _most_important(estimator, deviations, _at_least_one(top))
         else:
-            chosen = [inspection.feature_index(estimator, name, names) for name in features]
+            terms = _chosen(estimator, features, names)
         shares = deviations / max(float(deviations.sum()), np.finfo(np.float64).tiny)
-        table = _in_memory(X)
+        table = inspection.read_numbers(estimator, X)
         curves = [
             _make_panel(
-                estimator,
-                target,
-                j,
-                column_of(table, j),
+                term,
+                output,
+                inspection.column_of(table, j).astype(np.float64),
                 names[j],
                 float(shares[j]),
                 n_points,
                 center,
             )
-            for j in chosen
+            for j, term in terms
         ]
         return cls(curves, words).plot(axes, figure=figure, n_cols=n_cols)
 
@@ -231,12 +235,12 @@ class CurvesDisplay:
         Parameters
         ----------
         axes : Axes or array of Axes, default=None
-            Panels to draw into, one a curve; further ones stay as they are.
+            Panels to draw into, one per curve; further ones stay as they are.
         figure : Figure, default=None
             Without `axes`: an empty figure to lay the panels out in. None makes one with pyplot, so
             that notebooks and `plt.show()` display it.
         n_cols : int, default=3
-            Panels a row, when this method lays them out.
+            Panels per row, when this method lays them out.
 
         Returns
         -------
@@ -258,7 +262,7 @@ class CurvesDisplay:
         return self
 
     def _lay_out(self, figure: Figure | None, n_cols: int) -> list[Axes]:
-        """Make one panel a curve, in rows of n_cols, all on one y axis."""
+        """Make one panel per curve, in rows of n_cols, all on one y axis."""
         n_cols = min(n_cols, len(self.curves))
         n_rows = -(-len(self.curves) // n_cols)
         if figure is None:
@@ -279,14 +283,15 @@ class CurvesDisplay:
         return panels[: len(self.curves)]
 
     def _label(self, n_cols: int) -> None:
-        """Say what the axes and colours mean, once for the whole figure."""
+        """Say what the axes and colors mean, once for the whole figure."""
         several = bool(self.words.lines)
         n_cols = min(n_cols, len(self.curves))
+        handles = self._handles()
         self.figure_.legend(
-            handles=self._handles(),
+            handles=handles,
             # Many lines have a column of their own beside the panels.
             loc="outside right upper" if several else "outside upper right",
-            ncols=1 if several else {1: 1, 2: 2}.get(n_cols, 5),
+            ncols=1 if several else {1: 1, 2: 2}.get(n_cols, 5 if len(handles) < 6 else 3),
             frameon=False,
             labelcolor=INK,
             fontsize=11,
@@ -338,13 +343,30 @@ def _at_least_one(n: int) -> int:
     return n
 
 
-def _in_memory(X: Any) -> Any:
-    """Give a table of which columns can be taken: a data frame, an array, or a sparse matrix."""
-    X, _ = open_table(X)
-    X = as_matrix(X) if isinstance(X, Source) else as_frame(X)
-    if is_sparse(X):
-        return X.tocsc()
-    return X if hasattr(X, "iloc") else np.asarray(X)
+def _most_important(estimator: Any, deviations: Floats, top: int) -> list[tuple[int, FittedTerm]]:
+    """Return the terms of the features of highest importance, those that were dropped left out."""
+    order = np.argsort(-deviations, kind="stable").tolist()
+    terms = ((j, estimator.terms_.of_feature(j)) for j in order)
+    return list(islice(((j, term) for j, term in terms if term is not None), top))
+
+
+def _chosen(
+    estimator: Any, features: Sequence[int | str], names: list[str]
+) -> list[tuple[int, FittedTerm]]:
+    """Return the terms of the features that the user named."""
+    if isinstance(features, str):
+        raise TypeError(
+            f"features must be a list of names or positions; got the text {features!r}. "
+            f"Write [{features!r}]."
+        )
+    out = []
+    for name in features:
+        j = inspection.feature_index(estimator, name, names)
+        term = estimator.terms_.of_feature(j)
+        if term is None:
+            raise ValueError(f"Feature {names[j]!r} was dropped by `terms`: it has no curve.")
+        out.append((j, term))
+    return out
 
 
 def _checked_names(estimator: Any, names: Sequence[str] | None) -> list[str]:
@@ -353,7 +375,7 @@ def _checked_names(estimator: Any, names: Sequence[str] | None) -> list[str]:
         return known
     if len(names) != len(known):
         raise ValueError(
-            f"feature_names must have {len(known)} entries, one a feature; got {len(names)}."
+            f"feature_names must have {len(known)} entries, one per feature; got {len(names)}."
         )
     return [str(name) for name in names]
 
@@ -370,7 +392,7 @@ def _words(
     names = [str(name) for name in (labels if class_names is None else class_names)]
     if len(names) != len(labels):
         raise ValueError(f"class_names must have {len(labels)} entries; got {len(names)}.")
-    if len(estimator.coef_) == 1:
+    if len(estimator.intercept_) == 1:
         return Words(f"speaks for {names[1]}", f"speaks for {names[0]}")
     if target in labels:
         name = names[labels.index(target)]
@@ -384,69 +406,78 @@ def _words(
 
 
 def _make_panel(
-    estimator: Any,
-    target: Any,
-    j: int,
-    values: Any,
+    term: FittedTerm,
+    output: int | slice,
+    values: Floats,
     name: str,
     share: float,
     n_points: int,
     center: bool,
 ) -> Curve:
-    """Compute what the panel of feature j shows, given its column of X."""
+    """Compute what the panel of a term shows, given its column of X as numbers."""
 
     def curve(x: Any) -> Floats:
-        return inspection.shape_function(estimator, j, x, target=target)[1]
+        return np.asarray(term.evaluate(np.asarray(x, dtype=np.float64))[:, output])
 
-    kind = estimator.columns_.special.get(j)
-    if isinstance(kind, Levels):
-        return _make_levels(kind, curve, values, name, share, center)
-    values = numbers(values, name).astype(np.float64)
     mean = curve(values).mean(axis=0) if center else 0.0
-    even, _ = inspection.shape_function(estimator, j, n_points=n_points, target=target)
-    places = inspection.knots(estimator, j)
+    if term.levels is not None:
+        return _make_levels(term, curve, values, name, share, mean)
+    even, places = steps(term.lo, term.hi, inspection.check_n_points(n_points)), term.knots
     lo, hi = float(even[0]), float(even[-1])
     beside = 1e-9 * (hi - lo)
     after, before = places[:-1] + beside, places[1:] - beside
     there = values[~np.isnan(values)]
-    reach = there if estimator.extrapolation == "linear" and len(there) else even
+    goes_on = term.group.extrapolation == "linear" and len(there) > 0
+    reach = there if goes_on else even
     ends = [min(lo, reach.min()), max(hi, reach.max())]
     x = np.unique(np.concatenate([even, after, before, ends]))  # both sides of a jump: upright
     f = curve(x)
     marks = places[:0]
-    if estimator.embedding_.basis.degree > 0 and len(places):
+    if len(places) and term.group.embedding.basis.degree > 0:
         left, right = np.clip(places - beside, lo, hi), np.clip(places + beside, lo, hi)
         jump = np.abs(curve(right) - curve(left)).reshape(len(places), -1)
         marks = places[jump.max(axis=1) <= 1e-6 * np.ptp(f)]  # a jump is its own mark
-    f_marks = curve(marks) if len(marks) else f[:0]
-    counts, edges = np.histogram(np.clip(there, x[0], x[-1]), bins=40, range=(x[0], x[-1]))
+    edges = _cells(np.clip(there, x[0], x[-1]), x)
+    counts, _ = np.histogram(np.clip(there, x[0], x[-1]), edges)
     return Curve(
         name,
         x,
         f - mean,
         marks,
-        f_marks - mean,
+        curve(marks) - mean,
         edges,
-        counts.astype(float),
+        counts.astype(np.float64),
         share,
         lo,
         hi,
-        f_missing=None if kind is None else curve([np.nan])[0] - mean,
+        f_missing=curve([np.nan])[0] - mean if term.had_gaps else None,
+        n_missing=len(values) - len(there),
     )
 
 
 def _make_levels(
-    kind: Levels, curve: Callable[[Any], Floats], values: Any, name: str, share: float, center: bool
+    term: FittedTerm,
+    curve: Callable[[Any], Floats],
+    codes: Floats,
+    name: str,
+    share: float,
+    mean: Any,
 ) -> Curve:
-    """Compute the panel of a categorical feature: its most frequent levels, by their effects."""
-    names = [*map(str, kind.levels), *(["missing"] if kind.missing else [])]
-    f = curve([*kind.levels, *([None] if kind.missing else [])])
-    mean = curve(values).mean(axis=0) if center else 0.0
-    codes = kind.codes(values)
-    counts = np.bincount(codes[codes >= 0], minlength=len(names)).astype(np.float64)
+    """Compute the panel of a categorical feature: its most frequent levels.
+
+    They are in the order of their effects, with several lines those on the steepest one; of an
+    ordered category, in its own order.
+    """
+    levels = term.levels or ()
+    names = [*map(str, levels), *(["missing"] if term.had_gaps else [])]
+    f = curve([*range(len(levels)), *([np.nan] if term.had_gaps else [])])
+    at = np.where(np.isnan(codes), len(levels), codes).astype(np.intp)
+    counts = np.bincount(at[at >= 0], minlength=len(names)).astype(np.float64)[: len(names)]
     shown = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
-    height = f if f.ndim == 1 else f.mean(axis=1)
-    shown = shown[np.argsort(height[shown], kind="stable")]
+    lines = f[shown].reshape(len(shown), -1)
+    by_effect = lines[:, np.argmax(np.ptp(lines, axis=0))]
+    is_ordered = not term.group.is_diagonal
+    shown = np.sort(shown) if is_ordered else shown[np.argsort(by_effect, kind="stable")]
     x = np.arange(float(len(shown)))
     return Curve(
         name,
@@ -460,6 +491,36 @@ def _make_levels(
         levels=tuple(names[k] for k in shown),
         n_hidden=len(names) - len(shown),
     )
+
+
+def _cells(values: Floats, x: Floats) -> Floats:
+    """Return edges for a histogram of values within x: about 40 cells.
+
+    Values on a grid, such as whole numbers, have cells of as many grid points each, so that no cell
+    is high only because more of them happen to lie in it.
+    """
+    lo, hi = float(x[0]), float(x[-1])
+    if not lo < hi:
+        return np.array([lo, lo]) + _room(lo) * np.array([-0.025, 0.025])
+    even = steps(lo, hi, _MOST_CELLS + 1)
+    distinct = np.unique(values)
+    if not 2 <= len(distinct) <= _MOST_GRID_POINTS:
+        return even
+    between = np.diff(distinct)
+    step = float(between.min())
+    n_points = round((hi - lo) / step) + 1
+    on_grid = np.abs(between / step - np.round(between / step)) < 1e-6
+    if n_points > _MOST_GRID_POINTS or not on_grid.all():
+        return even
+    per_cell = -(-n_points // _MOST_CELLS)
+    first = float(distinct[0]) - step * (np.floor((distinct[0] - lo) / step + 1e-9) + 0.5)
+    n_cells = int(np.ceil((hi - first) / (step * per_cell) + 1e-9))
+    return np.asarray(first + step * per_cell * np.arange(n_cells + 1))
+
+
+def _room(value: float) -> float:
+    """Return the width of the panel of a feature that has one value."""
+    return max(1.0, 0.2 * abs(value))
 
 
 def _common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
@@ -500,7 +561,12 @@ def _draw(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Any:
 
 
 def _draw_line(ax: Axes, curve: Curve, f: Floats, style: dict[str, Any]) -> Any:
-    """Draw a curve over the range it was learned on, and in dots beyond; return the former."""
+    """Draw a curve over the range it was learned on, and in dots beyond; return the former.
+
+    Of a constant feature, the curve is a dot, if it has a value at all.
+    """
+    if len(curve.x) == 1:
+        style = style | {"marker": "o" if curve.counts.any() else "", "ms": 5}
     inside = (curve.x >= curve.lo) & (curve.x <= curve.hi)
     for beyond in (curve.x <= curve.lo, curve.x >= curve.hi):
         if np.count_nonzero(beyond) > 1:
@@ -510,9 +576,12 @@ def _draw_line(ax: Axes, curve: Curve, f: Floats, style: dict[str, Any]) -> Any:
 
 
 def _draw_levels(ax: Axes, curve: Curve) -> Any:
-    """Draw a dot a level, on a stem from zero; with several lines, dots of their colours."""
+    """Draw one dot per level, on a stem from zero; with several lines, dots of their colors."""
     labels = [_shortened(level, 14) for level in curve.levels]
-    ax.set_xticks(curve.x, labels, rotation=45, ha="right", rotation_mode="anchor", fontsize=9)
+    style: dict[str, Any] = {"fontsize": 10}
+    if len(labels) * (max(map(len, labels)) + 2) > _LONGEST_LINE:
+        style = {"rotation": 45, "ha": "right", "rotation_mode": "anchor", "fontsize": 9}
+    ax.set_xticks(curve.x, labels, **style)
     ax.set_xlim(-0.7, len(curve.x) - 0.3)
     if curve.n_hidden:
         ax.set_xlabel(f"and {curve.n_hidden} rarer ones", color=MUTED, fontsize=9, loc="right")
@@ -529,13 +598,18 @@ def _draw_levels(ax: Axes, curve: Curve) -> Any:
 
 def _draw_missing(ax: Axes, curve: Curve) -> None:
     """Draw what a missing value adds, as diamonds to the right of the curve."""
-    beyond = curve.x[-1] + 0.07 * float(np.ptp(curve.x) or 1.0)
+    beyond = _place_of_gaps(curve)
     for k, f in enumerate(np.atleast_1d(curve.f_missing)):
         ax.plot([beyond], [f], **_MISSING, color=INK if curve.f.ndim == 1 else LINES[k], zorder=4)
 
 
+def _place_of_gaps(curve: Curve) -> float:
+    lo, hi = float(curve.x[0]), float(curve.x[-1])
+    return hi + (0.07 * (hi - lo) if lo < hi else 0.3 * _room(lo))
+
+
 def _style(k: int) -> dict[str, Any]:
-    """Colour and dashes of line k."""
+    """Color and dashes of line k."""
     return {"color": LINES[k], "lw": 2.0, "ls": "-" if k < 5 else (0, (3.5, 1.2))}
 
 
@@ -550,18 +624,35 @@ def _dress(ax: Axes, curve: Curve) -> None:
     ax.tick_params(colors=MUTED, labelsize=10, length=0)
     ax.grid(axis="y", color=FAINT, lw=0.6, alpha=0.6)
     ax.set_axisbelow(True)
-    ax.xaxis.set_major_locator(MaxNLocator(5))
-    ax.margins(x=0.02)
+    if len(curve.x) == 1 and not curve.levels:
+        room, value = _room(float(curve.x[0])), float(curve.x[0])
+        ax.set_xticks([value] if curve.counts.any() else [])
+        ax.set_xlim(value - room / 2, value + room / 2)
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(5))
+        ax.margins(x=0.02)
+        if len(curve.counts) <= _FEW_CELLS and not curve.levels:  # a cell at each value
+            ax.set_xticks((curve.edges[1:] + curve.edges[:-1]) / 2)
 
 
 def _draw_data(ax: Axes, curve: Curve) -> None:
-    """Draw the histogram as a strip at the foot of the panel."""
-    heights = _STRIP * 0.85 * curve.counts / max(float(curve.counts.max()), 1.0)
+    """Draw the histogram as a strip at the foot of the panel, with a bar for missing values."""
+    x, counts = (curve.edges[1:] + curve.edges[:-1]) / 2, curve.counts
+    widths = np.diff(curve.edges)
+    if curve.levels:
+        widths = 0.7 * widths
+    elif len(curve.x) > 1:
+        widest = _WIDEST_BAR * float(np.ptp(curve.x))
+        widths = np.minimum(widths, widest)
+    if curve.f_missing is not None:
+        x, counts = np.append(x, _place_of_gaps(curve)), np.append(counts, curve.n_missing)
+        widths = np.append(widths, widths[0])
+    highest = max(float(curve.counts.max()), 1.0)
+    heights = _STRIP * 0.85 * np.minimum(counts / highest, 1.0)  # the bar of gaps may end there
     ax.bar(
-        curve.edges[:-1],
+        x,
         heights,
-        width=np.diff(curve.edges),
-        align="edge",
+        width=widths,
         color=FAINT,
         linewidth=0,
         transform=ax.get_xaxis_transform(),

@@ -1,136 +1,225 @@
-"""AdditiveClassifierCV and AdditiveRegressorCV: models that choose their own strength.
-
-All folds share rows that were coded once; those held out weigh nothing. In each fold C grows along
-a path, every solution being the start for the next.
-"""
+"""PathSearchCV: choose C, and more if asked, by cross-validation along paths."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import product
-from numbers import Integral
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import is_classifier
+from joblib import effective_n_jobs
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from splinear._base import AdditiveModel
-from splinear._columns import read_rows
-from splinear._folds import make_folds
-from splinear._labels import ClassWeight
-from splinear._path_search import Candidate, Data, follow_folds
-from splinear._reading import Source, as_frame
-from splinear._types import AnyArray, Floats, KnotRules
-from splinear._validation import draw_seed
-from splinear.classifier import AdditiveClassifier
-from splinear.regressor import AdditiveRegressor
-from splinear.solvers.watch import Progress, Watch
+from splinear._estimator import AdditiveEstimator
+from splinear._path_search import Data, Fold, Path, follow_fold, make_folds, read_data
+from splinear._running import one_blas_thread, side_by_side
+from splinear._types import AnyArray, Floats
+from splinear._validation import positive
+from splinear.solvers.watch import Watch
 
-__all__ = ["AdditiveClassifierCV", "AdditiveRegressorCV"]
+__all__ = ["PathSearchCV"]
 
-# Of the default path. In benchmarks/path.py the best values lie between 0.2 and 100.
-C_RANGE = (1e-3, 1e2)
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+C_RANGE = (1e-3, 1e2)  # of the default path; benchmarks/path.py finds the best between 0.2 and 100
 SEARCH_SHARE = 0.9  # of time_limit, so that time is left for the final fit
-LEFT_OUT = ("C", "warm_start", "max_memory")  # parameters of the plain estimators that are not ours
 
 
-class _StrengthSearch(AdditiveModel):
-    """What both searches share."""
+def _if_offered(name: str) -> Callable[[Method], Method]:
+    """Make a method available if the estimator has one of this name."""
 
-    _plain: ClassVar[type[AdditiveModel]]  # the estimator whose strength is chosen
-    smoothness: Literal["C", "reml"] = "C"  # which is what is chosen
+    def check(self: PathSearchCV) -> bool:
+        getattr(getattr(self, "best_estimator_", self.estimator), name)
+        return True
 
-    _search_constraints: ClassVar[dict[str, list[Any]]] = {
-        "penalty_order": [*AdditiveModel._parameter_constraints["penalty_order"], "array-like"],
+    decorator: Callable[[Method], Method] = available_if(check)
+    return decorator
+
+
+class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
+    """Choose C by cross-validation, along a path: a fast GridSearchCV for additive models.
+
+    All folds share rows that are coded once, and in each fold C grows along a path on which every
+    solution is the start for the next. Ranges, knots and levels come from all rows, those held out
+    too; no label of a row held out is used.
+
+    Parameters
+    ----------
+    estimator : AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    Cs : int or array-like of float, default=20
+        The values of C to compare; a number means as many from 0.001 to 100, at equal ratios (for
+        AdditiveSVR, of the unit of the targets' spread).
+    param_grid : dict, list of dict or None, default=None
+        Further parameters to compare, as in GridSearchCV: {"curve": [Spline(5), Spline(20)]}.
+    cv : int, splitter or iterable of splits, default=5
+        How to divide the rows. A number of folds of one class per row has equal shares of the
+        classes.
+    scoring : str, callable or None, default=None
+        What to compare: the name of a scorer of scikit-learn, or a callable
+        scorer(estimator, X, y). None is the accuracy, or R^2. Rows are weighted by sample_weight if
+        the scorer takes weights.
+    refit : bool, default=True
+        Whether to train the best setting on all rows.
+    time_limit : float or None, default=None
+        Seconds after which to stop: nine tenths for the search, the rest for the final fit. Of the
+        settings that were scored in all folds by then (or else in the folds that got farthest) the
+        best is chosen, with a ConvergenceWarning. After Ctrl-C likewise, and then KeyboardInterrupt
+        is raised.
+    n_jobs : int or None, default=None
+        Threads: folds are trained side by side. None is 1, -1 all cores. The result does not depend
+        on it.
+    verbose : int, default=0
+        1 prints a line per setting.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The best setting trained on all rows, if refit.
+    best_params_ : dict
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its place in cv_results_.
+    cv_results_ : dict of ndarray
+        As in GridSearchCV: "params", "param_C", ..., "split0_test_score", ..., "mean_test_score",
+        "std_test_score", "rank_test_score", "mean_fit_time". Scores are NaN where the search was
+        stopped before.
+    Cs_ : ndarray of shape (n_Cs,)
+        The values of C that were compared, in increasing order.
+    n_splits_ : int
+    refit_time_ : float
+    classes_, n_features_in_, feature_names_in_
+        Of best_estimator_.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from splinear import AdditiveSVC, PathSearchCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = PathSearchCV(AdditiveSVC(random_state=0), Cs=5).fit(X, y)
+    >>> search.cv_results_["mean_test_score"].shape
+    (5,)
+    >>> search.best_score_ > 0.95
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "estimator": [AdditiveEstimator],
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "param_grid": [dict, list, None],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "refit": ["boolean"],
+        "time_limit": [positive(Real), None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
     }
 
-    @property
-    def partial_fit(self) -> Any:
-        """Refuse: choosing a strength takes all rows at once."""
-        raise AttributeError(f"{type(self).__name__} has no partial_fit.")
+    def __init__(
+        self,
+        estimator: AdditiveEstimator,
+        Cs: int | Sequence[float] | Floats = 20,
+        param_grid: Any = None,
+        cv: Any = 5,
+        scoring: str | Callable[..., float] | None = None,
+        refit: bool = True,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.Cs = Cs
+        self.param_grid = param_grid
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> None:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PathSearchCV:
+        """Compare all settings, and train the best on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
         self._validate_params()
         began = time.monotonic()
-        table, y, weights, kept = read_rows(self, X, y, sample_weight, reset=True, **options)
-        if isinstance(table, Source):
-            raise ValueError(
-                f"{type(self).__name__} needs X in memory, or as a numpy.memmap; got {table}."
-            )
-        folds = make_folds(self.cv, table, y, kept, classifier=is_classifier(self))
-        # Scorers are to see names, and features rather than columns of the model.
-        as_given = hasattr(self, "feature_names_in_") or self.columns_.special
-        data = Data(as_frame(X) if as_given else table, table, y, weights, kept, folds)
-        best = self._search(data, began)
-        model = best.model.set_params(C=self.C_)
-        if self.time_limit is not None:
-            left = began + self.time_limit - time.monotonic()
-            model.time_limit = max(left, (1.0 - SEARCH_SHARE) * self.time_limit)
-        try:
-            model._learn(best.rows, model._read_target(y, kept), weights, kept, None)
-        finally:  # an exception may come after a usable model was stored
-            given = model.get_params(deep=False)
-            self.__dict__ |= {name: v for name, v in vars(model).items() if name not in given}
-
-    def _search(self, data: Data, began: float) -> Candidate:
-        """Follow the path for every number of bins and order of the penalty; keep the best."""
-        self.Cs_ = self._strengths(data.y)
-        scorer = check_scoring(self._plain(), scoring=self.scoring)
-        settings = list(product(_listed(self.n_bins), _listed(self.penalty_order)))
-        scores = np.full((len(settings), len(data.folds), len(self.Cs_)), np.nan)
-        models = self._models(settings)
-        best, rows, prepared, n_unconverged = None, None, None, 0
-        for k, model in enumerate(models):
-            model.embedding_ = model._learn_embedding(data.table, data.kept, data.weights)
-            if rows is None or prepared != model.n_bins:
-                rows = model._prepare(data.table, data.kept, model._draw_seed())
-                prepared = model.n_bins
-            rows = replace(rows, embedding=model.embedding_)
-            stopping = model._stopping(rows)
-            if self.time_limit is not None:
-                stopping.watch.deadline = began + SEARCH_SHARE * self.time_limit
-            found = follow_folds(model, rows, data, self.Cs_, scorer, stopping)
-            scores[k], n_unconverged = found.scores, n_unconverged + found.n_unconverged
-            best = found if best is None or found.best_score > best.best_score else best
-            if stopping.watch.reason is not None:
+        settings = self._settings()
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        deadline = None if self.time_limit is None else began + SEARCH_SHARE * self.time_limit
+        watch = Watch(deadline=deadline)
+        found: list[_Candidate] = []
+        folds: list[Fold] | None = None
+        for setting in settings:
+            # C is what a path changes; None would stand for another choice of knots.
+            model = clone(self.estimator).set_params(**setting, C=1.0)
+            data = read_data(model, X, y, sample_weight)
+            if folds is None:
+                classifier = is_classifier(self.estimator)
+                folds = make_folds(self.cv, data.table, data.y, data.kept, classifier=classifier)
+                Cs = self._strengths(data)
+            found.append(self._follow(model, setting, data, folds, Cs, scorer, watch))
+            if watch.poll():
                 break
-        assert best is not None
-        self._check_outcome(scores, best, stopping.watch)
-        self._store(scores, best)
-        self._warn(scores, n_unconverged, stopping.watch.reason)
-        return best
+        assert folds is not None
+        stopped = [_Candidate(s, [None] * len(folds), len(Cs)) for s in settings[len(found) :]]
+        results = _results([*found, *stopped], Cs)
+        index = self._choose(results, len(folds), watch)
+        learned = {
+            "cv_results_": results,
+            "Cs_": Cs,
+            "n_splits_": len(folds),
+            "best_index_": index,
+            "best_params_": results["params"][index],
+            "best_score_": float(results["mean_test_score"][index]),
+        }
+        error = watch.error
+        if self.refit:
+            start = time.monotonic()
+            best, raised = self._train_best(learned["best_params_"], X, y, sample_weight, began)
+            learned |= {"best_estimator_": best, "refit_time_": time.monotonic() - start}
+            error = error or raised
+        for name in ("best_estimator_", "refit_time_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(learned)
+        if error is not None:
+            raise error
+        self._warn(found, watch)
+        return self
 
-    def _models(self, settings: Sequence[tuple[Any, int]]) -> list[AdditiveModel]:
-        """Give the plain estimators to choose from; all with the same seed."""
-        names = self._plain().get_params(deep=False)
-        shared = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        # A whole number means to us what it means to the plain estimator.
-        if not isinstance(self.random_state, Integral):
-            shared["random_state"] = draw_seed(self.random_state)
-        models = []
-        for n_bins, order in settings:
-            model = self._plain(**(shared | {"n_bins": n_bins, "penalty_order": order, "C": 1.0}))
-            model._validate_params()
-            model.n_features_in_, model.columns_ = self.n_features_in_, self.columns_
-            model.through_zero_ = self.through_zero_
-            if hasattr(self, "feature_names_in_"):
-                model.feature_names_in_ = self.feature_names_in_
-            models.append(model)
-        return models
+    # -- the search ------------------------------------------------------------------------------
 
-    def _strengths(self, y: AnyArray) -> Floats:
-        """Give the values of C to compare, in increasing order."""
+    def _settings(self) -> list[dict[str, Any]]:
+        settings = [{}] if self.param_grid is None else list(ParameterGrid(self.param_grid))
+        for setting in settings:
+            if "C" in setting:
+                raise ValueError("param_grid must not name 'C'; the values of C are Cs.")
+        return settings
+
+    def _strengths(self, data: Data) -> Floats:
+        """Return the values of C to compare, in increasing order."""
         if isinstance(self.Cs, Integral):
-            return np.geomspace(*C_RANGE, int(self.Cs)) * self._unit_of_cost(y)
+            return np.geomspace(*C_RANGE, int(self.Cs)) * self.estimator._unit_of_cost(data.y)
         Cs = np.sort(np.asarray(self.Cs, dtype=np.float64))
         if Cs.ndim != 1 or not len(Cs) or not np.all((Cs > 0) & np.isfinite(Cs)):
             raise ValueError(
@@ -138,348 +227,232 @@ class _StrengthSearch(AdditiveModel):
             )
         return Cs
 
-    def _unit_of_cost(self, y: AnyArray) -> float:
-        del y
-        return 1.0
+    def _follow(
+        self,
+        model: AdditiveEstimator,
+        setting: dict[str, Any],
+        data: Data,
+        folds: list[Fold],
+        Cs: Floats,
+        scorer: Any,
+        watch: Watch,
+    ) -> _Candidate:
+        """Follow the path of one setting in every fold, side by side."""
+        layout = model._lay_out(data.training)
+        rows = model._prepare(data.training, layout)
+        own = model._stopping(rows)
+        watch.tell, watch.n_rows = own.watch.tell, rows.n_rows
+        n_threads = int(effective_n_jobs(self.n_jobs))
+        width = min(n_threads, len(folds))
+        stopping = replace(own, watch=watch, n_threads=n_threads)
+        target = model._read_target(data.y, data.kept)
+        paths: list[Path | None] = [None] * len(folds)
+
+        def follow(number: int) -> None:
+            inside = stopping.inside(width, fold=number)
+            paths[number] = follow_fold(
+                model, rows, target, data, folds[number], Cs, scorer, inside
+            )
+
+        try:
+            with one_blas_thread():
+                side_by_side([partial(follow, k) for k in range(len(folds))], width, watch)
+        except KeyboardInterrupt as error:
+            watch.fail(error)
+        candidate = _Candidate(setting, paths, len(Cs))
+        if self.verbose:
+            mean = candidate.scores.mean(axis=0)
+            shown = "stopped" if np.isnan(mean).all() else f"best mean score {np.nanmax(mean):.4f}"
+            print(f"{setting or 'path of C'}: {shown}")
+        return candidate
 
     # -- what came out ---------------------------------------------------------------------------
 
-    def _check_outcome(self, scores: Floats, best: Candidate, watch: Watch) -> None:
+    def _choose(self, results: dict[str, Any], n_folds: int, watch: Watch) -> int:
+        """Return the place of the best setting, or say why there is none."""
+        mean = results["mean_test_score"]
+        if not np.isnan(mean).all():
+            return int(np.nanargmax(mean))
         if watch.error is not None:
             raise watch.error
-        if best.best_score > -np.inf:
-            return
         if watch.reason is None:
             raise ValueError(f"scoring={self.scoring!r} gave NaN for every value of C.")
         raise RuntimeError(
-            f"{self._cause(watch.reason)} ended the search before any value of C was scored in all "
-            f"{scores.shape[1]} folds. Allow more time, or ask for fewer folds or values of C."
+            f"{_cause(watch, self.time_limit)} ended the search before any value of C was scored "
+            f"in any of {n_folds} folds. Allow more time, or ask for fewer folds or values of C."
         )
 
-    def _store(self, scores: Floats, best: Candidate) -> None:
-        lists = {
-            name: _listed(values)
-            for name, values in (("n_bins", self.n_bins), ("penalty_order", self.penalty_order))
-            if not isinstance(values, Integral)
-        }
-        self.C_ = float(self.Cs_[best.best])
-        self.best_params_ = {"C": self.C_} | {name: getattr(best.model, name) for name in lists}
-        self.best_score_ = best.best_score
-        lengths = [len(values) for values in lists.values()]
-        self.scores_ = scores.reshape(*lengths, *scores.shape[1:])
-        self.coef_path_, self.intercept_path_ = best.coef_path, best.intercept_path
-        if self.verbose:
-            print(f"best mean score {self.best_score_:.4f} at {self.best_params_}")
-
-    def _warn(self, scores: Floats, n_unconverged: int, reason: str | None) -> None:
-        said = []
-        if reason is not None:
-            done = int(np.count_nonzero(~np.isnan(scores).any(axis=1)))
-            total = scores.shape[0] * scores.shape[2]
-            said.append(
-                f"{self._cause(reason)} ended the search after {done} of {total} settings; the "
-                "best of these was chosen."
+    def _train_best(
+        self, params: dict[str, Any], X: Any, y: Any, sample_weight: Any, began: float
+    ) -> tuple[AdditiveEstimator, BaseException | None]:
+        """Train the best setting on all rows; also return what was raised after it was stored."""
+        model = clone(self.estimator).set_params(**params)
+        limit, raised = model.time_limit, None
+        if self.time_limit is not None:
+            left = max(
+                began + self.time_limit - time.monotonic(),
+                (1.0 - SEARCH_SHARE) * self.time_limit,
             )
+            model.time_limit = left if limit is None else min(left, limit)
+        try:
+            model.fit(X, y, sample_weight=sample_weight)
+        except BaseException as error:  # Ctrl-C too
+            if not hasattr(model, "terms_"):
+                raise
+            raised = error
+        model.time_limit = limit
+        return model, raised
+
+    def _warn(self, found: list[_Candidate], watch: Watch) -> None:
+        said = []
+        mean = self.cv_results_["mean_test_score"]
+        if watch.reason is not None:
+            done = int(np.count_nonzero(~np.isnan(mean)))
+            said.append(
+                f"{_cause(watch, self.time_limit)} ended the search after {done} of {len(mean)} "
+                "settings; the best of these was chosen."
+            )
+        n_unconverged = sum(path.n_unconverged for c in found for path in c.paths if path)
         if n_unconverged:
             said.append(
-                f"{n_unconverged} fits along the paths stopped after max_iter={self.max_iter} "
-                f"before they reached tol={self.tol:g}. Raise max_iter or tol, or lower Cs."
+                f"{n_unconverged} fits along the paths stopped after "
+                f"max_iter={self.estimator.max_iter} before they reached "
+                f"tol={self.estimator.tol:g}. Raise max_iter or tol, or lower Cs."
             )
         for message in said:
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
-    def _cause(self, reason: str) -> str:
-        return f"time_limit={self.time_limit} s" if reason == "time_limit" else "The callback"
+    # -- the best estimator ----------------------------------------------------------------------
 
+    def _best(self) -> Any:
+        check_is_fitted(self, "best_params_")
+        if not self.refit:
+            raise AttributeError(f"{type(self).__name__}(refit=False) has no trained model.")
+        return self.best_estimator_
 
-def _constraints(plain: type[AdditiveModel]) -> dict[str, list[Any]]:
-    """Give the constraints of the plain estimator's parameters that we have too, and our own."""
-    kept = {k: v for k, v in plain._parameter_constraints.items() if k not in LEFT_OUT}
-    return {**kept, **_StrengthSearch._search_constraints}
+    @_if_offered("predict")
+    def predict(self, X: Any) -> AnyArray:
+        """Call predict of the best estimator."""
+        out: AnyArray = self._best().predict(X)
+        return out
 
+    @_if_offered("predict_proba")
+    def predict_proba(self, X: Any) -> Floats:
+        """Call predict_proba of the best estimator."""
+        out: Floats = self._best().predict_proba(X)
+        return out
 
-def _listed(values: Any) -> list[Any]:
-    """Give the values to choose from; of n_bins one may be a list, with a number a feature."""
-    several = [values] if isinstance(values, Integral) else values
-    return [int(value) if isinstance(value, Integral) else list(value) for value in several]
+    @_if_offered("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Call predict_log_proba of the best estimator."""
+        out: Floats = self._best().predict_log_proba(X)
+        return out
 
+    @_if_offered("decision_function")
+    def decision_function(self, X: Any) -> Floats:
+        """Call decision_function of the best estimator."""
+        out: Floats = self._best().decision_function(X)
+        return out
 
-class AdditiveClassifierCV(_StrengthSearch, AdditiveClassifier):
-    """AdditiveClassifier that chooses C, and more if asked, by cross-validation.
-
-    Every fold follows a path from small to large C, each solution being the start for the next.
-    The model is then trained on all rows with the C whose mean score over the folds is best (the
-    smallest such C). It is to the bit what AdditiveClassifier learns with `best_params_`.
-
-    The ranges of the features (and quantile knots) come from all rows, those held out too: X is
-    coded once for all folds. No label of a row held out is used.
-
-    Parameters
-    ----------
-    Cs : int or array-like of float, default=20
-        The values of C to compare; a number means as many from 0.001 to 100, at equal ratios.
-    n_bins : int or sequence, default=10
-        As in AdditiveClassifier; of several values the best is chosen. A value may itself be a list
-        of one number a feature: `[[5, 10, 10]]` is a single value, for three features.
-    penalty_order : int or sequence of int, default=1
-        As in AdditiveClassifier; of several values the best is chosen.
-    cv : int, splitter, iterable of splits or None, default=None
-        How to divide the rows: None is 5 folds, which for one class a row hold equal shares of the
-        classes. Splits by groups must be given as an iterable.
-    scoring : str, callable or None, default=None
-        What to compare: the name of a scorer of scikit-learn, or a callable
-        scorer(estimator, X, y). None is the accuracy. Rows are weighted by sample_weight if the
-        scorer takes weights. Probabilities are compared as they are without `calibration`.
-    time_limit : float or None, default=None
-        Seconds after which to stop: nine tenths for the search, the rest for the final fit. Of the
-        values of C that were scored in all folds by then, the best is chosen, with a
-        ConvergenceWarning; it is an error if there is none.
-    callback : callable or None, default=None
-        As in AdditiveClassifier, with the number of the fold as `progress.fold`. Returning True
-        ends the search, as time_limit does.
-    n_jobs : int or None, default=None
-        Threads: folds are trained side by side. None is 1, -1 all cores. The result does not depend
-        on it.
-    basis, degree, knots, scale, extrapolation, loss, multi_class, class_weight, fit_intercept,
-    intercept_scaling, missing, categorical, unseen, calibration, solver, tol, max_iter,
-    random_state, verbose
-        As in AdditiveClassifier.
-
-    Attributes
-    ----------
-    C_ : float
-        The C that was chosen.
-    best_params_ : dict
-        What was chosen: C, and n_bins and penalty_order where there were several.
-    best_score_ : float
-        Its mean score over the folds.
-    Cs_ : ndarray of shape (n_Cs,)
-        The values of C that were compared, in increasing order.
-    scores_ : ndarray of shape (n_folds, n_Cs)
-        The scores of the rows held out; NaN where the search was stopped before. Several values of
-        n_bins, of penalty_order or of both give it one or two more axes, which come first.
-    coef_path_ : ndarray of shape (n_Cs, n_outputs, n_columns, n_basis)
-        How the curves change with C: the means of coef_ over the folds, for the n_bins and
-        penalty_order that were chosen. Shorter if the search was stopped.
-    intercept_path_ : ndarray of shape (n_Cs, n_outputs)
-        The same of intercept_.
-    classes_, coef_, intercept_, n_iter_, dual_gap_, objective_, calibration_, columns_,
-    embedding_, n_features_in_, feature_names_in_
-        Of the final fit, as in AdditiveClassifier.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from splinear import AdditiveClassifierCV
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = AdditiveClassifierCV(random_state=0).fit(X, y)
-    >>> model.scores_.shape
-    (5, 20)
-    >>> model.best_score_ > 0.97
-    True
-    """
-
-    _plain = AdditiveClassifier
-    _parameter_constraints: dict[str, list[Any]] = _constraints(AdditiveClassifier)
-
-    def __init__(
-        self,
-        *,
-        Cs: int | Sequence[float] | Floats = 20,
-        cv: Any = None,
-        scoring: str | Callable[..., float] | None = None,
-        basis: Literal["bspline", "fourier", "hermite"] = "bspline",
-        degree: int = 1,
-        n_bins: int | Sequence[int] | Sequence[Sequence[int]] = 10,
-        penalty_order: int | Sequence[int] = 1,
-        knots: KnotRules = "auto",
-        scale: Literal["unit", "native", "standard"] = "unit",
-        through_zero: bool | Literal["auto"] = "auto",
-        extrapolation: Literal["constant", "linear", "error"] = "constant",
-        loss: Literal["hinge", "squared_hinge", "logistic"] = "hinge",
-        multi_class: Literal["auto", "ovr", "softmax"] = "auto",
-        class_weight: ClassWeight = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        missing: Literal["error", "level"] = "error",
-        categorical: Sequence[int | str | bool] | AnyArray | None = None,
-        unseen: Literal["ignore", "error"] = "ignore",
-        calibration: Literal["sigmoid"] | None = None,
-        solver: Literal["auto", "dual_cd", "newton"] = "auto",
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.basis = basis
-        self.degree = degree
-        self.n_bins = n_bins  # type: ignore[assignment]  # several, to choose from
-        self.penalty_order = penalty_order  # type: ignore[assignment]
-        self.knots = knots
-        self.scale = scale
-        self.through_zero = through_zero
-        self.extrapolation = extrapolation
-        self.loss = loss
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.missing = missing
-        self.categorical = categorical
-        self.unseen = unseen
-        self.calibration = calibration
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.callback = callback
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AdditiveClassifierCV:
-        """Choose the strength, and learn the curves.
+    def score(self, X: Any, y: Any = None) -> float:
+        """Score the best estimator by `scoring`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            As in AdditiveClassifier.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            The classes; or, for several labels a row, an indicator matrix of 0 and 1.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C per row, and weights the rows' scores. A row of weight 0 does not count.
 
         Returns
         -------
-        self
+        score : float
         """
-        self._fit(X, y, sample_weight, multi_output=True)
-        return self
+        best = self._best()
+        return float(check_scoring(best, scoring=self.scoring)(best, X, y))
+
+    @property
+    def classes_(self) -> AnyArray:
+        """Classes of the best estimator."""
+        classes: AnyArray = self._best().classes_
+        return classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        try:
+            return int(self._best().n_features_in_)
+        except (AttributeError, ValueError) as error:
+            raise AttributeError(f"{type(self).__name__} is not fitted.") from error
+
+    @property
+    def feature_names_in_(self) -> AnyArray:
+        """Names of the features, if X had any."""
+        names: AnyArray = self._best().feature_names_in_
+        return names
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
+        return tags
 
 
-class AdditiveRegressorCV(_StrengthSearch, AdditiveRegressor):
-    """AdditiveRegressor that chooses C, and more if asked, by cross-validation.
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """What one setting reached along the path of C, in each fold; None: nothing."""
 
-    It does for AdditiveRegressor what AdditiveClassifierCV does for AdditiveClassifier.
+    setting: dict[str, Any]
+    paths: list[Path | None]
+    n_costs: int
 
-    Parameters
-    ----------
-    Cs : int or array-like of float, default=20
-        The values of C to compare; a number means as many from 0.001 to 100, at equal ratios. For
-        loss="epsilon_insensitive" these are multiplied by the standard deviation of y, so that its
-        unit does not matter.
-    cv : int, splitter, iterable of splits or None, default=None
-        How to divide the rows: None is 5 folds of rows that follow each other.
-    scoring : str, callable or None, default=None
-        As in AdditiveClassifierCV. None is the coefficient of determination R^2.
-    n_bins, penalty_order, time_limit, callback, n_jobs
-        As in AdditiveClassifierCV.
-    basis, degree, knots, scale, extrapolation, loss, epsilon, fit_intercept, intercept_scaling,
-    missing, categorical, unseen, solver, tol, max_iter, random_state, verbose
-        As in AdditiveRegressor.
+    @property
+    def scores(self) -> Floats:
+        """Scores of the rows held out, (n_folds, n_Cs); NaN where the search was stopped."""
+        nothing = np.full(self.n_costs, np.nan)
+        return np.stack([nothing if path is None else path.scores for path in self.paths])
 
-    Attributes
-    ----------
-    C_, best_params_, best_score_, Cs_, scores_, coef_path_, intercept_path_
-        As in AdditiveClassifierCV.
-    coef_, intercept_, n_iter_, dual_gap_, objective_, columns_, embedding_,
-    n_features_in_, feature_names_in_
-        Of the final fit, as in AdditiveRegressor.
+    @property
+    def seconds(self) -> float:
+        return float(np.mean([np.nan if path is None else path.seconds for path in self.paths]))
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from splinear import AdditiveRegressorCV
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = AdditiveRegressorCV(Cs=[0.01, 0.1, 1.0]).fit(X, y)
-    >>> model.best_params_
-    {'C': 0.1}
-    """
 
-    _plain = AdditiveRegressor
-    _parameter_constraints: dict[str, list[Any]] = _constraints(AdditiveRegressor)
+def _results(candidates: list[_Candidate], Cs: Floats) -> dict[str, Any]:
+    """Return cv_results_: one entry per candidate and C."""
+    params = [{**c.setting, "C": float(C)} for c in candidates for C in Cs]
+    scores = np.concatenate([c.scores for c in candidates], axis=1)  # (n_folds, n_settings)
+    compared = _compared(scores)
+    mean = compared.mean(axis=0)
+    results: dict[str, Any] = {"params": params}
+    for name in sorted({name for setting in params for name in setting}):
+        results[f"param_{name}"] = np.ma.MaskedArray(
+            _objects([setting.get(name) for setting in params]),
+            mask=[name not in setting for setting in params],
+        )
+    for k, of_fold in enumerate(scores):
+        results[f"split{k}_test_score"] = of_fold
+    results["mean_test_score"], results["std_test_score"] = mean, compared.std(axis=0)
+    filled = np.where(np.isnan(mean), -np.inf, mean)
+    results["rank_test_score"] = rankdata(-filled, method="min").astype(np.int32)
+    seconds = [c.seconds / len(Cs) for c in candidates]
+    results["mean_fit_time"] = np.repeat(seconds, len(Cs))
+    return results
 
-    def __init__(
-        self,
-        *,
-        Cs: int | Sequence[float] | Floats = 20,
-        cv: Any = None,
-        scoring: str | Callable[..., float] | None = None,
-        basis: Literal["bspline", "fourier", "hermite"] = "bspline",
-        degree: int = 1,
-        n_bins: int | Sequence[int] | Sequence[Sequence[int]] = 10,
-        penalty_order: int | Sequence[int] = 1,
-        knots: KnotRules = "auto",
-        scale: Literal["unit", "native", "standard"] = "unit",
-        through_zero: bool | Literal["auto"] = "auto",
-        extrapolation: Literal["constant", "linear", "error"] = "constant",
-        loss: Literal["squared_error", "epsilon_insensitive"] = "squared_error",
-        epsilon: float = 0.1,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        missing: Literal["error", "level"] = "error",
-        categorical: Sequence[int | str | bool] | AnyArray | None = None,
-        unseen: Literal["ignore", "error"] = "ignore",
-        solver: Literal["auto", "dual_cd", "newton"] = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.basis = basis
-        self.degree = degree
-        self.n_bins = n_bins  # type: ignore[assignment]  # several, to choose from
-        self.penalty_order = penalty_order  # type: ignore[assignment]
-        self.knots = knots
-        self.scale = scale
-        self.through_zero = through_zero
-        self.extrapolation = extrapolation
-        self.loss = loss
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.missing = missing
-        self.categorical = categorical
-        self.unseen = unseen
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.callback = callback
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AdditiveRegressorCV:
-        """Choose the strength, and learn the curves.
+def _compared(scores: Floats) -> Floats:
+    """Return the folds by which settings are compared: all, or those that got farthest."""
+    reached = ~np.isnan(scores)
+    if reached.all(axis=0).any():
+        return scores
+    n_reached = reached.sum(axis=1)
+    return np.asarray(scores[n_reached == n_reached.max()])
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in AdditiveRegressor.
-        y : array-like of shape (n_samples,)
-            The targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C per row, and weights the rows' scores. A row of weight 0 does not count.
 
-        Returns
-        -------
-        self
-        """
-        self._fit(X, y, sample_weight, y_numeric=True)
-        return self
+def _objects(values: list[Any]) -> AnyArray:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
 
-    def _unit_of_cost(self, y: AnyArray) -> float:
-        return 1.0 if self.loss == "squared_error" else float(np.std(y)) or 1.0
+
+def _cause(watch: Watch, time_limit: float | None) -> str:
+    return f"time_limit={time_limit} s" if watch.reason == "time_limit" else "The callback"

@@ -1,6 +1,6 @@
 """The explicit embeddings as scikit-learn transformers: the paper's "batch" way.
 
-A linear SVM on what these give is the same model as AdditiveClassifier; they are for other linear
+A linear SVM on what these return is the same model as AdditiveSVC; they are for other linear
 solvers, and for reading.
 """
 
@@ -31,9 +31,9 @@ __all__ = ["FourierEmbedding", "HermiteEmbedding", "SplineEmbedding"]
 
 
 class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
-    """fit learns the ranges of the columns, transform gives phi^d of the rows."""
+    """fit learns the ranges of the columns, transform returns phi^d of the rows."""
 
-    _family: str  # as in AdditiveClassifier(basis=...)
+    _family: str  # of the basis: "bspline", "fourier" or "hermite"
     degree: int
     penalty_order: int
     knots: KnotRules
@@ -124,11 +124,16 @@ class SplineEmbedding(_EmbeddingTransformer):
 
     Parameters
     ----------
-    degree, n_bins, penalty_order, knots, scale, through_zero
-        As in AdditiveClassifier with basis="bspline".
+    degree, penalty_order, scale, through_zero
+        As in :class:`splinear.terms.Spline`.
+    n_bins : int or sequence of int, default=10
+        The number of pieces: of all features, or one number per feature.
+    knots : str, sequence or dict, default="auto"
+        As in Spline with a given number of pieces, for all features; a list has one entry per
+        feature; a dict names columns, and leaves the others to "auto".
     sparse_output : bool, default=True
-        Give a CSR array where the embedding is sparse, which is for penalty_order=0. Other orders
-        always give a dense array.
+        Return a CSR array where the embedding is sparse, which is for penalty_order=0. Other orders
+        always return a dense array.
 
     Attributes
     ----------
@@ -168,8 +173,12 @@ class FourierEmbedding(_EmbeddingTransformer):
 
     Parameters
     ----------
-    degree, n_bins, penalty_order, knots, scale, through_zero
-        As in AdditiveClassifier with basis="fourier".
+    degree : int, default=2
+        The number of frequencies.
+    penalty_order, scale
+        As in :class:`splinear.terms.Fourier`.
+    n_bins, knots, through_zero
+        As in SplineEmbedding; where a feature has knots, the axis is warped by n_bins pieces.
 
     Attributes
     ----------
@@ -204,8 +213,10 @@ class HermiteEmbedding(_EmbeddingTransformer):
 
     Parameters
     ----------
-    degree, n_bins, penalty_order, knots, scale, through_zero
-        As in AdditiveClassifier with basis="hermite".
+    degree, penalty_order, scale
+        As in :class:`splinear.terms.Hermite`.
+    n_bins, knots, through_zero
+        As in SplineEmbedding; where a feature has knots, the axis is warped by n_bins pieces.
 
     Attributes
     ----------

@@ -28,7 +28,8 @@ class LibsvmFile:
     ----------
     path : path
     zero_based : bool, default=None
-        Whether the first column has the index 0. None: if there is an index 0 in the file.
+        Whether the first column has the index 0. None: if there is an index 0 in the file; in
+        prediction, if it was so in fit.
     """
 
     names: list[str] | None = None
@@ -44,8 +45,8 @@ class LibsvmFile:
             if X.nnz:
                 least, most = min(least, X.indices.min()), max(most, X.indices.max())
         self.labels: Floats = np.concatenate(labels) if labels else np.empty(0)
-        self.zero_based = bool(least == 0) if zero_based is None else zero_based
-        self.shape = (len(self.labels), int(most) + self.zero_based)
+        self._has_zero, self._most, self._is_given = bool(least == 0), most, zero_based is not None
+        self._count_from(self._has_zero if zero_based is None else bool(zero_based))
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -60,6 +61,27 @@ class LibsvmFile:
             X = sparse.csr_array((raw.data, columns, raw.indptr), (raw.shape[0], self.shape[1]))
             for start in range(0, X.shape[0], n_rows):
                 yield X[start : start + n_rows]
+
+    def counted_from(self, zero_based: bool | None) -> LibsvmFile:
+        """Return the same rows, indices being counted as in another file unless the user said how.
+
+        None: there is no other file.
+        """
+        if zero_based is None or self._is_given or zero_based == self.zero_based:
+            return self
+        other = copy(self)
+        other._count_from(zero_based)
+        return other
+
+    def _count_from(self, zero_based: bool) -> None:
+        if self._has_zero and not zero_based:
+            raise ValueError(
+                f"{self.path} has the index 0, but its indices should begin with 1 as those of the "
+                "training file do. Give io.LibsvmFile(path, zero_based=True) where they begin with "
+                "0."
+            )
+        self.zero_based = zero_based
+        self.shape = (len(self.labels), int(self._most) + zero_based)
 
     def widened(self, n_features: int) -> LibsvmFile:
         """Give the same rows in more columns, those at the end being 0 everywhere."""

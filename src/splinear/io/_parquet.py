@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class _ArrowTable:
         index = (first.pandas_metadata or {}).get("index_columns", [])
         features = [name for name in self.all_names if name not in index]
         self.names: list[str] | None = features if chosen is None else list(chosen)
+        self.blank: frozenset[str] = frozenset()  # features that are not read, but count as 0
 
     def __len__(self) -> int:
         return self.n_rows
@@ -47,6 +49,10 @@ class _ArrowTable:
         """Names of the features."""
         assert self.names is not None
         return self.names
+
+    @property
+    def _read_names(self) -> list[str]:
+        return [name for name in self.features if name not in self.blank]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -73,7 +79,7 @@ class _ArrowTable:
 
     def _fields(self) -> Iterator[tuple[str, Any]]:
         """Give the features' names and Arrow types, of every part."""
-        names = self.features
+        names = self._read_names
         return ((name, schema.field(name).type) for _, schema in self.schemas for name in names)
 
     def _refuse(self, wrong: dict[str, Any], why: str) -> None:
@@ -102,6 +108,12 @@ class _ArrowTable:
             )
         return self._with(list(names))
 
+    def blanked(self, columns: Collection[int]) -> _ArrowTable:
+        """Return the table with 0 in these features, whatever they hold."""
+        other = copy(self)
+        other.blank = frozenset(self.features[j] for j in columns)
+        return other
+
     def without(self, name: str) -> _ArrowTable:
         """Give the table without the column of the target."""
         return self._with([other for other in self.features if other != name])
@@ -116,10 +128,11 @@ class _ArrowTable:
     def chunks(self, n_rows: int) -> Iterator[AnyArray]:
         """Give all rows in order, at most n_rows at a time."""
         features, dtype = self.features, self.dtype
-        for batch in self._batches(features, n_rows):
-            out = np.empty((batch.num_rows, len(features)), dtype=dtype)
+        for batch in self._batches(self._read_names, n_rows):
+            out = np.zeros((batch.num_rows, len(features)), dtype=dtype)
             for j, name in enumerate(features):
-                out[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
+                if name not in self.blank:
+                    out[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
             del batch  # or it would stay until the next one is there
             yield out
         import_module("pyarrow").default_memory_pool().release_unused()
@@ -133,9 +146,12 @@ class _ArrowTable:
                 f"Categories in {self} need pandas: pip install pandas, or pip install "
                 "'splinear[data]'."
             ) from error
-        for batch in self._batches(self.features, n_rows):
+        for batch in self._batches(self._read_names, n_rows):
             frame = batch.to_pandas(strings_to_categorical=True, ignore_metadata=True)
             del batch  # as above
+            for j, name in enumerate(self.features):
+                if name in self.blank:
+                    frame.insert(j, name, 0.0)
             yield frame
         import_module("pyarrow").default_memory_pool().release_unused()
 

@@ -11,7 +11,9 @@ import errno
 import mmap
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,10 +23,12 @@ from splinear import _core
 from splinear._reading import csr_chunks, float_chunks
 from splinear._sparse import csr_parts
 from splinear._types import AnyArray
-from splinear.embedding import Embedding
-from splinear.solvers.memory import CODE_BYTES
+from splinear.model.additive import group_columns
+from splinear.model.group import TermGroup
 
-__all__ = ["codes_on_disk", "entries_on_disk"]
+__all__ = ["code_bytes", "codes_on_disk", "entries_on_disk"]
+
+MOST_CODES = 65_535  # of 16 bits, the gap's included
 
 Places = NDArray[np.int64]
 
@@ -36,43 +40,45 @@ def codes_on_disk(
     X: Any,
     places_of: Callable[[slice], Places],
     n_rows: int,
-    embedding: Embedding,
+    groups: Sequence[TermGroup],
     rows_per_block: int,
     n_threads: int,
-) -> _core.Codes:
-    """Code the rows of X into a file without a name, and map it.
+) -> list[_core.Codes]:
+    """Code the rows of X into files without names, one per group, and map them.
 
-    places_of(rows) gives the places of some rows of X in the file, -1 for those left out; n_rows
+    places_of(rows) gives the places of some rows of X in the files, -1 for those left out; n_rows
     have one.
     """
-    n_columns = X.shape[1]
-    with (
-        _reserved(CODE_BYTES * n_columns * n_rows) as codes,
-        _reserved(PLACE.itemsize * n_rows) as order,
-    ):
-        blocks = _Blocks(codes, order, n_rows, n_columns, rows_per_block)
+    with ExitStack() as files:
+        order = files.enter_context(_reserved(PLACE.itemsize * n_rows))
+        blocks = []
+        for group in groups:
+            size = code_bytes(group) * group.n_features * n_rows
+            codes = files.enter_context(_reserved(size))
+            blocks.append(_Blocks(codes, order, n_rows, group, rows_per_block))
         for rows, piece in float_chunks(X):
-            blocks.deal(piece, places_of(rows), embedding, n_threads)
-        blocks.put_in_order()
-        mapped = mmap.mmap(codes.fileno(), 0, access=mmap.ACCESS_READ)
-    array = np.frombuffer(mapped, dtype=np.uint16).reshape(n_rows, n_columns)
-    return _core.Codes(array, embedding.basis.grid(), rows_per_block)
+            dealt = _Dealt.of(places_of(rows), rows_per_block)
+            for part in blocks:
+                part.deal(piece, dealt, n_threads)
+        for part in blocks:
+            part.put_in_order()
+        return [part.mapped() for part in blocks]
 
 
 def entries_on_disk(
     X: Any,
     places_of: Callable[[slice], Places],
     n_rows: int,
-    embedding: Embedding,
+    group: TermGroup,
     rows_per_block: int,
 ) -> _core.Rows:
-    """Write the non-zeros of a sparse X into a file without a name, row by row, and map it.
+    """Write the non-zeros of a sparse X in a group's columns into a file, row by row, and map it.
 
     The parameters are those of codes_on_disk().
     """
     starts = np.zeros(n_rows + 1, dtype=np.int64)
-    for rows, piece in csr_chunks(X):
-        places = places_of(rows)
+    for rows, whole in csr_chunks(X):
+        places, piece = places_of(rows), group_columns(whole, group)
         starts[1 + places[places >= 0]] = np.diff(piece.indptr)[places >= 0]
     np.cumsum(starts, out=starts)
     n_entries = int(starts[-1])
@@ -83,44 +89,67 @@ def entries_on_disk(
         _reserved(PLACE.itemsize * n_rows) as order,
     ):
         blocks = _SparseBlocks(entries, order, starts, rows_per_block)
-        for rows, piece in csr_chunks(X):
-            blocks.deal(piece, places_of(rows), embedding)
+        for rows, whole in csr_chunks(X):
+            blocks.deal(group_columns(whole, group), places_of(rows), group)
         blocks.put_in_order()
         mapped = mmap.mmap(entries.fileno(), 0, access=mmap.ACCESS_READ)
     array = np.frombuffer(mapped, dtype=np.uint64)
     return _core.mapped_sparse_rows(starts, array, rows_per_block)
 
 
-class _Blocks:
-    """Two files with an entry a row: its codes, and its place in its block."""
+def code_bytes(group: TermGroup) -> int:
+    """Bytes of one code: 4 where a category has more levels than 16 bits can number."""
+    return 4 if group.levels is not None and group.stride > MOST_CODES else 2
 
-    def __init__(
-        self, codes: Any, order: Any, n_rows: int, n_columns: int, rows_per_block: int
-    ) -> None:
-        self.codes, self.order, self.n_rows, self.n_columns = codes, order, n_rows, n_columns
-        self.rows_per_block = rows_per_block
-        # The codes of a row as one item: NumPy moves these faster than rows of a table.
-        self.row = np.dtype((np.void, CODE_BYTES * n_columns))
-        self.starts = np.arange(0, n_rows, rows_per_block)
-        self.filled = self.starts.copy()  # where the next row of each block goes
 
-    def deal(self, piece: AnyArray, places: Places, embedding: Embedding, n_threads: int) -> None:
-        """Add the rows of a piece of X to the ends of the blocks they belong to."""
+@dataclass(frozen=True, eq=False)
+class _Dealt:
+    """The rows of a piece of X, in the order of the blocks they belong to."""
+
+    rank: Places  # of every row in that order; -1: it has no place
+    local: AnyArray  # places in their blocks
+    counts: AnyArray  # rows per block
+
+    @classmethod
+    def of(cls, places: Places, rows_per_block: int) -> _Dealt:
         kept = np.flatnonzero(places >= 0)
-        block = places[kept] // self.rows_per_block
+        block = places[kept] // rows_per_block
         by_block = kept[np.argsort(block, kind="stable")]
         rank = np.full(len(places), -1, dtype=np.int64)
         rank[by_block] = np.arange(len(by_block))
-        coded = _core.Codes(len(by_block), self.n_columns, embedding.basis.grid())
-        coded.fill(piece, rank, embedding.axes.core(), n_threads)
-        local = (places[by_block] % self.rows_per_block).astype(PLACE)
-        counts = np.bincount(block, minlength=len(self.starts))
-        ends = np.cumsum(counts)
-        for b in map(int, np.flatnonzero(counts)):
-            run = slice(int(ends[b] - counts[b]), int(ends[b]))
-            _write(self.codes, int(self.filled[b]), coded.array[run].view(self.row))
-            _write(self.order, int(self.filled[b]), local[run])
-        self.filled += counts
+        local = (places[by_block] % rows_per_block).astype(PLACE)
+        return cls(rank, local, np.bincount(block))
+
+    def runs(self) -> Iterator[tuple[int, slice]]:
+        """Yield the blocks, each with its rows in that order."""
+        ends = np.cumsum(self.counts)
+        for b in map(int, np.flatnonzero(self.counts)):
+            yield b, slice(int(ends[b] - self.counts[b]), int(ends[b]))
+
+
+class _Blocks:
+    """Two files with an entry per row: its codes in one group, and its place in its block."""
+
+    def __init__(
+        self, codes: Any, order: Any, n_rows: int, group: TermGroup, rows_per_block: int
+    ) -> None:
+        self.codes, self.order, self.n_rows, self.group = codes, order, n_rows, group
+        self.rows_per_block = rows_per_block
+        self.columns, self.axes = group.features.astype(np.int64), group.embedding.axes.core()
+        # The codes of a row as one item: NumPy moves these faster than rows of a table.
+        self.row = np.dtype((np.void, code_bytes(group) * group.n_features))
+        self.starts = np.arange(0, n_rows, rows_per_block)
+        self.filled = self.starts.copy()  # where the next row of each block goes
+
+    def deal(self, piece: AnyArray, dealt: _Dealt, n_threads: int) -> None:
+        """Add the rows of a piece of X to the ends of the blocks they belong to."""
+        coded = _core.Codes(len(dealt.local), self.group.n_features, self.group.grid)
+        coded.fill(piece, self.columns, dealt.rank, self.axes, n_threads)
+        array = coded.array
+        for b, run in dealt.runs():
+            _write(self.codes, int(self.filled[b]), array[run].view(self.row))
+            _write(self.order, int(self.filled[b]), dealt.local[run])
+            self.filled[b] += run.stop - run.start
 
     def put_in_order(self) -> None:
         """Give every row its place in its block."""
@@ -133,6 +162,13 @@ class _Blocks:
             ordered = np.empty_like(codes)
             ordered[places] = codes
             _write(self.codes, start, ordered)
+
+    def mapped(self) -> _core.Codes:
+        """Return the codes, in a read-only map of the file."""
+        pages = mmap.mmap(self.codes.fileno(), 0, access=mmap.ACCESS_READ)
+        dtype = np.uint32 if code_bytes(self.group) == 4 else np.uint16
+        array = np.frombuffer(pages, dtype=dtype).reshape(self.n_rows, self.group.n_features)
+        return _core.Codes(array, self.group.grid, self.rows_per_block)
 
 
 class _SparseBlocks:
@@ -148,14 +184,14 @@ class _SparseBlocks:
         self.filled = self.blocks.copy()  # where the next row of each block goes
         self.next_entry = starts[self.blocks].copy()  # and its first entry
 
-    def deal(self, piece: Any, places: Places, embedding: Embedding) -> None:
+    def deal(self, piece: Any, places: Places, group: TermGroup) -> None:
         """Add the rows of a piece of X to the ends of the blocks they belong to."""
         kept = np.flatnonzero(places >= 0)
         kept = kept[np.argsort(places[kept] // self.rows_per_block, kind="stable")]
         starts, features, values = csr_parts(piece[kept])
         entries = np.empty(len(values), dtype=ENTRY)
         entries["feature"] = features
-        entries["argument"] = _core.sparse_arguments(features, values, embedding.axes.core())
+        entries["argument"] = _core.sparse_arguments(features, values, group.embedding.axes.core())
         local = (places[kept] % self.rows_per_block).astype(PLACE)
         block = places[kept] // self.rows_per_block
         ends = np.searchsorted(block, np.arange(len(self.blocks) + 1))

@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 
 from splinear import _core
+from splinear.model.group import TermGroup
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 
@@ -42,14 +43,11 @@ def follow_path(
     """
     # Scaling all embeddings by 1 / r and the costs by r^2 leaves the model as it is, and keeps
     # squared lengths in the range of a float even where native units are as large as 1e300.
-    scale, basis = rows.embedding.scale, rows.embedding.basis
-    unit = min(max(float(scale.max(initial=0.0)), problem.bias**2), 1e280) or 1.0
+    largest = max((float(_largest(group)) for group in rows.layout.groups), default=0.0)
+    unit = min(max(largest, problem.bias**2), 1e280) or 1.0
     start = start or Start()
     results, error = _core.train(
-        rows.core,
-        basis.core(),
-        rows.embedding.penalty.core(basis.support),
-        scale / unit,
+        rows.with_layout(rows.layout.scaled(1.0 / unit)).groups,
         problem.loss.core(),
         problem.y,
         problem.targets,
@@ -72,14 +70,21 @@ def follow_path(
         stopping.watch.fail(cast(BaseException, error))
     return [
         Result(
-            coef=found.coef.reshape(rows.embedding.n_features, basis.size),
+            coef=found.coef,
             intercept=found.intercept,
             primal=found.primal / unit,
             dual=found.dual / unit,
             gap=found.gap,
             n_iter=found.n_iter,
             converged=found.converged,
+            certified=found.converged,
             alpha=found.alpha / unit if len(found.alpha) else None,
         )
         for found in results
     ]
+
+
+def _largest(group: TermGroup) -> float:
+    """Return the largest variance of a group, of curves or gaps."""
+    of_gaps = group.gap_scale.max(initial=0.0) if group.has_gaps else 0.0
+    return max(float(group.embedding.scale.max(initial=0.0)), float(of_gaps))

@@ -13,6 +13,7 @@ __all__ = [
     "ENTRY_BYTES",
     "NEED_DUAL",
     "NEED_NEWTON",
+    "NEED_SOFTMAX",
     "MemoryPlan",
     "Need",
     "bytes_of",
@@ -47,7 +48,8 @@ class Need:
 # Dual variable, squared length, label; a bit or two for the active set.
 NEED_DUAL = Need(each=8 + 4 + 1 + 0.25)
 # Scores, derivatives and steps, as measured; tests/test_large.py holds it to that.
-NEED_NEWTON = Need(each=72)
+NEED_NEWTON = Need(each=92)
+NEED_SOFTMAX = Need(each=120)  # per output
 
 
 @dataclass(frozen=True)

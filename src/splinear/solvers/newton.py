@@ -1,45 +1,58 @@
-"""Newton's method for smooth losses: primal, with a trust region.
+"""Newton's method for smooth losses: primal, with a trust region and free intercepts.
 
-Minimises, over coefficients coef (n_outputs, n_features, size) and b (n_outputs,),
+Minimises, over the parameters theta (n_outputs, n_parameters) of a layout and b (n_outputs,),
 
-    P = 1/2 sum_j |T^{-1} coef_j|^2 / s_j^2 + 1/2 b^2 + L(F),   F = coef'B(x) + B b,
+    P = sum_k 1/2 theta_k' S_k theta_k / t_k + L(F),   F = f(x) + b,
 
-summed over outputs, L being a sum of losses of the scores (see `smooth`). Each step minimises the
-quadratic model of P inside a trust region by conjugate gradients (Steihaug's way out at the edge).
-A product with the Hessian is a pass over the rows that scores a direction and one that sums back;
-the Hessian itself is formed only as a preconditioner, in one of two ways:
+summed over outputs, L being a sum of losses of the scores (see `smooth`); b is not penalised. Each
+step minimises the quadratic model of P inside a trust region by conjugate gradients (Steihaug's way
+out at the edge). A product with the Hessian is a pass over the rows that scores a direction and one
+that sums back; the Hessian itself is formed only as a preconditioner, in one of two ways:
 
-- `_Banded`: its diagonal blocks, one a feature, which are banded for B-splines and together one
+- `_Banded`: its diagonal blocks, one per feature, which are banded for B-splines and together one
   banded matrix. Cheap; but where features say the same thing many iterations are needed.
-- `_Dense`: the whole of it (one a output), from all rows or, as a preconditioner need not be exact,
-  from a sample. With all rows and one output it is the Hessian, and one iteration suffices.
+- `_Dense`: the whole of it (one per output), from all rows or, as a preconditioner need not be
+  exact, from a sample. With all rows and one output it is the Hessian, and one iteration suffices.
 
-There are two ways to know that the optimum is near. The losses' derivatives at F are feasible dual
-variables, and with these the gap between primal and dual comes to 1/2 g'K g, g being the gradient
-of P and K the inverse of the penalty's matrix: a certificate, as in dual coordinate descent. Where
-the penalty is weak it is far larger than what is left to gain. That is close to 1/2 g'H^{-1} g, H
-being the Hessian, which is what a step's quadratic model promises; so the method also ends with a
-step that promised less than a tenth of the tolerance and kept the promise. `gap` is the smaller of
-the two.
+After every step the intercepts are solved for exactly. The losses' derivatives at F are then
+feasible dual variables, and the gap between primal and dual comes to 1/2 g'K g, g being the
+gradient of P by theta and K the inverse of the penalty's matrix: a certificate, as in dual
+coordinate descent. Where the penalty is weak it is far larger than what is left to gain. That is
+close to 1/2 g'H^{-1} g, H being the Hessian, which is what a step's quadratic model promises; so
+the method also ends with a step that promised less than a tenth of the tolerance and kept the
+promise. `gap` is the certificate in either case, and `certified` says whether it is within tol.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cho_solve_banded, cholesky_banded
 
 from splinear import _core
-from splinear._types import Floats
-from splinear.embedding import Embedding
+from splinear._types import AnyArray, Floats
+from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
 from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Curvature, Sum
 
-__all__ = ["forms_hessian", "solve"]
+__all__ = [
+    "Iterate",
+    "begin",
+    "descend",
+    "forms_hessian",
+    "one_step",
+    "penalised_bands",
+    "solve",
+]
+
+Preconditioner = Literal["auto", "banded", "dense"]
 
 # Up to so many coefficients a output the dense preconditioner may be used, from so many rows a
 # coefficient.
@@ -47,63 +60,146 @@ MAX_DENSE = 2500
 ROWS_PER_COEFFICIENT = 12
 PRICE_UNCODED = 20.0  # of a value in a product, where rows are read as they are; 2 where coded
 
+FIRST_SAMPLE = 20_000  # rows that products go through at first
+SAMPLE_GROWTH, GROW_ABOVE = 4, 0.3
+
+LEAST_LEFT = 1e-8  # of a block, once the intercept is taken out: never quite nothing
 MAX_CG = 300
 CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
+# The first steps lead to where the Hessian is another one, and need not be accurate.
+N_ROUGH, ROUGH_ABOVE, ROUGH_ACCURACY = 2, 0.1, 0.3
 
 
-def forms_hessian(embedding: Embedding) -> bool:
+def forms_hessian(layout: Layout) -> bool:
     """Tell whether the Hessian of one output is small enough to be formed."""
-    return int(embedding.used.sum()) < MAX_DENSE
+    return int(layout.used.sum()) < MAX_DENSE
 
 
 def solve(
     rows: TrainingRows,
     total: Sum,
     stopping: Stopping,
-    bias: float,
     start: Start | None = None,
     *,
-    preconditioner: Literal["auto", "banded", "dense"] = "auto",
+    preconditioner: Preconditioner = "auto",
 ) -> list[Result]:
     """Minimise to a relative gap of stopping.tol; one result per output.
 
     "auto" takes whichever preconditioner should be faster, step by step. The primal, the gap and
     the number of steps belong to all outputs together.
     """
-    space = _Space(rows, bias, total.n_outputs, stopping.n_threads)
-    chooser = _Chooser(space, preconditioner)
-    centre = theta = space.zeros()
+    first = begin(rows, total, stopping.n_threads, start)
+    found = _last(descend(first, stopping, preconditioner), stopping)
+    return found.results(stopping.tol)
+
+
+def begin(rows: TrainingRows, total: Sum, n_threads: int, start: Start | None = None) -> Iterate:
+    """Return the point to start from: zero, or an earlier model."""
+    space = _Space(rows, total.n_outputs, n_threads)
+    theta = space.zeros()
     if start is not None and start.coef is not None:
-        theta = space.join(start.coef, np.atleast_1d(start.intercept))
-        centre = theta if start.proximal else centre
-    found = _last(_descend(space, total, stopping, theta, centre, chooser), stopping)
-    coef, b = space.split(found.theta)
-    coef = space.extended(coef)
-    return [
-        Result(
-            coef=coef[k],
-            intercept=float(bias * b[k]),
-            primal=found.value,
-            dual=found.value - found.gap,
-            gap=found.gap / found.value if found.value > 0 else 0.0,
-            n_iter=found.n_iter,
-            converged=found.converged,
-        )
-        for k in range(total.n_outputs)
-    ]
+        theta = space.join(np.atleast_2d(start.coef), np.atleast_1d(start.intercept))
+    return Iterate(space, total, theta, space.scores(theta))
 
 
-@dataclass
-class _State:
-    theta: Floats
-    value: float
-    gap: float
-    n_iter: int
-    converged: bool
+class Iterate:
+    """A point on the way, its intercepts solved for, and what has been computed there.
+
+    What depends on the scores alone stays valid under another layout; see `under`.
+    """
+
+    def __init__(self, space: _Space, total: Sum, theta: Floats, F: Floats) -> None:
+        shift = total.best_shift(F)
+        self.space, self.total = space, total
+        self.theta, self.F = space.shifted(theta, shift), F + shift[:, None]
+        self.n_iter, self.promised = 0, np.inf
+
+    def under(self, layout: Layout) -> Iterate:
+        """Return the same point for other variances; `sums`, `curvature` and `blocks` are kept."""
+        other = copy(self)
+        for name in ("pull", "value", "gap"):
+            other.__dict__.pop(name, None)
+        rows = self.space.rows.with_layout(layout)
+        other.space = _Space(rows, self.space.n_outputs, self.space.n_threads)
+        return other
+
+    @property
+    def parameters(self) -> Floats:
+        """The layout's parameters, (n_outputs, n_parameters)."""
+        return self.theta[:, :-1]
+
+    @cached_property
+    def losses(self) -> float:
+        """The sum of the losses."""
+        return self.total.value(self.F)
+
+    @cached_property
+    def pull(self) -> Floats:
+        """The gradient of the penalty."""
+        return self.space.stiffen(self.theta)
+
+    @cached_property
+    def value(self) -> float:
+        """P."""
+        return 0.5 * _dot(self.theta, self.pull) + self.losses
+
+    @cached_property
+    def sums(self) -> Floats:
+        """The gradient of the losses."""
+        return self.space.sums(self.total.gradient(self.F))
+
+    @property
+    def gradient(self) -> Floats:
+        """The gradient of P."""
+        return self.pull + self.sums
+
+    @cached_property
+    def gap(self) -> float:
+        """The duality gap, 1/2 g'K g."""
+        g = self.gradient
+        return 0.5 * _dot(g, self.space.soften(g))
+
+    @cached_property
+    def curvature(self) -> Curvature:
+        """The second derivatives of the losses."""
+        return self.total.curvature(self.F)
+
+    @cached_property
+    def blocks(self) -> list[list[Floats]]:
+        """The diagonal blocks of the losses' Hessian by bands, for each output and group."""
+        return self.space.blocks(self.curvature.diagonal)
+
+    @cached_property
+    def ties(self) -> Floats:
+        """What ties the tables to the intercept in the Hessian, (n_outputs, n_parameters)."""
+        return self.space.rows.raw_sums(self.curvature.diagonal, self.space.n_threads)
+
+    def is_converged(self, tol: float) -> bool:
+        """Tell whether the gap is within tol, or the last step promised a tenth of it."""
+        least = min(self.gap, 10.0 * self.promised)
+        return bool(least <= tol * self.value) if self.value > 0 else True
+
+    def results(self, tol: float) -> list[Result]:
+        """Return the models of all outputs, and their certificate."""
+        coef = self.space.layout.extended(self.parameters)
+        relative = self.gap / self.value if self.value > 0 else 0.0
+        return [
+            Result(
+                coef=coef[k],
+                intercept=float(self.theta[k, -1]),
+                primal=self.value,
+                dual=self.value - self.gap,
+                gap=relative,
+                n_iter=self.n_iter,
+                converged=self.is_converged(tol),
+                certified=relative <= tol,
+            )
+            for k in range(len(coef))
+        ]
 
 
-def _last(states: Iterator[_State], stopping: Stopping) -> _State:
-    """Give the last state; on Ctrl-C the last that was reached, keeping the exception."""
+def _last(states: Iterator[Iterate], stopping: Stopping) -> Iterate:
+    """Return the last state; on Ctrl-C the last that was reached, keeping the exception."""
     found = next(states)
     try:
         for state in states:
@@ -113,54 +209,69 @@ def _last(states: Iterator[_State], stopping: Stopping) -> _State:
     return found
 
 
-def _descend(
-    space: _Space,
-    total: Sum,
+def descend(
+    at: Iterate,
     stopping: Stopping,
-    theta: Floats,
-    centre: Floats,
-    chooser: _Chooser,
-) -> Iterator[_State]:
-    """Go down step by step; every state comes with its certificate."""
-    F = space.scores(theta)
-    pull = space.stiffen(theta - centre)
-    value = 0.5 * _dot(theta - centre, pull) + total.value(F)
-    radius, n_iter, promised = np.inf, 0, np.inf
+    preconditioner: Preconditioner = "auto",
+    accuracy: float = CG_ACCURACY,
+) -> Iterator[Iterate]:
+    """Go down step by step."""
+    chooser = _Chooser(at.space, preconditioner)
+    radius = np.inf
     while True:
-        gradient = pull + space.sums(total.gradient(F))
-        gap = min(0.5 * _dot(gradient, space.soften(gradient)), promised)
-        relative = gap / value if value > 0 else 0.0
-        converged = relative <= stopping.tol and (gap < promised or relative <= 0.1 * stopping.tol)
-        yield _State(theta, value, gap, n_iter, converged)
-        stop = n_iter > 0 and stopping.watch.on_pass(n_iter, relative, space.n_rows)
-        if converged or stop or n_iter == stopping.max_iter or radius == 0.0:
+        yield at
+        left = min(at.gap, at.promised) / at.value if at.value > 0 else 0.0
+        stop = at.n_iter > 0 and stopping.watch.on_pass(at.n_iter, left, at.space.n_rows)
+        if stop or at.is_converged(stopping.tol) or at.n_iter == stopping.max_iter:
             return
-        model = chooser.model(total.curvature(F))
-        n_iter += 1
-        while True:  # a smaller region until the model can be trusted
-            step = _conjugate_gradients(space, model, gradient, radius, stopping)
-            chooser.note(step.n_products)
-            moved, tried = theta + step.to, F + step.scores
-            new_pull = space.stiffen(moved - centre)
-            new_value = 0.5 * _dot(moved - centre, new_pull) + total.value(tried)
-            trust = (value - new_value) / step.decrease if step.decrease > 0 else 0.0
-            if trust < 0.25:
-                radius = 0.25 * step.length
-            elif trust > 0.75 and step.at_edge:
-                radius = 2.0 * radius
-            # Near the optimum the decrease drowns in rounding, and the model is to be trusted.
-            if trust > 1e-4 or step.decrease <= 1e-13 * abs(value):
-                break
-            if stopping.watch.poll() or radius <= 1e-300:
-                return
-        theta, F, pull, value = moved, tried, new_pull, new_value
-        promised = np.inf if step.at_edge or trust < 0.5 else step.decrease
+        first = at.n_iter < N_ROUGH and not at.is_converged(ROUGH_ABOVE)
+        own = ROUGH_ACCURACY if first else accuracy
+        found, radius = _step(at, chooser, radius, stopping, own)
+        if found is None:
+            return
+        chooser.grow(at, found)
+        at = found
+
+
+def one_step(at: Iterate, stopping: Stopping, accuracy: float) -> Iterate:
+    """Make one step; the same point if none leads down."""
+    found, _ = _step(at, _Chooser(at.space, "auto"), np.inf, stopping, accuracy)
+    return at if found is None else found
+
+
+def _step(
+    at: Iterate, chooser: _Chooser, radius: float, stopping: Stopping, accuracy: float
+) -> tuple[Iterate | None, float]:
+    """Make one step, with a smaller region until the model can be trusted; and the next region."""
+    model = chooser.model(at)
+    while True:
+        step = _conjugate_gradients(model, at.gradient, radius, stopping, accuracy)
+        chooser.note(step.n_products)
+        scores = at.space.scores(step.to) if step.scores is None else step.scores
+        moved = Iterate(at.space, at.total, at.theta + step.to, at.F + scores)
+        gained = at.value - moved.value
+        trust = gained / step.decrease if step.decrease > 0 else 0.0
+        if trust <= 1e-4 and not model.is_whole:  # the sample is too small to lead on
+            chooser.grow_sample()
+            model = chooser.model(at)
+            continue
+        if trust < 0.25:
+            radius = 0.25 * step.length
+        elif trust > 0.75 and step.at_edge:
+            radius = 2.0 * radius
+        # Near the optimum the decrease drowns in rounding, and the model is to be trusted.
+        if trust > 1e-4 or step.decrease <= 1e-13 * abs(at.value):
+            moved.n_iter = at.n_iter + 1
+            moved.promised = np.inf if step.at_edge or trust < 0.5 else step.decrease
+            return moved, radius
+        if stopping.watch.poll() or radius <= 1e-300:
+            return None, radius
 
 
 @dataclass
 class _Step:
     to: Floats
-    scores: Floats
+    scores: Floats | None  # of all rows, if the model was of all
     decrease: float  # of the quadratic model
     n_products: int  # with the Hessian
     length: float  # in the norm of the preconditioner
@@ -168,19 +279,20 @@ class _Step:
 
 
 def _conjugate_gradients(
-    space: _Space,
     model: _Model,
     gradient: Floats,
     radius: float,
     stopping: Stopping,
+    accuracy: float,
 ) -> _Step:
     """Minimise gradient's + 1/2 s'H s over steps s no longer than the radius."""
+    space = model.space
     step, step_scores = np.zeros_like(gradient), space.zero_scores()
     residual = -gradient
     z = model.precondition(residual)
     direction, rz = z, _dot(residual, z)
     direction_scores = space.scores(direction)
-    goal, decrease = CG_ACCURACY**2 * rz, 0.0
+    goal, decrease = accuracy**2 * rz, 0.0
     squared, along, direction_squared = 0.0, 0.0, rz  # in the norm of the preconditioner
     at_edge = False
     n_products = 0
@@ -209,83 +321,64 @@ def _conjugate_gradients(
         direction_squared = rz + beta**2 * direction_squared
         direction = z + beta * direction
         direction_scores = space.scores(direction)
-    return _Step(step, step_scores, decrease, n_products, float(np.sqrt(squared)), at_edge)
+    scores = step_scores if model.is_whole else None
+    return _Step(step, scores, decrease, n_products, float(np.sqrt(squared)), at_edge)
 
 
 class _Space:
-    """Vectors theta (n_outputs, n_features * size + 1): coefficients, and b at the end.
+    """Vectors theta (n_outputs, n_parameters + 1): the layout's parameters, and b at the end.
 
-    Coefficients that a feature cannot reach (it is constant, or has fewer bins than others) are 0
-    and take no part; the penalty is that of the others alone.
+    Parameters that are not used (a feature is constant, or has fewer bins than others) are 0 and
+    take no part; the penalty is that of the others alone.
     """
 
-    def __init__(self, rows: TrainingRows, bias: float, n_outputs: int, n_threads: int) -> None:
-        self.rows, self.bias, self.n_outputs, self.n_threads = rows, bias, n_outputs, n_threads
-        self.embedding: Embedding = rows.embedding
-        self.n_features, self.size = self.embedding.n_features, self.embedding.basis.size
-        self.basis = self.embedding.basis.core()
-        self.n_rows = rows.n_rows
-        self.n_used = self.embedding.n_used
-        self.used = self.embedding.used
-        self.stiffnesses = self.embedding.stiffnesses
-        varies = self.embedding.scale > 0
-        self.stiffness = np.zeros(self.n_features)
-        self.stiffness[varies] = 1.0 / self.embedding.scale[varies]
+    def __init__(self, rows: TrainingRows, n_outputs: int, n_threads: int) -> None:
+        self.rows, self.n_outputs, self.n_threads = rows, n_outputs, n_threads
+        self.layout, self.n_rows = rows.layout, rows.n_rows
+        self.used = self.layout.used
 
     def zeros(self) -> Floats:
-        return np.zeros((self.n_outputs, self.n_features * self.size + 1))
+        return np.zeros((self.n_outputs, len(self.used) + 1))
 
     def zero_scores(self) -> Floats:
         return np.zeros((self.n_outputs, self.n_rows))
 
-    def split(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Give coef (n_outputs, n_features, size) and b (n_outputs,)."""
-        return theta[:, :-1].reshape(-1, self.n_features, self.size), theta[:, -1]
+    def join(self, parameters: Floats, b: Floats) -> Floats:
+        return np.column_stack([np.where(self.used, parameters, 0.0), b])
 
-    def merge(self, coef: Floats, b: Floats) -> Floats:
-        """Undo split(), with zeros where nothing is used."""
-        return np.column_stack([(coef * self.used).reshape(self.n_outputs, -1), b])
-
-    def extended(self, coef: Floats) -> Floats:
-        """Go on behind the coefficients that are used, at no penalty."""
-        penalty = self.embedding.penalty
-        beyond = penalty.integrate(penalty.difference(coef) * self.used)
-        return np.where(self.used, coef, beyond)
-
-    def join(self, coef: Floats, intercept: Floats) -> Floats:
-        b = intercept / self.bias if self.bias > 0 else np.zeros(self.n_outputs)
-        return self.merge(coef.reshape(-1, self.n_features, self.size), b)
+    def shifted(self, theta: Floats, shift: Floats) -> Floats:
+        out = theta.copy()
+        out[:, -1] += shift
+        return out
 
     def scores(self, theta: Floats) -> Floats:
         """F (n_outputs, n_rows)."""
-        coef, b = self.split(theta)
-        return self.rows.scores(coef, self.n_threads) + self.bias * b[:, None]
+        return self.rows.scores(theta[:, :-1], self.n_threads) + theta[:, -1:]
 
     def sums(self, R: Floats) -> Floats:
-        """Give the gradient of sum(R * F) by theta."""
-        summed = np.empty((self.n_outputs, self.n_features * self.size))
-        for k in range(self.n_outputs):
-            r = np.ascontiguousarray(R[k])
-            summed[k] = _core.sum_all(
-                self.rows.core, self.basis, self.n_features, r, self.n_threads
-            )
-        coef = summed.reshape(self.n_outputs, self.n_features, self.size)
-        return self.merge(coef, self.bias * R.sum(axis=1))
+        """Return the gradient of sum(R * F) by theta."""
+        return self.join(self.rows.sums(R, self.n_threads), R.sum(axis=1))
 
     def stiffen(self, theta: Floats) -> Floats:
-        """Give the gradient of the penalty."""
-        coef, b = self.split(theta)
-        penalty = self.embedding.penalty
-        stiff = penalty.difference_transpose(penalty.difference(coef) * self.used)
-        return self.merge(stiff * self.stiffness[:, None], b)
+        """Return the gradient of the penalty."""
+        return self.join(self.layout.stiffen(theta[:, :-1]), np.zeros(self.n_outputs))
 
     def soften(self, theta: Floats) -> Floats:
-        """Undo stiffen()."""
-        coef, b = self.split(theta)
-        return self.merge(self.embedding.penalty.smooth(coef) * self.embedding.scale[:, None], b)
+        """Undo stiffen(); the gradient by b is 0 and counts as such."""
+        return self.join(self.layout.soften(theta[:, :-1]), np.zeros(self.n_outputs))
+
+    def blocks(self, H: Floats) -> list[list[Floats]]:
+        """Return the blocks of sum_i h_i B_i B_i' on its diagonal, for each row h of H and group.
+
+        By bands, in shapes (n_features, stride, support); a gap's row holds the sum of h over gaps.
+        """
+        return self.rows.blocks(H, self.n_threads)
 
 
 class _Model(Protocol):
+    space: _Space  # of the rows that products go through
+    is_whole: bool  # whether these are all
+
     def times(self, theta: Floats, scores: Floats) -> Floats: ...
 
     def precondition(self, theta: Floats) -> Floats: ...
@@ -299,81 +392,169 @@ class _Chooser:
 
     def __init__(self, space: _Space, preconditioner: str) -> None:
         self.space = space
-        n_free = space.used.sum(axis=1)
-        n = int(n_free.sum()) + 1
+        n = int(space.used.sum()) + 1
         self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
-        # Of two functions, as a 0/1 column has them, one is zero.
-        per_row = np.minimum(np.maximum(n_free - 1, 1), space.embedding.basis.support).sum()
-        per_row *= space.rows.n_values / (space.rows.n_given * space.n_features)
+        per_row = sum(_entries_per_row(group) for group in space.layout.groups)
+        n_terms = sum(group.n_features for group in space.layout.groups)
+        per_row *= space.rows.n_values / (space.rows.n_rows * max(1, n_terms))
         dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
         per_value = 2.0 if space.rows.is_coded else PRICE_UNCODED
         # How many products with the Hessian cost as much as forming it from a sample.
         self.worth = dense_price / (per_value * space.rows.n_values)
-        if preconditioner == "banded" or not forms_hessian(space.embedding):
+        if preconditioner == "banded" or not forms_hessian(space.layout):
             self.worth = np.inf
         elif preconditioner == "dense":
             self.worth = 0.0
         # The first step is from zero, where all rows weigh alike: an easy one.
         self.last_products = 10
+        # Products with the Hessian may go through a sample, as far as steps then lead on.
+        whole = space.n_rows <= 2 * FIRST_SAMPLE
+        self.n_product = space.n_rows if whole else FIRST_SAMPLE
 
-    def model(self, curvature: Curvature) -> _Model:
+    def model(self, at: Iterate) -> _Model:
+        part = _Part(at, self.n_product)
         if self.last_products <= self.worth:
-            return _Banded(self.space, curvature)
+            return _Banded(part)
         self.worth = 0.0  # dense, and so it stays
-        return _Dense(self.space, curvature, self.n_sample)
+        return _Dense(part, self.n_sample)
+
+    def grow(self, before: Iterate, after: Iterate) -> None:
+        """Take a larger sample if the last step promised little less than the one before."""
+        if after.promised > GROW_ABOVE * before.promised or not np.isfinite(after.promised):
+            self.grow_sample()
+
+    def grow_sample(self) -> None:
+        """Take a larger sample, or all rows."""
+        n = SAMPLE_GROWTH * self.n_product
+        self.n_product = self.space.n_rows if 2 * n > self.space.n_rows else n
 
     def note(self, n_products: int) -> None:
         self.last_products = n_products
 
 
+class _Part:
+    """The Hessian's own view of a point: all rows, or the first n of them, which stand for all."""
+
+    def __init__(self, at: Iterate, n: int) -> None:
+        self.is_whole = n >= at.space.n_rows
+        self.all_rows, self.all_curvature = at.space, at.curvature
+        if self.is_whole:
+            self.space, self.curvature = at.space, at.curvature
+            self.blocks, self.ties = at.blocks, at.ties
+            return
+        rows = at.space.rows.first(n)
+        self.space = _Space(rows, at.space.n_outputs, at.space.n_threads)
+        self.curvature = at.curvature.first(n)
+        self.blocks = self.space.blocks(self.curvature.diagonal)
+        self.ties = rows.raw_sums(self.curvature.diagonal, at.space.n_threads)
+
+
 class _ByPasses:
     """The Hessian as two passes over the rows."""
 
-    def __init__(self, space: _Space, curvature: Curvature) -> None:
-        self.space, self.curvature = space, curvature
+    def __init__(self, part: _Part) -> None:
+        self.space, self.curvature, self.is_whole = part.space, part.curvature, part.is_whole
 
     def times(self, theta: Floats, scores: Floats) -> Floats:
         return self.space.stiffen(theta) + self.space.sums(self.curvature.times(scores))
 
 
 class _Banded(_ByPasses):
-    """Preconditioned by the diagonal blocks."""
+    """Preconditioned by the diagonal blocks M_j, one per feature, and the intercept b.
 
-    def __init__(self, space: _Space, curvature: Curvature) -> None:
-        super().__init__(space, curvature)
-        self.factors = [self._factor(h) for h in curvature.diagonal]
-        self.of_b = 1.0 + space.bias**2 * curvature.diagonal.sum(axis=1)
+    A curve can move the mean score as b can. So b is measured at the mean of the curves,
+    b' = b + sum_j u_j'theta_j / s, with u_j `ties` and s the sum of second derivatives, and in
+    place of M_j stands M_j - u_j u_j' / s. How gaps are tied to their curves is left out.
+    """
 
-    def _factor(self, h: Floats) -> Floats:
-        """Factor the blocks of all features, as one banded matrix."""
-        space, penalty = self.space, self.space.embedding.penalty
-        support = space.embedding.basis.support
-        n_bands = min(space.size, max(support, penalty.bandwidth + 1))
-        bands = np.zeros((space.n_features, space.size, n_bands))
-        blocks = _core.blocks_all(
-            space.rows.core, space.basis, space.n_features, np.ascontiguousarray(h), space.n_threads
-        ).reshape(space.n_features, space.size, support)
-        for p in range(support):  # both coefficients must take part
-            both = space.used[:, p:] & space.used[:, : space.size - p]
-            bands[:, : space.size - p, p] = blocks[:, : space.size - p, p] * both
-        for m, S in space.stiffnesses.items():
-            alike = space.n_used == m
-            for p in range(min(n_bands, m)):
-                bands[alike, : m - p, p] += np.diagonal(S, p) * space.stiffness[alike, None]
-        bands[:, :, 0] += ~space.used  # ones, so that it can be factored
-        upper = np.zeros((n_bands, space.n_features * space.size))
-        for p in range(n_bands):
-            flat = bands[:, :, p].ravel()
-            upper[n_bands - 1 - p, p:] = flat[: len(flat) - p]
-        factor: Floats = cholesky_banded(upper)
-        return factor
+    def __init__(self, part: _Part) -> None:
+        super().__init__(part)
+        s = np.maximum(part.curvature.diagonal.sum(axis=1), np.finfo(float).tiny)
+        self.outputs = [
+            _Arrow(self.space.layout, blocks, u, float(of_b))
+            for blocks, u, of_b in zip(part.blocks, part.ties, s, strict=True)
+        ]
 
     def precondition(self, theta: Floats) -> Floats:
-        out = np.empty_like(theta)
-        for k, factor in enumerate(self.factors):
-            out[k, :-1] = cho_solve_banded((factor, False), theta[k, :-1])
-        out[:, -1] = theta[:, -1] / self.of_b
+        return np.stack([arrow.solve(r) for arrow, r in zip(self.outputs, theta, strict=True)])
+
+
+class _Arrow:
+    """The blocks of one output, factored, and what ties them to the intercept."""
+
+    def __init__(self, layout: Layout, blocks: list[Floats], ties: Floats, of_b: float) -> None:
+        self.layout, self.of_b = layout, of_b
+        pairs = zip(layout.groups, blocks, strict=True)
+        self.factors = [_factored(group, part) for group, part in pairs]
+        self.ties = np.where(layout.used, ties, 0.0) / of_b
+        parts = zip(layout.groups, self.factors, layout.split(self.ties), strict=True)
+        self.solved, self.left = [], []  # M_j^{-1} u_j, and 1 - u_j'M_j^{-1}u_j / s
+        for group, factor, u in parts:
+            x = cho_solve_banded((factor, False), u.ravel()).reshape(group.shape)
+            self.solved.append(x)
+            self.left.append(np.maximum(1.0 - of_b * (u * x).sum(axis=1), LEAST_LEFT))
+
+    def solve(self, r: Floats) -> Floats:
+        out = np.empty_like(r)
+        centred = r[:-1] - self.ties * r[-1]
+        for group, factor, u, x, left, part, to in zip(
+            self.layout.groups,
+            self.factors,
+            self.layout.split(self.ties),
+            self.solved,
+            self.left,
+            self.layout.split(centred),
+            self.layout.split(out[:-1]),
+            strict=True,
+        ):
+            y = cho_solve_banded((factor, False), part.ravel()).reshape(group.shape)
+            along = self.of_b * (u * y).sum(axis=1) / left
+            to[:] = y + x * along[:, None]
+        out[-1] = r[-1] / self.of_b - self.ties @ out[:-1]
         return out
+
+
+def _factored(group: TermGroup, blocks: Floats) -> Floats:
+    """Factor the blocks plus the penalty of one group, an upper banded matrix."""
+    used, bands = group.used, penalised_bands(group, blocks)
+    bands[:, :, 0] += ~used  # ones, so that it can be factored
+    n_bands = bands.shape[2]
+    upper = np.zeros((n_bands, used.size))
+    for p in range(n_bands):
+        flat = bands[:, :, p].ravel()
+        upper[n_bands - 1 - p, p:] = flat[: len(flat) - p]
+    factor: Floats = cholesky_banded(upper)
+    return factor
+
+
+def penalised_bands(group: TermGroup, blocks: Floats) -> Floats:
+    """Add the penalty to blocks (n_features, stride, support), 0 where a parameter is not used.
+
+    The bands are (n_features, stride, n_bands): entry [j, k, p] stands at (k, k + p) of the matrix
+    of feature j. A gap is not tied to its curve here.
+    """
+    used, support = group.used, blocks.shape[2]
+    penalty, scale = group.embedding.penalty, group.embedding.scale
+    n_bands = min(group.size, max(support, penalty.bandwidth + 1))
+    out = np.zeros((*group.shape, n_bands))
+    for p in range(min(support, n_bands)):  # both coefficients must take part
+        both = used[:, p:] & used[:, : group.stride - p]
+        out[:, : group.stride - p, p] = blocks[:, : group.stride - p, p] * both
+    stiffness = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    bands = penalty.stiffness_bands(group.edge_weights) * stiffness[:, None, None]
+    out[:, : group.size, : bands.shape[2]] += bands
+    if group.has_gaps:
+        g = group.gap_scale
+        out[:, -1, 0] += np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
+    return out
+
+
+def _entries_per_row(group: TermGroup) -> float:
+    """Return how many functions of a group are not zero in a row."""
+    # Of two functions, as a 0/1 column has them, one is zero.
+    n_free = group.embedding.used.sum(axis=1)
+    most = np.minimum(np.maximum(n_free - 1, 1), group.embedding.basis.support)
+    return float(most[n_free > 0].sum())
 
 
 class _Dense(_ByPasses):
@@ -382,35 +563,55 @@ class _Dense(_ByPasses):
     Rows are in random order, so these are a sample.
     """
 
-    def __init__(self, space: _Space, curvature: Curvature, n_sample: int) -> None:
-        super().__init__(space, curvature)
-        used = np.flatnonzero(space.used)
-        self.places = np.append(used, space.n_features * space.size)
-        self.place_of = np.full(space.used.size, -1, dtype=np.int64)
-        self.place_of[used] = np.arange(len(used))
+    def __init__(self, part: _Part, n_sample: int) -> None:
+        super().__init__(part)
+        space, curvature = part.all_rows, part.all_curvature
+        self.of_all = space
+        raw = space.used.copy()
+        for group, own in zip(space.layout.groups, space.layout.split(raw), strict=True):
+            if group.has_gaps:  # a gap counts in its curve, even if it has no deviation
+                own[:, -1] = True
+        self.raw = np.flatnonzero(raw)
+        self.place_of = np.full(len(raw), -1, dtype=np.int64)
+        self.place_of[self.raw] = np.arange(len(self.raw))
+        self.free = np.append(self.place_of[space.used], len(self.raw))
+        self.places = np.append(np.flatnonzero(space.used), len(raw))
         matrices = [self._matrix(h, n_sample) for h in curvature.diagonal]
         self.factors = [cho_factor(H, overwrite_a=False) for H in matrices]
         self.exact = matrices[0] if n_sample == space.n_rows and space.n_outputs == 1 else None
 
     def _matrix(self, h: Floats, n_sample: int) -> Floats:
-        space, n = self.space, len(self.places)
+        space, n = self.of_all, len(self.raw) + 1
         share = n_sample / space.n_rows
         H: Floats = _core.hessian_some(
-            space.rows.core,
-            space.basis,
+            space.rows.groups,
             self.place_of,
             n,
             np.ascontiguousarray(h[:n_sample]) / share,
-            space.bias,
+            1.0,
             space.n_threads,
         ).reshape(n, n)
-        for j, used in enumerate(space.used):
-            at = self.place_of[j * space.size : (j + 1) * space.size][used]
-            free = np.flatnonzero(used)
-            S = space.stiffnesses[int(space.n_used[j])]
-            H[np.ix_(at, at)] += S[np.ix_(free, free)] * space.stiffness[j]
-        H[-1, -1] += 1.0
-        return H
+        for group, places in zip(
+            space.layout.groups, space.layout.split(self.place_of), strict=True
+        ):
+            self._finish_group(H, group, places)
+        return np.ascontiguousarray(H[np.ix_(self.free, self.free)])
+
+    def _finish_group(self, H: Floats, group: TermGroup, places: AnyArray) -> None:
+        """Tie gaps to their curves, and add the penalty."""
+        used, bands = group.used, penalised_bands(group, np.zeros((*group.shape, 1)))
+        for j in np.flatnonzero(used.any(axis=1)):
+            at = places[j]
+            if group.has_gaps:
+                there = np.flatnonzero(group.embedding.used[j])
+                to, gap, m = at[there], at[-1], group.mean[j, there]
+                H[to] += m[:, None] * H[gap]
+                H[:, to] += H[:, gap][:, None] * m
+            for p in range(bands.shape[2]):
+                k = np.flatnonzero(bands[j, : group.stride - p, p])
+                H[at[k], at[k + p]] += bands[j, k, p]
+                if p:
+                    H[at[k + p], at[k]] += bands[j, k, p]
 
     def times(self, theta: Floats, scores: Floats) -> Floats:
         if self.exact is None:

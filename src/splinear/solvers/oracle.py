@@ -8,15 +8,16 @@ from __future__ import annotations
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.embedding import Embedding
+from splinear.model.layout import Layout
+from splinear.objective import explicit
 from splinear.solvers.problem import Problem, Result, Stopping
 
 __all__ = ["solve"]
 
 
-def solve(X: AnyArray, embedding: Embedding, problem: Problem, stopping: Stopping) -> Result:
+def solve(X: AnyArray, layout: Layout, problem: Problem, stopping: Stopping) -> Result:
     """Solve the problem on the rows X to a relative duality gap of stopping.tol."""
-    phi = np.column_stack([embedding.transform(X), np.full(len(X), problem.bias)])
+    phi = np.column_stack([explicit(layout, X), np.full(len(X), problem.bias)])
     y, cost, loss = problem.y.astype(np.float64), problem.cost, problem.loss
     t = np.zeros(len(X)) if problem.targets is None else problem.targets
     curvature = np.einsum("ij,ij->i", phi, phi)
@@ -31,9 +32,23 @@ def solve(X: AnyArray, embedding: Embedding, problem: Problem, stopping: Stoppin
             alpha[i] = after
         primal, dual = _objectives(phi, w, alpha, problem)
         gap = (primal - dual) / primal
-    coef = embedding.coefficients(w[:-1])
     converged = gap <= stopping.tol
-    return Result(coef, problem.bias * w[-1], primal, dual, gap, n_iter, converged)
+    coef = _parameters(layout, w[:-1])
+    intercept = problem.bias * w[-1]
+    return Result(coef, intercept, primal, dual, gap, n_iter, converged, converged)
+
+
+def _parameters(layout: Layout, w: Floats) -> Floats:
+    """Return coef_j = s_j T w_j, and the deviations of gaps, of the weights of the embedding."""
+    parts = []
+    for group, part in zip(layout.groups, layout.split(w), strict=True):
+        out, root = np.zeros_like(part), np.sqrt(group.embedding.scale)
+        integrated = group.embedding.penalty.integrate(part[:, : group.size])
+        out[:, : group.size] = root[:, None] * integrated
+        if group.has_gaps:
+            out[:, -1] = np.sqrt(group.gap_scale) * part[:, -1]
+        parts.append(out)
+    return layout.join(parts)
 
 
 def _objectives(phi: Floats, w: Floats, alpha: Floats, problem: Problem) -> tuple[float, float]:

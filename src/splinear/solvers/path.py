@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,31 +21,31 @@ REACH = 0.5
 
 def newton_path(
     rows: TrainingRows,
-    factors: Sequence[float],
-    total: Callable[[float], Sum],
+    total: Sum,
+    strengths: Sequence[float],
     stopping: Stopping,
-    bias: float,
     start: Start | None = None,
 ) -> list[list[Result]]:
-    """Minimise total(factor) for each factor in turn; one result per output for each of them.
+    """Minimise with all variances times each strength in turn; one result per output for each.
 
-    Fewer than there are factors if the watch stopped it.
+    Fewer than there are strengths if the watch stopped it.
     """
     path: list[list[Result]] = []
-    for k, factor in enumerate(factors):
+    for k, strength in enumerate(strengths):
         if k > 0:
-            start = _next_start(path, factors[max(0, k - 2) : k + 1])
-        path.append(newton.solve(rows, total(factor), stopping, bias, start))
+            start = _next_start(path, strengths[max(0, k - 2) : k + 1])
+        here = rows.with_layout(rows.layout.scaled(strength))
+        path.append(newton.solve(here, total, stopping, start))
         if stopping.watch.poll():
             break
     return path
 
 
-def _next_start(path: list[list[Result]], factors: Sequence[float]) -> Start:
-    """Go on from the last model; `factors` are those of the last two (or one) and of the next."""
+def _next_start(path: list[list[Result]], strengths: Sequence[float]) -> Start:
+    """Go on from the last model; `strengths` are those of the last two (or one) and of the next."""
     coef, intercept = _model(path[-1])
-    if len(path) > 1 and factors[0] != factors[1]:
-        before, now, to = np.log(factors)
+    if len(path) > 1 and strengths[0] != strengths[1]:
+        before, now, to = np.log(strengths)
         reach = REACH * min((to - now) / (now - before), 1.0)
         coef_before, intercept_before = _model(path[-2])
         coef = coef + reach * (coef - coef_before)

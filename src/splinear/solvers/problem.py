@@ -76,7 +76,7 @@ class Start:
     1/2 |w - w_0|^2, w_0 being its weights.
     """
 
-    coef: Floats | None = None  # (n_features, size), or one such a output
+    coef: Floats | None = None  # (n_parameters,), or (n_outputs, n_parameters)
     intercept: float | Floats = 0.0
     proximal: bool = False
     alpha: Floats | None = None
@@ -84,13 +84,18 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A model and its certificate: primal - dual <= gap * primal."""
+    """A model and its certificate: primal - dual <= gap * primal.
 
-    coef: Floats  # (n_features, basis.size)
+    `converged`: the primal is known or expected to be within tol of the optimum. `certified`: it is
+    known, because the gap is within tol.
+    """
+
+    coef: Floats  # (n_parameters,) of the layout
     intercept: float
     primal: float
     dual: float
     gap: float
     n_iter: int
     converged: bool
+    certified: bool = False
     alpha: Floats | None = None

@@ -6,7 +6,7 @@ Scores F are (n_outputs, n_rows). One output of a binary problem or a regression
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from splinear._types import Floats
-from splinear.losses import SmoothLoss
+from splinear.losses import SmoothLoss, SquaredError
 from splinear.solvers.problem import Problem
 
 __all__ = ["Separable", "Softmax", "Sum"]
+
+MAX_SHIFTS = 100
+FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
 
 
 class Sum(Protocol):
@@ -41,6 +44,10 @@ class Sum(Protocol):
         """Give its second derivatives at F."""
         ...
 
+    def best_shift(self, F: Floats) -> Floats:
+        """Return the numbers (n_outputs,) whose addition to F makes the sum least."""
+        ...
+
 
 class Curvature(Protocol):
     """Second derivatives of a sum of losses."""
@@ -52,6 +59,10 @@ class Curvature(Protocol):
 
     def times(self, V: Floats) -> Floats:
         """Multiply by V (n_outputs, n_rows)."""
+        ...
+
+    def first(self, n: int) -> Curvature:
+        """Return that of the first n rows, which then stand for all."""
         ...
 
 
@@ -81,6 +92,24 @@ class Separable:
         """Give its second derivatives at F: a diagonal, as y_i^2 = 1."""
         return _Diagonal((self._cost * self.loss.curvature(self.problem.margin(F[0])))[None])
 
+    def best_shift(self, F: Floats) -> Floats:
+        """Return the number (1,) whose addition to F makes the sum least."""
+        shift = np.zeros(1)
+        for _ in range(MAX_SHIFTS):
+            slope = float(self.gradient(F + shift).sum())
+            bend = float(self.curvature(F + shift).diagonal.sum())
+            step = np.clip(-slope / bend if bend > 0 else -np.sign(slope), -1.0, 1.0)
+            if self._is_quadratic:
+                step = -slope / bend if bend > 0 else 0.0
+            shift += step
+            if self._is_quadratic or abs(step) <= 1e-10 or abs(shift[0]) > FARTHEST:
+                break
+        return shift
+
+    @property
+    def _is_quadratic(self) -> bool:
+        return isinstance(self.loss, SquaredError)
+
 
 @dataclass(frozen=True, eq=False)
 class _Diagonal:
@@ -88,6 +117,9 @@ class _Diagonal:
 
     def times(self, V: Floats) -> Floats:
         return self.diagonal * V
+
+    def first(self, n: int) -> Curvature:
+        return _Diagonal(self.diagonal[:, :n] * (self.diagonal.shape[1] / n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,22 +132,50 @@ class Softmax:
     labels: NDArray[np.intp]  # (n_rows,)
     cost: Floats  # (n_rows,)
     n_outputs: int
+    _last: list[Floats] = field(default_factory=list)  # scores, and their log_softmax
 
     def value(self, F: Floats) -> float:
         """Give the sum."""
-        chosen = log_softmax(F, axis=0)[self.labels, np.arange(F.shape[1])]
+        chosen = self._log_softmax(F)[self.labels, np.arange(F.shape[1])]
         return -float(self.cost @ chosen)
+
+    def _log_softmax(self, F: Floats) -> Floats:
+        """Return log_softmax(F), which value, gradient and curvature of one F share."""
+        if not self._last or self._last[0] is not F:
+            self._last[:] = [F, log_softmax(F, axis=0)]
+        return self._last[1]
 
     def gradient(self, F: Floats) -> Floats:
         """Give its derivatives by F: c_i (probability - indicator)."""
-        out = np.exp(log_softmax(F, axis=0))
+        out = np.exp(self._log_softmax(F))
         out[self.labels, np.arange(F.shape[1])] -= 1.0
         out *= self.cost
         return out
 
     def curvature(self, F: Floats) -> Curvature:
         """Give its second derivatives at F."""
-        return _SoftmaxCurvature(np.exp(log_softmax(F, axis=0)), self.cost)
+        return _SoftmaxCurvature(np.exp(self._log_softmax(F)), self.cost)
+
+    def best_shift(self, F: Floats) -> Floats:
+        """Return the numbers (n_outputs,), of mean 0, whose addition to F makes the sum least."""
+        shift = np.zeros(self.n_outputs)
+        for _ in range(MAX_SHIFTS):
+            p = np.exp(log_softmax(F + shift[:, None], axis=0))
+            slope = (self.cost * p).sum(axis=1) - self._cost_of_classes
+            H = np.diag((self.cost * p).sum(axis=1)) - (self.cost * p) @ p.T
+            # The same number for all classes changes nothing, and is kept at 0.
+            H += np.trace(H) / self.n_outputs**2 + np.finfo(float).tiny
+            step = np.clip(-np.linalg.lstsq(H, slope, rcond=None)[0], -1.0, 1.0)
+            step -= step.mean()
+            shift += step
+            if np.abs(step).max() <= 1e-10 or np.abs(shift).max() > FARTHEST:
+                break
+        return shift
+
+    @cached_property
+    def _cost_of_classes(self) -> Floats:
+        found = np.bincount(self.labels, self.cost, minlength=self.n_outputs)
+        return found.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,3 +195,7 @@ class _SoftmaxCurvature:
         mean = np.einsum("ki,ki->i", p, V)
         product: Floats = self.cost * p * (V - mean)
         return product
+
+    def first(self, n: int) -> Curvature:
+        share = n / len(self.cost)
+        return _SoftmaxCurvature(self.probabilities[:, :n], self.cost[:n] / share)

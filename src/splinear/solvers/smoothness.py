@@ -1,17 +1,27 @@
-"""How smooth each curve should be, from the data themselves and without folds.
+"""How smooth each term should be, from the data themselves and without folds.
 
-A penalised fit is a Bayesian one: exp(-1/2 coef_j' S coef_j / t_j), S = T^{-T} T^{-1}, is a prior
-on the curve of feature j, and its variance t_j can be chosen to make the data most likely once the
-curves are integrated out (restricted maximum likelihood, REML, as in mixed models). With V_j the
-posterior covariance of coef_j and m_j its length, the maximum is where
+A penalised fit is a Bayesian one. With d_j = T^{-1} coef_j the differences that the penalty is of,
+exp(-1/2 sum_k w_jk d_jk^2 / t_j) is a prior on the curve of feature j, and its variance t_j can be
+chosen to make the data most likely once the curves are integrated out (restricted maximum
+likelihood, REML, as in mixed models). The maximum is where
 
-    t_j = coef_j' S coef_j / e_j,     e_j = m_j - trace(S V_j) / t_j,
+    t_j = sum_k w_jk d_jk^2 / e_j,     e_j = sum_k (1 - w_jk Var(d_jk) / t_j),
 
-e_j being the degrees of freedom that the curve uses. Iterating this (the Fellner-Schall update; see
-Wood and Fasiolo, "A generalized Fellner-Schall method for smoothing parameter optimization",
-Biometrics 2017) never lets t_j become negative, and costs little when each turn takes one Newton
-step. Of the Hessian only the diagonal blocks are used, one a feature: V_j is taken as if the curves
-of the other features were known.
+Var(d_jk) being the posterior variance and e_j the degrees of freedom that the curve uses. Iterating
+this (the Fellner-Schall update; see Wood and Fasiolo, "A generalized Fellner-Schall method for
+smoothing parameter optimization", Biometrics 2017) never lets t_j become negative, and costs little
+when each turn takes one Newton step. Of the Hessian only the diagonal blocks are used, one per
+feature, with the intercept integrated out: variances are taken as if the curves of the other
+features were known. The deviation of a gap is a term of one coefficient, with its own variance.
+
+The weights w_jk let one edge be cheaper than many small steps: a heavy-tailed prior on increments,
+fitted like t_j. In every turn
+
+    w_jk = v_jk / sqrt(E_jk + mean_k E_jk),     E_jk = v_jk (d_jk^2 + Var(d_jk)),
+
+scaled to mean 1 before v_jk = (median gap / gap)^(1/4), which makes short pieces between knots
+stiffer than long ones. Without the variance in E_jk the weights would chase noise. docs/defaults.md
+says what they are worth.
 """
 
 from __future__ import annotations
@@ -20,46 +30,65 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg.lapack import dpttrf, dpttrs
 
-from splinear import _core
 from splinear._types import Floats
+from splinear.basis import BSplineBasis
+from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
+from splinear.penalties import DifferencePenalty
 from splinear.solvers import newton
+from splinear.solvers.newton import Iterate
 from splinear.solvers.problem import Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Sum
 
-__all__ = ["Smoothness", "choose_scale"]
+__all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom"]
 
-MAX_TURNS = 30
-SETTLED = 0.01  # change of the degrees of freedom in all
-LEAST = 1e-8  # of the first guess: a curve this stiff is flat
+LEAST_TURNS, MAX_TURNS = 5, 40
+SETTLED = 0.02  # change of the degrees of freedom from turn to turn, summed over terms
+STEP_ACCURACY = 0.2  # of the Newton step of a turn
+LEAST, MOST = 1e-8, 1e8  # of the first guess: a curve of the least variance is flat
+MOST_CHANGE = 1e3  # of a variance in one turn
+LEAST_NOISE = 1e-7  # of the variance of the targets
+GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
+AT_ONCE = 2**22  # entries of the matrices that are inverted together
 
 
 @dataclass(frozen=True, eq=False)
 class Smoothness:
-    """s_j^2 and degrees of freedom e_j of every feature, and the models found on the way."""
+    """A layout with the variances chosen, and the models found on the way.
 
-    scale: Floats
-    freedom: Floats
+    `edf` holds the degrees of freedom of each group's terms, (n_features,), summed over outputs.
+    """
+
+    layout: Layout
+    edf: tuple[Floats, ...]
     starts: list[Start]
     n_turns: int
 
 
-def choose_scale(
+def choose_smoothness(
     rows: TrainingRows,
     totals: Sequence[Sum],
-    bias: float,
     stopping: Stopping,
     *,
-    noise: bool = False,
+    n_noise: float | None = None,
+    pooled: bool = False,
+    settled: float = SETTLED,
+    max_turns: int = MAX_TURNS,
 ) -> Smoothness:
-    """Choose s_j^2 of every feature, in place of rows.embedding.scale.
+    """Choose the variances of all terms, in place of those of rows.layout.
 
-    `totals` are the sums of losses of all outputs, at cost 1, which share the result. They are
-    log-likelihoods, up to a factor if `noise`: then the losses are r^2 / 2, and the variance of
-    the residuals is estimated along. After Ctrl-C the last turn counts, and the exception is kept.
+    If `pooled`, all are those of rows.layout times one number, and there are no edge weights. The
+    turns end when degrees of freedom change by no more than `settled` in all, or with max_turns.
+
+    `totals` are the sums of losses of all outputs, which share the result. They are
+    log-likelihoods, up to a factor if `n_noise` is given: then the losses are r^2 / 2, the variance
+    of the residuals is estimated along, and n_noise is the weight of all rows. After Ctrl-C the
+    last turn counts, and the exception is kept.
     """
-    turns = _turns(rows, totals, bias, stopping, noise=noise)
+    turns = _turns(rows, totals, stopping, n_noise, pooled, settled, max_turns)
     found = next(turns)
     try:
         for found in turns:  # noqa: B007 (the last one is wanted)
@@ -70,64 +99,301 @@ def choose_scale(
 
 
 def _turns(
-    rows: TrainingRows, totals: Sequence[Sum], bias: float, stopping: Stopping, *, noise: bool
+    rows: TrainingRows,
+    totals: Sequence[Sum],
+    stopping: Stopping,
+    n_noise: float | None,
+    pooled: bool,
+    settled: float,
+    max_turns: int,
 ) -> Iterator[Smoothness]:
-    """Give what every turn has found, until little changes."""
-    embedding = rows.embedding
-    scale, starts = embedding.scale.copy(), [Start() for _ in totals]
-    one_step = replace(stopping, max_iter=1, tol=0.0)
-    before = np.inf  # degrees of freedom in all
-    for n_turns in range(1, MAX_TURNS + 1):
-        here = replace(rows, embedding=replace(embedding, scale=scale))
-        squares, freedom = np.zeros(embedding.n_features), np.zeros(embedding.n_features)
-        misfit = 0.0
-        for k, total in enumerate(totals):
-            found = newton.solve(here, total, one_step, bias, starts[k])
-            coef = np.stack([result.coef for result in found])
-            intercept = np.array([result.intercept for result in found])
-            starts[k] = Start(coef=coef, intercept=intercept)
-            F = here.scores(coef, stopping.n_threads) + intercept[:, None]
-            misfit += total.value(F)
-            for curve, h in zip(coef, total.curvature(F).diagonal, strict=True):
-                more = _squares_and_freedom(here, curve, h, stopping.n_threads)
-                squares, freedom = squares + more[0], freedom + more[1]
-        dispersion = 2.0 * misfit / max(1.0, rows.n_rows - freedom.sum()) if noise else 1.0
-        scale = _update(embedding.scale, squares / dispersion, freedom)
-        yield Smoothness(scale, freedom, list(starts), n_turns)
-        if abs(freedom.sum() - before) <= SETTLED * freedom.sum() or stopping.watch.poll():
+    """Yield what every turn has found, until little changes."""
+    first = rows.layout if pooled else _with_static_weights(rows.layout)
+    layout, before = first, None
+    points = [newton.begin(rows.with_layout(layout), t, stopping.n_threads) for t in totals]
+    flat = sum(point.losses for point in points)
+    for n_turns in range(1, max_turns + 1):
+        points = [newton.one_step(p.under(layout), stopping, STEP_ACCURACY) for p in points]
+        measures = [_Measures.of(points, g, group) for g, group in enumerate(layout.groups)]
+        edf = [measure.edf for measure in measures]
+        noise = _noise(points, edf, n_noise, flat)
+        if pooled:
+            layout = first.scaled(_common_factor(first, measures, noise))
+        else:
+            layout = layout.with_groups(
+                [
+                    _updated(group, start, measure, noise, with_edges=n_turns > 1)
+                    for group, start, measure in zip(
+                        layout.groups, first.groups, measures, strict=True
+                    )
+                ]
+            )
+        yield Smoothness(layout, tuple(edf), [_start(p) for p in points], n_turns)
+        if stopping.watch.poll():
             return
-        before = freedom.sum()
+        if before is not None and n_turns >= LEAST_TURNS:
+            change = sum(np.abs(e - b).sum() for e, b in zip(edf, before, strict=True))
+            if change <= settled * sum(e.sum() for e in edf):
+                return
+        before = edf
 
 
-def _update(first: Floats, squares: Floats, freedom: Floats) -> Floats:
-    wanted = np.divide(squares, freedom, out=np.zeros_like(squares), where=freedom > 0)
-    return np.where(first > 0, np.clip(wanted, LEAST * first, 1e8 * first), 0.0)
+def degrees_of_freedom(points: Sequence[Iterate], layout: Layout) -> tuple[Floats, ...]:
+    """Return e_j of every group's terms at the models of all outputs."""
+    return tuple(_Measures.of(list(points), g, group).edf for g, group in enumerate(layout.groups))
 
 
-def _squares_and_freedom(
-    rows: TrainingRows, coef: Floats, h: Floats, n_threads: int
-) -> tuple[Floats, Floats]:
-    """coef_j' S coef_j and e_j of every feature."""
-    embedding, basis = rows.embedding, rows.embedding.basis
-    blocks = _core.blocks_all(
-        rows.core, basis.core(), embedding.n_features, np.ascontiguousarray(h), n_threads
-    ).reshape(embedding.n_features, basis.size, basis.support)
-    squares = np.zeros(embedding.n_features)
-    freedom = np.zeros(embedding.n_features)
-    n_used, used, stiffnesses = embedding.n_used, embedding.used, embedding.stiffnesses
-    for j in np.flatnonzero(embedding.scale > 0):
-        m, free = int(n_used[j]), np.flatnonzero(used[j])
-        S = stiffnesses[m][np.ix_(free, free)]
-        M = _from_bands(blocks[j], m)[np.ix_(free, free)] + S / embedding.scale[j]
-        squares[j] = coef[j, free] @ S @ coef[j, free]
-        freedom[j] = len(free) - np.trace(np.linalg.solve(M, S)) / embedding.scale[j]
-    return squares, np.maximum(freedom, 0.0)
+def _start(point: Iterate) -> Start:
+    return Start(coef=point.parameters, intercept=point.theta[:, -1])
 
 
-def _from_bands(bands: Floats, m: int) -> Floats:
-    """Give the symmetric matrix (m, m) whose entry (k, k + p) is bands[k, p]."""
-    out = np.zeros((m, m))
-    for p in range(min(m, bands.shape[1])):
+def _noise(points: list[Iterate], edf: list[Floats], n_noise: float | None, flat: float) -> float:
+    """Return the variance of the residuals; 1 for losses that are likelihoods.
+
+    `flat` is the sum of losses without any curves. Rows that repeat each other seem to have no
+    noise at all: then it is a tiny share of the variance of the targets.
+    """
+    if n_noise is None:
+        return 1.0
+    used = sum(float(e.sum()) for e in edf) + len(points)
+    misfit = sum(point.losses for point in points)
+    least = max(2.0 * LEAST_NOISE * flat / n_noise, np.finfo(float).tiny)
+    return max(2.0 * misfit / max(1.0, n_noise - used), least)
+
+
+# -- what a turn measures --------------------------------------------------------------------------
+
+
+@dataclass
+class _Measures:
+    """What the posterior says of the differences of one group, all outputs together.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (n_features, stride)
+        d_jk^2, the mean over outputs; the gap's own at the end.
+    variance : ndarray of shape (n_features, stride)
+        Var(d_jk), likewise.
+    weights : ndarray of shape (n_features, stride)
+        w_jk / t_j, 0 where there is nothing.
+    n_outputs : int
+    """
+
+    group: TermGroup
+    squares: Floats
+    variance: Floats
+    n_outputs: int
+
+    @classmethod
+    def of(cls, points: list[Iterate], g: int, group: TermGroup) -> _Measures:
+        """Measure group number g at the models of all outputs."""
+        squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
+        for point in points:
+            theta = point.space.layout.split(point.parameters)[g]
+            ties = point.space.layout.split(point.ties)[g]
+            of_b = point.curvature.diagonal.sum(axis=1)
+            for k, blocks in enumerate(point.blocks):
+                squares += differences(group, theta[k]) ** 2
+                u = ties[k] / np.sqrt(max(float(of_b[k]), np.finfo(float).tiny))
+                variance += posterior_variances(group, blocks[g], np.where(group.used, u, 0.0))
+                n_outputs += 1
+        return cls(group, squares / n_outputs, variance / n_outputs, n_outputs)
+
+    @property
+    def precision(self) -> Floats:
+        """w_jk / t_j of curves, 1 / g_j of gaps, 0 where there is nothing."""
+        group = self.group
+        out = np.zeros(group.shape)
+        out[:, : group.size] = group.edge_weights * _inverse(group.embedding.scale)[:, None]
+        if group.has_gaps:
+            out[:, -1] = _inverse(group.gap_scale)
+        return np.where(group.used, out, 0.0)
+
+    @property
+    def freedom(self) -> Floats:
+        """1 - w_jk Var(d_jk) / t_j, summed over outputs."""
+        share = np.where(self.group.used, 1.0 - self.precision * self.variance, 0.0)
+        return self.n_outputs * np.clip(share, 0.0, 1.0)
+
+    @property
+    def edf(self) -> Floats:
+        """Degrees of freedom of every term, gaps included."""
+        return np.asarray(self.freedom.sum(axis=1))
+
+
+def differences(group: TermGroup, parameters: Floats) -> Floats:
+    """Return d_j = T^{-1} coef_j, and the deviations of gaps, (n_features, stride)."""
+    out = parameters.copy()
+    out[:, : group.size] = group.embedding.penalty.difference(parameters[:, : group.size])
+    return np.where(group.used, out, 0.0)
+
+
+def posterior_variances(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
+    """Return Var(d_jk), (n_features, stride), from a group's blocks (n_features, stride, support).
+
+    u (n_features, stride) is what ties the tables to the intercept, divided by the square root of
+    its own second derivative: with the intercept integrated out the block M_j is M_j - u_j u_j'.
+    """
+    bands = newton.penalised_bands(group, blocks)
+    bands[:, :, 0] += ~group.used
+    penalty = group.embedding.penalty
+    takes_steps = isinstance(penalty, DifferencePenalty) and penalty.order <= 1
+    if bands.shape[2] <= 2 and (takes_steps or penalty.bandwidth == 0):
+        variance, x = _tridiagonal_variances(group, bands, u)
+    else:
+        variance, x = _dense_variances(group, bands, u)
+    left = np.maximum(1.0 - (u * x).sum(axis=1), 1e-10)
+    variance += differences(group, x) ** 2 / left[:, None]
+    return np.where(group.used, variance, 0.0)
+
+
+def _tridiagonal_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Variances of d_j, and M_j^{-1} u_j, by the pivots of tridiagonal M_j from both ends."""
+    n, stride = group.shape
+    a = np.ascontiguousarray(bands[:, :, 0])
+    e = bands[:, :-1, 1] if bands.shape[2] == 2 else np.zeros((n, stride - 1))
+    flat = np.append(e, np.zeros((n, 1)), axis=1).ravel()[:-1]
+    pivots, below, _ = dpttrf(a.ravel(), flat) if a.size > 1 else (a.ravel(), flat, 0)
+    forward, backward = pivots.reshape(n, stride), a.copy()
+    if e.any():
+        for k in range(stride - 2, -1, -1):
+            backward[:, k] -= e[:, k] ** 2 / backward[:, k + 1]
+    x = dpttrs(pivots, below, u.reshape(-1, 1))[0].reshape(n, stride) if a.size > 1 else u / a
+    own = 1.0 / (forward + backward - a)  # of the coefficients themselves
+    if group.embedding.penalty.bandwidth == 0:
+        return own * _unit_of_difference(group) ** 2, x
+    out = own.copy()
+    det = forward[:, :-1] * backward[:, 1:] - e**2
+    both = group.used[:, 1:] & group.used[:, :-1]
+    if group.has_gaps:
+        both[:, -1] = False
+    steps = (forward[:, :-1] + backward[:, 1:] + 2.0 * e) / det
+    out[:, 1:] = np.where(both, steps, own[:, 1:])
+    return out, x
+
+
+def _unit_of_difference(group: TermGroup) -> Floats:
+    """Return d_jk of a coefficient of 1, for penalties that are diagonal, (n_features, stride)."""
+    return differences(group, np.ones(group.shape))
+
+
+def _dense_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Variances of d_j, and M_j^{-1} u_j, by inverting M_j."""
+    variance, x = np.zeros(group.shape), np.zeros(group.shape)
+    at_once = max(1, AT_ONCE // group.stride**2)
+    for first in range(0, group.n_features, at_once):
+        some = np.arange(first, min(group.n_features, first + at_once))
+        here = group.of_features(some)
+        V: Floats = np.linalg.inv(_dense(bands[some])).astype(np.float64)
+        x[some] = np.einsum("jkl,jl->jk", V, u[some])
+        penalty, size = here.embedding.penalty, here.size
+        once = np.swapaxes(penalty.difference(V[:, :size, :size]), 1, 2)
+        twice = penalty.difference(once)
+        variance[some, :size] = np.diagonal(twice, axis1=1, axis2=2)
+        if here.has_gaps:
+            variance[some, -1] = V[:, -1, -1]
+    return variance, x
+
+
+def _dense(bands: Floats) -> Floats:
+    """Return the symmetric matrices (n, m, m) whose entries (k, k + p) are bands[:, k, p]."""
+    n, m, n_bands = bands.shape
+    out = np.zeros((n, m, m))
+    for p in range(min(m, n_bands)):
         at = np.arange(m - p)
-        out[at, at + p] = out[at + p, at] = bands[: m - p, p]
+        out[:, at, at + p] = out[:, at + p, at] = bands[:, : m - p, p]
     return out
+
+
+# -- what follows from it --------------------------------------------------------------------------
+
+
+def _updated(
+    group: TermGroup, first: TermGroup, measure: _Measures, noise: float, *, with_edges: bool
+) -> TermGroup:
+    """Return the group with the variances and weights that the measures ask for."""
+    size, n = group.size, measure.n_outputs
+    squares = n * measure.squares[:, :size] * group.edge_weights / noise
+    freedom = measure.freedom
+    scale = _variances(
+        group.embedding.scale, first.embedding.scale, squares.sum(axis=1), freedom[:, :size]
+    )
+    gap_scale = group.gap_scale
+    if group.has_gaps:
+        gap_squares = n * measure.squares[:, -1] / noise
+        gap_scale = _variances(gap_scale, first.gap_scale, gap_squares, freedom[:, -1:])
+    edges = group.edges
+    if with_edges and _has_steps(group):
+        edges = _edges(first, measure, noise)
+    return group.with_scale(scale, gap_scale, edges)
+
+
+def _common_factor(first: Layout, measures: list[_Measures], noise: float) -> float:
+    """Return the one number that all variances of the first layout are to be multiplied by."""
+    squares = freedom = 0.0
+    for group, measure in zip(first.groups, measures, strict=True):
+        precision = replace(measure, group=group).precision  # of the first layout
+        squares += measure.n_outputs * float((precision * measure.squares).sum()) / noise
+        freedom += float(measure.freedom.sum())
+    return float(np.clip(squares / freedom if freedom > 0 else 1.0, LEAST, MOST))
+
+
+def _variances(now: Floats, first: Floats, squares: Floats, freedom: Floats) -> Floats:
+    free = freedom.sum(axis=1)
+    wanted = np.divide(squares, free, out=np.zeros_like(squares), where=free > 0)
+    wanted = np.clip(wanted, now / MOST_CHANGE, now * MOST_CHANGE)
+    return np.where(first > 0, np.clip(wanted, LEAST * first, MOST * first), 0.0)
+
+
+def _has_steps(group: TermGroup) -> bool:
+    """Tell whether the penalty of a group is of increments, which may have edges."""
+    penalty = group.embedding.penalty
+    is_curve = isinstance(group.embedding.basis, BSplineBasis) and group.levels is None
+    return is_curve and isinstance(penalty, DifferencePenalty) and penalty.order == 1
+
+
+def _edges(first: TermGroup, measure: _Measures, noise: float) -> Floats:
+    """Return the weights w_jk that the increments ask for."""
+    size, there = first.size, first.embedding.used
+    static = np.ones(there.shape) if first.edges is None else first.edges
+    count = np.maximum(there.sum(axis=1, keepdims=True), 1)
+    squares = measure.squares[:, :size] / noise + measure.variance[:, :size]
+    expected = np.where(there, static * squares, 0.0)
+    mean = expected.sum(axis=1, keepdims=True) / count
+    weights = 1.0 / np.sqrt(expected + mean + np.finfo(float).tiny)
+    in_all = np.where(there, weights, 0.0).sum(axis=1, keepdims=True)
+    weights *= np.divide(count, in_all, out=np.ones_like(in_all), where=in_all > 0)
+    return np.where(count > 1, weights * static, 1.0)
+
+
+def _with_static_weights(layout: Layout) -> Layout:
+    """Make short pieces between knots stiffer than long ones."""
+    groups = []
+    for group in layout.groups:
+        knots = group.embedding.axes.knots
+        straight = isinstance(group.embedding.basis, BSplineBasis) and (
+            group.embedding.basis.degree == 1
+        )
+        if knots is None or not straight or not _has_steps(group):
+            groups.append(group)
+            continue
+        static = np.ones((group.n_features, group.size))
+        for j in range(group.n_features):
+            placed = group.embedding.axes.knots_of(j)
+            if placed is not None and len(placed) > 2:
+                static[j, 1 : len(placed)] = _gap_weights(placed)
+        scale, gap_scale = group.embedding.scale, group.gap_scale
+        groups.append(group.with_scale(scale, gap_scale, static))
+    return layout.with_groups(groups)
+
+
+def _gap_weights(knots: Floats) -> Floats:
+    """Return the stiffness of every piece, (n_knots - 1,), of mean 1."""
+    with np.errstate(over="ignore"):  # between the largest numbers, or beside the smallest
+        gaps = np.minimum(np.diff(knots), np.finfo(np.float64).max)
+        weights = np.clip((np.median(gaps) / gaps) ** GAP_POWER, *GAP_LIMITS)
+    return np.asarray(weights / weights.mean())
+
+
+def _inverse(variances: Floats) -> Floats:
+    return np.divide(1.0, variances, out=np.zeros_like(variances), where=variances > 0)

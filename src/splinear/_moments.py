@@ -1,0 +1,65 @@
+"""Means and deviations of terms over the training rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import Floats
+from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
+from splinear.solvers.rows import TrainingRows
+
+__all__ = ["moments"]
+
+MOST_VALUES = 2 * 10**7  # of X that are looked at; of a larger table, some of its rows
+LEAST_ROWS = 5_000
+
+
+def moments(
+    rows: TrainingRows, parameters: Floats, weights: Floats | None, n_threads: int
+) -> tuple[Layout, Floats]:
+    """Return the layout with the mean m_j of every basis, and the deviation of every column's term.
+
+    The deviation is the weighted standard deviation of the term over the training rows, the mean
+    over outputs, shape (n_columns,). Of a table of more than 20 million values as many rows as have
+    so many, drawn at random, are looked at.
+    """
+    w = np.ones(rows.n_rows) if weights is None else rows.place(weights)
+    n_rows = max(LEAST_ROWS, MOST_VALUES * rows.n_rows // max(1, rows.n_values))
+    if n_rows < rows.n_rows and w[:n_rows].sum() > 0:
+        rows, w = rows.first(n_rows), w[:n_rows]
+    layout, out = rows.layout, np.zeros(rows.layout.n_columns)
+    w = np.ascontiguousarray(w / w.sum())
+    sums = layout.split(_core.sum_all(rows.groups, w, n_threads))
+    [all_blocks], groups = rows.blocks(w[None], n_threads), []
+    for group, sum_, part, blocks in zip(
+        layout.groups, sums, layout.split(parameters), all_blocks, strict=True
+    ):
+        out[group.features] = _deviations(group, part, sum_, blocks)
+        if not group.has_gaps:  # else the model has been trained with its mean
+            group = replace(group, mean=np.ascontiguousarray(sum_))
+        groups.append(group)
+    return layout.with_groups(groups), out
+
+
+def _deviations(group: TermGroup, parameters: Floats, sums: Floats, blocks: Floats) -> Floats:
+    """Return the standard deviation of each term, the mean over outputs.
+
+    From the means `sums` of the basis functions and `blocks`, those of their products, by bands.
+    """
+    tables = group.tables(parameters)
+    mean = np.einsum("ojk,jk->oj", tables, sums)
+    is_partition = group.embedding.basis.is_partition and not group.embedding.through_zero
+    if is_partition:  # the functions sum to one, so a table can be centred without loss of digits
+        tables = tables - mean[..., None]
+    square = np.einsum("ojk,jk->oj", tables**2, blocks[:, :, 0])
+    for p in range(1, min(group.size, blocks.shape[2])):
+        n = group.size - p
+        pairs = tables[..., :n] * tables[..., p : group.size]
+        square += 2.0 * np.einsum("ojk,jk->oj", pairs, blocks[:, :n, p])
+    if not is_partition:
+        square -= mean**2
+    return np.asarray(np.sqrt(np.maximum(square, 0.0)).mean(axis=0))

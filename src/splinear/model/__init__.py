@@ -1,0 +1,1 @@
+"""The fitted model: groups of terms, their layout, scores; no training."""

@@ -1,0 +1,134 @@
+"""The fitted model: terms and intercepts, and what they say of rows. No training here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from splinear import _core
+from splinear._reading import as_floats, csr_chunks, float_chunks, left_out_zeros
+from splinear._sparse import csr_parts
+from splinear._types import AnyArray, Floats, Table
+from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
+
+__all__ = ["Model"]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """f(x) = b + sum_k f_k(x), for each output.
+
+    Attributes
+    ----------
+    layout : Layout
+    parameters : ndarray of shape (n_outputs, n_parameters)
+    intercept : ndarray of shape (n_outputs,)
+    """
+
+    layout: Layout
+    parameters: Floats
+    intercept: Floats
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores per row."""
+        return len(self.intercept)
+
+    @property
+    def means(self) -> Floats:
+        """Training mean of each column's term, shape (n_outputs, n_columns)."""
+        out = np.zeros((self.n_outputs, self.layout.n_columns))
+        for group, part in self.parts():
+            out[:, group.features] = group.means(part)
+        return out
+
+    def parts(self) -> list[tuple[TermGroup, Floats]]:
+        """Return the groups, each with its parameters (n_outputs, n_features, stride)."""
+        return list(zip(self.layout.groups, self.layout.split(self.parameters), strict=True))
+
+    def scores(self, table: Table, n_threads: int = 1) -> Floats:
+        """f(x) of the rows of a table of this model's columns: (n_rows, n_outputs).
+
+        Rows with an infinite value are NaN.
+        """
+        out = np.empty((table.shape[0], self.n_outputs))
+        chunks = csr_chunks(table) if left_out_zeros(table) else float_chunks(table)
+        for rows, piece in chunks:
+            out[rows] = self.intercept
+            for group, part in self.parts():
+                out[rows] += group_scores(group, part, piece, n_threads)
+        return out
+
+
+def group_scores(group: TermGroup, parameters: Floats, piece: Any, n_threads: int) -> Floats:
+    """Compute what the terms of a group add to the scores of a piece of X: (n_rows, n_outputs).
+
+    `piece` is an array of floats or a CSR matrix, in all columns of X.
+    """
+    tables = np.ascontiguousarray(group.with_gap_values(parameters))
+    none = np.zeros(len(tables))
+    if left_out_zeros(piece):
+        return _sparse_scores(group, tables, piece, n_threads)
+    if group.levels is not None:
+        out = _level_scores(group, tables, piece)
+    else:
+        basis, axes = group.embedding.basis.core(), group.embedding.axes.core()
+        columns = group.features.astype(np.int64)
+        out = _core.decision(basis, as_floats(piece), columns, axes, tables, none, n_threads)
+    if group.extrapolation == "linear":
+        _continue(group, tables, piece, out)
+    return out
+
+
+def _level_scores(group: TermGroup, tables: Floats, piece: AnyArray) -> Floats:
+    """Look the levels up: numbers from 0 on; NaN is a gap, -1 a level that fit has not seen."""
+    out = np.zeros((len(piece), len(tables)))
+    for k, j in enumerate(group.features):
+        code, at_gap = piece[:, j], group.size
+        at_unseen = tables[:, k, :-1] @ group.mean[k]
+        index = np.where(np.isnan(code), at_gap, np.where(code < 0, at_gap + 1, code))
+        out += np.vstack([tables[:, k].T, at_unseen])[index.astype(np.intp)]
+    return out
+
+
+def _sparse_scores(group: TermGroup, tables: Floats, X: Any, n_threads: int) -> Floats:
+    """Score a CSR matrix; where curves are not zero at zero, zeros count as well."""
+    here = group_columns(X, group)
+    embedding, at_zero = group.embedding, np.empty((0, 0))
+    intercept = np.zeros(len(tables))
+    if not embedding.through_zero:
+        at_zero = embedding.at_zero(tables[..., :-1])
+        intercept = at_zero.sum(axis=1)
+    starts, features, values = csr_parts(here)
+    basis, axes = embedding.basis.core(), embedding.axes.core()
+    out: Floats = _core.decision_sparse(
+        basis, starts, features, values, axes, tables, at_zero, intercept, n_threads
+    )
+    if group.extrapolation == "linear":
+        lo, hi = embedding.axes.lo[features], embedding.axes.hi[features]
+        for k in map(int, np.unique(features[(values < lo) | (values > hi)])):
+            x = here[:, [k]].toarray().ravel()
+            out += embedding.continuation(x, k, tables[:, k, :-1])
+    return out
+
+
+def group_columns(X: Any, group: TermGroup) -> Any:
+    """Select the columns of a group from a CSR matrix; X itself if they are all, in order."""
+    if group.n_features == X.shape[1] and np.array_equal(group.features, np.arange(X.shape[1])):
+        return X
+    return X[:, group.features]
+
+
+def _continue(group: TermGroup, tables: Floats, piece: AnyArray, out: Floats) -> None:
+    """Add what straight lines beyond the ends of the ranges add to the scores."""
+    axes = group.embedding.axes
+    for k, j in enumerate(group.features):
+        x = piece[:, j]
+        with np.errstate(invalid="ignore"):
+            outside = (x < axes.lo[k]) | (x > axes.hi[k])
+        if outside.any():
+            at = np.flatnonzero(outside)
+            out[at] += group.embedding.continuation(x[at], k, tables[:, k, :-1])

@@ -1,0 +1,200 @@
+"""The fitted terms of a model, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.basis import BSplineBasis
+from splinear.model.additive import Model
+from splinear.model.group import TermGroup
+
+__all__ = ["FittedTerm", "FittedTerms"]
+
+_BLOCK = 8192  # values evaluated at a time: the basis needs _BLOCK * size floats, whatever X holds
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTerm:
+    """What one feature adds to the score: f(x) = coef @ B(x).
+
+    Attributes
+    ----------
+    kind : str
+        "Spline", "Fourier", "Hermite", "Linear" or "Category".
+    features : tuple of int
+        Positions of its features in X.
+    name : str
+        The feature's name, or x0, x1, ... where X had none.
+    gap : ndarray of shape (n_outputs,)
+        The value at a missing value: the mean of the curve, plus what was learned from gaps.
+    mean : ndarray of shape (n_outputs,)
+        The mean over the training rows, gaps included.
+    smoothness : float
+        t_k, the variance of the prior under which the curve was learned: chosen from the data, or
+        C s^2 under a fixed C (s^2 in AdditiveSVC and AdditiveSVR); 0 for a constant feature.
+    edf : float
+        The effective degrees of freedom; NaN where the smoothness was not chosen from the data.
+    """
+
+    kind: str
+    features: tuple[int, ...]
+    name: str
+    gap: Floats
+    mean: Floats
+    smoothness: float
+    edf: float
+    group: TermGroup  # of this feature alone
+    table: Floats  # (n_outputs, group.size): coef, and what stands behind it
+
+    @property
+    def coef(self) -> Floats:
+        """The coefficients, (n_outputs, size): of the basis functions, or of the levels."""
+        if self.levels is not None:
+            return self.table[:, : len(self.levels)]
+        basis, length = self.group.embedding.basis, self.group.embedding.axes.length[0]
+        is_spline = isinstance(basis, BSplineBasis)
+        return self.table[:, : int(length) + basis.degree] if is_spline else self.table
+
+    @property
+    def lo(self) -> float:
+        """Lower end of the training range."""
+        return float(self.group.embedding.axes.lo[0])
+
+    @property
+    def hi(self) -> float:
+        """Upper end of the training range."""
+        return float(self.group.embedding.axes.hi[0])
+
+    @property
+    def levels(self) -> tuple[Any, ...] | None:
+        """The levels of a category, in the order of `coef`."""
+        return None if self.group.levels is None else self.group.levels[0]
+
+    @property
+    def had_gaps(self) -> bool:
+        """Whether there were missing values in fit."""
+        return self.group.has_gaps
+
+    @property
+    def knots(self) -> Floats:
+        """Where the pieces of a curve meet, both ends included; empty if it is in one piece."""
+        axes, basis = self.group.embedding.axes, self.group.embedding.basis
+        if self.levels is not None or not axes.varies[0]:
+            return np.empty(0)
+        placed = axes.knots_of(0)
+        if placed is not None:
+            return np.unique(placed)
+        if not hasattr(basis, "n_bins"):
+            return np.empty(0)
+        return steps(self.lo, self.hi, int(axes.length[0]) + 1)
+
+    def evaluate(self, x: AnyArray) -> Floats:
+        """Return f(x) for values (n,) of the feature, (n, n_outputs).
+
+        Levels are given by their numbers, -1 for one that fit has not seen; NaN is a gap.
+        """
+        out = np.empty((len(x), len(self.table)))
+        for start in range(0, len(x), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            out[block] = self._evaluate(np.asarray(x[block], dtype=np.float64))
+        return out
+
+    def _evaluate(self, x: Floats) -> Floats:
+        embedding = self.group.embedding
+        gap, unseen = np.isnan(x), np.zeros(len(x), dtype=bool)
+        if self.levels is not None:
+            unseen = x < 0
+        inside = np.where(gap | unseen, self.lo, x)
+        if self.group.periods is not None:
+            inside = inside % self.group.periods[0]
+        f = embedding.basis.evaluate(embedding.axes.argument_of(inside, 0)) @ self.table.T
+        if self.group.extrapolation == "linear":
+            f = f + embedding.continuation(inside, 0, self.table)
+        f[gap] = self.gap
+        f[unseen] = self.table @ self.group.mean[0]
+        return np.asarray(f)
+
+    def __repr__(self) -> str:
+        edf = "" if np.isnan(self.edf) else f", edf={self.edf:.1f}"
+        what = f"{len(self.levels)} levels" if self.levels is not None else f"size={self._size}"
+        return f"<{self.kind} of {self.name!r}: {what}{edf}>"
+
+    @property
+    def _size(self) -> int:
+        return int(self.coef.shape[1])
+
+
+class FittedTerms(Sequence[FittedTerm]):
+    """The terms of a model in the order of its columns; those that were dropped are not there.
+
+    An item is made when it is asked for: a model of a sparse table may have 100,000 of them.
+    """
+
+    def __init__(self, model: Model, names: AnyArray | None, edf: Sequence[Floats] | None) -> None:
+        self._model, self._names, self._edf = model, names, edf
+        groups = model.layout.groups
+        none = np.zeros(0, dtype=np.intp)
+        features = np.concatenate([none, *(group.features for group in groups)])
+        self._order = np.argsort(features, kind="stable")
+        sizes = [group.n_features for group in groups]
+        self._group = np.repeat(np.arange(len(groups)), sizes)
+        self._place = np.concatenate([none, *(np.arange(n) for n in sizes)])
+        self._features = features
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, index: int) -> FittedTerm: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[FittedTerm]: ...
+
+    def __getitem__(self, index: int | slice) -> FittedTerm | list[FittedTerm]:
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        return self._make(int(self._order[index]))
+
+    def of_feature(self, feature: int) -> FittedTerm | None:
+        """Return the term of a column of X; None if it was dropped."""
+        at = np.flatnonzero(self._features == feature)
+        return self._make(int(at[0])) if len(at) else None
+
+    def _make(self, at: int) -> FittedTerm:
+        g, k = int(self._group[at]), int(self._place[at])
+        group, part = self._model.parts()[g]
+        one = group.of_features(np.array([k]))
+        tables = one.with_gap_values(part[:, [k]])[:, 0]
+        feature = int(group.features[k])
+        return FittedTerm(
+            kind=group.kind,
+            features=(feature,),
+            name=f"x{feature}" if self._names is None else str(self._names[feature]),
+            gap=_read_only(tables[:, -1]),
+            mean=_read_only(one.means(part[:, [k]])[:, 0]),
+            smoothness=float(one.embedding.scale[0]),
+            edf=float("nan") if self._edf is None else float(self._edf[g][k]),
+            group=one,
+            table=_read_only(tables[:, :-1]),
+        )
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self[:5]))
+        return f"[{shown}{f', ... ({len(self)} terms)' if len(self) > 5 else ''}]"
+
+
+def _read_only(array: Floats) -> Floats:
+    out = np.array(array)
+    out.flags.writeable = False
+    return out
+
+
+def steps(lo: float, hi: float, n: int) -> Floats:
+    """Return equal steps from lo to hi; their difference, which may overflow, is never formed."""
+    share = np.linspace(0.0, 1.0, n)
+    return np.clip(lo * (1.0 - share) + hi * share, lo, hi)

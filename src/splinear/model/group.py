@@ -1,0 +1,255 @@
+"""Terms of one shape: the same basis, penalty and number of coefficients, one table per feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.embedding import Embedding
+
+__all__ = ["Extrapolation", "TermGroup", "size_class", "split_by"]
+
+# The core pads tables to a multiple of 16 entries, so terms of one class cost alike.
+CLASSES = np.array([15, 31, 47, 63, *(2**k - 1 for k in range(7, 32))])
+
+Extrapolation = Literal["constant", "linear", "error"]
+
+
+@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
+class TermGroup:
+    """One curve f_j(x) = coef_j' B(x) for each of some features.
+
+    A missing value, a gap, counts as the curve's training mean plus a deviation d_j of its own,
+    f_j(gap) = m_j' coef_j + d_j, with m_j the mean of B over the training rows. The penalty is
+
+        1/2 sum_j sum_k w_jk (T^{-1} coef_j)_k^2 / s_j^2 + 1/2 sum_j d_j^2 / g_j,
+
+    T being the penalty's map (D_d^{-1} for B-splines) and w_jk = 1 unless `edges` says otherwise.
+    Parameters and tables are (n_features, stride): coefficients, then one number for the gap if the
+    group has gaps. In parameters that number is d_j, in tables it is f_j(gap).
+
+    Attributes
+    ----------
+    kind : str
+        The name of the term's class.
+    features : ndarray of shape (n_features,)
+        Columns of X.
+    embedding : Embedding
+        Axes, basis, penalty and s_j^2 of the curves.
+    has_gaps : bool
+    mean : ndarray of shape (n_features, size)
+        m_j.
+    gap_scale : ndarray of shape (n_features,)
+        g_j; unused if the group has no gaps.
+    edges : ndarray of shape (n_features, size) or None
+        w_jk; None: all 1.
+    gap_share : ndarray of shape (n_features,) or None
+        The share of the training rows that have a gap; None: none has.
+    levels : tuple of tuple, or None
+        The levels of each feature, for categories.
+    periods : ndarray of shape (n_features,) or None
+        The periods of the features, where the user gave one.
+    """
+
+    kind: str
+    features: NDArray[np.intp]
+    embedding: Embedding
+    has_gaps: bool
+    mean: Floats
+    gap_scale: Floats
+    extrapolation: Extrapolation = "constant"
+    edges: Floats | None = None
+    gap_share: Floats | None = None
+    levels: tuple[tuple[Any, ...], ...] | None = None
+    strict_levels: bool = False  # whether levels that were not there in fit are an error
+    periods: Floats | None = None
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        features: AnyArray,
+        embedding: Embedding,
+        has_gaps: bool,
+        gap_scale: Floats,
+        **more: Any,
+    ) -> TermGroup:
+        """Put a group together that has not seen its rows yet: m_j is 0."""
+        mean = np.zeros((embedding.n_features, embedding.basis.size))
+        at = np.asarray(features, dtype=np.intp)
+        return cls(kind, at, embedding, has_gaps, mean, gap_scale, **more)
+
+    def of_features(self, at: AnyArray) -> TermGroup:
+        """Return the group of some of its features."""
+        return replace(
+            self,
+            features=self.features[at],
+            embedding=self.embedding.of_features(at),
+            mean=self.mean[at],
+            gap_scale=self.gap_scale[at],
+            edges=None if self.edges is None else self.edges[at],
+            gap_share=None if self.gap_share is None else self.gap_share[at],
+            levels=None if self.levels is None else tuple(self.levels[int(k)] for k in at),
+            periods=None if self.periods is None else self.periods[at],
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.features)
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients per feature."""
+        return self.embedding.basis.size
+
+    @property
+    def stride(self) -> int:
+        """Numbers per feature: coefficients, and one for the gap."""
+        return self.size + self.has_gaps
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the parameters."""
+        return self.n_features, self.stride
+
+    @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """Which parameters are free and can be reached, shape (n_features, stride)."""
+        used = self.embedding.used
+        if not self.has_gaps:
+            return used
+        return np.column_stack([used, self.gap_scale > 0])
+
+    @property
+    def grid(self) -> _core.CodeGrid:
+        """How the core codes values, gaps included if there are any."""
+        return self.embedding.basis.grid(gaps=self.has_gaps)
+
+    @cached_property
+    def is_diagonal(self) -> bool:
+        """Whether both the penalty and the functions are such that Hessian blocks are diagonal."""
+        return self.embedding.basis.support == 1 and self.embedding.penalty.bandwidth == 0
+
+    def core(self, rows: _core.Rows) -> _core.Group:
+        """Return the compiled twin, over rows of this group."""
+        basis, penalty = self.embedding.basis, self.embedding.penalty
+        mean = np.ascontiguousarray(self.mean) if self.has_gaps else np.empty((0, 0))
+        return _core.Group(
+            rows,
+            basis.core(),
+            penalty.core(basis.support),
+            np.ascontiguousarray(self.embedding.scale),
+            mean,
+            np.ascontiguousarray(self.gap_scale) if self.has_gaps else np.empty(0),
+        )
+
+    # -- parameters and tables -------------------------------------------------------------------
+
+    def tables(self, parameters: Floats) -> Floats:
+        """Return the tables of parameters (..., n_features, stride), same shape."""
+        if not self.has_gaps:
+            return parameters
+        out = parameters.copy()
+        out[..., -1] += np.einsum("...jk,jk->...j", parameters[..., :-1], self.mean)
+        return out
+
+    def gather(self, sums: Floats) -> Floats:
+        """Undo `tables` in a gradient: the derivative by parameters of a function of tables."""
+        if not self.has_gaps:
+            return sums
+        out = sums.copy()
+        out[..., :-1] += sums[..., -1:] * self.mean
+        return out
+
+    def with_gap_values(self, parameters: Floats) -> Floats:
+        """Return coefficients and f_j(gap), (..., n_features, size + 1), gaps or not."""
+        if self.has_gaps:
+            return self.tables(parameters)
+        at_gap = np.einsum("...jk,jk->...j", parameters, self.mean)
+        return np.concatenate([parameters, at_gap[..., None]], axis=-1)
+
+    def means(self, parameters: Floats) -> Floats:
+        """Return the mean of every term over the training rows, (..., n_features)."""
+        mean = np.einsum("...jk,jk->...j", parameters[..., : self.size], self.mean)
+        if self.gap_share is not None:
+            mean = mean + parameters[..., -1] * self.gap_share
+        return np.asarray(mean)
+
+    # -- the penalty -----------------------------------------------------------------------------
+
+    @cached_property
+    def edge_weights(self) -> Floats:
+        """w_jk where coefficients are used, 0 elsewhere; shape (n_features, size)."""
+        used = self.embedding.used.astype(np.float64)
+        return used if self.edges is None else used * self.edges
+
+    def stiffen(self, parameters: Floats) -> Floats:
+        """Return the gradient of the penalty at parameters (..., n_features, stride)."""
+        penalty, scale = self.embedding.penalty, self.embedding.scale
+        stiffness = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+        coef = parameters[..., : self.size]
+        out = np.zeros_like(parameters)
+        differences = penalty.difference(coef) * self.edge_weights
+        out[..., : self.size] = penalty.difference_transpose(differences) * stiffness[:, None]
+        if self.has_gaps:
+            g = self.gap_scale
+            of_gap = np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
+            out[..., -1] = parameters[..., -1] * of_gap
+        return np.where(self.used, out, 0.0)
+
+    def soften(self, parameters: Floats) -> Floats:
+        """Undo stiffen()."""
+        penalty = self.embedding.penalty
+        w = self.edge_weights
+        inverse = np.divide(1.0, w, out=np.zeros_like(w), where=w > 0)
+        out = np.zeros_like(parameters)
+        smooth = penalty.integrate(penalty.embed(parameters[..., : self.size]) * inverse)
+        out[..., : self.size] = smooth * self.embedding.scale[:, None]
+        if self.has_gaps:
+            out[..., -1] = parameters[..., -1] * self.gap_scale
+        return np.where(self.used, out, 0.0)
+
+    def penalty_value(self, parameters: Floats) -> float:
+        """Return the penalty of parameters (..., n_features, stride)."""
+        return 0.5 * float(np.vdot(parameters, self.stiffen(parameters)))
+
+    def extended(self, parameters: Floats) -> Floats:
+        """Go on behind the coefficients that are used, at no penalty."""
+        penalty, used = self.embedding.penalty, self.embedding.used
+        coef = parameters[..., : self.size]
+        beyond = penalty.integrate(penalty.difference(coef) * used)
+        out = parameters.copy()
+        out[..., : self.size] = np.where(used, coef, beyond)
+        return out
+
+    # -- smoothness ------------------------------------------------------------------------------
+
+    def scaled(self, factor: float) -> TermGroup:
+        """Return the group with all variances times a factor."""
+        embedding = self.embedding.with_scale(factor * self.embedding.scale)
+        return replace(self, embedding=embedding, gap_scale=factor * self.gap_scale)
+
+    def with_scale(
+        self, scale: Floats, gap_scale: Floats, edges: Floats | None = None
+    ) -> TermGroup:
+        """Return the group with other variances s_j^2 and g_j, and other edge weights."""
+        embedding = self.embedding.with_scale(scale)
+        return replace(self, embedding=embedding, gap_scale=gap_scale, edges=edges)
+
+
+def split_by(keys: AnyArray) -> list[NDArray[np.intp]]:
+    """Return the places of equal rows of keys (n, n_keys), in the order of their first places."""
+    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return [np.flatnonzero(inverse.ravel() == k) for k in np.argsort(first)]
+
+
+def size_class(sizes: AnyArray) -> NDArray[np.intp]:
+    """Class terms by the number of their coefficients: terms of one class make a group."""
+    return np.searchsorted(CLASSES, sizes)

@@ -1,0 +1,97 @@
+"""All terms of a model: groups one after the other, and vectors of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear._types import AnyArray, Floats
+from splinear.model.group import TermGroup
+
+__all__ = ["Layout"]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The groups of a model, and where each stands in a flat vector of parameters.
+
+    A flat vector (..., n_parameters) holds the parameters of all groups, (n_features, stride) each,
+    one after the other.
+    """
+
+    groups: tuple[TermGroup, ...]
+    n_columns: int  # of X
+
+    @property
+    def n_parameters(self) -> int:
+        """Length of a flat vector."""
+        return int(self.ends[-1])
+
+    @cached_property
+    def ends(self) -> NDArray[np.intp]:
+        """Where the groups begin and end in a flat vector, shape (n_groups + 1,)."""
+        lengths = [group.n_features * group.stride for group in self.groups]
+        return np.concatenate([[0], np.cumsum(lengths, dtype=np.intp)])
+
+    @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """Which parameters are free and can be reached, shape (n_parameters,)."""
+        none = np.zeros(0, dtype=bool)
+        return np.concatenate([none, *(group.used.ravel() for group in self.groups)])
+
+    def split(self, flat: AnyArray) -> list[AnyArray]:
+        """Return views of a flat vector (..., n_parameters), one per group."""
+        return [
+            flat[..., a:b].reshape(*flat.shape[:-1], *group.shape)
+            for group, (a, b) in zip(self.groups, pairwise(self.ends.tolist()), strict=True)
+        ]
+
+    def join(self, parts: Sequence[Floats]) -> Floats:
+        """Undo split()."""
+        if not parts:
+            return np.zeros(0)
+        return np.concatenate([part.reshape(*part.shape[:-2], -1) for part in parts], axis=-1)
+
+    def tables(self, flat: Floats) -> Floats:
+        """Return the tables of parameters; see TermGroup.tables."""
+        return self._map(flat, "tables")
+
+    def gather(self, flat: Floats) -> Floats:
+        """Undo `tables` in a gradient; see TermGroup.gather."""
+        return self._map(flat, "gather")
+
+    def stiffen(self, flat: Floats) -> Floats:
+        """Return the gradient of the penalty; see TermGroup.stiffen."""
+        return self._map(flat, "stiffen")
+
+    def soften(self, flat: Floats) -> Floats:
+        """Undo stiffen()."""
+        return self._map(flat, "soften")
+
+    def extended(self, flat: Floats) -> Floats:
+        """Go on behind the coefficients that are used; see TermGroup.extended."""
+        return self._map(flat, "extended")
+
+    def _map(self, flat: Floats, method: str) -> Floats:
+        if not self.groups:
+            return flat.copy()
+        parts = zip(self.groups, self.split(flat), strict=True)
+        return self.join([getattr(group, method)(part) for group, part in parts])
+
+    def penalty_value(self, flat: Floats) -> float:
+        """Return the penalty of parameters (..., n_parameters)."""
+        parts = zip(self.groups, self.split(flat), strict=True)
+        return sum(group.penalty_value(part) for group, part in parts)
+
+    def scaled(self, factor: float) -> Layout:
+        """Return the layout with all variances times a factor."""
+        return self.with_groups([group.scaled(factor) for group in self.groups])
+
+    def with_groups(self, groups: Sequence[TermGroup]) -> Layout:
+        """Return a layout of the same columns with other groups."""
+        return Layout(tuple(groups), self.n_columns)

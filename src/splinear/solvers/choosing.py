@@ -1,0 +1,147 @@
+"""Which rows say how smooth terms should be, and which of two answers holds on rows held out.
+
+- Narrow tables: REML, a variance per term (`splinear.solvers.smoothness`). Variances do not depend
+  on the number of rows, so of many rows a sample decides.
+- Wide tables: there REML sees each term as if the others were known, and counts degrees of freedom
+  twice where terms say the same thing; its variances come out too small. So a sample of the rows is
+  divided: on one part REML finds a variance per term, and one number for all; on the other part the
+  models of both, with all variances times 1, 8, 64, ..., are compared, and the best is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.model.layout import Layout
+from splinear.solvers import newton
+from splinear.solvers.newton import Iterate
+from splinear.solvers.problem import Start, Stopping
+from splinear.solvers.rows import TrainingRows
+from splinear.solvers.smooth import Sum
+from splinear.solvers.smoothness import (
+    MAX_TURNS,
+    SETTLED,
+    Smoothness,
+    choose_smoothness,
+    degrees_of_freedom,
+)
+
+__all__ = ["WIDE", "choose"]
+
+WIDE = 200  # terms from which on a table is wide
+MOST_ROWS = 50_000  # that REML looks at
+MOST_ROWS_WIDE, MOST_HELD_OUT = 4_000, 4_000
+# Blocks alone overestimate degrees of freedom more and more, and it is better to stop early.
+SETTLED_WIDE, MAX_TURNS_WIDE = 0.1, 8
+HELD_OUT = 0.25  # of the rows of a wide table
+GROWTH, MOST_TRIALS = 8.0, 3
+BETTER = 0.98  # of the loss so far: what a larger variance must reach to be worth its while
+TRIAL_TOL = 1e-2  # of models that are compared
+
+TotalsOf = Callable[[TrainingRows], Sequence[Sum]]
+
+
+def choose(
+    rows: TrainingRows,
+    totals_of: TotalsOf,
+    stopping: Stopping,
+    noise_of: Callable[[TrainingRows], float] | None = None,
+) -> Smoothness:
+    """Choose the variances of all terms, in place of those of rows.layout.
+
+    totals_of(rows) are the sums of losses over some rows; noise_of(rows), their weight, is given
+    where the variance of residuals is to be estimated along.
+    """
+    n_terms = sum(group.n_features for group in rows.layout.groups)
+    if n_terms < WIDE:
+        return _by_reml(rows.first(MOST_ROWS), totals_of, stopping, noise_of)
+    n_held_out = min(MOST_HELD_OUT, int(HELD_OUT * rows.n_rows))
+    n_fit = min(MOST_ROWS_WIDE, rows.n_rows - n_held_out)
+    trials = _Trials(rows.first(n_fit), rows.first(n_fit + n_held_out), totals_of, stopping)
+    for pooled in (True, False):
+        found = _by_reml(trials.fit, totals_of, stopping, noise_of, wide=True, pooled=pooled)
+        trials.compare(found)
+        if stopping.watch.poll():
+            break
+    return trials.best
+
+
+def _by_reml(
+    rows: TrainingRows,
+    totals_of: TotalsOf,
+    stopping: Stopping,
+    noise_of: Callable[[TrainingRows], float] | None,
+    *,
+    wide: bool = False,
+    pooled: bool = False,
+) -> Smoothness:
+    n_noise = None if noise_of is None else noise_of(rows)
+    return choose_smoothness(
+        rows,
+        totals_of(rows),
+        stopping,
+        n_noise=n_noise,
+        pooled=pooled,
+        settled=SETTLED_WIDE if wide else SETTLED,
+        max_turns=MAX_TURNS_WIDE if wide else MAX_TURNS,
+    )
+
+
+@dataclass
+class _Trials:
+    """Models trained on some rows, `fit`, and compared on what `all` has more."""
+
+    fit: TrainingRows
+    all: TrainingRows
+    totals_of: TotalsOf
+    stopping: Stopping
+    best_loss: float = np.inf
+    _best: Smoothness | None = None
+    n_turns: int = 0
+
+    @property
+    def best(self) -> Smoothness:
+        """The best so far."""
+        assert self._best is not None
+        return replace(self._best, n_turns=self.n_turns)
+
+    def compare(self, found: Smoothness) -> None:
+        """Try the variances found, and larger ones as long as these are better."""
+        self.n_turns += found.n_turns
+        layout, starts, last = found.layout, found.starts, np.inf
+        for _ in range(MOST_TRIALS):
+            points = self._trained(layout, starts)
+            starts = [Start(coef=p.parameters, intercept=p.theta[:, -1]) for p in points]
+            loss = self._loss(points)
+            if self._best is None or loss < BETTER * self.best_loss:
+                edf = degrees_of_freedom(points, layout)
+                self.best_loss = loss
+                self._best = Smoothness(layout, edf, starts, found.n_turns)
+            if not loss < BETTER * last or self.stopping.watch.poll():
+                return
+            layout, last = layout.scaled(GROWTH), loss
+
+    def _trained(self, layout: Layout, starts: Sequence[Start]) -> list[Iterate]:
+        rows, stopping = self.fit.with_layout(layout), replace(self.stopping, tol=TRIAL_TOL)
+        points = []
+        for total, start in zip(self.totals_of(self.fit), starts, strict=True):
+            point = newton.begin(rows, total, stopping.n_threads, start)
+            for point in newton.descend(point, stopping):  # noqa: B007, B020 (the last is wanted)
+                pass
+            points.append(point)
+        return points
+
+    def _loss(self, points: Sequence[Iterate]) -> float:
+        """Return the losses of the rows held out."""
+        n_fit, loss = self.fit.n_rows, 0.0
+        pairs = zip(self.totals_of(self.fit), self.totals_of(self.all), strict=True)
+        for point, (of_fit, of_all) in zip(points, pairs, strict=True):
+            rows = self.all.with_layout(point.space.layout)
+            F: Floats = rows.scores(point.parameters, self.stopping.n_threads)
+            F += point.theta[:, -1:]
+            loss += of_all.value(F) - of_fit.value(np.ascontiguousarray(F[:, :n_fit]))
+        return loss

@@ -1,0 +1,20 @@
+"""The terms of a model: what one feature adds to the score.
+
+=================  ==================  ===================================================
+term               feature             what it adds
+=================  ==================  ===================================================
+:class:`Spline`    a number            a curve of polynomial pieces (the default)
+:class:`Fourier`   a number            a periodic curve
+:class:`Hermite`   a number            a polynomial of low degree
+:class:`Linear`    a number            a slope
+:class:`Category`  a category          an effect per level
+=================  ==================  ===================================================
+"""
+
+from splinear.terms.base import Term
+from splinear.terms.category import Category
+from splinear.terms.fourier import Fourier
+from splinear.terms.hermite import Hermite, Linear
+from splinear.terms.spline import Spline
+
+__all__ = ["Category", "Fourier", "Hermite", "Linear", "Spline", "Term"]

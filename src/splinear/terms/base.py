@@ -1,0 +1,105 @@
+"""What the terms of a model share: parameters that check themselves, and how they meet the data.
+
+A term is a small scikit-learn estimator without a public fit. It says what one feature adds to the
+score: which functions, under which penalty. `place` turns it and the columns it is for into
+:class:`~splinear.model.group.TermGroup` objects, which know ranges, knots and levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from splinear._types import AnyArray, Floats, Table
+from splinear.model.group import TermGroup
+
+__all__ = ["Advice", "ColumnData", "Term"]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What an estimator takes for `Spline(n_bins=None)` and `knots="auto"`.
+
+    Attributes
+    ----------
+    n_bins : int
+        Pieces of a feature of many values.
+    quantiles : bool
+        Whether knots are quantiles for all features, and not only for those with long tails.
+    few : int
+        A feature of at most so many values has a knot at each of them.
+    without_level : bool
+        Whether curves under differences start at 0, the intercept having their level.
+    """
+
+    n_bins: int
+    quantiles: bool
+    few: int = 33
+    without_level: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnData:
+    """The columns of a table, as terms look at them.
+
+    Attributes
+    ----------
+    table : Table of shape (n_rows, n_features)
+        Numbers as they are, levels of categories as whole numbers, missing values as NaN.
+    lo, hi : ndarray of shape (n_features,)
+        Lowest and highest value; NaN where all are missing.
+    has_gap : ndarray of shape (n_features,)
+        Which features have missing values in rows that count.
+    levels : dict of int to tuple
+        The levels of the features that are categories.
+    kept : ndarray of shape (n_rows,) or None
+        Which rows count; None: all.
+    weights : ndarray of shape (n_rows,) or None
+    through_zero : bool
+        Whether X is sparse, so that curves should be zero at zero.
+    label : callable
+        label(j) names a feature as the user knows it.
+    """
+
+    table: Table
+    lo: Floats
+    hi: Floats
+    has_gap: NDArray[np.bool_]
+    levels: dict[int, tuple[Any, ...]]
+    kept: AnyArray | None
+    weights: Floats | None
+    through_zero: bool
+    label: Callable[[int], str]
+
+    def ranges(self, features: Sequence[int] | AnyArray) -> tuple[Floats, Floats]:
+        """Return the lowest and highest values of some features; 0 and 0 if all are missing."""
+        at = np.asarray(features, dtype=np.intp)
+        lo, hi = self.lo[at].copy(), self.hi[at].copy()
+        empty = ~np.isfinite(lo)
+        lo[empty], hi[empty] = 0.0, 0.0
+        return lo, hi
+
+
+class Term(BaseEstimator):
+    """Base of the terms.
+
+    A subclass has constructor parameters, `_parameter_constraints` in scikit-learn's form, and
+    `place`. To add a kind of term is one such class, and nothing else in Python.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {}  # noqa: RUF012 (scikit-learn's own form)
+
+    def check(self) -> None:
+        """Check the parameters; errors name the parameter, what was found and what is expected."""
+        self._validate_params()
+
+    def place(
+        self, features: NDArray[np.intp], data: ColumnData, advice: Advice
+    ) -> list[TermGroup]:
+        """Return this term for some features, in groups of one shape each."""
+        raise NotImplementedError

@@ -1,0 +1,80 @@
+"""Category: one coefficient per level."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import StrOptions
+
+from splinear.axes import Axes
+from splinear.basis import BSplineBasis
+from splinear.embedding import Embedding
+from splinear.model.group import TermGroup, size_class, split_by
+from splinear.terms.base import Advice, ColumnData, Term
+
+__all__ = ["Category"]
+
+
+class Category(Term):
+    """An effect per level of a categorical feature: a curve of degree 0 over the levels.
+
+    The penalty is 1/2 |coef|^2 / s^2, a ridge: with a smoothness chosen from the data, a random
+    effect. Where the levels are ordered it is 1/2 |D_1 coef|^2 / s^2, on differences of neighbours.
+
+    Parameters
+    ----------
+    unseen : {"ignore", "error"}, default="ignore"
+        What a level counts as in prediction that was not there in fit: as the mean over the
+        training rows, or it is refused.
+    ordered : bool, default=False
+        Whether the order of the levels means something. The levels of an ordered pandas or polars
+        category are in its order, others in ascending order.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "unseen": [StrOptions({"ignore", "error"})],
+        "ordered": ["boolean"],
+    }
+
+    def __init__(
+        self, unseen: Literal["ignore", "error"] = "ignore", ordered: bool = False
+    ) -> None:
+        self.unseen = unseen
+        self.ordered = ordered
+
+    def place(
+        self, features: NDArray[np.intp], data: ColumnData, advice: Advice
+    ) -> list[TermGroup]:
+        """Return the effects of some features, in groups of about as many levels each."""
+        n_levels = np.array([len(data.levels[int(j)]) for j in features])
+        keys = np.stack([size_class(n_levels), data.has_gap[features]], axis=1)
+        without_level = advice.without_level and self.ordered
+        return [self._group(features[at], data, without_level) for at in split_by(keys)]
+
+    def _group(
+        self, features: NDArray[np.intp], data: ColumnData, without_level: bool
+    ) -> TermGroup:
+        levels = tuple(data.levels[int(j)] for j in features)
+        n_levels = np.array([max(1, len(own)) for own in levels])
+        basis = BSplineBasis(0, int(n_levels.max()))
+        # Of one level without gaps there is nothing to learn.
+        hi = np.where(n_levels > 1, n_levels, 0).astype(np.float64)
+        axes = Axes.spanning(np.zeros(len(features)), hi, basis, n_bins=n_levels)
+        embedding = Embedding.of(axes, basis, int(self.ordered), native=False)
+        # Every level has variance 1, as a column of 0 and 1 would have.
+        embedding = embedding.with_scale(np.where(embedding.scale > 0, 1.0, 0.0))
+        if without_level:
+            embedding = embedding.without_level()
+        has_gap = data.has_gap[features]
+        there = np.array([len(own) > 0 for own in levels])
+        return TermGroup.of(
+            "Category",
+            features,
+            embedding,
+            bool(has_gap.any()),
+            np.where(has_gap & there, 1.0, 0.0),
+            levels=levels,
+            strict_levels=self.unseen == "error",
+        )

@@ -1,0 +1,99 @@
+"""Fourier: periodic curves."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from splinear._zero import axes_of_odd
+from splinear.axes import Axes
+from splinear.basis import FourierBasis
+from splinear.embedding import Embedding
+from splinear.model.group import TermGroup, split_by
+from splinear.terms.base import Advice, ColumnData, Term
+
+__all__ = ["Fourier"]
+
+MAX_FREQUENCIES = 10_000
+
+
+class Fourier(Term):
+    """A periodic curve: a sum of sines and cosines.
+
+    f(x) = sum_n a_n cos(n pi u) + b_n sin(n pi u), with u in [-1, 1] the place of x in the period.
+    The penalty weighs frequency n by n^(2d) / s^2, so that the d-th derivative is small (the
+    paper's table 1).
+
+    Parameters
+    ----------
+    n_frequencies : int, default=3
+        The number of frequencies.
+    penalty_order : {1, 2}, default=1
+        The order d of the penalty: 1 shrinks slopes, 2 curvature.
+    period : float or None, default=None
+        The length after which the curve repeats, in units of the feature: 24 for hours, 7 for days
+        of the week, 365.25 for days of the year. Values are taken modulo the period, in training
+        and in prediction. None is the training range, outside of which values count as its ends.
+    scale : {"unit", "native"}, default="unit"
+        s^2 is 1, or the length of the period in the feature's own units.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "n_frequencies": [Interval(Integral, 1, MAX_FREQUENCIES, closed="both")],
+        "penalty_order": [Interval(Integral, 1, 2, closed="both")],
+        "period": [Interval(Real, 0, None, closed="neither"), None],
+        "scale": [StrOptions({"unit", "native"})],
+    }
+
+    def __init__(
+        self,
+        n_frequencies: int = 3,
+        penalty_order: int = 1,
+        period: float | None = None,
+        scale: Literal["unit", "native"] = "unit",
+    ) -> None:
+        self.n_frequencies = n_frequencies
+        self.penalty_order = penalty_order
+        self.period = period
+        self.scale = scale
+
+    def place(
+        self, features: NDArray[np.intp], data: ColumnData, advice: Advice
+    ) -> list[TermGroup]:
+        """Return curves for some features, in groups of one shape each."""
+        del advice
+        basis = FourierBasis(int(self.n_frequencies))
+        lo, hi = data.ranges(features)
+        periods = None
+        if self.period is not None:
+            if data.through_zero:
+                raise ValueError(
+                    "Fourier(period=...) is for dense tables: its curves are not zero at zero. "
+                    f"Drop {data.label(int(features[0]))}, or give X.toarray()."
+                )
+            varies = lo < hi  # values modulo the period were given
+            lo, hi = np.where(varies, 0.0, lo), np.where(varies, float(self.period), hi)
+            periods = np.full(len(features), float(self.period))
+        axes = axes_of_odd(lo, hi, basis) if data.through_zero else Axes.spanning(lo, hi, basis)
+        order, native = int(self.penalty_order), self.scale == "native"
+        embedding = Embedding.of(axes, basis, order, native=native, through_zero=data.through_zero)
+        groups = []
+        for at in split_by(data.has_gap[features][:, None]):
+            here = embedding.of_features(at)
+            some = features[at]
+            gap_scale = np.where(data.has_gap[some], np.where(here.scale > 0, here.scale, 0.0), 0.0)
+            groups.append(
+                TermGroup.of(
+                    "Fourier",
+                    some,
+                    here,
+                    bool(data.has_gap[some].any()),
+                    gap_scale,
+                    periods=None if periods is None else periods[at],
+                )
+            )
+        return groups

@@ -1,0 +1,113 @@
+"""Hermite: low polynomials. Linear: the lowest of them."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from splinear._zero import axes_of_odd
+from splinear.axes import Axes, standardised
+from splinear.basis import HermiteBasis
+from splinear.embedding import Embedding
+from splinear.model.group import Extrapolation, TermGroup, split_by
+from splinear.terms.base import Advice, ColumnData, Term
+
+__all__ = ["Hermite", "Linear"]
+
+MAX_HERMITE = 150  # from 169 on, n n! is beyond the largest double
+
+
+class Hermite(Term):
+    """A polynomial of low degree, written in the probabilists' Hermite polynomials.
+
+    f(x) = sum_n a_n H_n(u), n = 1, ..., degree, with u the place of x on [-1, 1]. The penalty
+    weighs H_n by n n! (d = 1) or n (n - 1) n! (d = 2), after the paper's table 1.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        The degree of the polynomial.
+    penalty_order : {1, 2}, default=1
+        The order d of the penalty: 1 shrinks slopes, 2 curvature.
+    scale : {"unit", "native", "standard"}, default="unit"
+        s^2 is 1, or the width of the range in the feature's own units ("native"). "standard"
+        measures x in standard deviations from its mean instead of mapping its range to [-1, 1].
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "degree": [Interval(Integral, 1, MAX_HERMITE, closed="both")],
+        "penalty_order": [Interval(Integral, 1, 2, closed="both")],
+        "scale": [StrOptions({"unit", "native", "standard"})],
+    }
+
+    def __init__(
+        self,
+        degree: int = 3,
+        penalty_order: int = 1,
+        scale: Literal["unit", "native", "standard"] = "unit",
+    ) -> None:
+        self.degree = degree
+        self.penalty_order = penalty_order
+        self.scale = scale
+
+    def place(
+        self, features: NDArray[np.intp], data: ColumnData, advice: Advice
+    ) -> list[TermGroup]:
+        """Return curves for some features, in groups of one shape each."""
+        del advice
+        basis = HermiteBasis(int(self.degree))
+        return _place("Hermite", features, data, basis, int(self.penalty_order), self.scale)
+
+
+class Linear(Term):
+    """A straight line: one slope, f(x) = a u with u the place of x on [-1, 1].
+
+    Outside the training range the line goes on. The penalty is 1/2 a^2.
+    """
+
+    def place(
+        self, features: NDArray[np.intp], data: ColumnData, advice: Advice
+    ) -> list[TermGroup]:
+        """Return lines for some features, in groups of one shape each."""
+        del advice
+        return _place("Linear", features, data, HermiteBasis(1), 1, "unit", "linear")
+
+
+def _place(
+    kind: str,
+    features: NDArray[np.intp],
+    data: ColumnData,
+    basis: HermiteBasis,
+    order: int,
+    scale: str,
+    extrapolation: Extrapolation = "constant",
+) -> list[TermGroup]:
+    lo, hi = data.ranges(features)
+    if data.through_zero:
+        if scale == "standard":
+            raise ValueError(
+                "Hermite(scale='standard') moves zero, but curves that are zero at zero, as sparse "
+                "X needs them, keep it in its place; use scale='unit' or 'native'."
+            )
+        axes = axes_of_odd(lo, hi, basis)
+    else:
+        axes = Axes.spanning(lo, hi, basis)
+    if scale == "standard":
+        axes = standardised(data.table, features, data.kept, axes, data.weights)
+    embedding = Embedding.of(
+        axes, basis, order, native=scale == "native", through_zero=data.through_zero
+    )
+    groups = []
+    for at in split_by(data.has_gap[features][:, None]):
+        here = embedding.of_features(at)
+        some = features[at]
+        gap_scale = np.where(data.has_gap[some] & (here.scale > 0), here.scale, 0.0)
+        has_gaps = bool(data.has_gap[some].any())
+        groups.append(
+            TermGroup.of(kind, some, here, has_gaps, gap_scale, extrapolation=extrapolation)
+        )
+    return groups

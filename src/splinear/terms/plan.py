@@ -1,0 +1,164 @@
+"""Which term each feature gets: what the user said of some, and the curve of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
+from splinear.terms.base import Advice, ColumnData, Term
+from splinear.terms.category import Category
+from splinear.terms.fourier import Fourier
+from splinear.terms.spline import Spline
+
+__all__ = ["TermPlan"]
+
+
+@dataclass(frozen=True, eq=False)
+class TermPlan:
+    """The term of each feature of a table.
+
+    Attributes
+    ----------
+    curve : Term
+        That of features of numbers about which nothing was said.
+    given : dict of int to Term or None
+        What was said of others; None: they are dropped.
+    n_features : int
+    """
+
+    curve: Term
+    given: dict[int, Term | None]
+    n_features: int
+
+    @classmethod
+    def read(cls, curve: Any, terms: Any, n_features: int, names: list[Any] | None) -> TermPlan:
+        """Check the parameters `curve` and `terms` against the columns of a table."""
+        checked = Spline() if curve is None else _checked(curve, "curve")
+        if isinstance(checked, Category):
+            raise ValueError(
+                "curve is the term of features of numbers; Category is for categories. Use "
+                "terms={...} or categorical_features."
+            )
+        given: dict[int, Term | None] = {}
+        for key, term in ({} if terms is None else terms).items():
+            j = _position(key, n_features, names)
+            if j in given:
+                raise ValueError(f"terms names column {j} twice, by its name and by its position.")
+            dropped = isinstance(term, str) and term == "drop"
+            given[j] = None if dropped else _checked(term, f"terms[{key!r}]")
+        if given and len(given) == n_features and all(t is None for t in given.values()):
+            raise ValueError("terms drops all features; at least one is needed.")
+        return cls(checked, given, n_features)
+
+    @property
+    def categories(self) -> set[int]:
+        """Features that are categories because the user said so."""
+        return {j for j, term in self.given.items() if isinstance(term, Category)}
+
+    @property
+    def dropped(self) -> set[int]:
+        """Features that take no part."""
+        return {j for j, term in self.given.items() if term is None}
+
+    def term_of(self, j: int, *, is_category: bool) -> Term:
+        """Return the term of a feature that is not dropped."""
+        term = self.given.get(j)
+        if term is None:
+            return Category() if is_category else self.curve
+        return term
+
+    def strict(self, categorical: list[int]) -> frozenset[int]:
+        """Categories whose unseen levels are refused."""
+        terms = {j: self.term_of(j, is_category=True) for j in categorical}
+        return frozenset(
+            j for j, term in terms.items() if isinstance(term, Category) and term.unseen == "error"
+        )
+
+    def periods(self, categorical: list[int]) -> dict[int, float]:
+        """Features of numbers that are taken modulo a period."""
+        known = {j: self.given[j] for j in self.given if j not in categorical}
+        if isinstance(self.curve, Fourier) and self.curve.period is not None:
+            others = set(range(self.n_features)) - set(self.given) - set(categorical)
+            known |= dict.fromkeys(others, self.curve)
+        return {
+            j: float(term.period)
+            for j, term in known.items()
+            if isinstance(term, Fourier) and term.period is not None
+        }
+
+    def place(self, data: ColumnData, advice: Advice) -> Layout:
+        """Let every term meet its columns."""
+        features: dict[int, list[int]] = {}  # by the identity of the term
+        terms: dict[int, Term] = {}
+        default = Category()
+        for j in range(self.n_features):
+            if j in self.dropped:
+                continue
+            is_category = j in data.levels
+            term = self.term_of(j, is_category=is_category)
+            if is_category and j not in self.given:
+                term = default
+            if is_category != isinstance(term, Category):
+                raise ValueError(
+                    f"{data.label(j)} holds text or categories, but its term is {term!r}. Use "
+                    "Category(), or convert the column to numbers."
+                )
+            terms[id(term)] = term
+            features.setdefault(id(term), []).append(j)
+        groups: list[TermGroup] = []
+        for key, term in terms.items():
+            groups.extend(term.place(np.array(features[key], dtype=np.intp), data, advice))
+        return Layout(tuple(groups), self.n_features)
+
+
+def check_terms(terms: Any) -> None:
+    """Check the parameter `terms` as far as that is possible without a table."""
+    if terms is None:
+        return
+    if not isinstance(terms, Mapping):
+        raise ValueError(
+            "terms must be a dict from a feature's name or position to a term or 'drop'; got "
+            f"{terms!r}."
+        )
+    for key, term in terms.items():
+        if not (isinstance(term, str) and term == "drop"):
+            _checked(term, f"terms[{key!r}]")
+
+
+def _checked(term: Any, where: str) -> Term:
+    if not isinstance(term, Term):
+        hint = " It is a class; call it." if isinstance(term, type) else ""
+        expected = "a term such as Spline()" + (" or 'drop'" if where != "curve" else "")
+        raise ValueError(f"{where} must be {expected}; got {term!r}.{hint}")
+    term.check()
+    return term
+
+
+def _position(key: Any, n_features: int, names: list[Any] | None) -> int:
+    known = [] if names is None else [str(name) for name in names]
+    if isinstance(key, str):
+        if key in known:
+            return known.index(key)
+        if not known:
+            raise ValueError(
+                f"terms names feature {key!r}, but X has no column names; give positions from 0 to "
+                f"{n_features - 1}."
+            )
+        close = get_close_matches(key, known, n=1)
+        guess = f" Did you mean {close[0]!r}?" if close else ""
+        shown = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+        raise ValueError(f"terms names feature {key!r}, which is not there.{guess} X has {shown}.")
+    whole = isinstance(key, Integral) and not isinstance(key, bool)
+    if not whole or not 0 <= key < n_features:
+        raise ValueError(
+            f"terms names feature {key!r}, which is not there: expected a column name or a "
+            f"position from 0 to {n_features - 1}."
+        )
+    return int(key)

@@ -1,0 +1,281 @@
+"""Spline: the paper's B-spline curve under a difference penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from splinear._knots import (
+    FOR_QUANTILES,
+    MAX_BINS,
+    RULES,
+    KnotPlan,
+    Sample,
+    checked_rule,
+    filled,
+    has_long_tail,
+    quantile_knots,
+    samples,
+    spread_knots,
+)
+from splinear._reading import select_columns
+from splinear._types import AnyArray, Floats
+from splinear._zero import axes_from_zero, no_longer_than_linear
+from splinear.axes import Axes
+from splinear.basis import BSplineBasis
+from splinear.embedding import Embedding
+from splinear.model.group import Extrapolation, TermGroup, size_class, split_by
+from splinear.terms.base import Advice, ColumnData, Term
+
+__all__ = ["Spline"]
+
+MAX_ORDER = 20  # of D_d; D_d^{-1} has entries of about n^d
+
+
+class Spline(Term):
+    """A curve of polynomial pieces, smooth because neighbouring coefficients are.
+
+    f(x) = coef' B(x), with B the n_bins + degree B-splines of the given degree over the feature's
+    training range. The penalty is 1/2 |D_d coef|^2 / s^2: D_0 is the identity and shrinks the
+    coefficients themselves, D_1 takes differences of neighbours and shrinks slopes, D_2 takes
+    differences of these and shrinks curvature.
+
+    Parameters
+    ----------
+    n_bins : int or None, default=None
+        The number of pieces. None is as many as the estimator advises: many where smoothness is
+        chosen from the data, fewer on wide tables, and one between any two neighbouring values of a
+        feature that has few (with knots="auto").
+    degree : int, default=1
+        The degree of the pieces, 0 to 3.
+    penalty_order : int, default=1
+        The order d of the penalty.
+    knots : {"auto", "uniform", "quantile"} or sequence of float, default="auto"
+        Where pieces meet. "uniform" makes them of equal width. "quantile" puts knots where the
+        values are: at each value if there are no more than n_bins + 1, else at quantiles, half of
+        them of the rows and the others of the distinct values. "auto" is as the estimator advises:
+        "quantile" where smoothness is chosen from the data; otherwise equal widths, unless a
+        feature has a long tail. A sequence is the knots themselves, two or more ascending numbers,
+        the first and last of which are the ends of the feature's range.
+    extrapolation : {"constant", "linear", "error"}, default="constant"
+        What a value outside the training range counts as in prediction: as the nearest end; on a
+        straight line with the curve's slope at that end; or not at all, it is refused.
+    scale : {"unit", "native"}, default="unit"
+        s^2 is 1 / n_bins ("unit": every feature counts as if it ran from 0 to 1), or the width of a
+        bin in the feature's own units ("native"). It matters under a fixed C. In a sparse table
+        "unit" also keeps the embedding of a column from being longer, in mean square, than the
+        column itself would be in a linear model, so that rare words with small weights stay small.
+    through_zero : bool or "auto", default="auto"
+        Whether the curve is zero at zero. "auto" is so if X is sparse, where zeros then cost
+        nothing; such curves take no negative values.
+
+    Examples
+    --------
+    >>> from splinear import AdditiveClassifier
+    >>> from splinear.terms import Spline
+    >>> AdditiveClassifier(Spline(degree=3, penalty_order=2), terms={"age": Spline(n_bins=5)})
+    AdditiveClassifier(curve=Spline(degree=3, penalty_order=2),
+                       terms={'age': Spline(n_bins=5)})
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+        "n_bins": [Interval(Integral, 1, MAX_BINS, closed="both"), None],
+        "degree": [Interval(Integral, 0, 3, closed="both")],
+        "penalty_order": [Interval(Integral, 0, MAX_ORDER, closed="both")],
+        "knots": [StrOptions(set(RULES)), "array-like"],
+        "extrapolation": [StrOptions({"constant", "linear", "error"})],
+        "scale": [StrOptions({"unit", "native"})],
+        "through_zero": [StrOptions({"auto"}), "boolean"],
+    }
+
+    def __init__(
+        self,
+        n_bins: int | None = None,
+        degree: int = 1,
+        penalty_order: int = 1,
+        knots: Literal["auto", "uniform", "quantile"] | Sequence[float] | Floats = "auto",
+        extrapolation: Extrapolation = "constant",
+        scale: Literal["unit", "native"] = "unit",
+        through_zero: bool | Literal["auto"] = "auto",
+    ) -> None:
+        self.n_bins = n_bins
+        self.degree = degree
+        self.penalty_order = penalty_order
+        self.knots = knots
+        self.extrapolation = extrapolation
+        self.scale = scale
+        self.through_zero = through_zero
+
+    def check(self) -> None:
+        """Check the parameters."""
+        super().check()
+        if not isinstance(self.knots, str):
+            checked_rule(self.knots, "Spline")
+
+    def place(
+        self, features: NDArray[np.intp], data: ColumnData, advice: Advice
+    ) -> list[TermGroup]:
+        """Return curves for some features, in groups of one shape each."""
+        if data.through_zero and self.through_zero is False:
+            raise ValueError(
+                "Spline(through_zero=False) needs a dense X, as zeros then count; got a sparse "
+                "one. Use through_zero='auto', or X.toarray()."
+            )
+        if data.through_zero or self.through_zero is True:
+            return self._from_zero(features, data, advice)
+        return self._over_range(features, data, advice)
+
+    # -- curves over the training range ----------------------------------------------------------
+
+    def _over_range(
+        self, features: NDArray[np.intp], data: ColumnData, advice: Advice
+    ) -> list[TermGroup]:
+        pieces = self._pieces(features, data, advice)
+        keys = np.stack([pieces.size_class(self.degree), data.has_gap[features]], axis=1)
+        return [self._group(features, data, pieces, at, advice) for at in split_by(keys)]
+
+    def _pieces(self, features: NDArray[np.intp], data: ColumnData, advice: Advice) -> _Pieces:
+        """Decide how each feature's range is divided."""
+        lo, hi = data.ranges(features)
+        n_wanted = advice.n_bins if self.n_bins is None else int(self.n_bins)
+        pieces = _Pieces(lo, hi, np.full(len(features), n_wanted), [None] * len(features), n_wanted)
+        if not isinstance(self.knots, str):
+            given = np.asarray(self.knots, dtype=np.float64)  # checked before
+            for k in range(len(features)):
+                pieces.give(k, given)
+        elif self.knots != "uniform":
+            rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, len(features))
+            varies = np.flatnonzero(lo < hi)
+            for k, seen in samples(data.table, rows, features[varies], data.weights):
+                self._divide(pieces, int(varies[k]), seen, advice, data)
+        return pieces
+
+    def _divide(
+        self, pieces: _Pieces, k: int, seen: Sample, advice: Advice, data: ColumnData
+    ) -> None:
+        """Place the knots of one feature by what its values are."""
+        lo, hi, n_bins = pieces.lo[k], pieces.hi[k], pieces.n_wanted
+        if self.knots == "quantile":
+            return pieces.give(k, quantile_knots(seen, lo, hi, n_bins))
+        few = 0 if self.n_bins is not None else max(advice.few, 2)
+        if few and len(distinct := seen.distinct) <= few:
+            distinct = np.union1d([lo, hi], distinct)  # of all rows, not only of those looked at
+            if len(distinct) <= few:
+                return pieces.give(k, distinct)
+        if advice.quantiles:
+            return pieces.give(k, spread_knots(seen, lo, hi, n_bins))
+        if has_long_tail(seen, lo, hi):
+            knots = quantile_knots(seen, lo, hi, n_bins)
+            pieces.give(k, filled(knots, n_bins, data.table.dtype))
+        return None
+
+    def _group(
+        self,
+        features: NDArray[np.intp],
+        data: ColumnData,
+        pieces: _Pieces,
+        at: NDArray[np.intp],
+        advice: Advice,
+    ) -> TermGroup:
+        basis = BSplineBasis(int(self.degree), int(pieces.n_bins[at].max()))
+        lo, hi = pieces.lo[at], pieces.hi[at]
+        axes = Axes.spanning(lo, hi, basis, pieces.knot_table(at), pieces.n_bins[at])
+        native = self.scale == "native"
+        embedding = Embedding.of(axes, basis, int(self.penalty_order), native=native)
+        if advice.without_level:
+            embedding = embedding.without_level()
+        return self._finished(features[at], data, embedding)
+
+    def _finished(
+        self, features: NDArray[np.intp], data: ColumnData, embedding: Embedding
+    ) -> TermGroup:
+        # The deviation of a gap may be as large as the step of one bin; a column of one value and
+        # gaps has no bins, and one of gaps alone has nothing.
+        one_step = embedding.basis.scale(embedding.axes.length, 1.0)
+        gap_scale = np.where(embedding.scale > 0, embedding.scale, one_step)
+        gap_scale = np.where(data.has_gap[features] & np.isfinite(data.lo[features]), gap_scale, 0)
+        return TermGroup.of(
+            "Spline",
+            features,
+            embedding,
+            bool(data.has_gap[features].any()),
+            np.asarray(gap_scale, dtype=np.float64),
+            extrapolation=self.extrapolation,
+        )
+
+    # -- curves that are zero at zero ------------------------------------------------------------
+
+    def _from_zero(
+        self, features: NDArray[np.intp], data: ColumnData, advice: Advice
+    ) -> list[TermGroup]:
+        n_bins = advice.n_bins if self.n_bins is None else int(self.n_bins)
+        rule: Any = self.knots
+        if not isinstance(rule, str):
+            rule = checked_rule(rule, data.label(int(features[0])))
+            n_bins = len(rule) - 1
+        plan = KnotPlan([rule] * len(features), np.full(len(features), n_bins))
+        basis = BSplineBasis(int(self.degree), n_bins + (self.degree == 0))
+        lo, hi = data.ranges(features)
+        axes = axes_from_zero(
+            select_columns(data.table, features),
+            lo,
+            hi,
+            basis,
+            plan,
+            lambda k: data.label(int(features[k])),
+            data.kept,
+            data.weights,
+        )
+        native = self.scale == "native"
+        order = int(self.penalty_order)
+        embedding = Embedding.of(axes, basis, order, native=native, through_zero=True)
+        if not native:
+            table = select_columns(data.table, features)
+            embedding = no_longer_than_linear(table, embedding, data.kept, data.weights)
+        groups = []
+        for at in split_by(data.has_gap[features][:, None]):
+            groups.append(self._finished(features[at], data, embedding.of_features(at)))
+        return groups
+
+
+@dataclass(eq=False)
+class _Pieces:
+    """How the ranges of some features are divided; knots are None where pieces are equal."""
+
+    lo: Floats
+    hi: Floats
+    n_bins: NDArray[np.intp]
+    knots: list[Floats | None]
+    n_wanted: int
+
+    def give(self, k: int, knots: Floats) -> None:
+        """Give a feature these knots; its range is theirs if it has values between them."""
+        lo, hi = np.clip([self.lo[k], self.hi[k]], knots[0], knots[-1])
+        if not lo < hi:
+            self.lo[k], self.hi[k] = lo, hi
+            return
+        self.lo[k], self.hi[k] = knots[0], knots[-1]
+        self.n_bins[k] = len(knots) - 1
+        self.knots[k] = knots if len(knots) > 2 else None
+
+    def size_class(self, degree: int) -> AnyArray:
+        """Class features by the size of their tables; the wanted number of bins is a class too."""
+        classes = size_class(self.n_bins + degree)
+        return np.where(self.n_bins == self.n_wanted, -1, classes)
+
+    def knot_table(self, at: NDArray[np.intp]) -> Floats | None:
+        """Return the knots of some features, one row each, NaN after the last; None: all equal."""
+        placed = [self.knots[k] for k in at]
+        if all(knots is None for knots in placed):
+            return None
+        out = np.full((len(at), int(self.n_bins[at].max()) + 1), np.nan)
+        for row, knots in zip(out, placed, strict=True):
+            if knots is not None:
+                row[: len(knots)] = knots
+        return out
