@@ -23,7 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import LinearSVC
 
-from splinear import AdditiveClassifier
+from splinear import AdditiveClassifier, AdditiveSVC
+from splinear.terms import Spline
 
 REPEATS = 3
 N_JOBS = 2
@@ -35,7 +36,7 @@ ratios: seconds differ from machine to machine."""
 
 
 def timed(fit: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, Any]:
-    """Give the least seconds of some fits, and the last model."""
+    """Return the least seconds of some fits, and the last model."""
     seconds = []
     for _ in range(repeats):
         began = time.perf_counter()
@@ -47,8 +48,8 @@ def timed(fit: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, Any]:
 def digits_together(X: Any, y: Any, name: str, n_bins: int) -> list[str]:
     """All digits in one fit, against the mean of fits of one digit."""
 
-    def model(n_jobs: int) -> AdditiveClassifier:
-        return AdditiveClassifier(n_bins=n_bins, knots="uniform", n_jobs=n_jobs, random_state=0)
+    def model(n_jobs: int) -> AdditiveSVC:
+        return AdditiveSVC(Spline(n_bins, knots="uniform"), n_jobs=n_jobs, random_state=0)
 
     labels = np.unique(y)
     one, shared = (
@@ -59,27 +60,30 @@ def digits_together(X: Any, y: Any, name: str, n_bins: int) -> list[str]:
     bar = report.Bar(f"{name}: all classes on {N_JOBS} cores / one on one", every / one, most=6)
     return [
         f"## {name}",
-        f"{len(X):,} x {X.shape[1]:,}, degree 1, D_1, {n_bins} bins, hinge loss.",
-        f"- one class against the rest, the mean of {len(labels)}: {one:.2f} s on one core, "
-        f"{shared:.2f} s on {N_JOBS}",
-        f"- all {len(labels)} classes on {N_JOBS} cores: {every:.2f} s, relative duality gap "
-        f"{fitted.dual_gap_:.1e}",
-        f"- {bar}; {every / shared:.1f} times one on {N_JOBS}",
+        f"{len(X):,} x {X.shape[1]:,}, AdditiveSVC, degree 1, D_1, {n_bins} bins of equal width.",
+        report.items(
+            [
+                f"one class against the rest, the mean of {len(labels)}: {one:.2f} s on one core, "
+                f"{shared:.2f} s on {N_JOBS}",
+                f"all {len(labels)} classes on {N_JOBS} cores: {every:.2f} s, relative duality gap "
+                f"{fitted.dual_gap_:.1e}",
+                f"{bar}; {every / shared:.1f} times one on {N_JOBS}",
+            ]
+        ),
     ]
 
 
 def forest(X: Any, y: Any, name: str, n_bins: int) -> list[str]:
     """All classes on all rows, timed; accuracy on a quarter that was held out."""
     train, test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
+    curve = Spline(n_bins, knots="uniform")
     models: dict[str, Any] = {
         "linear, LinearSVC on [0, 1], one against the rest": make_pipeline(
             MinMaxScaler(), LinearSVC(random_state=0)
         ),
-        "splinear, hinge, one against the rest": AdditiveClassifier(
-            n_bins=n_bins, knots="uniform", n_jobs=N_JOBS, random_state=0
-        ),
-        "splinear, logistic, softmax": AdditiveClassifier(
-            loss="logistic", n_bins=n_bins, knots="uniform", n_jobs=N_JOBS, random_state=0
+        "AdditiveSVC, one against the rest": AdditiveSVC(curve, n_jobs=N_JOBS, random_state=0),
+        "AdditiveClassifier(C=1.0), softmax": AdditiveClassifier(
+            curve, C=1.0, n_jobs=N_JOBS, random_state=0
         ),
     }
     rows, found = [["model", "seconds, all rows", "test accuracy"]], {}
@@ -100,11 +104,11 @@ def forest(X: Any, y: Any, name: str, n_bins: int) -> list[str]:
     ]
     return [
         f"## {name}",
-        f"{len(X):,} x {X.shape[1]:,}, {len(np.unique(y))} classes, degree 1, D_1, {n_bins} bins, "
-        f"{N_JOBS} threads. Accuracy is that of a second fit, on a quarter of the rows that it did "
-        "not see.",
+        f"{len(X):,} x {X.shape[1]:,}, {len(np.unique(y))} classes, degree 1, D_1, {n_bins} bins "
+        f"of equal width, {N_JOBS} threads. Accuracy is that of a second fit, on a quarter of the "
+        "rows that it did not see.",
         report.markdown(rows),
-        *(f"- {bar}" for bar in bars),
+        report.items(bars),
     ]
 
 
@@ -117,8 +121,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="scikit-learn's digits instead")
     parser.add_argument("--output", type=Path, help="folder for classes.md")
     given = parser.parse_args()
-    sections = ["# Several classes", INTRODUCTION]
-    sections.append(f"```text\n{report.machine_lines(report.describe_machine())}\n```")
+    introduction = (report.CAUTION if given.quick else "") + INTRODUCTION
+    sections = ["# Several classes", introduction, report.machine_block()]
     if given.quick:
         X, y = load_digits(return_X_y=True)
         sections += digits_together(X, y, "digits", 10) + forest(X, y, "digits", 10)
@@ -130,11 +134,7 @@ def main() -> None:
         if "covtype" in names:
             X, y, _, _ = sets.covtype(None)
             sections += forest(X.astype(np.float32), y, "covtype", 20)
-    page = "\n\n".join(sections).replace("\n\n- ", "\n- ") + "\n"
-    print(page)
-    if given.output is not None:
-        given.output.mkdir(parents=True, exist_ok=True)
-        (given.output / "classes.md").write_text(page)
+    report.publish(sections, given.output, "classes.md")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""What to take for defaults: knots, bins and losses on many data sets, out of the box.
+"""What the estimators reach with no arguments, beside other settings and other models.
 
-python benchmarks/defaults.py                           everything: some minutes
+python benchmarks/defaults.py                           tables: some ten minutes
+python benchmarks/defaults.py --classes                 several classes, too: as long again
 python benchmarks/defaults.py --data "spambase;magic"   only these data sets
 python benchmarks/defaults.py --quick                   small synthetic data
 """
@@ -20,46 +21,51 @@ import numpy as np
 import numpy.typing as npt
 import report
 import sets
+from sklearn.datasets import load_diabetes, load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.linear_model import Ridge
-from sklearn.metrics import roc_auc_score
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
-from sklearn.svm import LinearSVC
+from sklearn.preprocessing import StandardScaler
+from tabular_rivals import spline_features, splines
+from threadpoolctl import threadpool_limits
 
-from splinear import AdditiveClassifier, AdditiveRegressor, datasets
-from splinear._base import one_blas_thread
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR, datasets
+from splinear.terms import Spline
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
 Split: TypeAlias = tuple[Any, Array, Any, Array]  # X_train, y_train, X_test, y_test
 
-RULES = ("uniform", "quantile", "auto")
-BINS = (10, 20)
-LIMIT = 60.0  # seconds that training may take
+TWO, SEVERAL, REGRESSION = "two classes", "several classes", "regression"
+DEFAULT, MARGIN, LINEAR = "default", "margin", "linear model"
+SPLINES, TREES = "SplineTransformer", "HistGradientBoosting"
+REPEATS, WITHIN = 3, 10.0  # a fit is repeated while all of them took less than so many seconds
+NEAR = 0.0005  # what is as good as the best
 
-INTRODUCTION = """\
-What `AdditiveClassifier` and `AdditiveRegressor` reach with every default but those named: the
-evidence behind `knots="auto"`. `python benchmarks/defaults.py --output docs` writes this page. One
-thread. Test rows are the official ones, or a quarter of all, drawn with seed 0. The measure is AUC
-for two classes, accuracy for more, R² for regression; the best of each line's three rules is
-**bold**, and so is what comes within 0.0005 of it. Seconds are of one fit; compare ratios, and not
-closely."""
+# Other settings of AdditiveClassifier and AdditiveRegressor.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "n_bins=64": {"curve": Spline(n_bins=64)},
+    "n_bins=32": {"curve": Spline(n_bins=32)},
+    'knots="uniform"': {"curve": Spline(knots="uniform")},
+    "penalty_order=2": {"curve": Spline(penalty_order=2)},
+    "C=1.0": {"C": 1.0},
+}
 
-CHOICE = """\
-- `knots="auto"` is the default: uniform knots, and quantile knots for features with long tails,
-  those whose 5 % and 95 % quantiles are closer together than a fifth of the range. With 10 bins it
-  is better than uniform knots by up to {gain:.4f} ({gain_set}) and worse by {loss:.4f} at most
-  ({loss_set}), and stays within {behind:.4f} of the better of the two other rules ({behind_set}).
-- `"quantile"` gives 0/1 columns one piece instead of `n_bins`. That makes Newton's method faster
-  and dual coordinate descent slower, because features of different numbers of pieces are not alike
-  to its kernels. `"auto"` leaves them uniform, and fills up the pieces of the others.
-- `n_bins=10` stays: 20 bins change the measure by {bins_low:+.4f} to {bins_high:+.4f}
-  (median {bins_median:+.4f}).
-- The hinge loss stays the default: of the losses it is the paper's, and the fastest on wide data.
-  Where AUC or probabilities matter, take `loss="logistic"`; it is better on {logistic} of {both}
-  data sets here."""
+INTRODUCTION = f"""\
+What `AdditiveClassifier()`, `AdditiveSVC()` and `AdditiveRegressor()` reach with no arguments, and
+what changes with one: the evidence behind the defaults. *n_bins=64*, *n_bins=32*,
+*knots="uniform"* and *penalty_order=2* are `AdditiveClassifier` (or `AdditiveRegressor`) with
+`curve=Spline(...)` of that argument, *C=1.0* has that argument itself. *SplineTransformer* is cubic
+splines with 10 knots at quantiles, then LogisticRegression (or Ridge). The *linear model* is one of
+these two on standardized columns, *HistGradientBoosting* as it comes.
+`python benchmarks/defaults.py --classes --output docs` writes this page.
+
+Test rows are the official ones, or a quarter of all, drawn with seed 0. Seconds are of the fit, the
+best of up to three, on one thread (several classes: two). The best of our own columns is **bold**,
+and so is what comes within {NEAR} of it. A dash: the model does not take such a table, has no
+probabilities, or would take very long. A star: stopped by the limit of time."""
 
 
 @dataclass(frozen=True)
@@ -97,174 +103,268 @@ def dense(split: Split) -> Split:
     return X.toarray(), y, X_test.toarray(), y_test
 
 
-def adult_raw() -> Split:
-    """Census income as published: eight columns of text, and missing values."""
-    return official(datasets.load_adult_raw())
-
-
 def digit() -> Split:
     """One digit against the rest, as gradient pyramids; 6,000 rows."""
     X, y, X_test, y_test = sets.mnist(6000)
     return X, (y == 8).astype(int), X_test, (y_test == 8).astype(int)
 
 
-SETS: dict[str, Callable[[], Split]] = {
-    "spambase": lambda: drawn(datasets.load_spambase()),
-    "adult, raw": adult_raw,
-    "adult, one-hot": lambda: official(datasets.load_adult()),
-    "credit_default": lambda: drawn(datasets.load_credit_default()),
-    "magic": lambda: drawn(datasets.load_magic()),
-    "cod_rna": lambda: drawn(datasets.load_cod_rna()),
-    "skin": lambda: drawn(datasets.load_skin(), 20_000),
-    "covtype, class 2": lambda: drawn(datasets.load_covtype(), 50_000, positive=2),
-    "usps": lambda: official(datasets.load_usps()),
-    "a9a": lambda: dense(official(datasets.load_a9a())),
-    "w8a": lambda: dense(drawn(datasets.load_w8a())),
-    "MNIST, digit 8": digit,
-    "california_housing": lambda: drawn(datasets.load_california_housing()),
+@dataclass(frozen=True)
+class Set:
+    """A data set: what is to be learned, how to load it, and which of the models it is for."""
+
+    kind: str
+    load: Callable[[], Split]
+    wide: bool = False  # so many columns that other models take very long
+    raw: bool = False  # text and gaps, which other models do not take
+
+
+SETS = {
+    "spambase": Set(TWO, lambda: drawn(datasets.load_spambase())),
+    "adult, raw": Set(TWO, lambda: official(datasets.load_adult_raw()), raw=True),
+    "adult, one-hot": Set(TWO, lambda: official(datasets.load_adult())),
+    "credit_default": Set(TWO, lambda: drawn(datasets.load_credit_default())),
+    "magic": Set(TWO, lambda: drawn(datasets.load_magic())),
+    "cod_rna": Set(TWO, lambda: drawn(datasets.load_cod_rna())),
+    "skin": Set(TWO, lambda: drawn(datasets.load_skin(), 20_000)),
+    "covtype, class 2": Set(TWO, lambda: drawn(datasets.load_covtype(), 50_000, positive=2)),
+    "a9a": Set(TWO, lambda: dense(official(datasets.load_a9a()))),
+    "w8a": Set(TWO, lambda: dense(drawn(datasets.load_w8a()))),
+    "MNIST, digit 8": Set(TWO, digit, wide=True),
+    "california_housing": Set(REGRESSION, lambda: drawn(datasets.load_california_housing())),
 }
-KNOWN = {**SETS, "synthetic": lambda: sets.synthetic(2000)}
-REGRESSION = ("california_housing",)
-HINGE_ONLY = ("usps", "MNIST, digit 8")  # where Newton's method takes long
+CLASSES = {
+    "usps": Set(SEVERAL, lambda: official(datasets.load_usps()), wide=True),
+    "covtype": Set(SEVERAL, lambda: drawn(datasets.load_covtype())),
+    "MNIST": Set(SEVERAL, lambda: sets.mnist(None), wide=True),
+}
+QUICK = {
+    "synthetic": Set(TWO, lambda: sets.synthetic(2000)),
+    "diabetes": Set(REGRESSION, lambda: drawn(load_diabetes())),
+    "digits": Set(SEVERAL, lambda: drawn(load_digits(), 600), wide=True),
+}
+KNOWN = {**SETS, **CLASSES, **QUICK}
+
+THREADS = {TWO: 1, REGRESSION: 1, SEVERAL: 2}
+LIMITS = {TWO: 60.0, REGRESSION: 60.0, SEVERAL: 600.0}  # seconds that training may take
 
 
-# -- fits ------------------------------------------------------------------------------------------
+# -- models ----------------------------------------------------------------------------------------
 
 
-def compare(data: str) -> Iterator[Row]:
-    """Fit every candidate to one data set, and the yardsticks."""
+def candidates(data: str) -> dict[str, Any]:
+    """Make the models of a data set; the keys are those of NAMES."""
+    of = KNOWN[data]
+    ours = AdditiveRegressor if of.kind == REGRESSION else AdditiveClassifier
+    margin = AdditiveSVR if of.kind == REGRESSION else AdditiveSVC
+    options = {"time_limit": LIMITS[of.kind], "n_jobs": THREADS[of.kind], "random_state": 0}
+    few = of.wide or of.kind == SEVERAL
+    models: dict[str, Any] = {DEFAULT: ours(**options)}
+    models |= {
+        name: ours(**options, **given)
+        for name, given in SETTINGS.items()
+        if name == "C=1.0" or not few
+    }
+    models[MARGIN] = margin(**options)
+    if of.raw:
+        return models
+    models[LINEAR] = make_pipeline(StandardScaler(), linear(of.kind))
+    if not few:
+        models[SPLINES] = (
+            make_pipeline(spline_features(), Ridge()) if of.kind == REGRESSION else splines()
+        )
+    if not of.wide:
+        trees = (
+            HistGradientBoostingRegressor
+            if of.kind == REGRESSION
+            else HistGradientBoostingClassifier
+        )
+        models[TREES] = trees(random_state=0)
+    return models
+
+
+def linear(kind: str) -> Any:
+    """Make the linear model."""
+    return Ridge() if kind == REGRESSION else LogisticRegression(max_iter=1000)
+
+
+NAMES = {
+    TWO: {DEFAULT: "AdditiveClassifier()", MARGIN: "AdditiveSVC()"},
+    SEVERAL: {DEFAULT: "AdditiveClassifier()", MARGIN: "AdditiveSVC()"},
+    REGRESSION: {DEFAULT: "AdditiveRegressor()", MARGIN: "AdditiveSVR()"},
+}
+ORDER = (DEFAULT, *SETTINGS, MARGIN, LINEAR, SPLINES, TREES)
+OURS = (DEFAULT, *SETTINGS, MARGIN)
+
+
+def compare(data: str, repeats: int) -> Iterator[Row]:
+    """Fit every candidate to one data set."""
+    of = KNOWN[data]
     try:
-        split = KNOWN[data]()
+        split = of.load()
     except OSError as error:
         print(f"{data}: left out. {error}")
         return
-    missing = "level" if hasattr(split[0], "columns") else "error"
-    for name, models in candidates(data, missing).items():
-        for rule, model in models.items():
-            print(f"{data}: {name}, {rule}", flush=True)
-            yield {"data": data, "name": name, "rule": rule} | measured(model, split)
+    for name, model in candidates(data).items():
+        with threadpool_limits(limits=THREADS[of.kind]):
+            found = measured(model, split, repeats)
+        print(f"{data}: {NAMES[of.kind].get(name, name)}: {found}", flush=True)
+        yield {"data": data, "kind": of.kind, "model": name} | found
 
 
-def candidates(data: str, missing: str) -> dict[str, dict[str, Any]]:
-    """Name the lines of the table, and the models in each."""
-
-    def by_rule(**options: Any) -> dict[str, Any]:
-        kind = AdditiveRegressor if data in REGRESSION else AdditiveClassifier
-        options |= {"missing": missing, "time_limit": LIMIT, "random_state": 0}
-        return {rule: kind(knots=rule, **options) for rule in RULES}
-
-    if data in REGRESSION:
-        lines = {f"{n_bins} bins": by_rule(n_bins=n_bins) for n_bins in BINS}
-        lines["reml, 64 bins"] = by_rule(smoothness="reml", n_bins=64)
-        linear, trees = make_pipeline(MinMaxScaler(), Ridge()), HistGradientBoostingRegressor
-    else:
-        losses = ("hinge",) if data in HINGE_ONLY else ("hinge", "logistic")
-        lines = {
-            f"{loss}, {n_bins} bins": by_rule(loss=loss, n_bins=n_bins)
-            for loss in losses
-            for n_bins in BINS
-        }
-        if "logistic" in losses:
-            lines["reml, 64 bins"] = by_rule(loss="logistic", smoothness="reml", n_bins=64)
-        linear, trees = (
-            make_pipeline(MinMaxScaler(), LinearSVC(random_state=0)),
-            HistGradientBoostingClassifier,
-        )
-    if missing == "error":
-        lines["linear model"] = {"": linear}
-        if data not in HINGE_ONLY:
-            lines["HistGradientBoosting"] = {"": trees(random_state=0)}
-    return lines
-
-
-def measured(model: Any, split: Split) -> Row:
-    """Fit a model; give its measure on the test rows and the seconds of the fit."""
+def measured(model: Any, split: Split, repeats: int) -> Row:
+    """Fit a model; return its measures on the test rows and the seconds of the fit."""
     X, y, X_test, y_test = split
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of LinearSVC, that it has not converged
-        model.fit(X, y)
-    seconds = time.perf_counter() - start
-    if not hasattr(model, "classes_") or len(model.classes_) != 2:
-        return {"measure": float(model.score(X_test, y_test)), "seconds": seconds}
-    if hasattr(model, "decision_function"):
-        scores = model.decision_function(X_test)
-    else:
-        scores = model.predict_proba(X_test)[:, 1]
-    return {"measure": float(roc_auc_score(y_test, scores)), "seconds": seconds}
+    seconds: list[float] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        while len(seconds) < repeats and sum(seconds) < WITHIN:
+            start = time.perf_counter()
+            model.fit(X, y)
+            seconds.append(time.perf_counter() - start)
+    stopped = any("by time_limit" in str(warning.message) for warning in caught)
+    found: Row = {"seconds": min(seconds), "stopped": stopped, "n_rows": len(y)}
+    found["n_columns"] = X.shape[1]
+    if not hasattr(model, "classes_"):
+        return found | {"R²": float(model.score(X_test, y_test))}
+    if len(model.classes_) > 2:
+        return found | {"accuracy": float(model.score(X_test, y_test))}
+    if not hasattr(model, "predict_proba"):
+        return found | {"AUC": float(roc_auc_score(y_test, model.decision_function(X_test)))}
+    p = model.predict_proba(X_test)[:, 1]
+    return found | {"AUC": float(roc_auc_score(y_test, p)), "log-loss": float(log_loss(y_test, p))}
 
 
-# -- page ------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
+
+MEASURES = {TWO: ("AUC", "log-loss"), SEVERAL: ("accuracy",), REGRESSION: ("R²",)}
+TITLES = {TWO: "Two classes", SEVERAL: "Several classes", REGRESSION: "Regression"}
 
 
-def table(rows: list[Row]) -> list[list[str]]:
-    """One line per data set and candidate: a cell a rule, and their seconds."""
-    lines = [["data", "what", *RULES, "seconds of each"]]
-    for data, name in dict.fromkeys((row["data"], row["name"]) for row in rows):
-        found = {row["rule"]: row for row in rows if (row["data"], row["name"]) == (data, name)}
-        best = max(row["measure"] for row in found.values())
-        seconds = ", ".join(f"{row['seconds']:.2g}" for row in found.values())
-        if "" in found:
-            lines.append([data, name, f"{best:.4f}", "", "", seconds])
-            continue
-        cells = [f"{found[rule]['measure']:.4f}" for rule in RULES]
-        near = [found[rule]["measure"] >= best - 0.0005 for rule in RULES]
-        cells = [f"**{cell}**" if bold else cell for cell, bold in zip(cells, near, strict=True)]
-        lines.append([data, name, *cells, seconds])
+def table(rows: list[Row], kind: str, measure: str) -> list[list[str]]:
+    """One line per data set, one column per model."""
+    here = [row for row in rows if row["kind"] == kind]
+    names = [name for name in ORDER if any(row["model"] == name for row in here)]
+    lines = [[measure, "rows x columns", *(NAMES[kind].get(name, name) for name in names)]]
+    for data in dict.fromkeys(row["data"] for row in here):
+        found = {row["model"]: row for row in here if row["data"] == data}
+        one = next(iter(found.values()))
+        cells = [cell(found, name, measure) for name in names]
+        lines.append([data, f"{one['n_rows']:,} x {one['n_columns']:,}", *cells])
     return lines
 
 
-def choice(rows: list[Row]) -> str:
-    """Say what follows, with the numbers of the default settings."""
-    found = {(row["data"], row["name"], row["rule"]): row["measure"] for row in rows}
-    tens = [(data, name) for data, name, rule in found if rule == "auto" and "10 bins" in name]
-    gains = {key: found[(*key, "auto")] - found[(*key, "uniform")] for key in tens}
-    behind = {
-        key: max(found[(*key, rule)] for rule in RULES) - found[(*key, "auto")] for key in tens
+def cell(found: dict[str, Row], name: str, measure: str) -> str:
+    """Write one number; bold if it is as good as the best of ours."""
+    value = found.get(name, {}).get(measure)
+    if value is None:
+        return "-"
+    if measure == "seconds":
+        return f"{value:.2g}" + ("*" if found[name]["stopped"] else "")
+    ours = [found[key].get(measure) for key in OURS if key in found]
+    is_near = better(value, max_or_min(measure, [v for v in ours if v is not None]), measure)
+    return f"**{value:.4f}**" if name in OURS and is_near > -NEAR else f"{value:.4f}"
+
+
+def better(a: float, b: float, measure: str) -> float:
+    """Return by how much a is better than b; negative if it is worse."""
+    return b - a if measure == "log-loss" else a - b
+
+
+def max_or_min(measure: str, values: list[float]) -> float:
+    """Return the best of some values."""
+    return min(values) if measure == "log-loss" else max(values)
+
+
+# -- what follows ----------------------------------------------------------------------------------
+
+CHANGES = """\
+By how much each column is better (+) or worse (-) than the default, on the data sets that both were
+measured on; "better" and "worse" count differences of more than {near}, and seconds are those of
+the default times the number, in the median."""
+
+
+def conclusions(rows: list[Row], kind: str) -> Iterator[str]:
+    """Say what follows for one kind of data: how near the default is to the best, and the rest."""
+    here = [row for row in rows if row["kind"] == kind]
+    measure = MEASURES[kind][-1]
+    yield textwrap.fill(best_of_ours(here, kind, measure), 100, break_on_hyphens=False)
+    lines = [["", "by", "better", "worse", "of", "least", "median", "most", "seconds"]]
+    for name in ORDER[1:]:
+        has_it = any(measure in row for row in here if row["model"] == name)
+        lines += against(here, kind, name, measure if has_it else MEASURES[kind][0])
+    yield report.markdown(lines)
+
+
+def best_of_ours(rows: list[Row], kind: str, measure: str) -> str:
+    """Say how far the default stays from the best of our columns, and which column is nearest."""
+    behind: dict[str, dict[str, float]] = {}  # by data set and column
+    for data in dict.fromkeys(row["data"] for row in rows):
+        ours = [row for row in rows if row["data"] == data and row["model"] in OURS]
+        found = {row["model"]: row[measure] for row in ours if measure in row}
+        best = max_or_min(measure, list(found.values()))
+        behind[data] = {name: better(best, value, measure) for name, value in found.items()}
+    most = max(map(len, behind.values()))
+    complete = [of for of in behind.values() if len(of) == most]  # wide tables have fewer columns
+    means = {name: float(np.mean([of[name] for of in complete])) for name in complete[0]}
+    nearest = min(means, key=means.__getitem__)
+    worst = max(behind, key=lambda data: behind[data][DEFAULT])
+    return (
+        f"By {measure}, `{NAMES[kind][DEFAULT]}` is {means[DEFAULT]:.4f} behind the best of our "
+        f"columns, on average over the data sets that have all of them ({len(complete)} of "
+        f"{len(behind)}); the column nearest to the best is "
+        f"`{NAMES[kind].get(nearest, nearest)}`, {means[nearest]:.4f} behind. On no data set is "
+        f"the default more than {behind[worst][DEFAULT]:.4f} behind ({worst})."
+    )
+
+
+def against(rows: list[Row], kind: str, name: str, measure: str) -> list[list[str]]:
+    """Compare one column with the default: a line, or none where it was not measured."""
+    found = {(row["data"], row["model"]): row for row in rows if measure in row}
+    both = [data for data, model in found if model == name and (data, DEFAULT) in found]
+    if not both:
+        return []
+    change = {
+        data: better(found[data, name][measure], found[data, DEFAULT][measure], measure)
+        for data in both
     }
-    twenty = [
-        found[data, name.replace("10", "20"), "auto"] - found[data, name, "auto"]
-        for data, name in tens
+    ratios = [found[data, name]["seconds"] / found[data, DEFAULT]["seconds"] for data in both]
+    least, most = min(change, key=change.__getitem__), max(change, key=change.__getitem__)
+    return [
+        [
+            NAMES[kind].get(name, name),
+            measure,
+            str(sum(value > NEAR for value in change.values())),
+            str(sum(value < -NEAR for value in change.values())),
+            str(len(both)),
+            f"{change[least]:+.4f} ({least})",
+            f"{np.median(list(change.values())):+.4f}",
+            f"{change[most]:+.4f} ({most})",
+            f"{np.median(ratios):.2g}",
+        ]
     ]
-    sets_with_both = {data for data, name in tens if name.startswith("logistic")}
-    better = [
-        data
-        for data in sets_with_both
-        if found[data, "logistic, 10 bins", "auto"] > found[data, "hinge, 10 bins", "auto"]
-    ]
-    most, least, worst = (
-        max(gains, key=gains.get),
-        min(gains, key=gains.get),
-        max(behind, key=behind.get),
-    )
-    text = CHOICE.format(
-        gain=gains[most],
-        gain_set=", ".join(most),
-        loss=max(0.0, -gains[least]),
-        loss_set=", ".join(least),
-        behind=behind[worst],
-        behind_set=", ".join(worst),
-        bins_low=min(twenty),
-        bins_high=max(twenty),
-        bins_median=float(np.median(twenty)),
-        logistic=len(better),
-        both=len(sets_with_both),
-    )
-    items = text.replace("\n  ", " ").splitlines()
-    return "\n".join(textwrap.fill(item, 100, subsequent_indent="  ") for item in items)
 
 
-def page(results: dict[str, Any]) -> str:
-    """Everything, as a page for the documentation."""
-    sections = [
-        "# The defaults",
-        report.caution(results) + INTRODUCTION,
-        f"```text\n{report.machine_lines(results['machine'])}\n```",
-        report.markdown(table(results["rows"])),
-        "## What follows",
-        choice(results["rows"]),
-    ]
-    return "\n\n".join(sections) + "\n"
+def page(results: dict[str, Any]) -> Iterator[str]:
+    """Everything, as sections of a page for the documentation."""
+    rows = results["rows"]
+    yield "# The defaults"
+    yield report.caution(results) + INTRODUCTION
+    yield report.machine_block(results["machine"])
+    for kind, measures in MEASURES.items():
+        if any(row["kind"] == kind for row in rows):
+            yield f"## {TITLES[kind]}"
+            for measure in (*measures, "seconds"):
+                yield report.markdown(table(rows, kind, measure))
+    yield "## What follows"
+    yield CHANGES.format(near=NEAR)
+    for kind in MEASURES:
+        if any(row["kind"] == kind for row in rows):
+            yield f"### {TITLES[kind]}"
+            yield from conclusions(rows, kind)
+
+
+# -- command line ----------------------------------------------------------------------------------
 
 
 def parse() -> Settings:
@@ -273,11 +373,13 @@ def parse() -> Settings:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", help="data sets, by semicolons, of " + "; ".join(KNOWN))
-    parser.add_argument("--quick", action="store_true", help="2,000 synthetic rows")
+    parser.add_argument("--classes", action="store_true", help="several classes, too")
+    parser.add_argument("--quick", action="store_true", help="small data, no files needed")
     parser.add_argument("--output", type=Path, help="folder for defaults.md")
     given = parser.parse_args()
-    default = ("synthetic",) if given.quick else tuple(SETS)
-    data = tuple(given.data.split(";")) if given.data else default
+    data = tuple(given.data.split(";")) if given.data else tuple(QUICK if given.quick else SETS)
+    if given.classes:
+        data = tuple(dict.fromkeys((*data, *CLASSES)))
     unknown = sorted(set(data) - set(KNOWN))
     if unknown:
         parser.error(f"--data: no such one: {', '.join(unknown)}")
@@ -288,16 +390,11 @@ def main() -> None:
     """Run what was asked for and print it."""
     settings = parse()
     machine = report.describe_machine()
-    print(report.machine_lines(machine), flush=True)
-    with one_blas_thread():
-        rows = [row for name in settings.data for row in compare(name)]
-    if not rows:
-        return
-    print("\n" + report.aligned(table(rows)) + "\n\n" + choice(rows))
-    if settings.output is not None:
-        settings.output.mkdir(parents=True, exist_ok=True)
+    repeats = 1 if settings.quick else REPEATS
+    rows = [row for name in settings.data for row in compare(name, repeats)]
+    if rows:
         results = {"quick": settings.quick, "machine": machine, "rows": rows}
-        (settings.output / "defaults.md").write_text(page(results))
+        report.publish(page(results), settings.output, "defaults.md")
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ CASES = (
     Case("covtype", (2,), n_bins=20, order=1, rivals=(*rivals.KEYS, rivals.PLAIN)),
     Case("adult", (1,), n_bins=10, order=1),
     Case("synthetic", (1,), n_bins=20, order=0),
-    Case("synthetic", (1,), n_bins=10, order=1),
+    Case("synthetic", (1,), n_bins=10, order=1, rivals=(rivals.LINEAR, rivals.FAST)),
 )
 REAL = ("mnist", "daimler", "covtype", "adult")
 KNOWN = (*REAL, "synthetic")
@@ -132,7 +132,7 @@ def parse() -> Settings:
     data = tuple(given.data.split(",")) if given.data else default
     unknown = sorted(set(data) - set(KNOWN))
     if unknown:
-        parser.error(f"no such data set: {', '.join(unknown)}")
+        parser.error(f"--data: no such one: {', '.join(unknown)}")
     return Settings(data, given.quick, given.output, given.limit)
 
 
@@ -153,7 +153,7 @@ def compare(data: str, settings: Settings) -> list[Row]:
 def measure_case(
     case: Case, folder: Path, shape: tuple[int, int], settings: Settings
 ) -> Iterator[Row]:
-    """Measure every rival on one case, class by class, and give the means over classes."""
+    """Measure every rival on one case, class by class, and yield the means over classes."""
     jobs = plan(case, shape)
     found: dict[tuple[str, int], list[measure.Answer]] = {job: [] for job in jobs}
     failed: dict[tuple[str, int], str] = {}
@@ -182,7 +182,7 @@ def plan(case: Case, shape: tuple[int, int]) -> list[tuple[str, int]]:
     n_rows, n_columns = shape
     fitting = int(0.75 * free_memory() / rivals.spline_transformer_bytes(1, n_columns))
     jobs = [(key, n_rows) for key in case.rivals]
-    if fitting >= n_rows:
+    if fitting >= n_rows or rivals.SPLINES not in case.rivals:
         return jobs
     jobs[jobs.index((rivals.SPLINES, n_rows))] = (rivals.SPLINES, fitting)
     return [*jobs, (rivals.FAST, fitting)]

@@ -3,6 +3,7 @@
 python benchmarks/large.py                      some minutes, and 2.5 GB of disk (see TMPDIR)
 python benchmarks/large.py --rows 1000000       fewer rows; 100,000 for a first look
 python benchmarks/large.py --output docs        and write large.md there
+python benchmarks/large.py --quick              60,000 rows within 2.2 MB
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ N_TEST = 200_000
 SAMPLE = 200_000  # rows that rivals see
 STEP = 250_000
 FEWER = 2_000_000  # rows that are also trained on in memory
+SHARES = (0.3, 0.05)  # of their codes that a bound leaves room for
 MOST_MEMORY = 1.3e9
 TOL = 1e-2
 
 INTRODUCTION = f"""\
 `python benchmarks/large.py --output docs` writes this page. A table of float32 lies in a file,
 twenty columns wide; the classes follow a sum of waves, bumps and steps in twelve of them, with
-noise. A process of its own trains on its `numpy.memmap`: hinge loss, degree 1, D_1, 20 bins, tol
+noise. A process of its own trains `AdditiveSVC(Spline(20))` on its `numpy.memmap`: hinge loss, tol
 {TOL}, {N_JOBS} threads. Peak memory is all that the process holds at once, pages of the mapped
 files, Python and its libraries included. The files had just been written and were still in the
 system's cache."""
@@ -62,13 +64,13 @@ def build(folder: Path, n: int) -> None:
         X[start:end], y[start:end] = rows(random, end - start)
     X.flush()
     np.save(folder / "y.npy", y)
-    X_test, y_test = rows(random, N_TEST)
+    X_test, y_test = rows(random, min(n, N_TEST))
     np.save(folder / "X_test.npy", X_test)
     np.save(folder / "y_test.npy", y_test)
 
 
 def fit(folder: Path, n: int, bound: str) -> dict[str, Any]:
-    """Train in another process, and give what it measured."""
+    """Train in another process, and return what it measured."""
     script = Path(__file__).with_name("large_fit.py")
     run = subprocess.run(
         [sys.executable, str(script), str(folder), str(n), bound],
@@ -113,23 +115,28 @@ def whole(folder: Path, n: int, bound: str) -> list[str]:
         f"## {n:,} rows, max_memory={bound!r}",
         f"The values take {4e-9 * n * N_COLUMNS:.2f} GB, their codes {2e-9 * n * N_COLUMNS:.2f} GB "
         f"({blocks}).",
-        f"- ranges and coding: {found['coding']:.1f} s; training: {found['training']:.1f} s, "
-        f"{found['passes']} passes, relative duality gap {found['gap']:.1e}",
-        f"- private memory, the largest of ten looks a second: {found['private'] / 1e9:.2f} GB; "
-        f"before the fit the process held {found['before'] / 1e9:.2f} GB of all kinds",
-        f"- {report.Bar('peak resident memory, GB', found['peak'] / 1e9, most=MOST_MEMORY / 1e9)}",
+        report.items(
+            [
+                f"ranges and coding: {found['coding']:.1f} s; training: {found['training']:.1f} s, "
+                f"{found['passes']} passes, relative duality gap {found['gap']:.1e}",
+                "private memory, the largest of ten looks per second: "
+                f"{found['private'] / 1e9:.2f} GB; before the fit the process held "
+                f"{found['before'] / 1e9:.2f} GB of all kinds",
+                report.Bar("peak resident memory, GB", found["peak"] / 1e9, most=MOST_MEMORY / 1e9),
+            ]
+        ),
         report.markdown(table),
     ]
 
 
-def compared(folder: Path, n: int) -> list[str]:
+def compared(folder: Path, n: int, shares: tuple[float, ...]) -> list[str]:
     """Fewer rows, in memory and on disk."""
     memory = fit(folder, n, "None")
     table = [
         ["codes", "block, rows", "peak, GB", "coding, s", "training, s", "passes", "objective"]
     ]
     bars = []
-    for share in (None, 0.3, 0.05):
+    for share in (None, *shares):
         # What rows need, and that share of the codes twice: see splinear.solvers.memory.
         need = 22.0 * n
         bound = "None" if share is None else str(int((need + 4 * share * n * N_COLUMNS) / 0.875))
@@ -162,7 +169,7 @@ def compared(folder: Path, n: int) -> list[str]:
     return [
         f"## {n:,} rows, in memory and on disk",
         report.markdown(table),
-        *(f"- {bar}" for bar in bars),
+        report.items(bars),
     ]
 
 
@@ -171,21 +178,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=30_000_000)
-    parser.add_argument("--max-memory", default="1GB")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--max-memory")
+    parser.add_argument("--quick", action="store_true", help="60,000 rows, 2.2 MB")
     parser.add_argument("--output", type=Path, help="folder for large.md")
     given = parser.parse_args()
-    sections = ["# Data larger than memory", INTRODUCTION]
-    sections.append(f"```text\n{report.machine_lines(report.describe_machine())}\n```")
+    n_rows = given.rows or (60_000 if given.quick else 30_000_000)
+    bound = given.max_memory or ("2.2MB" if given.quick else "1GB")
+    introduction = (report.CAUTION if given.quick else "") + INTRODUCTION
+    sections = ["# Data larger than memory", introduction, report.machine_block()]
     with tempfile.TemporaryDirectory(prefix="splinear-") as name:
-        build(Path(name), given.rows)
-        sections += whole(Path(name), given.rows, given.max_memory)
-        sections += compared(Path(name), min(given.rows, FEWER))
-    page = "\n\n".join(sections).replace("\n\n- ", "\n- ") + "\n"
-    print(page)
-    if given.output is not None:
-        given.output.mkdir(parents=True, exist_ok=True)
-        (given.output / "large.md").write_text(page)
+        build(Path(name), n_rows)
+        sections += whole(Path(name), n_rows, bound)
+        sections += compared(Path(name), min(n_rows, FEWER), SHARES[: 1 if given.quick else None])
+    report.publish(sections, given.output, "large.md")
 
 
 if __name__ == "__main__":

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from splinear import AdditiveClassifier
+from splinear import AdditiveSVC
+from splinear.terms import Spline
 
 N_JOBS = 2
 
 
-class Timed(AdditiveClassifier):
+class Timed(AdditiveSVC):
     """Notes when the rows were coded."""
 
     def _prepare(self, *args: Any, **options: Any) -> Any:
@@ -59,9 +60,8 @@ def main() -> None:
     private = PrivateMemory()
     private.start()
     began = time.perf_counter()
-    model = Timed(
-        max_memory=None if bound == "None" else bound, n_jobs=N_JOBS, random_state=0, n_bins=20
-    ).fit(X, y)
+    max_memory = None if bound == "None" else bound
+    model = Timed(Spline(20), max_memory=max_memory, n_jobs=N_JOBS, random_state=0).fit(X, y)
     ended = time.perf_counter()
     peak = status("VmHWM")
     print(

@@ -2,7 +2,8 @@
 
 python benchmarks/path.py                        all cases; MNIST takes minutes to prepare
 python benchmarks/path.py --data adult,magic     only these data sets
-python benchmarks/path.py --data synthetic       no files needed, a few seconds
+python benchmarks/path.py --data synthetic       20,000 made-up rows, no files needed
+python benchmarks/path.py --quick                1,500 of these, and 6 values of C
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 import sets
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from splinear import AdditiveClassifier, AdditiveClassifierCV
-from splinear._base import one_blas_thread
-from splinear._columns import read_rows
+from splinear import AdditiveClassifier, AdditiveSVC, PathSearchCV
+from splinear._estimator import AdditiveEstimator
+from splinear._path_search import read_data
+from splinear._running import one_blas_thread
 from splinear.solvers.problem import Result
+from splinear.terms import Spline
 
 T = TypeVar("T")
 
@@ -30,19 +34,26 @@ class Case:
 
     data: str
     positive: int | None
-    loss: str
+    model: str
     n_bins: int = 10
 
     @property
     def title(self) -> str:
         """What the table calls it."""
-        return f"{self.data}, {self.loss}, {self.n_bins} bins"
+        return f"{self.data}, {self.model}, {self.n_bins} bins"
+
+    def make(self, C: float = 1.0) -> AdditiveEstimator:
+        """Make the model for one C."""
+        return MODELS[self.model](Spline(self.n_bins, knots="uniform"), C=C, random_state=0)
+
+
+MODELS = {"AdditiveSVC": AdditiveSVC, "AdditiveClassifier": AdditiveClassifier}
 
 
 CASES = (
-    Case("mnist", 3, "hinge", n_bins=40),
+    Case("mnist", 3, "AdditiveSVC", n_bins=40),
     *(
-        Case(data, positive, loss)
+        Case(data, positive, model)
         for data, positive in (
             ("adult", 1),
             ("magic", 1),
@@ -51,7 +62,7 @@ CASES = (
             ("digits", None),
             ("synthetic", 1),
         )
-        for loss in ("hinge", "logistic")
+        for model in MODELS
     ),
 )
 TOYS = {"breast_cancer": load_breast_cancer, "digits": load_digits}
@@ -67,7 +78,7 @@ class Found:
     search: float  # seconds of the whole search
     path: float
     cold: float  # at the C that was chosen
-    dearest: float  # of all cold fits
+    slowest: float  # of all cold fits
     all_cold: float
     disagreement: float  # largest relative difference of objectives
 
@@ -76,15 +87,15 @@ class Found:
         """The row of the table, without its title."""
         return (
             f"{self.shape[0]:,} x {self.shape[1]} | {self.C:.3g} | {self.score:.4f} | "
-            f"{self.search:.2f} | {self.path:.3f} | {self.cold:.3f} | {self.dearest:.3f} | "
+            f"{self.search:.2f} | {self.path:.3f} | {self.cold:.3f} | {self.slowest:.3f} | "
             f"{self.all_cold:.2f} | {self.path / self.cold:.1f} | "
-            f"{self.path / self.dearest:.1f} | {self.disagreement:.2g}"
+            f"{self.path / self.slowest:.1f} | {self.disagreement:.2g}"
         )
 
 
 HEADER = (
-    "case | shape | C chosen | score | search | path | cold | dearest | 20 cold | path / cold | "
-    "path / dearest | disagreement"
+    "case | shape | C chosen | score | search | path | cold | slowest | all cold | path / cold | "
+    "path / slowest | disagreement"
 )
 
 
@@ -95,69 +106,66 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", help=f"data sets, by commas, of {', '.join(known)}")
-    asked = parser.parse_args().data
-    names = known if asked is None else asked.split(",")
+    parser.add_argument("--quick", action="store_true", help="1,500 synthetic rows")
+    given = parser.parse_args()
+    default = ["synthetic"] if given.quick else known
+    names = default if given.data is None else given.data.split(",")
     unknown = sorted(set(names) - set(known))
     if unknown:
-        parser.error(f"no such data set: {', '.join(unknown)}")
+        parser.error(f"--data: no such one: {', '.join(unknown)}")
+    Cs = np.geomspace(1e-3, 1, 6) if given.quick else 20
     print(HEADER, flush=True)
     for name in names:
         try:
-            X, y = load(name)
+            X, y = load(name, 2000 if given.quick else None)
         except OSError as error:
             print(f"{name}: left out. {error}")
             continue
         for case in (case for case in CASES if case.data == name):
             target = y if case.positive is None else y == case.positive
-            print(f"{case.title} | {measure(case, X, target).line}", flush=True)
+            print(f"{case.title} | {measure(case, X, target, Cs).line}", flush=True)
 
 
-def load(name: str) -> tuple[Any, Any]:
-    """Give the training rows of a data set."""
+def load(name: str, n_rows: int | None) -> tuple[Any, Any]:
+    """Return the training rows of a data set."""
     if name in TOYS:
         return TOYS[name](return_X_y=True)
-    return sets.SETS[name](None)[:2]
+    return sets.SETS[name](n_rows)[:2]
 
 
-def measure(case: Case, X: Any, y: Any) -> Found:
+def measure(case: Case, X: Any, y: Any, Cs: Any) -> Found:
     """Search for C; then follow its path on all rows, and fit each point on its own."""
-    params = {"loss": case.loss, "n_bins": case.n_bins, "knots": "uniform", "random_state": 0}
-    model, search = timed(lambda: AdditiveClassifierCV(**params).fit(X, y))
-    results, path = timed(lambda: follow(AdditiveClassifier(**params), X, y, model.Cs_))
-    cold = [timed(lambda C=C: AdditiveClassifier(C=C, **params).fit(X, y)) for C in model.Cs_]
+    found, search = timed(lambda: PathSearchCV(case.make(), Cs=Cs).fit(X, y))
+    results, path = timed(lambda: follow(case.make(), X, y, found.Cs_))
+    cold = [timed(lambda C=C: case.make(C).fit(X, y)) for C in found.Cs_]
     seconds = [spent for _, spent in cold]
     pairs = zip(cold, results, strict=True)
     return Found(
         shape=X.shape,
-        C=model.C_,
-        score=model.best_score_,
+        C=found.best_params_["C"],
+        score=found.best_score_,
         search=search,
         path=path,
-        cold=seconds[list(model.Cs_).index(model.C_)],
-        dearest=max(seconds),
+        cold=seconds[found.best_index_],
+        slowest=max(seconds),
         all_cold=sum(seconds),
-        disagreement=max(abs(total(model, r) / fit.objective_ - 1) for (fit, _), r in pairs),
+        disagreement=max(
+            abs(model._objective_of(of_C) / model.objective_ - 1) for (model, _), of_C in pairs
+        ),
     )
 
 
-def follow(model: AdditiveClassifier, X: Any, y: Any, Cs: Any) -> list[list[Result]]:
+def follow(model: AdditiveEstimator, X: Any, y: Any, Cs: Any) -> list[list[Result]]:
     """Train on all rows along the path, from checking and coding on, as a fit does."""
-    model._validate_params()
-    X, y, weights, kept = read_rows(model, X, y, None, reset=True)
-    labels = model._read_target(y, kept)
-    model.embedding_ = model._learn_embedding(X, kept, weights)
-    rows = model._prepare(X, kept, model._draw_seed())
+    data = read_data(model, X, y, None)
+    labels = model._read_target(data.y, data.kept)
+    rows = model._prepare(data.training, model._lay_out(data.training))
     with one_blas_thread():
-        return model._train(rows, labels, None, None, model._stopping(rows), factors=list(Cs))
-
-
-def total(model: AdditiveClassifierCV, results: list[Result]) -> float:
-    """Give the objective of all outputs together."""
-    return model._objective_of(results)
+        return model._train(rows, labels, None, None, model._stopping(rows), Cs=list(Cs))
 
 
 def timed(job: Callable[[], T]) -> tuple[T, float]:
-    """Run a job, and give the CPU seconds it took."""
+    """Run a job; return its result and the CPU seconds it took."""
     start = time.process_time()
     return job(), time.process_time() - start
 

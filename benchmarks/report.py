@@ -107,7 +107,7 @@ def _splines(rows: list[Row], case: str, field: str, rival: str = rivals.SPLINES
 
 
 def worst_doubling(points: Points) -> float:
-    """Give the factor, of all steps along an axis, that is farthest from 2 per doubling."""
+    """Return the factor, of all steps along an axis, that is farthest from 2 per doubling."""
     steps = [
         (after["seconds"] / before["seconds"]) ** (1 / math.log2(after["value"] / before["value"]))
         for before, after in pairwise(points)
@@ -151,7 +151,7 @@ def fit_table(rows: list[Row]) -> list[list[str]]:
 
 def sweep_table(sweep: dict[str, Points]) -> list[list[str]]:
     """One line per shape, with the factor to the line before."""
-    table = [["axis", "value", "ms a pass", "factor", "exponent"]]
+    table = [["axis", "value", "ms per pass", "factor", "exponent"]]
     for axis, points in sweep.items():
         before: float | None = None
         for point in points:
@@ -196,6 +196,20 @@ def markdown(table: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def items(lines: Iterable[object]) -> str:
+    """Write a list for a page."""
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def publish(sections: Iterable[str], folder: Path | None, name: str) -> None:
+    """Print a page of sections, and write it into the folder if there is one."""
+    content = "\n\n".join(sections) + "\n"
+    print("\n" + content)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+
+
 def text(results: dict[str, Any], all_bars: Iterable[Bar]) -> str:
     """Everything, for a terminal."""
     parts = [
@@ -210,7 +224,7 @@ def text(results: dict[str, Any], all_bars: Iterable[Bar]) -> str:
 def page(results: dict[str, Any], all_bars: Iterable[Bar], with_plot: bool) -> str:
     """Everything, as a page for the documentation."""
     rows = results["rows"]
-    sections = [INTRODUCTION, f"```text\n{machine_lines(results['machine'])}\n```"]
+    sections = [INTRODUCTION, machine_block(results["machine"])]
     for case in dict.fromkeys(row["case"] for row in rows):
         table = fit_table([row for row in rows if row["case"] == case])
         sections += [f"## {case}", markdown([line[1:] for line in table])]
@@ -221,16 +235,17 @@ def page(results: dict[str, Any], all_bars: Iterable[Bar], with_plot: bool) -> s
         "## Scoring",
         markdown(scoring_table(results["scoring"])),
         "## Bars",
-        caution(results) + "\n".join(f"- {bar}" for bar in all_bars),
+        caution(results) + items(all_bars),
     ]
     return "\n\n".join(["# Benchmarks", *sections]) + "\n"
 
 
 def caution(results: dict[str, Any]) -> str:
     """Say, if it is so, that the numbers are not for judging."""
-    return "A quick run: too small to judge speed by.\n\n" if results["quick"] else ""
+    return CAUTION if results["quick"] else ""
 
 
+CAUTION = "A quick run: too small to judge speed by.\n\n"
 PLOT = "benchmarks_sweep.png"
 INTRODUCTION = """\
 This page is written by one command, `python benchmarks/fit.py --output docs`, in one run on the
@@ -289,7 +304,7 @@ def _plot(sweep: dict[str, Points], path: Path) -> bool:
         panel.minorticks_off()
         panel.set_xlabel(axis)
         panel.legend(frameon=False)
-    panels[0].set_ylabel("milliseconds a pass")
+    panels[0].set_ylabel("milliseconds per pass")
     figure.savefig(path, dpi=150)
     return True
 
@@ -318,6 +333,11 @@ def machine_lines(machine: dict[str, Any]) -> str:
     """Write the description as one line per entry."""
     width = 1 + max(map(len, machine))
     return "\n".join(f"{name:{width}} {value}" for name, value in machine.items())
+
+
+def machine_block(machine: dict[str, Any] | None = None) -> str:
+    """Write the description for a page; None: that of this machine."""
+    return f"```text\n{machine_lines(machine or describe_machine())}\n```"
 
 
 def _cpu_model() -> str:

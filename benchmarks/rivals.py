@@ -1,6 +1,6 @@
 """One small adapter per rival: a name, fit(X, y), scores(X), and a certificate of what it found.
 
-All of them minimise 1/2 |w|^2 + 1/2 b^2 + C sum_i max(0, 1 - y_i f(x_i)) with C = 1, labels -1 and
+All of them minimize 1/2 |w|^2 + 1/2 b^2 + C sum_i max(0, 1 - y_i f(x_i)) with C = 1, labels -1 and
 1, each in its own features.
 """
 
@@ -24,7 +24,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 from sklearn.svm import LinearSVC
 
-from splinear import AdditiveClassifier, _core
+from splinear import AdditiveSVC, _core
+from splinear.terms import Spline
 
 Array = npt.NDArray[Any]
 
@@ -62,7 +63,7 @@ class Rival(Protocol):
         """Learn from labels -1 and 1; this is what is timed."""
 
     def scores(self, X: Array) -> Array:
-        """Give f(x) of every row."""
+        """Return f(x) for each row."""
 
     def certificate(self, X: Array, y: Array) -> Certificate:
         """Say how good the solution is on the rows it was fitted to."""
@@ -83,25 +84,20 @@ def make(key: str, curves: Curves) -> Rival:
 
 
 def fastest_path() -> str:
-    """Name the fastest instruction set this machine has."""
+    """Return the name of the fastest instruction set of this machine."""
     return str(_core.paths()[0])
 
 
 class Splinear:
-    """AdditiveClassifier on a given path, to a relative duality gap of 1e-2."""
+    """AdditiveSVC on a given path, to a relative duality gap of 1e-2."""
 
     wants_unit_scale = False
 
     def __init__(self, path: str, curves: Curves) -> None:
         self.name = f"splinear, {path} path"
         self.path = path
-        self.model = AdditiveClassifier(
-            n_bins=curves.n_bins,
-            knots="uniform",
-            penalty_order=curves.order,
-            tol=1e-2,
-            random_state=0,
-        )
+        curve = Spline(curves.n_bins, penalty_order=curves.order, knots="uniform")
+        self.model = AdditiveSVC(curve, tol=1e-2, random_state=0)
 
     def fit(self, X: Array, y: Array) -> None:
         os.environ["SPLINEAR_PATH"] = self.path
@@ -177,8 +173,8 @@ def spline_transformer(curves: Curves) -> Liblinear:
 def spline_transformer_bytes(n_rows: int, n_columns: int) -> int:
     """Estimate the memory of SplineTransformer + LinearSVC beyond the data.
 
-    Degree 1 gives 2 entries a value: 12 bytes each in the pieces and in the stacked matrix, and 16
-    in LIBLINEAR's own copy.
+    Degree 1 makes 2 entries per value: 12 bytes each in the pieces and in the stacked matrix, and
+    16 in LIBLINEAR's own copy.
     """
     return 2 * n_rows * n_columns * (12 + 12 + 16)
 

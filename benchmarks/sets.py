@@ -77,6 +77,24 @@ def synthetic(n_rows: int | None) -> Split:
     return _split(X, (signal > np.median(signal)).astype(int), np.arange(len(X)) % 4 == 0, None)
 
 
+def raw_synthetic(n_rows: int) -> Bunch:
+    """Waves of 4 numbers, effects of 2 text columns, and missing values: a data frame."""
+    import pandas as pd
+
+    random = np.random.default_rng(0)
+    X = random.random((n_rows, 4))
+    groups = random.integers(0, [6, 20], (n_rows, 2))
+    effects = random.normal(size=(2, 20))
+    signal = 2 * np.sin(8 * X).sum(axis=1) + effects[0, groups[:, 0]] + effects[1, groups[:, 1]]
+    X[random.random(X.shape) < 0.02] = np.nan
+    data = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    for name, levels in zip(("region", "trade"), groups.T, strict=True):
+        data[name] = np.char.add(f"{name} ", levels.astype(str)).astype(object)
+    data.loc[random.random(n_rows) < 0.05, "trade"] = None
+    y = (signal + random.normal(size=n_rows) > np.median(signal)).astype(int)
+    return Bunch(data=data, target=y, is_test=np.arange(n_rows) % 3 == 0)
+
+
 SETS: dict[str, Callable[[int | None], Split]] = {
     "mnist": mnist,
     "daimler": daimler,
@@ -89,7 +107,7 @@ SETS: dict[str, Callable[[int | None], Split]] = {
 
 
 def prepare(name: str, folder: Path, n_rows: int | None) -> tuple[int, int]:
-    """Write the arrays of a data set into a folder; give the shape of the training features.
+    """Write the arrays of a data set into a folder; return the shape of the training features.
 
     `values` are as the data set has them; `unit` are float64 and scaled so that the training rows
     run from 0 to 1. Columns that are constant in training are left out of both.

@@ -1,4 +1,4 @@
-"""Seconds of both solvers to two tolerances: the measurements behind solver="auto".
+"""One problem, several solvers: Newton's method on codes, and scikit-learn's on the embedding.
 
 python benchmarks/solvers.py                           everything: some ten minutes
 python benchmarks/solvers.py --data magic              only these data sets
@@ -8,36 +8,29 @@ python benchmarks/solvers.py --quick                   small synthetic data
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import measure
 import numpy as np
 import numpy.typing as npt
 import report
 import sets
-from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from splinear import AdditiveClassifier, AdditiveRegressor
-from splinear._base import one_blas_thread
-from splinear.axes import Axes
-from splinear.basis import BSplineBasis
-from splinear.embedding import Embedding
-from splinear.losses import LOSSES
-from splinear.solvers import dual_cd, newton
-from splinear.solvers.problem import Problem, Result, Stopping
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Separable
-from splinear.solvers.watch import Watch
+from splinear import AdditiveClassifier, SplineEmbedding
+from splinear.terms import Spline
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
 
 # The data sets: how many rows, and which class stands against the rest.
 REAL = {
-    "breast_cancer": (None, 1),
     "magic": (None, 1),
     "credit_default": (None, 1),
     "adult": (None, 1),
@@ -45,31 +38,114 @@ REAL = {
     "mnist": (6000, 8),
 }
 KNOWN = {**REAL, "synthetic": (20_000, 1)}
-SMOOTH = ("logistic", "squared_hinge", "squared_error")
-TOLERANCES = (1e-2, 1e-4)
-METHODS = {
-    "dual_cd": "dual_cd",
-    "newton": "newton",
-    "dense": "newton, dense",
-    "banded": "newton, banded",
-}
-BASIS = BSplineBasis(1, 10)  # the default of the estimators
-MOST_COEFFICIENTS = 3000  # a larger Hessian is not formed: 200 MB, and minutes to factor
+N_BINS = 10
+MEASURED = ("seconds", "objective", "n_iter", "memory")
+MOST_COEFFICIENTS = 3000  # a larger Hessian takes minutes to factor, every time
 
 INTRODUCTION = """\
-Seconds until the relative duality gap is at most tol, by both solvers, on one thread: what the
-rule of `solver="auto"` rests on. `python benchmarks/solvers.py --output docs` writes this page.
-Degree 1, D_1, 10 bins, C = 1; one class against the rest, as numbers -1 and 1 for the squared
-error. Coding the rows is included. A fit over the limit of {limit:g} s is shown as > {limit:g}.
-**Bold** is what `solver="auto"` does. Newton's method chooses its preconditioner step by step; the
-last two columns force the dense or the banded one. "–" means that a dense one would be too large.
-Compare ratios: seconds differ from machine to machine."""
+What `AdditiveClassifier(Spline(10, knots="uniform"), C=1.0)` minimizes,
 
-RULE = """\
-With fewer than {coefficients:,} coefficients, so that the Hessian can be formed
-(`splinear.solvers.newton`), `"auto"` is Newton's method for every smooth loss. With more it is dual
-coordinate descent for the logistic loss and the squared hinge, and Newton's method for the squared
-error and for softmax. Losses with a corner have dual coordinate descent only."""
+    sum_i log(1 + exp(-y_i f(x_i))) + 1/2 |w|^2,
+
+is what scikit-learn's `LogisticRegression(C=1.0)` minimizes on the rows of
+`SplineEmbedding(n_bins=10, knots="uniform")`: the same features, the same penalty, the same free
+intercept. Here both do, each in a fresh process with one thread; seconds include computing codes or
+the embedding, and are the best of up to three fits. *Excess* is how far, relative to itself, the
+objective is above the lowest that any solver reached, computed from the coefficients in double
+precision. *Memory* is what a fit takes beyond the data. The linear model, on standardized columns,
+is another problem, and there for its price. A solver without numbers took longer than {limit:g} s,
+or would have to factor a Hessian of more than {most:,} columns.
+
+`python benchmarks/solvers.py --output docs` writes this page. Compare ratios: seconds differ from
+machine to machine."""
+
+
+class Rival(Protocol):
+    """What the benchmark asks of a solver."""
+
+    def fit(self, X: Array, y: Array) -> None:
+        """Learn from labels 0 and 1; this is what is timed."""
+
+    def objective(self, X: Array, y: Array) -> float | None:
+        """Compute what was minimized; None: another problem."""
+
+    @property
+    def n_iter(self) -> int:
+        """Steps made."""
+
+
+class Newton:
+    """AdditiveClassifier."""
+
+    def __init__(self, tol: float) -> None:
+        curve = Spline(N_BINS, knots="uniform")
+        self.model = AdditiveClassifier(curve, C=1.0, tol=tol, random_state=0)
+
+    def fit(self, X: Array, y: Array) -> None:
+        self.model.fit(X, y)
+
+    def objective(self, X: Array, y: Array) -> float:
+        inner = self.model._model
+        penalty = inner.layout.penalty_value(inner.parameters[0])
+        return penalty + log_losses(self.model.decision_function(X), y)
+
+    @property
+    def n_iter(self) -> int:
+        return int(self.model.n_iter_)
+
+
+class OfScikitLearn:
+    """LogisticRegression on the rows of a transformer."""
+
+    def __init__(self, transformer: Any, solver: str) -> None:
+        self.regression = LogisticRegression(C=1.0, solver=solver, max_iter=10_000)
+        self.model = make_pipeline(transformer, self.regression)
+        self.is_same = isinstance(transformer, SplineEmbedding)
+
+    def fit(self, X: Array, y: Array) -> None:
+        self.model.fit(X, y)
+
+    def objective(self, X: Array, y: Array) -> float | None:
+        if not self.is_same:
+            return None
+        penalty = 0.5 * float(np.sum(self.regression.coef_**2))
+        return penalty + log_losses(self.model.decision_function(X), y)
+
+    @property
+    def n_iter(self) -> int:
+        return int(np.max(self.regression.n_iter_))
+
+
+def log_losses(scores: Array, y: Array) -> float:
+    """Sum the losses of labels 0 and 1."""
+    return float(np.sum(np.logaddexp(0, np.where(y > 0, -scores, scores))))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A solver in the table."""
+
+    name: str
+    make: Callable[[], Rival]
+    needs_hessian: bool = False
+
+
+def _embedding() -> SplineEmbedding:
+    return SplineEmbedding(n_bins=N_BINS, knots="uniform")
+
+
+OURS, EXACT, LBFGS, LINEAR = "newton", "newton, tol=1e-6", "lbfgs", "linear"
+RIVALS: dict[str, Entry] = {
+    OURS: Entry("AdditiveClassifier, tol=1e-3", lambda: Newton(1e-3)),
+    EXACT: Entry("AdditiveClassifier, tol=1e-6", lambda: Newton(1e-6)),
+    LBFGS: Entry("SplineEmbedding + lbfgs", lambda: OfScikitLearn(_embedding(), "lbfgs")),
+    "newton-cholesky": Entry(
+        "SplineEmbedding + newton-cholesky",
+        lambda: OfScikitLearn(_embedding(), "newton-cholesky"),
+        needs_hessian=True,
+    ),
+    LINEAR: Entry("linear model, lbfgs", lambda: OfScikitLearn(StandardScaler(), "lbfgs")),
+}
 
 
 @dataclass(frozen=True)
@@ -85,22 +161,18 @@ class Settings:
 def main() -> None:
     """Run what was asked for and print it."""
     settings = parse()
-    machine = report.describe_machine()
-    print(report.machine_lines(machine), flush=True)
-    with one_blas_thread():
-        rows = [row for name in settings.data for row in compare(name, settings)]
-    results = {
-        "quick": settings.quick,
-        "limit": settings.limit,
-        "machine": machine,
-        "rows": rows,
-    }
+    rows = [row for name in settings.data for row in compare(name, settings)]
     if not rows:
         return
-    print("\n" + report.aligned(table(rows, settings.limit)) + "\n\n" + verdict(rows))
-    if settings.output is not None:
-        settings.output.mkdir(parents=True, exist_ok=True)
-        (settings.output / "solvers.md").write_text(page(results))
+    introduction = INTRODUCTION.format(limit=settings.limit, most=MOST_COEFFICIENTS)
+    sections = [
+        "# Newton's method and other solvers",
+        report.caution({"quick": settings.quick}) + introduction,
+        report.machine_block(),
+        report.markdown(table(rows)),
+        report.items(verdict(rows)),
+    ]
+    report.publish(sections, settings.output, "solvers.md")
 
 
 def parse() -> Settings:
@@ -111,7 +183,7 @@ def parse() -> Settings:
     parser.add_argument("--data", help=f"data sets, by commas, of {', '.join(KNOWN)}")
     parser.add_argument("--quick", action="store_true", help="2,000 rows; synthetic by default")
     parser.add_argument("--output", type=Path, help="folder for solvers.md")
-    parser.add_argument("--limit", type=float, default=20, help="seconds a fit may take")
+    parser.add_argument("--limit", type=float, default=120, help="seconds a solver may take")
     given = parser.parse_args()
     default = ("synthetic",) if given.quick else tuple(REAL)
     data = tuple(given.data.split(",")) if given.data else default
@@ -121,143 +193,82 @@ def parse() -> Settings:
     return Settings(data, given.quick, given.output, given.limit)
 
 
-def compare(name: str, settings: Settings) -> Iterator[Row]:
-    """Measure every method on every loss and tolerance of one data set."""
-    try:
-        X, y = load(name, settings.quick)
-    except OSError as error:
-        print(f"{name}: left out. {error}")
-        return
-    lo, hi = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-    axes = Axes.spanning(lo, hi, BASIS)
-    embedding = Embedding.of(axes, BASIS, 1, native=False)
-    for loss in SMOOTH:
-        for tol in TOLERANCES:
-            print(f"{name}: {loss} to {tol:g}", flush=True)
-            row: Row = {"data": name, "n_rows": len(X), "n_columns": X.shape[1]}
-            row |= {"loss": loss, "tol": tol, "auto": chosen(loss, embedding)}
-            yield row | {
-                method: measure(method, X, embedding, y, loss, tol, settings.limit)
-                for method in METHODS
-            }
-
-
-def load(name: str, quick: bool) -> tuple[Array, Array]:
-    """Give the training rows, and 1 for the class that is set against the rest, else -1."""
-    n_rows, positive = KNOWN[name]
-    if name == "breast_cancer":
-        X, y = load_breast_cancer(return_X_y=True)
-    else:
-        X, y, _, _ = sets.SETS[name](2000 if quick else n_rows)
-    return X, np.where(y == positive, 1, -1).astype(np.int8)
-
-
-def chosen(loss: str, embedding: Embedding) -> str:
-    """Name the method that "auto" takes."""
-    model = AdditiveRegressor() if loss == "squared_error" else AdditiveClassifier()
-    model.embedding_ = embedding
-    if model._solver_for(LOSSES[loss]) == "dual_cd":
-        return "dual_cd"
-    return "newton"
-
-
-def measure(
-    method: str, X: Array, embedding: Embedding, y: Array, loss: str, tol: float, limit: float
-) -> float | None:
-    """Give the seconds of a fit, the best of up to three; inf: over the limit, None: too large."""
-    if method == "dense" and X.shape[1] * BASIS.size > MOST_COEFFICIENTS:
-        return None
-    best, spent = np.inf, 0.0
-    for _ in range(3):
-        start = time.perf_counter()
-        watch = Watch(deadline=time.monotonic() + limit)
-        found = solve(method, X, embedding, y, loss, Stopping(tol=tol, max_iter=10**6, watch=watch))
-        seconds = time.perf_counter() - start
-        if not found.converged:
-            return np.inf
-        best, spent = min(best, seconds), spent + seconds
-        if spent > 2.0:
-            break
-    return best
-
-
-def solve(
-    method: str, X: Array, embedding: Embedding, y: Array, loss: str, stopping: Stopping
-) -> Result:
-    """Prepare the rows and solve the problem by the method."""
-    rows = TrainingRows.prepare(X, embedding, tol=stopping.tol)
-    regression = loss == "squared_error"
-    problem = Problem(
-        y=rows.place(np.ones_like(y) if regression else y),
-        targets=rows.place(y.astype(np.float64)) if regression else None,
-        loss=LOSSES[loss],
-        cost_negative=1.0,
-        cost_positive=1.0,
-    )
-    if method == "dual_cd":
-        return dual_cd.solve(rows, problem, stopping)
-    total = Separable(problem, problem.loss)
-    return newton.solve(
-        rows, total, stopping, problem.bias, preconditioner="auto" if method == "newton" else method
-    )[0]
-
-
-def table(rows: list[Row], limit: float) -> list[list[str]]:
-    """One line per data set, loss and tolerance; what "auto" does in bold."""
-
-    def cell(row: Row, method: str) -> str:
-        seconds = row[method]
-        if seconds is None:
-            return "–"
-        text = f"{seconds:.2g}" if np.isfinite(seconds) else f"> {limit:g}"
-        return f"**{text}**" if method == row["auto"] else text
-
-    head = ["data", "rows x columns", "loss", "tol", *METHODS.values()]
-    lines = [
-        [
-            row["data"],
-            f"{row['n_rows']:,} x {row['n_columns']:,}",
-            row["loss"],
-            f"{row['tol']:g}",
-            *(cell(row, method) for method in METHODS),
-        ]
-        for row in rows
-    ]
-    return [head, *lines]
-
-
-def verdict(rows: list[Row]) -> str:
-    """Compare what "auto" does with the best of each line."""
-    ratios = []
+def compare(data: str, settings: Settings) -> list[Row]:
+    """Measure every solver on one data set."""
+    n_rows, positive = KNOWN[data]
+    with tempfile.TemporaryDirectory(prefix="splinear-benchmark-") as scratch:
+        folder = Path(scratch)
+        print(f"{data}: preparing", flush=True)
+        try:
+            shape = sets.prepare(data, folder, 2000 if settings.quick else n_rows)
+        except OSError as error:
+            print(f"{data}: left out. {error}")
+            return []
+        rows = list(measure_all(data, folder, shape, positive, settings))
+    best = min((row["objective"] for row in rows if row["objective"] is not None), default=None)
     for row in rows:
-        found = [row[method] for method in METHODS if row[method] is not None]
-        ratios.append(row[row["auto"]] / min(found) if np.isfinite(min(found)) else 1.0)
-    close = sum(ratio <= 1.5 for ratio in ratios)
-    missed = sum(map(np.isinf, ratios))
-    finished = [ratio if np.isfinite(ratio) else 0.0 for ratio in ratios]
-    worst = rows[int(np.argmax(finished))]
-    return (
-        f'"auto" takes at most 1.5 times the seconds of the best in {close} of {len(rows)} lines, '
-        f"and misses the limit in {missed} where another keeps it. Among the others it is slowest "
-        f"on {worst['data']} with {worst['loss']} to {worst['tol']:g}: {max(finished):.2g} times "
-        "the best."
-    )
+        known = row["objective"] is not None
+        row["excess"] = row["objective"] / best - 1 if known else None
+    return rows
 
 
-def page(results: dict[str, Any]) -> str:
-    """Everything, as a page for the documentation."""
-    rows, limit = results["rows"], results["limit"]
-    rule = RULE.format(coefficients=newton.MAX_DENSE)
-    sections = [
-        "# Which solver",
-        report.caution(results) + INTRODUCTION.format(limit=limit),
-        f"```text\n{report.machine_lines(results['machine'])}\n```",
-        report.markdown(table(rows, limit)),
-        "## The rule",
-        rule,
-        verdict(rows),
-    ]
-    return "\n\n".join(sections) + "\n"
+def measure_all(
+    data: str, folder: Path, shape: tuple[int, int], positive: int, settings: Settings
+) -> Iterator[Row]:
+    """Measure one solver after the other, each in a process of its own (but for a quick run)."""
+    for key, entry in RIVALS.items():
+        print(f"{data}: {entry.name}", flush=True)
+        row: Row = {"data": data, "shape": shape, "rival": key, **dict.fromkeys(MEASURED)}
+        if entry.needs_hessian and shape[1] * (N_BINS + 1) > MOST_COEFFICIENTS:
+            yield row
+            continue
+        task = {
+            "kind": "solver",
+            "folder": str(folder),
+            "rival": key,
+            "positive": positive,
+            "repeats": 1 if settings.quick else 3,
+        }
+        try:
+            found = measure.solver(task) if settings.quick else measure.run(task, settings.limit)
+        except measure.MeasurementError as error:
+            print(f"{data}: {entry.name}: {error}")
+            found = {}
+        yield row | found
+
+
+COLUMNS: dict[str, Callable[[Row], str]] = {
+    "data": lambda row: row["data"],
+    "rows x columns": lambda row: f"{row['shape'][0]:,} x {row['shape'][1]:,}",
+    "solver": lambda row: RIVALS[row["rival"]].name,
+    "seconds": lambda row: report.number(row["seconds"], ".2g"),
+    "excess": lambda row: report.number(row["excess"], ".1e"),
+    "steps": lambda row: report.number(row["n_iter"], "d"),
+    "memory MB": lambda row: report.number(row["memory"] and row["memory"] / 1e6, ",.0f"),
+}
+
+
+def table(rows: list[Row]) -> list[list[str]]:
+    """One line per data set and solver."""
+    return [list(COLUMNS), *([cell(row) for cell in COLUMNS.values()] for row in rows)]
+
+
+def verdict(rows: list[Row]) -> list[str]:
+    """Compare the seconds of Newton's method with those of each other solver."""
+    seconds = {(row["data"], row["rival"]): row["seconds"] for row in rows}
+    lines = []
+    for key, entry in RIVALS.items():
+        ratios = [
+            seconds[data, key] / seconds[data, OURS]
+            for data in dict.fromkeys(row["data"] for row in rows)
+            if seconds[data, key] and seconds[data, OURS]
+        ]
+        if key not in (OURS, EXACT) and ratios:
+            lines.append(
+                f"{entry.name} takes {min(ratios):.2g} to {max(ratios):.2g} times the seconds of "
+                f"{RIVALS[OURS].name} (median {np.median(ratios):.2g}, {len(ratios)} data sets)"
+            )
+    return lines
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Sparse tables: splines on counts of words and on 0/1 columns, against a linear SVM.
+"""Sparse tables: curves of counts of words, of tf-idf and of 0/1 columns, against a linear SVM.
 
 python benchmarks/sparse_tables.py                        newsgroups20, a9a and w8a; some minutes
-python benchmarks/sparse_tables.py --data a9a,w8a         only these
+python benchmarks/sparse_tables.py --data "a9a;w8a"       only these
 python benchmarks/sparse_tables.py --output docs          and write sparse.md there
 python benchmarks/sparse_tables.py --quick                made-up counts, no files needed
 """
@@ -22,25 +22,28 @@ import numpy as np
 import report
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import LinearSVC
 
-from splinear import AdditiveClassifier, AdditiveClassifierCV
+from splinear import AdditiveSVC, PathSearchCV
 from splinear.datasets import load_a9a, load_newsgroups20, load_w8a
+from splinear.terms import Spline
 
 N_JOBS = 2
 STRENGTHS = [0.01, 0.1, 1.0, 10.0]
-LINEAR = "LinearSVC"
+LINEAR = "LinearSVC()"
 LINEAR_CV = "LinearSVC, C by 5 folds"
+OURS = "AdditiveSVC()"
 
 INTRODUCTION = f"""\
 `python benchmarks/sparse_tables.py --output docs` writes this page. Each fit is a process of its
 own, on {N_JOBS} threads (LinearSVC uses one); its peak of resident memory includes Python, the
 libraries and the data. Parameters are those that the table names, and otherwise as they come; C by
-folds is one of {", ".join(f"{C:g}" for C in STRENGTHS)}. Columns of 0 and 1 leave nothing to bend:
-there the spline is a straight line, and with the squared hinge loss it is the very model that
-LinearSVC trains, so that the two differ only by how exactly each was trained, and by the C that
-folds choose."""
+folds is one of {", ".join(f"{C:g}" for C in STRENGTHS)}. "tf-idf" is what scikit-learn's
+`TfidfTransformer()` makes of the counts. Columns of 0 and 1 leave nothing to bend: there the spline
+is a straight line, and with the squared hinge loss it is the very model that LinearSVC trains, so
+that the two differ only by how exactly each was trained, and by the C that folds choose."""
 
 
 class Split(NamedTuple):
@@ -63,6 +66,13 @@ class Measured(NamedTuple):
 def newsgroups20() -> Split:
     """Counts of 130,108 words, 20 classes, the official split."""
     return _official(load_newsgroups20())
+
+
+def weighted(split: Split) -> Split:
+    """Weigh the counts: a word that many documents have says little, and long ones say no more."""
+    weighing = TfidfTransformer().fit(split.X_train)
+    X_train, X_test = weighing.transform(split.X_train), weighing.transform(split.X_test)
+    return split._replace(X_train=X_train, X_test=X_test)
 
 
 def a9a() -> Split:
@@ -88,36 +98,57 @@ def counts() -> Split:
     return Split(*train_test_split(X, y, random_state=0))
 
 
-SETS = {"newsgroups20": newsgroups20, "a9a": a9a, "w8a": w8a}
+SETS = {
+    "newsgroups20": newsgroups20,
+    "newsgroups20, tf-idf": lambda: weighted(newsgroups20()),
+    "a9a": a9a,
+    "w8a": w8a,
+}
+QUICK = {"counts": counts, "counts, tf-idf": lambda: weighted(counts())}
+KNOWN = {**SETS, **QUICK}
 
+AS_THEY_COME = {
+    LINEAR: lambda: LinearSVC(random_state=0),
+    OURS: lambda: AdditiveSVC(n_jobs=N_JOBS, random_state=0),
+}
 WORDS = {
-    LINEAR: lambda: LinearSVC(random_state=0),
-    "splinear": lambda: AdditiveClassifier(n_jobs=N_JOBS, random_state=0),
-    "splinear, knots='uniform'": lambda: AdditiveClassifier(
-        knots="uniform", n_jobs=N_JOBS, random_state=0
+    **AS_THEY_COME,
+    'AdditiveSVC(Spline(knots="uniform"))': lambda: AdditiveSVC(
+        Spline(knots="uniform"), n_jobs=N_JOBS, random_state=0
     ),
 }
+
+
+def squared_hinge() -> AdditiveSVC:
+    """Make the very model that LinearSVC trains, where columns are 0 and 1."""
+    return AdditiveSVC(loss="squared_hinge", tol=1e-4, n_jobs=N_JOBS, random_state=0)
+
+
 BITS = {
-    LINEAR: lambda: LinearSVC(random_state=0),
-    "splinear": lambda: AdditiveClassifier(n_jobs=N_JOBS, random_state=0),
-    "splinear, loss='squared_hinge', tol=1e-4": lambda: AdditiveClassifier(
-        loss="squared_hinge", tol=1e-4, n_jobs=N_JOBS, random_state=0
-    ),
+    **AS_THEY_COME,
+    'AdditiveSVC(loss="squared_hinge", tol=1e-4)': squared_hinge,
     LINEAR_CV: lambda: GridSearchCV(LinearSVC(random_state=0), {"C": STRENGTHS}, cv=5),
-    "splinear, loss='squared_hinge', tol=1e-4, C by 5 folds": lambda: AdditiveClassifierCV(
-        Cs=STRENGTHS, loss="squared_hinge", tol=1e-4, cv=5, n_jobs=N_JOBS, random_state=0
+    'AdditiveSVC(loss="squared_hinge", tol=1e-4), C by 5 folds': lambda: PathSearchCV(
+        squared_hinge(), Cs=STRENGTHS, n_jobs=N_JOBS
     ),
 }
-MODELS = {"newsgroups20": WORDS, "counts": WORDS, "a9a": BITS, "w8a": BITS}
+
+
+def models_of(name: str) -> dict[str, Any]:
+    """Return the models that a data set is for."""
+    if name in QUICK:
+        return AS_THEY_COME
+    return WORDS if name.startswith("newsgroups20") else BITS
 
 
 def measure(name: str, title: str) -> Measured:
     """Train and test one model, in this process."""
-    warnings.simplefilter("ignore", ConvergenceWarning)  # LIBLINEAR's, at its default max_iter
-    split = (counts if name == "counts" else SETS[name])()
-    model = MODELS[name][title]()
+    split = KNOWN[name]()
+    model = models_of(name)[title]()
     began = time.perf_counter()
-    model.fit(split.X_train, split.y_train)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # LIBLINEAR's, at its max_iter
+        model.fit(split.X_train, split.y_train)
     seconds = time.perf_counter() - began
     accuracy = model.score(split.X_test, split.y_test)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -125,35 +156,40 @@ def measure(name: str, title: str) -> Measured:
     return Measured(seconds, accuracy, peak * unit / 1e9)
 
 
+def measure_apart(name: str, title: str) -> Measured:
+    """Train and test one model, in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(measure, name, title).result()
+
+
 def section(name: str) -> list[str]:
-    """Measure all models of one data set, each in a process of its own."""
+    """Measure all models of one data set."""
     found = {}
-    for title in MODELS[name]:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            found[title] = pool.submit(measure, name, title).result()
+    for title in models_of(name):
+        found[title] = measure(name, title) if name in QUICK else measure_apart(name, title)
         print(name, title, found[title], flush=True)
     rows = [["model", "seconds", "test accuracy", "peak, GB"]]
     for title, (seconds, accuracy, gigabytes) in found.items():
         rows.append([title, f"{seconds:.1f}", f"{accuracy:.2%}", f"{gigabytes:.2f}"])
-    X, X_test, _, _ = (counts if name == "counts" else SETS[name])()
+    X, X_test, _, _ = KNOWN[name]()
     return [
         f"## {name}",
         f"{X.shape[0]:,} x {X.shape[1]:,}, {X.nnz:,} non-zeros.",
         report.markdown(rows),
-        *(f"- {line}" for line in _findings(name, found, X_test.shape[0])),
+        report.items(_findings(name, found, X_test.shape[0])),
     ]
 
 
 def _findings(name: str, found: dict[str, Measured], n_test: int) -> list[str]:
     """Say how many test rows more, or fewer, are right than the linear model's; and the bars."""
-    lines = []
+    lines: list[str] = []
     for title, (seconds, accuracy, gigabytes) in found.items():
-        if "LinearSVC" in title:
+        if title in (LINEAR, LINEAR_CV):
             continue
         rival = LINEAR_CV if "folds" in title else LINEAR
         more = round((accuracy - found[rival].accuracy) * n_test)
         lines.append(f"{title}: {more:+d} rows right of {n_test:,}, against {rival}")
-        if name == "newsgroups20":
+        if name.startswith("newsgroups20"):
             lines.append(str(report.Bar(f"{title}: seconds", seconds, most=60)))
             lines.append(str(report.Bar(f"{title}: peak, GB", gigabytes, most=4)))
     return lines
@@ -169,23 +205,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", default=",".join(SETS), help="which of these")
+    parser.add_argument("--data", help=f"data sets, by semicolons, of {'; '.join(KNOWN)}")
     parser.add_argument("--quick", action="store_true", help="made-up counts instead")
     parser.add_argument("--output", type=Path, help="folder for sparse.md")
     given = parser.parse_args()
-    names = ["counts"] if given.quick else given.data.split(",")
-    unknown = [name for name in names if name not in MODELS]
+    default = QUICK if given.quick else SETS
+    names = list(default) if given.data is None else given.data.split(";")
+    unknown = sorted(set(names) - set(KNOWN))
     if unknown:
-        parser.error(f"--data takes {', '.join(SETS)}; there is no such one: {', '.join(unknown)}")
-    sections = ["# Sparse tables", INTRODUCTION]
-    sections.append(f"```text\n{report.machine_lines(report.describe_machine())}\n```")
+        parser.error(f"--data: no such one: {', '.join(unknown)}")
+    introduction = (report.CAUTION if given.quick else "") + INTRODUCTION
+    sections = ["# Sparse tables", introduction, report.machine_block()]
     for name in names:
         sections += section(name)
-    page = "\n\n".join(sections).replace("\n\n- ", "\n- ") + "\n"
-    print(page)
-    if given.output is not None:
-        given.output.mkdir(parents=True, exist_ok=True)
-        (given.output / "sparse.md").write_text(page)
+    report.publish(sections, given.output, "sparse.md")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -21,7 +22,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 
-from splinear import AdditiveClassifier, AdditiveClassifierCV
+from splinear import AdditiveClassifier, AdditiveSVC, PathSearchCV
+from splinear.terms import Spline
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +39,7 @@ class Rival(Protocol):
         """Learn from labels 0 and 1; this is what is timed."""
 
     def probabilities(self, X: Array) -> Array:
-        """Give the probability of the label 1 for every row."""
+        """Return the probability of the label 1 for each row."""
 
 
 class Estimator:
@@ -55,7 +57,7 @@ class Estimator:
 
 
 class PyGam:
-    """pyGAM's LogisticGAM: 20 splines a curve and the package's own penalty, or its own search."""
+    """pyGAM's LogisticGAM: 20 splines per curve and the package's own penalty or its own search."""
 
     def __init__(self, search: bool) -> None:
         self.search = search
@@ -86,27 +88,36 @@ def is_curved(X: Array) -> npt.NDArray[np.bool_]:
     return curved
 
 
-def splinear(**parameters: Any) -> Rival:
+def splinear(C: float | None = None) -> Rival:
     """AdditiveClassifier."""
-    return Estimator(AdditiveClassifier(random_state=0, **parameters))
+    return Estimator(AdditiveClassifier(C=C, random_state=0))
 
 
-def splinear_search(**parameters: Any) -> Rival:
-    """AdditiveClassifier, C by log-loss over folds."""
-    model = AdditiveClassifierCV(random_state=0, cv=FOLDS, scoring="neg_log_loss", **parameters)
-    return Estimator(model)
+def splinear_search() -> Rival:
+    """AdditiveClassifier with one C for all curves, chosen by log-loss over folds."""
+    model = AdditiveClassifier(Spline(128, knots="quantile"), C=1.0, random_state=0)
+    return Estimator(PathSearchCV(model, cv=FOLDS, scoring="neg_log_loss"))
+
+
+def splinear_svc() -> Rival:
+    """AdditiveSVC, a sigmoid fitted to its out-of-fold scores."""
+    return Estimator(CalibratedClassifierCV(AdditiveSVC(random_state=0), cv=FOLDS, ensemble=False))
 
 
 def linear() -> Any:
-    """LogisticRegression on standardised columns."""
+    """LogisticRegression on standardized columns."""
     return make_pipeline(StandardScaler(), _logistic_regression())
 
 
 def splines() -> Any:
     """Cubic splines between quantiles, then LogisticRegression."""
+    return make_pipeline(spline_features(), _logistic_regression())
+
+
+def spline_features() -> Any:
+    """Cubic splines between quantiles, and columns of two values as they are."""
     transformer = SplineTransformer(n_knots=10, knots="quantile", extrapolation="constant")
-    columns = make_column_transformer((transformer, is_curved), remainder="passthrough")
-    return make_pipeline(columns, _logistic_regression())
+    return make_column_transformer((transformer, is_curved), remainder="passthrough")
 
 
 def _logistic_regression() -> LogisticRegression:
@@ -141,7 +152,6 @@ class Entry:
 
 
 _BY_FOLDS = f"{FOLDS} folds"
-_FINE = {"knots": "quantile", "n_bins": 128}
 _C = "logisticregression__C"
 _KNOTS = {
     f"columntransformer__splinetransformer__{name}": choices
@@ -149,19 +159,10 @@ _KNOTS = {
 }
 
 RIVALS: dict[str, Entry] = {
-    "reml": Entry(
-        'splinear, smoothness="reml", 128 bins',
-        lambda: splinear(loss="logistic", smoothness="reml", **_FINE),
-    ),
-    "search": Entry(
-        "splinear, 128 bins, C by " + _BY_FOLDS,
-        lambda: splinear_search(loss="logistic", **_FINE),
-    ),
-    "logistic": Entry("splinear, as it comes", lambda: splinear(loss="logistic")),
-    "hinge": Entry(
-        'splinear, hinge loss, calibration="sigmoid"',
-        lambda: splinear(loss="hinge", calibration="sigmoid"),
-    ),
+    "splinear": Entry("AdditiveClassifier()", splinear),
+    "search": Entry(f"AdditiveClassifier, 128 bins, C by {_BY_FOLDS}", splinear_search),
+    "fixed": Entry("AdditiveClassifier(C=1.0)", lambda: splinear(C=1.0)),
+    "svc": Entry("CalibratedClassifierCV(AdditiveSVC())", splinear_svc),
     "ebm": Entry("EBM, interactions=0", explainable_boosting, "interpret"),
     "pygam": Entry("pyGAM", lambda: PyGam(search=False), "pygam"),
     "pygam_search": Entry("pyGAM, gridsearch", lambda: PyGam(search=True), "pygam"),

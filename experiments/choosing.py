@@ -25,12 +25,12 @@ QUICK_CURVES_GRID: Grid = {AS_THEY_ARE: (1.0,), TO_UNIT: (0.03,)}
 
 
 def linear_grid(quick: bool) -> Grid:
-    """Give what is tried for linear models on the pedestrians."""
+    """Return what is tried for linear models on the pedestrians."""
     return QUICK_LINEAR_GRID if quick else LINEAR_GRID
 
 
 def curves_grid(quick: bool) -> Grid:
-    """Give what is tried for additive models, and for the min kernel, on the pedestrians."""
+    """Return what is tried for additive models, and for the min kernel, on the pedestrians."""
     return QUICK_CURVES_GRID if quick else CURVES_GRID
 
 

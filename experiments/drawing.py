@@ -1,4 +1,4 @@
-"""What the figures share: colours, bare panels, and PNG bytes."""
+"""What the figures share: colors, bare panels, and PNG bytes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "FAINT", "INK", "MUTED", "bare", "png"]
+__all__ = ["COLORS", "FAINT", "INK", "MUTED", "bare", "png"]
 
-# Okabe and Ito's colours, without the yellow that is too light for lines.
-COLOURS = (UP, DOWN, "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+# Okabe and Ito's colors, without the yellow that is too light for lines.
+COLORS = (UP, DOWN, "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 DPI = 110
 
 
@@ -27,7 +27,7 @@ def bare(ax: Axes, title: str) -> None:
 
 
 def png(figure: Figure) -> bytes:
-    """Give the figure as the bytes of a PNG file. The same figure gives the same bytes."""
+    """Return the figure as the bytes of a PNG file. The same figure gives the same bytes."""
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI, facecolor="white", metadata={"Software": None})
     return buffer.getvalue()

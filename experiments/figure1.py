@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from splinear.experiments.bench import Bench
-from splinear.experiments.drawing import COLOURS, bare, png
+from splinear.experiments.drawing import COLORS, bare, png
 from splinear.experiments.results import Picture, Result
 
 from splinear.basis import BSplineBasis
@@ -33,7 +33,7 @@ def run(bench: Bench) -> Result:
             ax = panels[row, column]
             bare(ax, rf"{word}, $\phi^{order}$")
             for k, function in enumerate(functions.T):
-                ax.plot(t / N_BINS, function, color=COLOURS[k % len(COLOURS)], linewidth=1.6)
+                ax.plot(t / N_BINS, function, color=COLORS[k % len(COLORS)], linewidth=1.6)
     caption = (
         f"The functions phi^d = D_d'^-1 phi of B-splines on {N_BINS} bins, by degree (columns) and "
         "order d of the penalty (rows). d = 0 gives the local B-splines themselves; d = degree + 1 "

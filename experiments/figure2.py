@@ -38,7 +38,7 @@ def run(bench: Bench) -> Result:
 
 
 def spline_and_difference(x: Floats, degree: int) -> tuple[Floats, Floats]:
-    """Give K_r^1 on all pairs of x without its constant, and K_min minus that."""
+    """Return K_r^1 on all pairs of x without its constant, and K_min minus that."""
     K = spline_kernel(x[:, None], degree=degree, order=1, n_bins=N_BINS)
     K = K - (degree + 1) / (2 * N_BINS)
     return K, min_kernel(x[:, None]) - K

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sklearn.utils import Bunch
 from splinear.experiments.bench import Bench
-from splinear.experiments.drawing import COLOURS, FAINT, MUTED, bare, png
-from splinear.experiments.models import SEED, fit, liblinear
+from splinear.experiments.drawing import COLORS, FAINT, MUTED, bare, png
+from splinear.experiments.models import SEED, fit, liblinear, spline
 from splinear.experiments.results import Claim, Picture, Result
 
-from splinear import AdditiveClassifier
+from splinear import AdditiveSVC
 from splinear.datasets import load_disk
 from splinear.inspection import shape_function
+from splinear.terms import Fourier, Hermite, Term
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,19 +25,19 @@ TITLE = "The toy disk"
 N_BINS = 4
 GRID_SIZE = 41
 C = 1.0
-Curves = Sequence[tuple[str, dict[str, Any]]]
+Curves = Sequence[tuple[str, Term]]
 SPLINES: Curves = [
-    (f"degree {degree}, D_{order}", {"degree": degree, "penalty_order": order, "n_bins": N_BINS})
+    (f"degree {degree}, D_{order}", spline(N_BINS, degree, order))
     for degree in (1, 2, 3)
     for order in (0, 1)
 ]
 FOURIER: Curves = [
-    (f"degree {degree}, r={order}", {"basis": "fourier", "degree": degree, "penalty_order": order})
+    (f"degree {degree}, r={order}", Fourier(degree, penalty_order=order))
     for degree in (1, 2, 4)
     for order in (1, 2)
 ]
 HERMITE: Curves = [
-    (f"degree {degree}, r={order}", {"basis": "hermite", "degree": degree, "penalty_order": order})
+    (f"degree {degree}, r={order}", Hermite(degree, penalty_order=order))
     for degree in (2, 3, 4)
     for order in (1, 2)
 ]
@@ -60,7 +61,7 @@ def run(bench: Bench) -> Result:
     straight = 100 * fit(liblinear(C), disk.data, disk.target).model.score(disk.data, disk.target)
     caption = (
         f"{GRID_SIZE} x {GRID_SIZE} points, positive where x^2 + y^2 <= 1, and the curves along x "
-        f"that additive models learn (C = {C:g}; splines on {N_BINS} bins), centred, with the "
+        f"that additive models learn (C = {C:g}; splines on {N_BINS} bins), centered, with the "
         "accuracy on these points."
     )
     return Result(
@@ -80,9 +81,9 @@ def run(bench: Bench) -> Result:
 
 def _draw_data(ax: Axes, disk: Bunch) -> None:
     bare(ax, "data")
-    for label, colour in ((0, COLOURS[1]), (1, COLOURS[0])):
+    for label, color in ((0, COLORS[1]), (1, COLORS[0])):
         x, y = disk.data[disk.target == label].T
-        ax.scatter(x, y, s=4, color=colour, linewidths=0)
+        ax.scatter(x, y, s=4, color=color, linewidths=0)
     ax.set_aspect("equal")
     ax.set_xticks([-1, 0, 1])
     ax.set_yticks([-1, 0, 1])
@@ -91,18 +92,17 @@ def _draw_data(ax: Axes, disk: Bunch) -> None:
 
 
 def _draw_fits(ax: Axes, title: str, curves: Curves, disk: Bunch) -> list[float]:
-    """Draw one family of curves, and give the models' accuracies in per cent."""
+    """Draw one family of curves, and return the models' accuracies in percent."""
     bare(ax, title)
     ax.axhline(0, color=FAINT, linewidth=0.8)
     accuracies = []
-    for k, (name, settings) in enumerate(curves):
-        model = AdditiveClassifier(C=C, knots="uniform", random_state=SEED, **settings)
-        model.fit(disk.data, disk.target)
+    for k, (name, curve) in enumerate(curves):
+        model = AdditiveSVC(curve, C=C, random_state=SEED).fit(disk.data, disk.target)
         accuracies.append(100 * model.score(disk.data, disk.target))
         x, f = shape_function(model, 0, n_points=300, center=True)
         style = ("-", "--")[k % 2]
         label = f"{name}: {accuracies[-1]:.1f} %"
-        ax.plot(x, f, style, color=COLOURS[k // 2], linewidth=1.5, label=label)
+        ax.plot(x, f, style, color=COLORS[k // 2], linewidth=1.5, label=label)
     ax.set_xlabel("x", color=MUTED)
     ax.legend(fontsize=7.5, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
     return accuracies

@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import Grid, choose, chosen, curves_grid, linear_grid, unit_only
 from splinear.experiments.daimler import Daimler, six_runs
-from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, additive, linear
+from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, additive, linear, spline
 from splinear.experiments.results import Choice, Column, Measured, Row, Table
 
 from splinear._types import AnyArray
@@ -73,9 +73,9 @@ def _features_row(bench: Bench, name: str) -> Row:
     bench.report(f"features: {name}")
     data = bench.daimler
     X = data.features(**FEATURES[name])
-    spline = additive("spline", degree=1, penalty_order=1, n_bins=10)
+    curves = additive("spline", spline(10, degree=1, order=1))
     rates = []
-    for recipe, grid in ((linear(), linear_grid), (spline, curves_grid)):
+    for recipe, grid in ((linear(), linear_grid), (curves, curves_grid)):
         tried = unit_only(grid(bench.quick))
         choice = choose(recipe, X, data.y, data.folds, tried, bench.n_workers)
         rates.append(_mean(data, X, chosen(recipe, choice)))

@@ -12,7 +12,7 @@ from splinear.features import GradientPyramid
 
 __all__ = ["Digits", "load", "to_bytes"]
 
-QUICK_TRAIN, QUICK_TEST = 1000, 500
+QUICK_TRAIN, QUICK_TEST = 100, 200
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, LinearSVC
 
-from splinear import AdditiveClassifier, FourierEmbedding, HermiteEmbedding
+from splinear import AdditiveSVC, FourierEmbedding, HermiteEmbedding
 from splinear._types import AnyArray
 from splinear.kernels import min_kernel
+from splinear.terms import Fourier, Hermite, Spline, Term
 
 __all__ = [
     "AS_THEY_ARE",
@@ -28,6 +29,7 @@ __all__ = [
     "liblinear",
     "linear",
     "min_kernel_svm",
+    "spline",
 ]
 
 AS_THEY_ARE = "as they are"
@@ -72,7 +74,7 @@ def fit(model: Any, X: AnyArray, y: AnyArray) -> Fit:
 
 def _at_limit(model: Any) -> bool:
     last = model[-1] if isinstance(model, Pipeline) else model
-    if isinstance(last, AdditiveClassifier):
+    if isinstance(last, AdditiveSVC):
         return bool(last.dual_gap_ > last.tol)
     return isinstance(last, LinearSVC) and bool(last.n_iter_ >= last.max_iter)
 
@@ -87,24 +89,35 @@ def linear(name: str = "linear") -> Recipe:
     return Recipe(name, lambda C, scaling: _scaled(scaling, liblinear(C)))
 
 
-def additive(name: str, **curves: Any) -> Recipe:
+def spline(n_bins: int, degree: int, order: int) -> Spline:
+    """Return the paper's spline: pieces of equal width under D_order."""
+    return Spline(n_bins=n_bins, degree=degree, penalty_order=order, knots="uniform")
+
+
+def additive(name: str, curve: Term) -> Recipe:
     """Describe an additive model, trained "online": the embedding is computed on the fly."""
 
-    def make(C: float, scaling: str) -> AdditiveClassifier:
-        return AdditiveClassifier(
-            C=C, knots="uniform", scale=SCALES[scaling], random_state=SEED, **curves
-        )
+    def make(C: float, scaling: str) -> AdditiveSVC:
+        scaled = clone(curve).set_params(scale=SCALES[scaling])
+        return AdditiveSVC(scaled, C=C, random_state=SEED)
 
     return Recipe(name, make)
 
 
-def batch(name: str, basis: str, degree: int, order: int) -> Recipe:
+def batch(name: str, curve: Fourier | Hermite) -> Recipe:
     """Describe the same model trained in a "batch": the embedding is stored, LIBLINEAR trains."""
-    embedding = {"fourier": FourierEmbedding, "hermite": HermiteEmbedding}[basis]
+    embedding: type[FourierEmbedding | HermiteEmbedding]
+    if isinstance(curve, Fourier):
+        embedding, degree = FourierEmbedding, curve.n_frequencies
+    else:
+        embedding, degree = HermiteEmbedding, curve.degree
 
     def make(C: float, scaling: str) -> Pipeline:
         first = embedding(
-            degree=degree, penalty_order=order, knots="uniform", scale=SCALES[scaling]
+            degree=degree,
+            penalty_order=curve.penalty_order,
+            knots="uniform",
+            scale=SCALES[scaling],
         )
         return make_pipeline(first, liblinear(C))
 
@@ -145,12 +158,12 @@ class MinKernelSVC(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: AnyArray) -> AnyArray:
-        """Give the score of every row."""
+        """Return the score of every row."""
         K = min_kernel(X, self.vectors_, n_jobs=self.n_jobs)
         scores: AnyArray = K @ self.svm_.dual_coef_[0] + self.svm_.intercept_[0]
         return scores
 
     def predict(self, X: AnyArray) -> AnyArray:
-        """Give the class of every row."""
+        """Return the class of every row."""
         labels: AnyArray = self.classes_[(self.decision_function(X) > 0).astype(int)]
         return labels

@@ -1,7 +1,7 @@
 """The paper's numbers: S. Maji, Linearized Additive Classifiers, section Experiments.
 
 The only module with numbers that were not measured by the experiments themselves. Times are seconds
-on the author's machine, accuracies and errors per cent.
+on the author's machine, accuracies and errors percent.
 """
 
 from __future__ import annotations

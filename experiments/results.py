@@ -60,7 +60,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table: what it is about, and one number a column."""
+    """A line of a table: what it is about, and one number per column."""
 
     label: str
     cells: Sequence[Measured]
@@ -116,7 +116,7 @@ class Choice:
         How the features are scaled.
     C : float
     accuracy : float
-        Per cent, on the rows that were held out for choosing.
+        Percent, on the rows that were held out for choosing.
     at_edge : bool
         Whether no larger, or no smaller, C was tried.
     tried : str

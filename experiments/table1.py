@@ -6,7 +6,7 @@ import numpy as np
 from splinear.experiments import paper
 from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import choose, chosen, linear_grid
-from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Fit, additive, fit, linear
+from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Fit, additive, fit, linear, spline
 from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
 
 __all__ = ["TITLE", "C", "run"]
@@ -42,12 +42,12 @@ def run(bench: Bench) -> Result:
 
 def _try(bench: Bench, key: Key, scaling: str) -> tuple[float, Fit]:
     n_bins, degree, order = key
-    recipe = additive(_name(key), n_bins=n_bins, degree=degree, penalty_order=order)
+    recipe = additive(_name(key), spline(n_bins, degree, order))
     return _first_run(bench, recipe.name, recipe.make(C, scaling))
 
 
 def _first_run(bench: Bench, name: str, model: object) -> tuple[float, Fit]:
-    """Give the test accuracy in per cent, and the fit."""
+    """Return the test accuracy in percent, and the fit."""
     bench.report(name)
     data = bench.daimler
     train, test = data.first_run

@@ -8,6 +8,8 @@ from splinear.experiments.choosing import choose, chosen, curves_grid, unit_only
 from splinear.experiments.models import additive, batch, fit
 from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
 
+from splinear.terms import Fourier, Hermite
+
 __all__ = ["TITLE", "run"]
 
 TITLE = "Fourier and Hermite embeddings on the first Daimler run"
@@ -31,7 +33,7 @@ def run(bench: Bench) -> Result:
         title=TITLE,
         notes=[
             "Batch: the embedding is stored and LIBLINEAR trains on it, time of both together. "
-            "Online: `AdditiveClassifier`, the same model, the embedding computed on the fly. "
+            "Online: `AdditiveSVC`, the same model, the embedding computed on the fly. "
             "Features are mapped to [-1, 1] as in the paper; C is chosen per model."
         ],
         tables=[Table("Accuracy and training time", "model", COLUMNS, rows)],
@@ -44,8 +46,8 @@ def _row(bench: Bench, basis: str, order: int, degree: int) -> tuple[Row, Choice
     name = f"{basis.capitalize()} r={order}, degree {degree}"
     bench.report(name)
     data = bench.daimler
-    online = additive(name, basis=basis, degree=degree, penalty_order=order)
-    stored = batch(name, basis, degree, order)
+    curve = {"fourier": Fourier, "hermite": Hermite}[basis](degree, penalty_order=order)
+    online, stored = additive(name, curve), batch(name, curve)
     grid = unit_only(curves_grid(bench.quick))
     choice = choose(online, data.X, data.y, data.folds, grid, bench.n_workers)
     train, test = data.first_run

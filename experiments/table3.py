@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from splinear.experiments import linear_study, paper, targets
@@ -18,10 +17,12 @@ from splinear.experiments.models import (
     batch,
     linear,
     min_kernel_svm,
+    spline,
 )
 from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
 
 from splinear._types import AnyArray
+from splinear.terms import Fourier, Hermite, Spline, Term
 
 __all__ = ["CURVES", "MAIN", "TITLE", "run"]
 
@@ -32,14 +33,17 @@ COLUMNS = (
     Column("time, batch (LIBLINEAR, LIBSVM)", "s"),
 )
 MAIN = "B-spline D_1, degree 1, 10 bins"
-CURVES: Mapping[str, dict[str, Any]] = {
-    "B-spline D_0, degree 1, 5 bins": {"penalty_order": 0, "degree": 1, "n_bins": 5},
-    "B-spline D_0, degree 3, 5 bins": {"penalty_order": 0, "degree": 3, "n_bins": 5},
-    MAIN: {"penalty_order": 1, "degree": 1, "n_bins": 10},
-    "B-spline D_1, degree 3, 10 bins": {"penalty_order": 1, "degree": 3, "n_bins": 10},
-    "Fourier r=1, degree 2": {"basis": "fourier", "penalty_order": 1, "degree": 2},
-    "Hermite r=1, degree 4": {"basis": "hermite", "penalty_order": 1, "degree": 4},
+SPLINES: Mapping[str, Spline] = {
+    "B-spline D_0, degree 1, 5 bins": spline(5, degree=1, order=0),
+    "B-spline D_0, degree 3, 5 bins": spline(5, degree=3, order=0),
+    MAIN: spline(10, degree=1, order=1),
+    "B-spline D_1, degree 3, 10 bins": spline(10, degree=3, order=1),
 }
+IN_ONE_PIECE: Mapping[str, Fourier | Hermite] = {
+    "Fourier r=1, degree 2": Fourier(2),
+    "Hermite r=1, degree 4": Hermite(4),
+}
+CURVES: Mapping[str, Term] = {**SPLINES, **IN_ONE_PIECE}
 KERNEL_STEP = 3  # C of the min kernel is chosen on every third row
 
 
@@ -53,7 +57,7 @@ class Outcome:
 
     @property
     def mean(self) -> float:
-        """Mean accuracy in per cent."""
+        """Mean accuracy in percent."""
         return float(np.mean(self.accuracies))
 
     @property
@@ -76,7 +80,7 @@ def run(bench: Bench) -> Result:
     """Choose C and scaling for every method on sets 1 and 2, then do the six runs."""
     outcomes = {recipe.name: _outcome(bench, recipe, _grid(bench, recipe)) for recipe in _recipes()}
     outcomes["min kernel"] = _min_kernel(bench)
-    stored = {name: _stored(bench, name, outcomes[name].choice) for name in _global_curves()}
+    stored = {name: _stored(bench, name, outcomes[name].choice) for name in IN_ONE_PIECE}
     names = list(paper.TABLE3)
     return Result(
         name="table3",
@@ -103,18 +107,14 @@ def run(bench: Bench) -> Result:
 
 
 def _recipes() -> list[Recipe]:
-    return [linear(), *(additive(name, **curves) for name, curves in CURVES.items())]
-
-
-def _global_curves() -> list[str]:
-    return [name for name, curves in CURVES.items() if "basis" in curves]
+    return [linear(), *(additive(name, curve) for name, curve in CURVES.items())]
 
 
 def _grid(bench: Bench, recipe: Recipe) -> Grid:
     if recipe.name not in CURVES:
         return linear_grid(bench.quick)
     grid = curves_grid(bench.quick)
-    return unit_only(grid) if recipe.name in _global_curves() else grid
+    return unit_only(grid) if recipe.name in IN_ONE_PIECE else grid
 
 
 def _outcome(bench: Bench, recipe: Recipe, grid: Grid) -> Outcome:
@@ -140,9 +140,7 @@ def _min_kernel(bench: Bench) -> Outcome:
 def _stored(bench: Bench, name: str, choice: Choice) -> Outcome:
     """Train the same model as a batch."""
     bench.report(f"{name}: batch")
-    curves = CURVES[name]
-    recipe = batch(name, curves["basis"], curves["degree"], curves["penalty_order"])
-    data = bench.daimler
+    data, recipe = bench.daimler, batch(name, IN_ONE_PIECE[name])
     return Outcome(*six_runs(data, data.X, chosen(recipe, choice)), choice)
 
 
@@ -178,8 +176,8 @@ def _runs_table(outcomes: Mapping[str, Outcome]) -> Table:
 
 def _orderings(outcomes: Mapping[str, Outcome]) -> list[Claim]:
     rate = {name: outcome.mean for name, outcome in outcomes.items()}
-    splines = {name: rate[name] for name in CURVES if name.startswith("B-spline")}
-    others = {name: rate[name] for name in _global_curves()}
+    splines = {name: rate[name] for name in SPLINES}
+    others = {name: rate[name] for name in IN_ONE_PIECE}
     best, worst = max(splines, key=splines.__getitem__), min(splines, key=splines.__getitem__)
     rival = max(others, key=others.__getitem__)
     lowest = min(CURVES, key=rate.__getitem__)
@@ -209,7 +207,7 @@ def _orderings(outcomes: Mapping[str, Outcome]) -> list[Claim]:
 
 def _claims(outcomes: Mapping[str, Outcome]) -> list[Claim]:
     rate = {name: outcome.mean for name, outcome in outcomes.items()}
-    splines = {name: rate[name] for name in CURVES if name.startswith("B-spline")}
+    splines = {name: rate[name] for name in SPLINES}
     best = max(splines, key=splines.__getitem__)
     lead, lag = rate[MAIN] - rate["linear"], rate["min kernel"] - rate[MAIN]
     return [

@@ -1,6 +1,6 @@
 """What a reproduction should show: limits that the measured numbers are held against."""
 
-# Daimler, means of the six runs, per cent
+# Daimler, means of the six runs, percent
 ABOVE_LINEAR = 7
 BELOW_MIN_KERNEL = 0.5
 BEST_SPLINE = 89

@@ -7,13 +7,22 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
+from splinear.axes import Axes
 from splinear.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
+from splinear.embedding import Embedding
 from splinear.losses import LOSSES, Loss
+from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
 from splinear.penalties import Penalty
+from splinear.terms import Category, Fourier, Hermite, Linear, Spline
+from splinear.terms.base import Advice, ColumnData
+from splinear.terms.plan import TermPlan
 
 settings.register_profile("default", deadline=None, max_examples=40)
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
@@ -60,6 +69,121 @@ def penalty(request: pytest.FixtureRequest) -> Penalty:
 def loss(request: pytest.FixtureRequest) -> Loss:
     loss: Loss = request.param
     return loss
+
+
+def _curves(X: np.ndarray, basis: Basis, order: int = 1, *, native: bool = False) -> Layout:
+    lo, hi = (end(X, axis=0).astype(np.float64) for end in (np.nanmin, np.nanmax))
+    axes = Axes.spanning(lo, hi, basis)
+    embedding = Embedding.of(axes, basis, order, native=native)
+    has_gaps = bool(np.isnan(X).any())
+    gap_scale = embedding.scale if has_gaps else np.zeros(X.shape[1])
+    group = TermGroup.of("Spline", np.arange(X.shape[1]), embedding, has_gaps, gap_scale)
+    return Layout((group,), X.shape[1])
+
+
+@pytest.fixture(scope="session")
+def curves() -> Callable[..., Layout]:
+    """Lay out curves(X, basis, order, native=False): one group of curves over all columns of X."""
+    return _curves
+
+
+def _laid_out(
+    X: np.ndarray,
+    terms: dict[int, Any],
+    levels: dict[int, tuple[Any, ...]] | None = None,
+    weights: np.ndarray | None = None,
+) -> Layout:
+    gap = np.isnan(X)
+    lo = np.where(gap.all(axis=0), np.nan, np.min(np.where(gap, np.inf, X), axis=0))
+    hi = np.where(gap.all(axis=0), np.nan, np.max(np.where(gap, -np.inf, X), axis=0))
+    data = ColumnData(
+        table=X,
+        lo=lo,
+        hi=hi,
+        has_gap=gap.any(axis=0),
+        levels=levels or {},
+        kept=None,
+        weights=weights,
+        through_zero=False,
+        label=lambda j: f"column {j}",
+    )
+    plan = TermPlan.read(Spline(8), terms, X.shape[1], None)
+    return plan.place(data, Advice(n_bins=8, quantiles=False))
+
+
+@pytest.fixture(scope="session")
+def laid_out() -> Callable[..., Layout]:
+    """Lay out laid_out(X, terms, levels, weights): terms, by column, over a table of numbers."""
+    return _laid_out
+
+
+def _mixed(
+    seed: int = 0, n: int = 150, *, n_levels: int = 7, gaps: bool = True
+) -> tuple[np.ndarray, Layout]:
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 14))
+    X[:, 2] = random.lognormal(size=n)
+    X[:, 4] = random.integers(0, n_levels, n)
+    X[:, 5] = random.integers(0, 5, n)
+    X[:, 9], X[:, 10] = 2.5, -1.0
+    X[:, 12], X[:, 13] = random.integers(0, 3, n), random.integers(0, 5, n) ** 2
+    if gaps:
+        with_gaps = [1, 2, 4, 5, 7, 10]
+        X[:, with_gaps] = np.where(random.random((n, 6)) < 0.15, np.nan, X[:, with_gaps])
+        X[:, 11] = np.nan
+    plain, few = Spline(6), Spline()
+    terms = {
+        0: plain,
+        1: plain,
+        2: Spline(9, degree=3, penalty_order=2, knots="quantile"),
+        3: Spline(4, degree=0, penalty_order=0),
+        4: Category(),
+        5: Category(ordered=True),
+        6: Hermite(3),
+        7: Fourier(2),
+        8: Linear(),
+        9: plain,  # one value
+        10: plain,  # one value and gaps
+        11: plain,  # gaps alone
+        12: few,  # a knot at each of three values,
+        13: few,  # and of five, in the same group
+    }
+    levels = {4: tuple(range(n_levels)), 5: tuple("abcde")}
+    return X, _laid_out(X, terms, levels)
+
+
+@pytest.fixture(scope="session")
+def mixed() -> Callable[..., tuple[np.ndarray, Layout]]:
+    """Make mixed(seed, n, n_levels=7, gaps=True): a table with terms of all kinds, laid out."""
+    return _mixed
+
+
+def _on_code_grid(X: np.ndarray, layout: Layout) -> np.ndarray:
+    out = X.copy()
+    for group in layout.groups:
+        axes, basis = group.embedding.axes, group.embedding.basis
+        for k, j in enumerate(group.features):
+            if group.levels is not None or not axes.varies[k]:
+                continue
+            first, length = axes.first[k], axes.length[k]
+            # B-splines divide all of the basis's axis; others that of each feature.
+            whole = basis.n_bins if isinstance(basis, BSplineBasis) else length
+            steps = group.grid.steps * length / whole
+            x = np.where(np.isnan(X[:, j]), axes.lo[k], X[:, j])
+            along = (axes.argument_of(x, k) - first) / length * steps
+            at_bins = isinstance(basis, BSplineBasis) and basis.degree == 0
+            share = (np.minimum(np.floor(along), steps - 1) if at_bins else np.round(along)) / steps
+            knots = axes.knots_of(k)
+            ends = np.array([axes.lo[k], axes.hi[k]]) if knots is None else knots
+            values = np.interp(share, np.linspace(0, 1, len(ends)), ends)
+            out[:, j] = np.where(np.isnan(X[:, j]), np.nan, values)
+    return out
+
+
+@pytest.fixture(scope="session")
+def on_code_grid() -> Callable[[np.ndarray, Layout], np.ndarray]:
+    """Round X, on_code_grid(X, layout), to the values that its codes of 16 bits stand for."""
+    return _on_code_grid
 
 
 @pytest.fixture(scope="session")

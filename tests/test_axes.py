@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from splinear import _core
 from splinear.axes import Axes
-from splinear.basis import Basis, BSplineBasis
+from splinear.basis import Basis, BSplineBasis, HermiteBasis
 
 LARGEST = np.finfo(np.float64).max
 DENORMAL = 5e-324
@@ -26,6 +26,7 @@ EXTREMES = [
     (1e300, float(np.nextafter(1e300, np.inf))),
     (1.0, float(np.nextafter(1.0, 2.0))),
 ]
+GAP = 77.0  # the value of a gap, where one is asked for
 finite = st.floats(allow_nan=False, allow_infinity=False)
 often_equal = st.sampled_from([-1.0, 0.0, DENORMAL, 1.0, LARGEST]) | finite
 
@@ -41,9 +42,10 @@ def arguments(axes: Axes, x: Any) -> np.ndarray:
 
 def core_arguments(axes: Axes, X: np.ndarray, j: int = 0) -> np.ndarray:
     """What the core sees: the decision of the curve H_1(a) = a on feature j alone."""
-    coef = np.zeros((axes.n_features, 1))
-    coef[j] = 1.0
-    return _core.decision(_core.hermite(1), X, axes.core(), coef[None], np.zeros(1), 1)[:, 0]
+    tables = np.zeros((1, axes.n_features, 2))
+    tables[0, j] = [1.0, GAP]
+    columns = np.arange(axes.n_features)
+    return _core.decision(_core.hermite(1), X, columns, axes.core(), tables, np.zeros(1), 1)[:, 0]
 
 
 @pytest.mark.parametrize(("lo", "hi"), EXTREMES)
@@ -147,6 +149,34 @@ def test_core_reads_any_layout(dtype: type, order: Any) -> None:
         assert_allclose(core_arguments(axes, every_other, j), expected[:, j], atol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gaps_have_a_value_of_their_own(dtype: type) -> None:
+    X = np.array([[0.0, 1.0], [np.nan, 2.0], [0.5, np.nan], [np.nan, np.nan]], dtype=dtype)
+    axes = Axes.spanning(np.zeros(2), np.array([1.0, 2.0]), HermiteBasis(1))
+    assert_allclose(core_arguments(axes, X, 0), [-1, GAP, 0, GAP], atol=1e-6)
+    assert_allclose(core_arguments(axes, X, 1), [0, 1, GAP, GAP], atol=1e-6)
+
+
+def test_core_reads_the_columns_it_is_asked_for() -> None:
+    X = np.random.default_rng(2).normal(size=(50, 4))
+    columns = np.array([3, 0])
+    axes = Axes.spanning(X.min(axis=0)[columns], X.max(axis=0)[columns], BSplineBasis(1, 5))
+    tables = np.array([[[1.0, GAP], [100.0, GAP]]])
+    core = (axes.core(), tables, np.array([0.5]), 1)
+    found = _core.decision(_core.hermite(1), X, columns, *core)[:, 0]
+    expected = 0.5 + axes.argument(X[:, columns]) @ [1.0, 100.0]
+    assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_axes_of_some_features() -> None:
+    knots = np.array([[0.0, 1.0, np.nan], [0.0, 2.0, 3.0], [np.nan, np.nan, np.nan]])
+    axes = Axes.spanning(np.zeros(3), np.array([1.0, 3.0, 5.0]), BSplineBasis(1, 2), knots)
+    some = axes.of_features(np.array([2, 1]))
+    x = np.linspace(-1, 6, 15)
+    for k, j in enumerate([2, 1]):
+        assert_array_equal(some.argument_of(x, k), axes.argument_of(x, j))
+
+
 def test_width_stays_finite() -> None:
     axes = Axes.spanning(np.array([-LARGEST, 1.0]), np.array([LARGEST, 1.0]), BSplineBasis(1, 2))
     assert_array_equal(axes.width, [LARGEST, 0.0])
@@ -154,27 +184,61 @@ def test_width_stays_finite() -> None:
     assert axes.n_features == 2
 
 
-def test_codes_are_rounded_arguments(basis: Basis) -> None:
-    X = np.random.default_rng(1).normal(size=(200, 2))
-    axes = Axes.spanning(X.min(axis=0), X.max(axis=0), basis)
-    grid = basis.grid()
+@pytest.mark.parametrize("gaps", [False, True])
+def test_codes_are_rounded_arguments(basis: Basis, gaps: bool) -> None:
+    X = np.random.default_rng(1).normal(size=(200, 4))
+    columns = np.array([1, 3])
+    axes = Axes.spanning(X.min(axis=0)[columns], X.max(axis=0)[columns], basis)
+    grid = basis.grid(gaps=gaps)
     codes = _core.Codes(200, 2, grid)
-    codes.fill(X, np.arange(200), axes.core(), 1)
+    codes.fill(X, columns, np.arange(200), axes.core(), 1)
     found = codes.array.astype(np.float64)
+    assert codes.array.dtype == np.uint16
     first, last = basis.domain
-    along = (axes.argument(X) - first) / (last - first) * grid.steps
+    along = (axes.argument(X[:, columns]) - first) / (last - first) * grid.steps
     if isinstance(basis, BSplineBasis) and basis.degree == 0:
         assert_array_equal(found, np.minimum(np.floor(along + 1e-9), basis.n_bins - 1))
     else:
-        assert grid.steps >= 2**15
+        # A gap has a bin of its own behind the last function, which takes codes from the axis.
+        taken = (basis.size + 1) / basis.n_bins if gaps and isinstance(basis, BSplineBasis) else 1
+        assert grid.steps >= 32_767 / taken
         assert (np.abs(found - along) <= 0.5 + 1e-6).all()
+
+
+@pytest.mark.parametrize("n_levels", [3, 65_534, 65_535, 65_536, 70_000])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_levels_are_coded_by_their_numbers(n_levels: int, gaps: bool) -> None:
+    """In 16 bits, or in 32 where these do not suffice; a gap has a code behind all levels."""
+    basis = BSplineBasis(0, n_levels)
+    levels = np.append(np.arange(n_levels, dtype=float), np.nan if gaps else 0.0)
+    axes = axis(0, n_levels, 0, n_levels)
+    codes = _core.Codes(len(levels), 1, basis.grid(gaps=gaps))
+    codes.fill(levels[:, None], np.array([0]), np.arange(len(levels)), axes.core(), 1)
+    assert_array_equal(codes.array[:-1, 0], np.arange(n_levels))
+    assert codes.array[-1, 0] == 0 if not gaps else codes.array[-1, 0] >= n_levels
+    assert codes.array.dtype == (np.uint16 if n_levels + gaps <= 65_535 else np.uint32)
+
+
+def test_a_gap_has_a_code_of_its_own(basis: Basis) -> None:
+    X = np.append(np.linspace(0.0, 1.0, 500), np.nan)[:, None]
+    axes = Axes.spanning(np.zeros(1), np.ones(1), basis)
+    codes = _core.Codes(501, 1, basis.grid(gaps=True))
+    codes.fill(X, np.array([0]), np.arange(501), axes.core(), 1)
+    assert codes.array[-1, 0] not in codes.array[:-1, 0]
+
+
+def test_rows_without_a_place_are_skipped() -> None:
+    X, axes = np.array([[0.0], [1.0], [2.0], [3.0]]), axis(0, 3, 0, 3)
+    codes = _core.Codes(2, 1, BSplineBasis(0, 3).grid())
+    codes.fill(X, np.array([0]), np.array([1, -1, 0, -1]), axes.core(), 1)
+    assert codes.array[:, 0].tolist() == [2, 0]
 
 
 def test_bytes_are_coded_exactly_in_255_bins() -> None:
     X = np.arange(256.0)[:, None]
     codes = _core.Codes(256, 1, BSplineBasis(1, 255).grid())
     axes = axis(0, 255, 0, 255)
-    codes.fill(X, np.arange(256)[::-1].copy(), axes.core(), 1)
+    codes.fill(X, np.array([0]), np.arange(256)[::-1].copy(), axes.core(), 1)
     found = codes.array[:, 0].tolist()
     assert found == [256 * k for k in reversed(range(256))]
     assert_array_equal(arguments(axes, X[:, 0]), X[:, 0])

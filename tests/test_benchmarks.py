@@ -6,8 +6,10 @@ from functools import partial
 
 import pytest
 
-CASES = ["synthetic, D_0, 20 bins", "synthetic, D_1, 10 bins"]
-RIVALS = ["linear", "splines", "reference", "fast"]
+RIVALS = {
+    "synthetic, D_0, 20 bins": ["linear", "splines", "reference", "fast"],
+    "synthetic, D_1, 10 bins": ["linear", "fast"],
+}
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
@@ -40,7 +42,7 @@ def results(printed, output):
 
 def test_every_rival_on_every_case(results):
     found = [(row["case"], row["rival"]) for row in results["rows"]]
-    assert found == [(case, rival) for case in CASES for rival in RIVALS]
+    assert found == [(case, rival) for case, rivals in RIVALS.items() for rival in rivals]
 
 
 def test_rows_are_complete(results):
@@ -56,14 +58,15 @@ def test_rows_are_complete(results):
 
 
 def test_equal_problems_have_equal_objectives(results):
-    _, splines, reference, fast = results["rows"][: len(RIVALS)]
+    _, splines, reference, fast, *_ = results["rows"]
     assert fast["objective"] == pytest.approx(reference["objective"], rel=1e-2)
     assert fast["objective"] == pytest.approx(splines["objective"], rel=5e-2)
 
 
 def test_curves_beat_lines(results):
-    linear, *curved = (row["accuracy"] for row in results["rows"][: len(RIVALS)])
-    assert min(curved) > linear + 0.1
+    accuracy = [row["accuracy"] for row in results["rows"]]
+    assert min(accuracy[1:4]) > accuracy[0] + 0.1
+    assert accuracy[5] > accuracy[4] + 0.1
 
 
 def test_sweep_and_scoring(results):
@@ -88,32 +91,3 @@ def test_the_table_names_every_rival(results, printed, output):
         assert row["name"] in page
     assert results["machine"]["cpu"] in page
     assert (output / "benchmarks_sweep.png").stat().st_size > 1000
-
-
-def test_a_set_that_is_not_there_is_left_out(run):
-    process = run("--quick", "--data", "adult")
-    assert process.returncode == 0, process.stderr
-    assert "adult: left out" in process.stdout
-
-
-def test_unknown_sets_are_refused(run):
-    process = run("--data", "iris")
-    assert process.returncode == 2
-    assert "iris" in process.stderr
-
-
-def test_several_classes(run_benchmark, tmp_path):
-    process = run_benchmark("classes", "--quick", "--output", str(tmp_path))
-    assert process.returncode == 0, process.stderr
-    page = (tmp_path / "classes.md").read_text()
-    assert "all 10 classes on 2 cores" in page
-    assert page.count("(bar: ") == 5
-
-
-def test_a_path(run_benchmark):
-    process = run_benchmark("path", "--data", "synthetic")
-    assert process.returncode == 0, process.stderr
-    lines = [line.split(" | ") for line in process.stdout.splitlines()[1:]]
-    assert lines
-    for line in lines:
-        assert 0 < float(line[-1]) < 0.02  # every point of the path is within tol of a cold fit

@@ -46,7 +46,7 @@ def finished(tmp_path_factory):
 def test_demo_ends_well(finished):
     _, done = finished
     assert done.returncode == 0, done.stderr
-    assert "18/18" in done.stderr
+    assert "21/21" in done.stderr
     assert max(len(line) for line in done.stdout.splitlines()[:-1]) <= 80
 
 
@@ -55,6 +55,7 @@ def test_demo_prints_one_row_for_each_model(finished):
     for name in demo.MODELS:
         row = rf"  {re.escape(name)} +\d+\.\d% ± \d+\.\d +\d+\.\d{{4}} +\d\.\de-\d\d *$"
         assert len(re.findall(row, done.stdout, flags=re.MULTILINE)) == 3, name
+    assert "default" in demo.MODELS
     for data in demo.load_data_sets():
         assert done.stdout.count(f"{data.name}   ") == 1
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from splinear import AdditiveClassifier, AdditiveSVC
 from splinear.demo import MODELS, best_of, evaluate, load_data_sets, make_models, save_curves
 from splinear.inspection import shape_function
 
@@ -20,6 +21,18 @@ def test_data_sets_have_two_classes(data):
     for one in data.values():
         assert len(one.X) == len(one.y)
         assert len(np.unique(one.y)) == 2
+
+
+def test_models_are_what_they_are_called():
+    *named, default = make_models(seed=3).values()
+    assert default.get_params() == AdditiveClassifier(random_state=3).get_params()
+    kinds = ["Linear", "Spline", "Spline", "Spline", "Fourier", "Hermite"]
+    assert [type(model.curve).__name__ for model in named] == kinds
+    for model in named:
+        expected = AdditiveSVC(model.curve, random_state=3)
+        assert model.get_params() == expected.get_params()
+    orders = [(model.curve.degree, model.curve.penalty_order) for model in named[1:4]]
+    assert orders == [(1, 0), (1, 1), (3, 1)]
 
 
 def test_the_linear_model_is_straight(data):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import os
 import re
 from collections.abc import Iterator
@@ -10,14 +12,20 @@ from pathlib import Path
 
 import pytest
 
+import splinear
+from splinear import _advice, terms
+from splinear.solvers import choosing, memory, newton
+from splinear.terms.base import Advice
+
 ROOT = Path(__file__).parents[1]
 EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [*EXECUTED, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+GENERATED = re.compile("written by one command|writes\\s+this page|as the command wrote it")
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)|<img[^>]*\bsrc=\"([^\"]+)\"")
 CODE = re.compile(r"`([^`\n]+)`")
-FILE = re.compile(r"(?:\.ci|core|docs|src|tests)/[\w./-]*")
+FILE = re.compile(r"(?:\.ci|benchmarks|core|docs|experiments|src|tests)/[\w./-]*")
 TEST = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
 NAME = re.compile(r"splinear(?:\.\w+)+")
 
@@ -105,3 +113,64 @@ def resolves(name: str) -> bool:
             found = getattr(found, part)
         return True
     return False
+
+
+def calls(page: Path) -> Iterator[tuple[str, ast.Call]]:
+    """The calls of public classes in a page's inline code, and those inside of them."""
+    for code in CODE.findall(prose(page)):
+        try:
+            tree = ast.parse(code, mode="eval")
+        except SyntaxError:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                yield code, node
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if not GENERATED.search(prose(p))], ids=relative)
+def test_named_parameters_exist(page: Path) -> None:
+    public = {name: getattr(splinear, name) for name in splinear.__all__}
+    public |= {name: getattr(terms, name) for name in terms.__all__}
+    for code, call in calls(page):
+        named = public.get(call.func.id) if isinstance(call.func, ast.Name) else None
+        if named is not None:
+            known = inspect.signature(named).parameters
+            for keyword in call.keywords:
+                assert keyword.arg in known, code
+
+
+def test_numbers_are_those_of_the_code() -> None:
+    narrow = _advice.MOST_COEFFICIENTS // _advice.MANY
+    growth = " and ".join(f"{choosing.GROWTH**k:.0f}" for k in range(1, choosing.MOST_TRIALS))
+    said = {
+        "docs/user_guide.md": [
+            f"up to {narrow} columns | {_advice.MANY} |",
+            f"{_advice.MOST_COEFFICIENTS:,} divided by the number of columns, but at least "
+            f"{_advice.LEAST} |",
+            f"sparse tables | {_advice.FEW} |",
+            f"no more than {Advice(1, False).few} under a fixed `C`",
+            f"at most {choosing.MOST_ROWS:,} rows, drawn at random, choose them",
+            f"of {choosing.WIDE} terms or more",
+            f"a quarter of the rows ({choosing.MOST_HELD_OUT:,} at most)",
+            f"up to {choosing.MOST_ROWS_WIDE:,} others choose",
+            f"with all variances times {growth}, are compared",
+            f"or {memory.NEED_SOFTMAX.each:.0f} per class if there are more than two",
+        ],
+        "docs/mathematics.md": [
+            f"fewer than {newton.MAX_DENSE:,} coefficients",
+            f"more than {2 * newton.FIRST_SAMPLE:,} rows",
+            f"at first of {newton.FIRST_SAMPLE:,} rows",
+            f"fewer than {choosing.WIDE} terms",
+            f"up to {choosing.MOST_ROWS_WIDE:,} rows find a variance per term",
+            f"with all variances times 1, {growth} as long as that is better",
+        ],
+        "docs/architecture.md": [
+            f"about {memory.NEED_NEWTON.each:.0f} bytes per row (scores, derivatives, steps",
+            f"{memory.NEED_SOFTMAX.each:.0f} per row and class under softmax",
+        ],
+    }
+    assert choosing.HELD_OUT == 0.25
+    for page, phrases in said.items():
+        text = " ".join(prose(ROOT / page).split())
+        for phrase in phrases:
+            assert phrase in text, page

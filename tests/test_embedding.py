@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,7 +12,8 @@ from splinear.axes import Axes
 from splinear.basis import Basis, BSplineBasis, FourierBasis
 from splinear.embedding import Embedding
 from splinear.losses import Hinge
-from splinear.objective import primal, scores
+from splinear.objective import explicit, primal, scores
+from splinear.solvers.rows import TrainingRows
 
 
 def drawn(n: int = 30) -> np.ndarray:
@@ -25,12 +28,25 @@ def embedding_of(X: np.ndarray, basis: Basis, order: int = 1, native: bool = Fal
 
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("order", [1, 2])
-def test_linear_in_phi_is_additive_in_x(basis: Basis, order: int, native: bool) -> None:
+def test_linear_in_phi_is_additive_in_x(
+    basis: Basis, order: int, native: bool, curves: Callable
+) -> None:
     X = drawn()
-    embedding = embedding_of(X, basis, order, native)
+    embedding, layout = (
+        embedding_of(X, basis, order, native),
+        curves(X, basis, order, native=native),
+    )
     w = np.random.default_rng(1).normal(size=3 * basis.size)
-    f = scores(embedding, embedding.coefficients(w), 0.5, X)
+    f = scores(layout, embedding.coefficients(w).ravel(), 0.5, X)
     assert_allclose(f, embedding.transform(X) @ w + 0.5, rtol=1e-11, atol=1e-11)
+    assert_allclose(explicit(layout, X), embedding.transform(X), rtol=1e-13)
+
+
+def test_some_features(basis: Basis) -> None:
+    X, at = drawn(), np.array([2, 0])
+    phi = embedding_of(X, basis).transform(X).reshape(len(X), 3, basis.size)
+    some = embedding_of(X, basis).of_features(at)
+    assert_array_equal(some.transform(X[:, at]).reshape(len(X), 2, basis.size), phi[:, at])
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -87,11 +103,24 @@ def test_names_go_with_the_columns(basis: Basis) -> None:
     assert names[basis.size] == f"b_{basis.names()[0]}"
 
 
-def test_primal_by_hand() -> None:
+def test_primal_by_hand(curves: Callable) -> None:
     """One feature, two bins of degree 1 under D_1: squared steps / (2 s^2), and the losses."""
     X, y = np.array([[0.0], [2.0]]), np.array([-1.0, 1.0])
-    embedding = embedding_of(X, BSplineBasis(1, 2))
-    coef = np.array([[1.0, 3.0, -1.0]])  # steps 1, 2, -4; s^2 = 1/2
+    layout, cost = curves(X, BSplineBasis(1, 2)), np.array([3.0, 5.0])
+    coef = np.array([1.0, 3.0, -1.0])  # steps 1, 2, -4; s^2 = 1/2
     losses = 3 * max(0, 1 + (1.0 + 0.5)) + 5 * max(0, 1 - (-1.0 + 0.5))
-    value = primal(embedding, Hinge(), coef, 0.5, X, y, np.array([3.0, 5.0]), bias=2.0)
+    value = primal(layout, Hinge(), coef, 0.5, X, y, cost, bias=2.0)
     assert value == pytest.approx(0.5 * 21 * 2 + 0.5 * 0.25**2 + losses, rel=1e-14)
+    free = primal(layout, Hinge(), coef, 0.5, X, y, cost, bias=None)  # the intercept costs nothing
+    assert free == pytest.approx(0.5 * 21 * 2 + losses, rel=1e-14)
+
+
+def test_primal_with_a_gap_by_hand(curves: Callable) -> None:
+    """A gap costs its deviation, and counts as the mean of the curve and that deviation."""
+    X, y = np.array([[0.0], [2.0], [2.0], [np.nan]]), np.array([-1.0, 1.0, 1.0, 1.0])
+    layout = TrainingRows.prepare(X, curves(X, BSplineBasis(1, 2)), tol=1e-6).layout
+    theta = np.array([1.0, 3.0, -1.0, 0.2])  # mean of the curve: (1 - 1 - 1) / 3; g = s^2 = 1/2
+    f = np.array([1.0, -1.0, -1.0, -1 / 3 + 0.2])
+    assert_allclose(scores(layout, theta, 0.0, X), f, rtol=1e-14)
+    value = primal(layout, Hinge(), theta, 0.0, X, y, 1.0, bias=None)
+    assert value == pytest.approx(0.5 * (21 + 0.2**2) * 2 + np.maximum(0, 1 - y * f).sum())

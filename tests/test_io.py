@@ -8,11 +8,13 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from splinear import AdditiveClassifier, AdditiveClassifierCV, AdditiveRegressor, io
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, PathSearchCV, io
 from splinear._reading import float_chunks
-from splinear.inspection import contributions, importances
+from splinear.inspection import base_value, contributions, importances
+from splinear.objective import scores
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.rows import TrainingRows
+from splinear.terms import Hermite, Spline
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -29,6 +31,10 @@ def make_rows(n=1500, dtype=np.float32):
 
 
 X, Y = make_rows()
+
+
+def parameters(model):
+    return model._model.parameters
 
 
 def as_table(X, y, names=NAMES):
@@ -86,45 +92,59 @@ KINDS = [
 def test_a_file_gives_the_model_of_the_array(kind, files, monkeypatch):
     monkeypatch.setattr("splinear._reading._COPIED_PIECE", 1000)  # 250 rows a chunk
     source, target = files[kind]
-    expected = AdditiveClassifier(random_state=0).fit(X, Y)
+    expected = AdditiveSVC(random_state=0).fit(X, Y)
     # LIBSVM files are sparse, and their zeros count for nothing unless one says so.
-    zeros = {"through_zero": False} if "libsvm" in kind else {}
-    model = AdditiveClassifier(random_state=0, **zeros).fit(source, target)
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    curve = Spline(through_zero=False) if "libsvm" in kind else None
+    model = AdditiveSVC(curve, random_state=0).fit(source, target)
+    np.testing.assert_array_equal(parameters(model), parameters(expected))
     np.testing.assert_array_equal(model.predict(source), expected.predict(X))
     assert model.score(source, target) == expected.score(X, Y)
     # LIBSVM files are read as float64, which is scored in double precision.
     np.testing.assert_allclose(
         model.decision_function(source), expected.decision_function(X), rtol=1e-5, atol=1e-5
     )
-    np.testing.assert_allclose(model.predict_proba(source), expected.predict_proba(X), atol=1e-5)
     names = getattr(model, "feature_names_in_", None)
     assert (names is None) == ("npy" in kind or "libsvm" in kind)
 
 
+@pytest.mark.parametrize("C", [None, 1.0])
+@pytest.mark.parametrize("kind", ["several .npy", "folder", "libsvm"])
+def test_probabilities_from_a_file(kind, C, files, monkeypatch):
+    monkeypatch.setattr("splinear._reading._COPIED_PIECE", 1000)
+    source, target = files[kind]
+    rule = Spline(through_zero=False) if "libsvm" in kind else None
+    model = AdditiveClassifier(rule, C=C, random_state=0).fit(source, target)
+    expected = AdditiveClassifier(C=C, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(source), expected.predict_proba(X), atol=1e-5)
+    np.testing.assert_allclose(model.feature_importances_, expected.feature_importances_, rtol=1e-4)
+
+
 @pytest.mark.parametrize(
-    "params",
+    ("kind", "params"),
     [
-        {"knots": "quantile"},
-        {"basis": "hermite", "degree": 2, "scale": "standard"},
-        {"loss": "logistic"},
-        {"tol": 1e-5},
-        {"class_weight": "balanced", "calibration": "sigmoid"},
-        {"extrapolation": "linear"},
+        (AdditiveSVC, {"curve": Spline(10, knots="quantile")}),
+        (AdditiveSVC, {"curve": Hermite(2, scale="standard")}),
+        (AdditiveSVC, {"tol": 1e-5}),
+        (AdditiveSVC, {"class_weight": "balanced"}),
+        (AdditiveSVC, {"curve": Spline(extrapolation="linear")}),
+        (AdditiveSVC, {"terms": {0: Hermite(2), 1: "drop", 2: Spline(5)}}),
+        (AdditiveClassifier, {"C": 1.0}),
+        (AdditiveClassifier, {}),
     ],
     ids=str,
 )
-def test_parameters_that_look_at_the_rows(params, files, monkeypatch):
+def test_parameters_that_look_at_the_rows(kind, params, files, monkeypatch):
     monkeypatch.setattr("splinear._reading._COPIED_PIECE", 1000)
     source, target = files["several .npy"]
     weights = np.random.default_rng(1).integers(0, 3, len(Y)).astype(float)
-    expected = AdditiveClassifier(random_state=0, **params).fit(X, Y, weights)
-    model = AdditiveClassifier(random_state=0, **params).fit(source, target, weights)
+    expected = kind(random_state=0, **params).fit(X, Y, weights)
+    model = kind(random_state=0, **params).fit(source, target, weights)
     # Only the mean and deviation that "standard" needs are summed in another order.
-    exact = params.get("scale") != "standard"
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=0, atol=0 if exact else 1e-3)
+    exact = "standard" not in str(params)
+    close = {"rtol": 0, "atol": 0 if exact else 1e-3}
+    np.testing.assert_allclose(parameters(model), parameters(expected), **close)
     np.testing.assert_allclose(
-        model.decision_function(source), expected.decision_function(X), atol=0 if exact else 1e-3
+        model.decision_function(source), expected.decision_function(X), **close
     )
 
 
@@ -133,7 +153,7 @@ def test_regression_on_parquet(tmp_path):
     pq.write_table(as_table(X, target), tmp_path / "x.parquet")
     expected = AdditiveRegressor(random_state=0).fit(X, target)
     model = AdditiveRegressor(random_state=0).fit(tmp_path / "x.parquet", "sick")
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(parameters(model), parameters(expected))
     assert model.score(tmp_path / "x.parquet", "sick") == pytest.approx(expected.score(X, target))
 
 
@@ -142,15 +162,15 @@ def test_text_as_classes_and_whole_numbers_as_features(tmp_path):
     words = np.where(whole[:, 0] > 0, "well", "ill")
     table = as_table(whole, pa.array(words).dictionary_encode())
     pq.write_table(table, tmp_path / "x.parquet")
-    model = AdditiveClassifier(random_state=0).fit(tmp_path / "x.parquet", "sick")
-    expected = AdditiveClassifier(random_state=0).fit(whole, words)
+    model = AdditiveSVC(random_state=0).fit(tmp_path / "x.parquet", "sick")
+    expected = AdditiveSVC(random_state=0).fit(whole, words)
     assert list(model.classes_) == ["ill", "well"]
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(parameters(model), parameters(expected))
 
 
 def test_columns_are_found_by_name(files, tmp_path):
     source, target = files["parquet"]
-    model = AdditiveClassifier(random_state=0).fit(source, target)
+    model = AdditiveSVC(random_state=0).fit(source, target)
     mixed = as_table(X, Y).select(["sick", "weight", "age", "height", "dose"])
     mixed = mixed.append_column("remark", pa.array(["none"] * len(X)))
     pq.write_table(mixed, tmp_path / "mixed.parquet")
@@ -172,74 +192,127 @@ def words(tmp_path):
     return counts, y, path
 
 
-@pytest.mark.parametrize("params", [{}, {"knots": "uniform"}, {"degree": 0}, {"tol": 1e-5}])
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"curve": Spline(knots="uniform")}, {"curve": Spline(degree=0)}, {"tol": 1e-5}],
+    ids=str,
+)
 def test_a_libsvm_file_gives_the_model_of_the_sparse_matrix(params, words, monkeypatch):
     counts, y, path = words
     monkeypatch.setattr("splinear._reading._COPIED_PIECE", 3000)
     monkeypatch.setattr("splinear.io._libsvm.CHUNK", 5000)
-    expected = AdditiveClassifier(random_state=0, **params).fit(counts, y)
-    model = AdditiveClassifier(random_state=0, **params).fit(path)
-    assert model.through_zero_
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    expected = AdditiveSVC(random_state=0, **params).fit(counts, y)
+    model = AdditiveSVC(random_state=0, **params).fit(path)
+    np.testing.assert_array_equal(parameters(model), parameters(expected))
     np.testing.assert_array_equal(model.decision_function(path), expected.decision_function(counts))
     np.testing.assert_allclose(importances(model, path), importances(expected, counts))
     assert model.score(path, y) == expected.score(counts, y)
 
 
-@pytest.mark.parametrize("params", [{}, {"loss": "logistic", "solver": "newton"}])
-def test_sparse_rows_on_disk(params, words, monkeypatch):
+@pytest.mark.parametrize("kind", [AdditiveSVC, AdditiveClassifier])
+def test_sparse_rows_on_disk(kind, words, monkeypatch):
     """Smaller blocks than the rows: the same optimum, and the same bits for every thread count."""
     counts, y, path = words
     monkeypatch.setattr("splinear._reading._COPIED_PIECE", 3000)
     blocks = MemoryPlan(rows_per_block=1024)
     monkeypatch.setattr("splinear._memory.plan_memory", lambda *_: blocks)
-    options = {"tol": 1e-4, "random_state": 0, **params}
-    expected = AdditiveClassifier(**options).fit(counts, y)
+    options = {"C": 1.0, "tol": 1e-4, "random_state": 0}
+    expected = kind(**options).fit(counts, y)
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     for source in (counts, path):
-        model = AdditiveClassifier(max_memory="1GB", **options).fit(source, y)
-        again = AdditiveClassifier(max_memory="1GB", n_jobs=2, **options).fit(source, y)
+        model = kind(max_memory="1GB", **options).fit(source, y)
+        again = kind(max_memory="1GB", n_jobs=2, **options).fit(source, y)
         assert model.objective_ == pytest.approx(expected.objective_, rel=2e-4)
-        np.testing.assert_array_equal(model.coef_, again.coef_)
-        weighted = AdditiveClassifier(max_memory="1GB", **options).fit(source, y, weights)
-        in_memory = AdditiveClassifier(**options).fit(counts, y, weights)
+        np.testing.assert_array_equal(parameters(model), parameters(again))
+        weighted = kind(max_memory="1GB", **options).fit(source, y, weights)
+        in_memory = kind(**options).fit(counts, y, weights)
         assert weighted.objective_ == pytest.approx(in_memory.objective_, rel=2e-4)
 
 
 def test_sparse_entries_on_disk_are_those_in_memory(words):
-    """Newton's method reads the rows in their order: the very same numbers."""
+    """Newton's method reads the rows in their order: the very same numbers. Groups, and gaps."""
     counts, y, _ = words
-    embedding = AdditiveClassifier(random_state=0).fit(counts, y).embedding_
+    counts = counts.copy()
+    counts.data[::50] = np.nan
+    terms = {3: Hermite(2), 7: Spline(4), 9: "drop"}
+    layout = AdditiveSVC(terms=terms, random_state=0).fit(counts, y)._model.layout
+    assert len(layout.groups) > 3
     memory, disk = (
         TrainingRows.prepare(
-            counts, embedding, tol=1e-2, seed=3, kept=y > -1, plan=MemoryPlan(rows_per_block=block)
+            counts, layout, tol=1e-2, seed=3, kept=y > -1, plan=MemoryPlan(rows_per_block=block)
         )
         for block in (None, 700)
     )
-    coef = np.random.default_rng(0).normal(size=(2, 60, embedding.basis.size))
-    np.testing.assert_array_equal(memory.scores(coef), disk.scores(coef))
+    flat = np.random.default_rng(0).normal(size=(2, layout.n_parameters)) * layout.used
+    np.testing.assert_array_equal(memory.scores(flat), disk.scores(flat))
+    np.testing.assert_allclose(
+        memory.scores(flat)[0, np.argsort(memory.place(np.arange(len(y))))],
+        scores(memory.layout, flat[0], 0.0, counts.toarray()),
+        atol=1e-5,
+    )
 
 
 def test_nothing_but_zeros_on_disk():
     blocks = MemoryPlan(rows_per_block=64)
     empty = csr_array((200, 3))
-    embedding = AdditiveClassifier(random_state=0).fit(empty, np.arange(200) % 2).embedding_
-    rows = TrainingRows.prepare(empty, embedding, tol=1e-2, plan=blocks)
-    assert not rows.scores(np.ones((1, 3, embedding.basis.size))).any()
+    layout = AdditiveSVC(random_state=0).fit(empty, np.arange(200) % 2)._model.layout
+    rows = TrainingRows.prepare(empty, layout, tol=1e-2, plan=blocks)
+    assert not rows.scores(np.ones((1, layout.n_parameters))).any()
 
 
 def test_negative_numbers_in_a_libsvm_file(tmp_path):
     (tmp_path / "x.svm").write_text("0 1:1.5\n1 2:-3\n0 1:2\n1 2:4\n")
-    fails(tmp_path / "x.svm", None, r"contains -3 in column 1; .*for a file, through_zero=False")
+    message = r"contains -3 in column 1; .*for a file, by Spline\(through_zero=False\)"
+    fails(tmp_path / "x.svm", None, message)
+    model = AdditiveSVC(Spline(through_zero=False)).fit(tmp_path / "x.svm")
+    dense = [[1.5, 0], [0, -3], [2, 0], [0, 4]]
+    assert model.score(dense, [0, 1, 0, 1]) == model.score(tmp_path / "x.svm")
 
 
 def test_zeros_at_the_end_of_a_libsvm_file(tmp_path):
     dense = np.abs(X[:300]) + 0.1
     dump_svmlight_file(dense, Y[:300], str(tmp_path / "train.svm"), zero_based=False)
-    model = AdditiveClassifier(through_zero=False, random_state=0).fit(tmp_path / "train.svm")
+    model = AdditiveSVC(Spline(through_zero=False), random_state=0).fit(tmp_path / "train.svm")
     dense[:50, 3] = 0.0
     dump_svmlight_file(dense[:50], Y[:50], str(tmp_path / "test.svm"), zero_based=False)
     np.testing.assert_array_equal(model.predict(tmp_path / "test.svm"), model.predict(dense[:50]))
+
+
+@pytest.mark.parametrize("zero_based", [False, True])
+def test_later_files_count_indices_as_the_first(zero_based, tmp_path):
+    """A zero-based file of rows whose first column is 0 looks like a one-based one."""
+    dense = np.round(np.abs(X[:300]).astype(float), 3)
+    dump_svmlight_file(dense, Y[:300], str(tmp_path / "train.svm"), zero_based=zero_based)
+    less = dense[:100].copy()
+    less[:, 0] = 0.0
+    dump_svmlight_file(less, Y[:100], str(tmp_path / "test.svm"), zero_based=zero_based)
+    model = AdditiveSVC(random_state=0).fit(tmp_path / "train.svm")
+    expected = model.decision_function(csr_array(less))
+    path = tmp_path / "test.svm"
+    np.testing.assert_allclose(model.decision_function(path), expected, atol=1e-12)
+    assert model.score(path) == model.score(csr_array(less), Y[:100])
+    parts = contributions(model, csr_array(less))
+    np.testing.assert_allclose(contributions(model, path), parts, atol=1e-12)
+    goes_on = AdditiveSVC(random_state=0)
+    goes_on.partial_fit(tmp_path / "train.svm", Y[:300], classes=[0, 1]).partial_fit(path, Y[:100])
+    same = AdditiveSVC(random_state=0)
+    same.partial_fit(csr_array(dense), Y[:300], classes=[0, 1])
+    same.partial_fit(csr_array(less), Y[:100])
+    np.testing.assert_allclose(parameters(goes_on), parameters(same), atol=1e-12)
+    # The user has the last word.
+    if zero_based:
+        shifted = io.LibsvmFile(path, zero_based=False)
+        assert not np.allclose(model.decision_function(shifted), expected)
+
+
+def test_an_index_0_where_the_first_is_1(files, tmp_path):
+    model = AdditiveSVC(Hermite(2), random_state=0).fit(files["libsvm"][0])
+    with pytest.raises(ValueError, match=r"zero\.libsvm has the index 0, but its indices should b"):
+        model.predict(files["libsvm from 0"][0])
+    with pytest.raises(ValueError, match=r"zero\.libsvm has the index 0, but"):
+        io.LibsvmFile(files["libsvm from 0"][0], zero_based=False)
+    own = io.LibsvmFile(files["libsvm from 0"][0], zero_based=True)
+    np.testing.assert_array_equal(model.predict(own), model.predict(files["libsvm"][0]))
 
 
 def test_libsvm_in_small_pieces(files, monkeypatch):
@@ -254,9 +327,9 @@ def test_libsvm_in_small_pieces(files, monkeypatch):
 
 def test_contributions_of_a_file(files):
     source, target = files["parquet"]
-    model = AdditiveClassifier(random_state=0).fit(source, target)
+    model = AdditiveSVC(random_state=0).fit(source, target)
     np.testing.assert_allclose(
-        contributions(model, source).sum(axis=1) + model.intercept_,
+        contributions(model, source).sum(axis=1) + base_value(model),
         model.decision_function(source),
         rtol=1e-4,
         atol=1e-5,
@@ -268,7 +341,7 @@ def test_contributions_of_a_file(files):
 
 def fails(X, y, message, error=ValueError, **params):
     with pytest.raises(error, match=message):
-        AdditiveClassifier(**params).fit(X, y)
+        AdditiveSVC(**params).fit(X, y)
 
 
 @pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.svm"])
@@ -285,7 +358,7 @@ def test_an_unknown_ending(tmp_path):
 def test_a_file_of_another_format(name, tmp_path):
     (tmp_path / name).write_bytes(b"this is a letter, and no table\n" * 5)
     with pytest.raises(ValueError, match=rf"{re.escape(name)}(, line 1)? is not") as caught:
-        AdditiveClassifier().fit(tmp_path / name, Y)
+        AdditiveSVC().fit(tmp_path / name, Y)
     assert str(tmp_path) in str(caught.value)
 
 
@@ -349,7 +422,7 @@ def test_columns_without_numbers_are_named(tmp_path):
     pq.write_table(table, tmp_path / "x.parquet")
     message = r"columns that hold neither numbers nor text: 'day' \(date32.*'list' \(list"
     fails(tmp_path / "x.parquet", "sick", message)
-    model = AdditiveClassifier(random_state=0).fit(X, Y)
+    model = AdditiveSVC(random_state=0).fit(X, Y)
     model.feature_names_in_ = np.array(["age", "dose", "height", "colour"], dtype=object)
     pq.write_table(table.drop_columns(["day", "list"]), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match=r"do not hold numbers: 'colour' \(string\)\. Turn"):
@@ -360,7 +433,9 @@ def test_missing_values_are_found(tmp_path):
     table = as_table(X, Y)
     height = pa.array([*X[:700, 2], None, *X[701:, 2]], pa.float32())
     pq.write_table(table.set_column(2, "height", height), tmp_path / "x.parquet")
-    fails(tmp_path / "x.parquet", "sick", r"NaN in column 'height' \(first in row 700\)")
+    path = tmp_path / "x.parquet"
+    fails(path, "sick", r"NaN in column 'height' \(first in row 700\)", missing="error")
+    assert AdditiveSVC(random_state=0).fit(path, "sick").terms_[2].had_gaps
     sick = pa.array([*Y[:700], None, *Y[701:]])
     pq.write_table(table.set_column(4, "sick", sick), tmp_path / "y.parquet")
     fails(tmp_path / "y.parquet", "sick", "column 'sick' of .* has missing values")
@@ -371,7 +446,7 @@ def test_infinity_in_a_later_file(files, tmp_path):
     bad[7, 2] = np.inf
     np.save(tmp_path / "bad.npy", bad)
     fails([tmp_path / "all.npy", tmp_path / "bad.npy"], [*Y, *Y[:400]], "column 2 .*row 1507")
-    model = AdditiveClassifier(random_state=0).fit(X, Y)
+    model = AdditiveSVC(random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match=r"infinity in column 2 \(first in row 7\)"):
         model.predict([tmp_path / "bad.npy"])
 
@@ -398,16 +473,14 @@ def test_no_rows(tmp_path):
 
 def test_what_needs_memory_says_so(files):
     source, target = files["parquet"]
-    with pytest.raises(ValueError, match="AdditiveClassifierCV needs X in memory, or as a"):
-        AdditiveClassifierCV().fit(source, target)
+    with pytest.raises(ValueError, match="PathSearchCV needs X in memory, or as a"):
+        PathSearchCV(AdditiveSVC()).fit(source, target)
 
 
 def test_other_numbers_of_columns_at_predict(files, tmp_path):
-    model = AdditiveClassifier(random_state=0).fit(X[:, :3], Y)
+    model = AdditiveSVC(random_state=0).fit(X[:, :3], Y)
     for kind in ("one .npy", "libsvm"):
-        with pytest.raises(
-            ValueError, match="has 4 features, but AdditiveClassifier is expecting 3"
-        ):
+        with pytest.raises(ValueError, match="has 4 features, but AdditiveSVC is expecting 3"):
             model.predict(files[kind][0])
 
 

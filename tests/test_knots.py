@@ -8,15 +8,17 @@ from sklearn.svm import LinearSVC
 
 from splinear import (
     AdditiveClassifier,
-    AdditiveClassifierCV,
     AdditiveRegressor,
+    AdditiveSVC,
     FourierEmbedding,
     HermiteEmbedding,
+    PathSearchCV,
     SplineEmbedding,
     _core,
 )
-from splinear._knots import KnotPlan
+from splinear._knots import KnotPlan, Sample, filled, quantile_knots, spread_knots
 from splinear.inspection import contributions, knots, shape_function
+from splinear.terms import Fourier, Hermite, Spline
 
 GIVEN = [-1.0, -0.25, 0.5, 2.0]
 
@@ -79,23 +81,100 @@ def test_many_rows_are_sampled_but_the_ends_are_exact():
     assert_array_equal(found, placed(column, 8))
 
 
+@pytest.mark.parametrize("place", [quantile_knots, spread_knots])
+@pytest.mark.parametrize("n_bins", [1, 5, 6, 20, 128])
+def test_knots_from_data_are_values_in_order(place, n_bins):
+    """At most as many as asked for, ends included; a row of weight 2 counts as two rows."""
+    random = np.random.default_rng(2)
+    for column in (
+        random.normal(size=1000),
+        np.round(random.exponential(5, 1000)),
+        np.where(random.random(1000) < 0.9, 0.0, random.normal(size=1000)),
+    ):
+        weights = random.integers(1, 4, 1000)
+        lo, hi = column.min(), column.max()
+        found = place(Sample.of(column, weights.astype(float)), lo, hi, n_bins)
+        assert 2 <= len(found) <= n_bins + 1
+        assert (found[0], found[-1]) == (lo, hi)
+        assert (np.diff(found) > 0).all()
+        assert np.isin(found, column).all()
+        repeated = place(Sample.of(np.repeat(column, weights), None), lo, hi, n_bins)
+        assert_array_equal(found, repeated)
+
+
+def test_spread_knots_are_everywhere():
+    """Dense where rows are, and no large part of the range without one."""
+    random = np.random.default_rng(3)
+    column = np.concatenate([random.normal(size=5000), random.uniform(0, 100, 500)])
+    found = spread_knots(Sample.of(column, None), column.min(), column.max(), 60)
+    assert len(found) == 61
+    assert np.diff(found).max() < 100 / 15
+    assert np.count_nonzero(np.abs(found) < 2) > 15
+
+
+def test_pieces_are_divided_until_there_are_enough():
+    found = filled(np.array([0.0, 1.0, 10.0]), 5)
+    assert_allclose(found, [0, 1 / 3, 2 / 3, 1, 5.5, 10])
+    narrow = np.array([1.0, np.nextafter(np.float32(1), np.float32(2)), 2.0])
+    single = filled(narrow, 4, np.float32)
+    assert_array_equal(single.astype(np.float32), single)  # numbers of that type, all different
+    assert len(single) == 4
+
+
 @pytest.mark.parametrize("degree", range(4))
 def test_features_with_fewer_knots_than_others(degree):
     """A 0/1 column has one bin, whatever the others have; its curve is a step of that height."""
     random = np.random.default_rng(1)
     X = np.column_stack([random.normal(size=800), random.integers(0, 2, 800)])
     y = np.sin(2 * X[:, 0]) + 2 * X[:, 1] + random.normal(size=800) > 1
-    model = AdditiveClassifier(knots="quantile", n_bins=12, degree=degree, random_state=0).fit(X, y)
+    curve = Spline(12, degree=degree, knots="quantile")
+    model = AdditiveSVC(curve, random_state=0).fit(X, y)
     assert_array_equal(knots(model, 1), [0, 1])
     assert len(knots(model, 0)) == 13
     _, ends = shape_function(model, 1, grid=[-5, 0, 1, 5])
     assert ends[0] == ends[1] < ends[2] == ends[3]  # constant beyond the range
     parts = [shape_function(model, j, grid=X[:, j])[1] for j in range(2)]
     assert_allclose(model.decision_function(X), sum(parts) + model.intercept_[0])
-    exact = AdditiveClassifier(
-        knots="quantile", n_bins=12, degree=degree, random_state=0, tol=1e-4
-    ).fit(X, y)
+    exact = AdditiveSVC(curve, random_state=0, tol=1e-4).fit(X, y)
     assert model.objective_ == pytest.approx(exact.objective_, rel=1e-2)
+
+
+@pytest.mark.parametrize("estimator", [AdditiveSVC, AdditiveClassifier], ids=lambda e: e.__name__)
+def test_few_values_have_a_knot_each_unless_bins_are_given(rows, estimator):
+    X, y = rows[0].copy(), rows[1]
+    X[:, 1] = np.round(X[:, 1] / 2) ** 2
+    values = np.unique(X[:, 1])
+    model = estimator(random_state=0).fit(X, y)
+    assert_array_equal(knots(model, 1), values)
+    given = estimator(Spline(3, knots="uniform"), random_state=0).fit(X, y)
+    assert_allclose(knots(given, 1), np.linspace(values[0], values[-1], 4))
+
+
+@pytest.mark.parametrize("knots_rule", ["auto", "quantile"])
+@pytest.mark.parametrize("C", [None, 100.0])
+def test_steps_at_each_value_tell_all_values_apart(knots_rule, C):
+    """Curves of degree 0: a piece per value, the last one too."""
+    random = np.random.default_rng(5)
+    X = np.column_stack([random.integers(0, 2, 500), random.integers(0, 4, 500) ** 2]) * 1.0
+    effects = [np.array([0.0, 2.0]), np.array([1.0, -1.0, 0.0, 3.0])]
+    y = effects[0][X[:, 0].astype(int)] + effects[1][np.sqrt(X[:, 1]).astype(int)]
+    n_bins = None if knots_rule == "auto" else 12
+    curve = Spline(n_bins, degree=0, knots=knots_rule)
+    model = AdditiveRegressor(curve, C=C).fit(X, y)
+    assert [term.coef.shape[1] for term in model.terms_] == [2, 4]
+    assert_allclose(model.predict(X), y, atol=0.05)
+
+
+def test_advice_follows_the_estimator(rows):
+    """Ten pieces of equal width for a fixed C; many, where rows are, if smoothness is chosen."""
+    X, y = rows
+    for model in (AdditiveSVC(), AdditiveClassifier(C=1.0), AdditiveRegressor(C=1.0)):
+        found = knots(model.fit(X, y), 0)
+        assert_allclose(found, np.linspace(X[:, 0].min(), X[:, 0].max(), 11))
+    for model in (AdditiveClassifier(), AdditiveRegressor()):
+        found = knots(model.fit(X, y), 0)
+        assert len(found) == 129
+        assert np.isin(found, X[:, 0]).all()
 
 
 def test_transformed_columns_stay_zero_beyond_the_last_knot():
@@ -142,16 +221,21 @@ def test_same_optimum_as_liblinear_on_the_embedding(rows, order, dtype, path, mo
     X, y = rows[0].astype(dtype), rows[1]
     options = {"n_bins": [3, 8, 5], "knots": {0: GIVEN}, "penalty_order": order}
     phi = SplineEmbedding(sparse_output=False, **options).fit_transform(X)
+    terms = {
+        0: Spline(penalty_order=order, knots=GIVEN),
+        1: Spline(8, penalty_order=order),
+        2: Spline(5, penalty_order=order),
+    }
     line = LinearSVC(loss="hinge", tol=1e-8, max_iter=1_000_000, random_state=0).fit(phi, y)
     margins = np.where(y, 1, -1) * line.decision_function(phi)
     objective = (
         np.sum(line.coef_**2) / 2 + line.intercept_[0] ** 2 / 2 + np.maximum(0, 1 - margins).sum()
     )
-    model = AdditiveClassifier(tol=1e-3, random_state=0, **options).fit(X, y)
+    model = AdditiveSVC(terms=terms, tol=1e-3, random_state=0).fit(X, y)
     assert model.objective_ == pytest.approx(objective, rel=2e-3)
     assert_allclose(
         model.decision_function(X),
-        model.intercept_ + contributions(model, X).sum(axis=1),
+        model.intercept_ + contributions(model, X, center=False).sum(axis=1),
         rtol=1e-5,
         atol=1e-6,  # float32 is scored in single precision, and some scores are near zero
     )
@@ -167,14 +251,13 @@ def test_single_precision_is_scored_as_double(degree, n_bins, path, monkeypatch)
     X = random.lognormal(size=(900, 37)).astype(np.float32)
     X[:, 3] = random.integers(0, 2, 900)
     X[:, 4] = 7
-    places = ["quantile"] * 20 + ["uniform"] * 16 + [[0.25, 0.5, 2, 32]]
     y = X[:, 0] + X[:, 36] + random.normal(size=900) > 2
-    model = AdditiveClassifier(
-        n_bins=[n_bins] * 30 + [max(1, n_bins // 3)] * 7,
-        knots=places,
-        degree=degree,
-        random_state=0,
-    ).fit(X, y)
+    terms = dict.fromkeys(range(20), Spline(n_bins, degree=degree, knots="quantile"))
+    fewer = Spline(max(1, n_bins // 3), degree=degree, knots="uniform")
+    terms |= dict.fromkeys(range(30, 36), fewer)
+    terms[36] = Spline(degree=degree, knots=[0.25, 0.5, 2, 32])
+    curve = Spline(n_bins, degree=degree, knots="uniform")
+    model = AdditiveSVC(curve, terms=terms, random_state=0).fit(X, y)
     beyond = np.concatenate([X, 3 * X - 2, X[:5] * 0])
     exact = model.decision_function(beyond.astype(np.float64))
     # 37 terms of single precision, of which each is about as large as the score.
@@ -184,15 +267,24 @@ def test_single_precision_is_scored_as_double(degree, n_bins, path, monkeypatch)
         model.decision_function(beyond)
 
 
-@pytest.mark.parametrize("basis", ["bspline", "fourier", "hermite"])
-def test_equal_entries_are_the_same_model_to_the_bit(rows, basis):
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Spline(6, degree=2),
+        lambda: Spline(6, knots="quantile"),
+        lambda: Fourier(2),
+        lambda: Hermite(2),
+    ],
+)
+def test_one_term_for_all_features_is_the_curve(rows, make):
+    """To the bit; equal terms that are not the same object, up to the tolerance."""
     X, y = rows
-    for word in ("uniform", "quantile"):
-        options = {"basis": basis, "degree": 2, "random_state": 0}
-        model = AdditiveClassifier(n_bins=6, knots=word, **options).fit(X, y)
-        for other in ([word] * 3, dict.fromkeys(range(3), word)):
-            same = AdditiveClassifier(n_bins=[6, 6, 6], knots=other, **options).fit(X, y)
-            assert_array_equal(same.coef_, model.coef_)
+    options = {"tol": 1e-6, "max_iter": 5000, "random_state": 0}
+    model = AdditiveSVC(make(), **options).fit(X, y)
+    shared = AdditiveSVC(terms=dict.fromkeys(range(3), make()), **options).fit(X, y)
+    assert_array_equal(shared._model.parameters, model._model.parameters)
+    apart = AdditiveSVC(terms={j: make() for j in range(3)}, **options).fit(X, y)
+    assert apart.objective_ == pytest.approx(model.objective_, rel=2e-6)
 
 
 @pytest.mark.parametrize(("embedding", "degree"), [(FourierEmbedding, 3), (HermiteEmbedding, 4)])
@@ -207,7 +299,8 @@ def test_given_knots_warp_other_bases(rows, embedding, degree):
 def test_given_knots_are_the_range(rows):
     """Inside the data, and beyond; values outside count as the nearest end."""
     X, y = rows
-    model = AdditiveClassifier(knots={0: GIVEN, 1: [-10, 4, 30]}, random_state=0).fit(X, y)
+    terms = {0: Spline(knots=GIVEN), 1: Spline(knots=[-10, 4, 30])}
+    model = AdditiveSVC(terms=terms, random_state=0).fit(X, y)
     assert_array_equal(knots(model, 0), GIVEN)
     assert_array_equal(knots(model, 1), [-10, 4, 30])
     assert_allclose(knots(model, 2), np.linspace(X[:, 2].min(), X[:, 2].max(), 11))
@@ -223,27 +316,39 @@ def test_given_knots_are_the_range(rows):
 def test_a_feature_that_is_constant_between_its_knots_has_no_curve(rows):
     X, y = rows
     wider = np.column_stack([X, np.full(len(X), 5.0), X[:, 0]])
-    model = AdditiveClassifier(knots={3: [0, 10], 4: [90, 91, 92]}, random_state=0).fit(wider, y)
-    assert_array_equal(model.coef_[:, 3:], 0)
-    assert model.objective_ == AdditiveClassifier(random_state=0).fit(X, y).objective_
+    terms = {3: Spline(knots=[0, 10]), 4: Spline(knots=[90, 91, 92])}
+    model = AdditiveSVC(terms=terms, random_state=0).fit(wider, y)
+    for term in model.terms_[3:]:
+        assert_array_equal(term.coef, 0)
+        assert len(term.knots) == 0
+    assert model.objective_ == AdditiveSVC(random_state=0).fit(X, y).objective_
 
 
 def test_columns_by_name(rows):
     pandas = pytest.importorskip("pandas")
     X, y = rows
     frame = pandas.DataFrame(X, columns=["a", "b", "c"])
-    options = {"n_bins": 4, "random_state": 0}
-    model = AdditiveRegressor(knots={"b": [0, 3, 9], "c": "quantile"}, **options).fit(frame, y)
-    by_place = AdditiveRegressor(knots={1: [0, 3, 9], 2: "quantile"}, **options).fit(X, y)
-    assert_array_equal(model.coef_, by_place.coef_)
+    second, third = Spline(knots=[0, 3, 9]), Spline(4, knots="quantile")
+    options = {"C": 1.0, "random_state": 0}
+    model = AdditiveRegressor(Spline(4), terms={"b": second, "c": third}, **options).fit(frame, y)
+    by_place = AdditiveRegressor(Spline(4), terms={1: second, 2: third}, **options).fit(X, y)
+    assert_array_equal(model._model.parameters, by_place._model.parameters)
     assert_array_equal(knots(model, "b"), [0, 3, 9])
-    assert_array_equal(clone(model).fit(frame, y).coef_, model.coef_)
-    with pytest.raises(ValueError, match=r"knots names column 'd', which is not there.*'a', 'b'"):
-        AdditiveClassifier(knots={"d": "quantile"}).fit(frame, y)
-    with pytest.raises(ValueError, match=r"knots of column 'b': got 3\.0 before 2\.0"):
-        AdditiveClassifier(knots={"b": [0, 3, 2]}).fit(frame, y)
+    again = clone(model).fit(frame, y)
+    assert_array_equal(again._model.parameters, model._model.parameters)
+    with pytest.raises(ValueError, match=r"terms names feature 'd', which is not there.*'a', 'b'"):
+        AdditiveSVC(terms={"d": third}).fit(frame, y)
     with pytest.raises(ValueError, match="names column 1 twice"):
-        AdditiveClassifier(knots={"b": "quantile", 1: "quantile"}).fit(frame, y)
+        AdditiveSVC(terms={"b": second, 1: third}).fit(frame, y)
+    embed = SplineEmbedding(n_bins=4, knots={"b": [0, 3, 9], "c": "quantile"})
+    plain = SplineEmbedding(n_bins=4, knots={1: [0, 3, 9], 2: "quantile"})
+    assert_array_equal(embed.fit_transform(frame), plain.fit_transform(X))
+    with pytest.raises(ValueError, match=r"knots names column 'd', which is not there.*'a', 'b'"):
+        SplineEmbedding(knots={"d": "quantile"}).fit(frame)
+    with pytest.raises(ValueError, match=r"knots of column 'b': got 3\.0 before 2\.0"):
+        SplineEmbedding(knots={"b": [0, 3, 2]}).fit(frame)
+    with pytest.raises(ValueError, match="names column 1 twice"):
+        SplineEmbedding(knots={"b": "quantile", 1: "quantile"}).fit(frame)
 
 
 @pytest.mark.parametrize(
@@ -265,35 +370,68 @@ def test_columns_by_name(rows):
         ({"n_bins": [5, 5, 2.5]}, "n_bins of column 2: got 2.5"),
     ],
 )
-def test_errors_name_the_column(rows, parameters, message):
-    X, y = rows
-    for estimator in (AdditiveClassifier, AdditiveRegressor, SplineEmbedding):
-        with pytest.raises(ValueError, match=message):
-            estimator(**parameters).fit(X, y)
+def test_errors_of_transformers_name_the_column(rows, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SplineEmbedding(**parameters).fit(rows[0])
 
 
 @pytest.mark.parametrize(
-    "parameters",
+    ("curve", "message"),
     [
-        {"n_bins": [[2, 9, 4], [9, 2, 4], 9]},
-        {"n_bins": [2, 30], "basis": "fourier", "knots": "quantile", "degree": 4},
-        {"n_bins": [3, 5], "knots": [GIVEN, "quantile", "uniform"]},
+        (Spline(knots="even"), "'knots' parameter of Spline"),
+        (Spline(knots=[1]), "knots of Spline: got 1 of them; expected .* 2 to"),
+        (Spline(knots=[0, np.nan, 1]), "knots of Spline: got nan in place 1"),
+        (Spline(knots=[0, 1, 1]), "knots of Spline: got 1.0 before 1.0"),
+        (Spline(knots=["a", "b"]), "knots of Spline: got"),
+        (Spline(n_bins=0), "'n_bins' parameter of Spline"),
+        (Spline(n_bins=2.5), "'n_bins' parameter of Spline"),
+        (Spline(n_bins=32_769), "'n_bins' parameter of Spline"),
+    ],
+    ids=str,
+)
+def test_errors_of_terms_name_the_parameter(rows, curve, message):
+    X, y = rows
+    for estimator in (AdditiveSVC, AdditiveClassifier, AdditiveRegressor):
+        with pytest.raises(ValueError, match=message):
+            estimator(curve).fit(X, y)
+        with pytest.raises(ValueError, match=message):
+            estimator(terms={1: curve}).fit(X, y)
+
+
+def test_errors_of_terms_name_the_feature(rows):
+    X, y = rows
+    for key in (3, -1, "a", True):
+        with pytest.raises(ValueError, match=f"terms names feature {key!r}"):
+            AdditiveSVC(terms={key: Spline()}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "curves",
+    [
+        [Spline(2), Spline(9), Spline(4, degree=2)],
+        [Fourier(4), Spline(30, knots="quantile")],
+        [Spline(knots=GIVEN), Spline(5, knots="uniform")],
     ],
 )
-def test_a_search_codes_rows_anew_where_axes_change(rows, parameters):
+def test_a_search_codes_rows_anew_where_axes_change(rows, curves):
     X, y = rows
-    search = AdditiveClassifierCV(Cs=[0.1, 1.0], cv=2, random_state=0, **parameters).fit(X, y)
-    plain = AdditiveClassifier(**(parameters | search.best_params_), random_state=0).fit(X, y)
-    assert_array_equal(search.coef_, plain.coef_)
-    for k, n_bins in enumerate(parameters["n_bins"]):
-        settings = parameters | {"n_bins": [n_bins]}
-        one = AdditiveClassifierCV(Cs=[0.1, 1.0], cv=2, random_state=0, **settings).fit(X, y)
-        assert_array_equal(search.scores_[k], one.scores_[0])
+    plain = AdditiveSVC(random_state=0)
+    options = {"Cs": [0.1, 1.0], "cv": 2}
+    search = PathSearchCV(plain, param_grid={"curve": curves}, **options).fit(X, y)
+    best = AdditiveSVC(**search.best_params_, random_state=0).fit(X, y)
+    assert_array_equal(search.best_estimator_._model.parameters, best._model.parameters)
+    for curve in curves:
+        one = PathSearchCV(AdditiveSVC(curve, random_state=0), **options).fit(X, y)
+        params = search.cv_results_["params"]
+        here = [k for k, setting in enumerate(params) if str(setting["curve"]) == str(curve)]
+        for name in ("split0_test_score", "split1_test_score"):
+            assert_array_equal(search.cv_results_[name][here], one.cv_results_[name])
 
 
 def test_warm_start_and_chunks_keep_the_knots(rows):
     X, y = rows
-    model = AdditiveClassifier(n_bins=[4, 8, 2], knots={0: GIVEN}, warm_start=True, random_state=0)
+    terms = {0: Spline(knots=GIVEN), 1: Spline(8), 2: Spline(2)}
+    model = AdditiveSVC(terms=terms, warm_start=True, random_state=0)
     objective = model.fit(X, y).objective_
     assert model.fit(X, y).objective_ == pytest.approx(objective, rel=1e-2)
     assert model.n_iter_ <= 3
@@ -301,3 +439,17 @@ def test_warm_start_and_chunks_keep_the_knots(rows):
     chunks.partial_fit(10 * X[300:], y[300:])
     assert_array_equal(knots(chunks, 0), GIVEN)
     assert [len(knots(chunks, j)) for j in range(3)] == [4, 9, 3]
+
+
+@pytest.mark.parametrize("estimator", [AdditiveSVC, AdditiveClassifier], ids=lambda e: e.__name__)
+def test_a_weight_of_two_is_two_rows(estimator):
+    """In the knots: bulk, quantiles and values alike."""
+    random = np.random.default_rng(4)
+    X = np.column_stack([random.normal(size=700), random.lognormal(size=700) ** 2])
+    y, weights = random.random(700) < 0.5, random.integers(0, 4, 700)
+    one = estimator(random_state=0).fit(X, y, weights)
+    two = estimator(random_state=0).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    for j in range(2):
+        assert_array_equal(knots(one, j), knots(two, j))
+    other = estimator(random_state=0).fit(X, y)
+    assert not np.array_equal(knots(one, 1), knots(other, 1))

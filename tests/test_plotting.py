@@ -2,25 +2,31 @@ import sys
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 
-from splinear import AdditiveClassifier, AdditiveRegressor
-from splinear.inspection import importances, knots, shape_function
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
+from splinear.inspection import contributions, importances, knots, shape_function
 from splinear.plotting import CurvesDisplay
+from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
 mpl.use("Agg")
 
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-SETTINGS = {
-    "degree 0": {"degree": 0},
-    "degree 1": {},
-    "degree 3": {"degree": 3},
-    "quantile": {"knots": "quantile", "n_bins": 40},
-    "fourier": {"basis": "fourier", "degree": 3},
+MODELS = {
+    "degree 0": AdditiveSVC(Spline(10, degree=0)),
+    "degree 1": AdditiveSVC(),
+    "degree 3": AdditiveSVC(Spline(10, degree=3)),
+    "quantile": AdditiveSVC(Spline(40, knots="quantile")),
+    "Fourier": AdditiveSVC(Fourier(3)),
+    "Hermite": AdditiveSVC(Hermite(3)),
+    "linear": AdditiveSVC(Linear()),
+    "default": AdditiveClassifier(),
 }
 
 
@@ -32,7 +38,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def model(frame):
-    return AdditiveClassifier(random_state=0).fit(*frame)
+    return AdditiveSVC(random_state=0).fit(*frame)
 
 
 @pytest.fixture(autouse=True)
@@ -41,10 +47,10 @@ def _close_figures():
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", MODELS)
 def test_lines_are_the_shape_functions(name, frame):
     X, y = frame
-    model = AdditiveClassifier(random_state=0, **SETTINGS[name]).fit(X, y)
+    model = clone(MODELS[name]).set_params(random_state=0).fit(X, y)
     display = CurvesDisplay.from_estimator(model, X, figure=Figure())
     top = np.argsort(-importances(model, X))[:6]
     assert len(display.axes_) == len(display.lines_) == len(display.figure_.axes) == 6
@@ -53,7 +59,8 @@ def test_lines_are_the_shape_functions(name, frame):
         np.testing.assert_allclose(y, shape_function(model, j, x, center=True, X=X)[1], atol=1e-9)
         assert (x[0], x[-1]) == (X.iloc[:, j].min(), X.iloc[:, j].max())
         assert ax.get_title(loc="left") == X.columns[j]
-    display.figure_.draw_without_rendering()
+    if name in ("degree 0", "default"):
+        display.figure_.draw_without_rendering()
 
 
 def test_panels_share_one_scale_that_holds_every_curve(model, frame):
@@ -95,10 +102,10 @@ def test_knots_are_marked_on_the_curve(model, frame):
 
 
 def test_steps_are_upright_and_unmarked(frame):
-    model = AdditiveClassifier(degree=0, n_bins=5, random_state=0).fit(*frame)
+    model = AdditiveSVC(Spline(5, degree=0, knots="uniform"), random_state=0).fit(*frame)
     curve = CurvesDisplay.from_estimator(model, frame[0], features=[0]).curves[0]
     assert curve.knots.size == 0
-    heights = np.unique(model.coef_[0, 0].round(9))
+    heights = np.unique(model.terms_[0].coef[0].round(9))
     drawn = np.unique(shape_function(model, 0, curve.x)[1].round(9))
     np.testing.assert_array_equal(drawn, heights)
     rises = np.flatnonzero(np.diff(curve.f))
@@ -111,9 +118,34 @@ def test_histogram_counts_every_row(model, frame):
         assert curve.counts.sum() == len(frame[0])
 
 
+@pytest.mark.parametrize(
+    ("values", "n_cells"),
+    [(np.arange(24), 24), (np.arange(72), 36), ([0, 1], 2), ([0.5, 1, 3], 6), ([1, 2, 5], 5)],
+)
+def test_cells_of_a_histogram_hold_as_many_grid_points_each(values, n_cells):
+    x = np.repeat(np.asarray(values, dtype=float), 10)
+    model = AdditiveSVC(random_state=0).fit(x[:, None], np.arange(len(x)) % 2)
+    (curve,) = CurvesDisplay.from_estimator(model, x[:, None], figure=Figure()).curves
+    assert len(curve.counts) == n_cells
+    middle = (curve.edges[1:] + curve.edges[:-1]) / 2
+    if n_cells == 36:  # of two values each
+        assert (curve.counts == 20).all()
+    else:
+        np.testing.assert_allclose(middle[curve.counts > 0], values)
+        assert set(curve.counts) <= {0.0, 10.0}
+
+
+def test_cells_of_other_values_are_even():
+    x = np.random.default_rng(0).normal(size=(300, 1))
+    model = AdditiveSVC(random_state=0).fit(x, x[:, 0] > 0)
+    (curve,) = CurvesDisplay.from_estimator(model, x, figure=Figure()).curves
+    np.testing.assert_allclose(curve.edges, np.linspace(x.min(), x.max(), 41))
+    np.testing.assert_array_equal(curve.counts, np.histogram(x, 40)[0])
+
+
 def test_own_feature_and_class_names(frame):
     X, y = frame[0].to_numpy(), frame[1]
-    model = AdditiveClassifier(random_state=0).fit(X, y)
+    model = AdditiveSVC(random_state=0).fit(X, y)
     names = [f"feature number {j}, whose name is rather long" for j in range(9)]
     display = CurvesDisplay.from_estimator(
         model, X, features=[names[2]], feature_names=names, class_names=("bad", "good")
@@ -126,15 +158,19 @@ def test_own_feature_and_class_names(frame):
 
 def test_unnamed_features_and_lists(frame):
     X, y = frame[0].to_numpy(), frame[1]
-    model = AdditiveClassifier(random_state=0).fit(X, y)
+    model = AdditiveSVC(random_state=0).fit(X, y)
     display = CurvesDisplay.from_estimator(model, X.tolist(), features=[3])
     assert display.axes_[0].get_title(loc="left") == "x3"
 
 
-def test_constant_feature_can_be_drawn(model, frame):
+def test_constant_feature_is_a_dot(model, frame):
     display = CurvesDisplay.from_estimator(model, frame[0], features=["constant"], figure=Figure())
     display.figure_.draw_without_rendering()
-    np.testing.assert_array_equal(display.lines_[0].get_ydata(), [0.0])
+    (line,), (ax,) = display.lines_, display.axes_
+    np.testing.assert_array_equal(line.get_data(), [[7.0], [0.0]])
+    assert line.get_marker() == "o"
+    assert ax.get_xticks().tolist() == [7.0]
+    assert display.curves[0].counts.tolist() == [len(frame[0])]
 
 
 def test_given_axes(model, frame):
@@ -167,6 +203,7 @@ def test_drawing_leaves_global_settings_alone(model, frame):
         ({"features": ["mean aera"]}, "Did you mean 'mean area'"),
         ({"features": [12]}, "no feature 12"),
         ({"features": []}, "at least one feature"),
+        ({"n_points": 0}, "n_points must be at least 1; got 0"),
         ({"top": 0}, "at least 1; got 0"),
         ({"n_cols": 0}, "at least 1; got 0"),
         ({"feature_names": ["a", "b"]}, "feature_names must have 9 entries.*got 2"),
@@ -178,6 +215,11 @@ def test_bad_options(model, frame, options, message):
         CurvesDisplay.from_estimator(model, frame[0], **options)
 
 
+def test_one_text_is_no_list_of_features(model, frame):
+    with pytest.raises(TypeError, match=r"got the text 'tenure'. Write \['tenure'\]"):
+        CurvesDisplay.from_estimator(model, frame[0], features="tenure")
+
+
 def legend_of(display):
     return [text.get_text() for text in display.figure_.legends[0].get_texts()]
 
@@ -186,10 +228,10 @@ def legend_of(display):
 def flowers():
     data = load_iris(as_frame=True)
     names = data.target_names[data.target]
-    return data.data, AdditiveClassifier(random_state=0).fit(data.data, names)
+    return data.data, AdditiveSVC(random_state=0).fit(data.data, names)
 
 
-def test_a_line_a_class(flowers):
+def test_one_line_per_class(flowers):
     X, model = flowers
     display = CurvesDisplay.from_estimator(model, X, top=3, figure=Figure())
     top = np.argsort(-importances(model, X))[:3]
@@ -223,15 +265,16 @@ def test_classes_that_cannot_be_drawn(flowers):
         CurvesDisplay.from_estimator(model, X, target="rose")
     with pytest.raises(ValueError, match="class_names must have 3 entries; got 2"):
         CurvesDisplay.from_estimator(model, X, class_names=["a", "b"])
-    many = AdditiveClassifier(random_state=0).fit(X, np.arange(len(X)) % 11)
+    many = AdditiveSVC(random_state=0).fit(X, np.arange(len(X)) % 11)
     with pytest.raises(ValueError, match=r"11 classes are too many .* for example target=0"):
         CurvesDisplay.from_estimator(many, X)
     assert CurvesDisplay.from_estimator(many, X, target=3).lines_.shape == (4,)
 
 
-def test_effects_in_regression(frame):
+@pytest.mark.parametrize("kind", [AdditiveRegressor, AdditiveSVR])
+def test_effects_in_regression(kind, frame):
     X, _ = frame
-    model = AdditiveRegressor().fit(X, X["mean area"] ** 0.5)
+    model = kind(random_state=0).fit(X, X["mean area"] ** 0.5)
     display = CurvesDisplay.from_estimator(model, X, target_name="the width", figure=Figure())
     x, y = display.lines_[0].get_data()
     j = int(np.argmax(importances(model, X)))
@@ -257,7 +300,7 @@ def test_without_matplotlib(model, frame, monkeypatch):
 def test_a_continuation_is_dotted_where_it_is_asked_for(extrapolation, several):
     X, y = load_iris(return_X_y=True)
     y = y if several else y == 2
-    model = AdditiveClassifier(extrapolation=extrapolation, random_state=0).fit(X, y)
+    model = AdditiveSVC(Spline(10, extrapolation=extrapolation), random_state=0).fit(X, y)
     beyond = X.copy()
     beyond[0, 0] = 12.0
     for table, dotted in ((X, False), (beyond, extrapolation == "linear")):
@@ -279,7 +322,8 @@ def test_a_continuation_is_dotted_where_it_is_asked_for(extrapolation, several):
 def test_models_that_refuse_values_outside_can_be_drawn(frame):
     X, y = frame
     for degree in (0, 1):
-        model = AdditiveClassifier(extrapolation="error", degree=degree, random_state=0).fit(X, y)
+        curve = Spline(10, degree=degree, extrapolation="error")
+        model = AdditiveSVC(curve, random_state=0).fit(X, y)
         CurvesDisplay.from_estimator(model, X, top=9)
 
 
@@ -287,7 +331,7 @@ def test_sparse_tables_and_files(tmp_path):
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 300)
     X = random.poisson(np.where(y[:, None], [0.9, 0.1, 0.3], [0.2, 0.5, 0.3])).astype(float)
-    model = AdditiveClassifier(random_state=0).fit(csr_array(X), y)
+    model = AdditiveSVC(random_state=0).fit(csr_array(X), y)
     np.save(tmp_path / "X.npy", X)
     dump_svmlight_file(X, y, str(tmp_path / "X.svm"), zero_based=False)
     expected = CurvesDisplay.from_estimator(model, X, figure=Figure())
@@ -297,3 +341,190 @@ def test_sparse_tables_and_files(tmp_path):
             np.testing.assert_allclose(ours.f, theirs.f, atol=1e-12)
             assert ours.name == theirs.name
         display.figure_.draw_without_rendering()
+
+
+# -- categories, gaps, dropped features ------------------------------------------------------------
+
+GRADES = ["never", "rarely", "often", "always"]
+
+
+@pytest.fixture(scope="module")
+def customers():
+    """Make a table of numbers, gaps and categories, with two classes and one column of names."""
+    random = np.random.default_rng(0)
+    n = 400
+    X = pd.DataFrame(
+        {
+            "name": [f"customer {i}" for i in range(n)],
+            "tenure": random.integers(0, 72, n),
+            "charges": np.where(random.random(n) < 0.2, np.nan, random.lognormal(3, 0.5, n)),
+            "payment": random.choice(["card", "bank", "mail", None], n, p=[0.4, 0.3, 0.2, 0.1]),
+            "calls": pd.Categorical(random.choice(GRADES, n), GRADES, ordered=True),
+            "town": random.choice([f"town {k:02}" for k in range(30)], n),
+            "fixed": np.where(random.random(n) < 0.3, np.nan, 5.0),
+            "empty": np.nan,
+            "hour": random.integers(0, 96, n),
+        }
+    )
+    signal = 2 * np.exp(-X["tenure"] / 15) + X["charges"].isna() + 1.5 * X["payment"].isna()
+    signal += (X["calls"] == "rarely") + X["fixed"].isna() + np.sin(X["hour"] / 12 * np.pi)
+    return X, (signal + random.logistic(size=n) > 1.5).to_numpy().astype(int)
+
+
+@pytest.fixture(scope="module")
+def churn(customers):
+    terms = {"name": "drop", "calls": Category(ordered=True), "hour": Fourier(2, period=24)}
+    return AdditiveClassifier(terms=terms, random_state=0).fit(*customers)
+
+
+def panel(model, X, feature, **options):
+    display = CurvesDisplay.from_estimator(model, X, features=[feature], figure=Figure(), **options)
+    return display.curves[0], display.axes_[0], display
+
+
+def test_levels_in_the_order_of_their_effects(churn, customers):
+    X, _ = customers
+    curve, ax, display = panel(churn, X, "payment")
+    levels, f = shape_function(churn, "payment", center=True, X=X)
+    names = ["missing" if level is None else level for level in levels]
+    order = np.argsort(f)
+    assert curve.levels == tuple(names[k] for k in order)
+    assert [label.get_text() for label in ax.get_xticklabels()] == list(curve.levels)
+    np.testing.assert_allclose(display.lines_[0].get_ydata(), f[order], atol=1e-12)
+    counts = X["payment"].fillna("missing").value_counts()
+    np.testing.assert_array_equal(curve.counts, counts[list(curve.levels)])
+    assert curve.f_missing is None
+    assert curve.n_hidden == 0
+
+
+def test_levels_of_an_ordered_category_in_their_own_order(churn, customers):
+    X, _ = customers
+    curve, *_ = panel(churn, X, "calls")
+    assert curve.levels == tuple(GRADES)
+    np.testing.assert_allclose(curve.f, shape_function(churn, "calls", center=True, X=X)[1])
+
+
+def test_of_many_levels_the_most_frequent(churn, customers):
+    X, _ = customers
+    curve, ax, _ = panel(churn, X, "town")
+    counts = X["town"].value_counts()
+    assert len(curve.levels) == 12
+    assert curve.n_hidden == 18
+    assert counts[list(curve.levels)].min() >= counts.drop(list(curve.levels)).max()
+    assert ax.get_xlabel() == "and 18 rarer ones"
+    assert {label.get_rotation() for label in ax.get_xticklabels()} == {45.0}
+
+
+def test_a_level_that_fit_has_not_seen_is_not_counted(churn, customers):
+    X, _ = customers
+    other = X.assign(payment=X["payment"].replace("mail", "cash"))
+    curve, *_ = panel(churn, other, "payment")
+    assert curve.counts[curve.levels.index("mail")] == 0
+    assert curve.counts.sum() == (other["payment"] != "cash").sum()
+
+
+def test_a_gap_is_a_diamond_beside_the_curve(churn, customers):
+    X, _ = customers
+    curve, ax, display = panel(churn, X, "charges")
+    (gap,) = shape_function(churn, "charges", grid=[np.nan], center=True, X=X)[1]
+    assert curve.f_missing == pytest.approx(gap)
+    assert curve.n_missing == X["charges"].isna().sum()
+    assert curve.counts.sum() == X["charges"].notna().sum()
+    (diamond,) = [line for line in ax.lines if line.get_marker() == "D"]
+    assert diamond.get_ydata() == pytest.approx([gap])
+    assert diamond.get_xdata()[0] > X["charges"].max()
+    assert "value missing" in legend_of(display)
+    low, high = ax.get_ylim()
+    assert low < gap < high
+    _, _, without = panel(churn, X, "tenure")
+    assert "value missing" not in legend_of(without)
+
+
+def test_curves_are_centered_with_their_gaps(churn, customers):
+    X, _ = customers
+    curve, *_ = panel(churn, X, "charges")
+    parts = contributions(churn, X, center=False)[:, X.columns.get_loc("charges")]
+    _, plain = shape_function(churn, "charges", grid=curve.x)
+    np.testing.assert_allclose(curve.f, plain - parts.mean(), atol=1e-9)
+
+
+def test_one_value_and_gaps(churn, customers):
+    X, _ = customers
+    curve, ax, display = panel(churn, X, "fixed")
+    assert curve.x.tolist() == [5.0]
+    assert ax.get_xticks().tolist() == [5.0]
+    assert curve.f_missing > curve.f[0]
+    share = X["fixed"].isna().mean()
+    mean = share * curve.f_missing + (1 - share) * curve.f[0]
+    assert mean == pytest.approx(0.0, abs=1e-9)
+    assert display.lines_[0].get_marker() == "o"
+
+
+def test_gaps_alone(churn, customers):
+    X, _ = customers
+    curve, ax, display = panel(churn, X, "empty")
+    assert curve.f.tolist() == [0.0]
+    assert curve.f_missing == 0.0
+    assert curve.counts.sum() == 0
+    assert ax.get_xticks().tolist() == []
+    assert display.lines_[0].get_marker() in ("", "None")
+
+
+def test_a_period_is_shown_once_and_counts_all_rows(churn, customers):
+    X, _ = customers
+    curve, *_ = panel(churn, X, "hour")
+    assert (curve.x[0], curve.x[-1]) == (0.0, 24.0)
+    hours = np.bincount(X["hour"] % 24, minlength=24)
+    at = ((curve.edges[1:] + curve.edges[:-1]) / 2).round().astype(int)
+    np.testing.assert_array_equal(curve.counts[at < 24], hours[at[at < 24]])
+
+
+def test_a_dropped_feature_has_no_panel(churn, customers):
+    X, _ = customers
+    with pytest.raises(ValueError, match="'name' was dropped by `terms`: it has no curve"):
+        panel(churn, X, "name")
+    display = CurvesDisplay.from_estimator(churn, X, top=20, figure=Figure())
+    assert {curve.name for curve in display.curves} == set(X.columns) - {"name"}
+    display.figure_.draw_without_rendering()
+
+
+def test_several_classes_with_categories_and_gaps(customers):
+    X, y = customers
+    labels = np.array(["a", "b", "c"])[y + (X["calls"] == "always")]
+    model = AdditiveSVC(terms={"name": "drop"}, random_state=0).fit(X, labels)
+    display = CurvesDisplay.from_estimator(model, X, top=8, figure=Figure())
+    display.figure_.draw_without_rendering()
+    assert display.lines_.shape == (8, 3)
+    (towns,) = [curve for curve in display.curves if curve.name == "town"]
+    steepest = np.argmax(np.ptp(towns.f, axis=0))
+    assert (np.diff(towns.f[:, steepest]) >= 0).all()
+    (charges,) = [k for k, curve in enumerate(display.curves) if curve.name == "charges"]
+    _, gaps = shape_function(model, "charges", grid=[np.nan], center=True, X=X)
+    diamonds = [ln for ln in display.axes_[charges].lines if ln.get_marker() == "D"]
+    np.testing.assert_allclose([ln.get_ydata()[0] for ln in diamonds], gaps[0])
+
+
+def test_categories_in_files_and_other_frames(churn, customers, tmp_path):
+    polars = pytest.importorskip("polars")
+    X, _ = customers
+    X.to_parquet(tmp_path / "X.parquet")
+    expected = CurvesDisplay.from_estimator(churn, X, top=8, figure=Figure())
+    for table in (tmp_path / "X.parquet", polars.from_pandas(X)):
+        display = CurvesDisplay.from_estimator(churn, table, top=8, figure=Figure())
+        for ours, theirs in zip(display.curves, expected.curves, strict=True):
+            assert (ours.name, ours.levels) == (theirs.name, theirs.levels)
+            np.testing.assert_allclose(ours.f, theirs.f, atol=1e-12)
+            np.testing.assert_array_equal(ours.counts, theirs.counts)
+
+
+def test_a_legend_of_six_entries_is_in_pairs(churn, customers):
+    X, y = customers
+    terms = {"name": "drop", "tenure": Spline(8, extrapolation="linear")}
+    model = AdditiveSVC(terms=terms, random_state=0).fit(X, y)
+    beyond = X.assign(tenure=X["tenure"] * 2)
+    figure = Figure(figsize=(12, 7))
+    display = CurvesDisplay.from_estimator(
+        model, beyond, features=["tenure", "charges", "calls"], figure=figure
+    )
+    assert len(legend_of(display)) == 6
+    assert display.figure_.legends[0]._ncols == 3

@@ -10,7 +10,7 @@ import pytest
 MEASURE = """
 import resource, sys
 import numpy as np
-from splinear import AdditiveClassifier
+from splinear import AdditiveSVC
 
 n_rows, n_columns, tol = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 random = np.random.default_rng(0)
@@ -18,16 +18,18 @@ X = np.empty((n_rows, n_columns), dtype=np.float32)
 for start in range(0, n_rows, 10_000):  # no temporary array as large as X
     X[start : start + 10_000] = random.random((10_000, n_columns), dtype=np.float32)
 y = X[:, 0] > 0.3
-AdditiveClassifier(random_state=0).fit(X[:1000], y[:1000])  # imports and allocator warmed up
+AdditiveSVC(random_state=0).fit(X[:1000], y[:1000])  # imports and allocator warmed up
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-AdditiveClassifier(random_state=0, tol=tol).fit(X, y)
+AdditiveSVC(random_state=0, tol=tol).fit(X, y)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux only")
-@pytest.mark.parametrize("tol", ["1e-2", "5e-4"])
-@pytest.mark.parametrize(("n_rows", "n_columns"), [(200_000, 50), (400_000, 8)])
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "tol"),
+    [(200_000, 50, "1e-2"), (400_000, 8, "5e-4")],  # codes, and X itself
+)
 def test_memory_beyond_the_data(n_rows, n_columns, tol):
     run = subprocess.run(
         [sys.executable, "-c", MEASURE, str(n_rows), str(n_columns), tol],
@@ -42,14 +44,17 @@ def test_memory_beyond_the_data(n_rows, n_columns, tol):
 
 
 LONG_FIT = """
+import sys
 import numpy as np
-from splinear import AdditiveClassifier
+from splinear import AdditiveClassifier, AdditiveSVC
+from splinear.terms import Spline
 
 random = np.random.default_rng(0)
-X, y = random.random((100_000, 60)), random.integers(0, 2, 100_000)
+X, y = random.random((100_000, 60)), random.integers(0, 5, 100_000)
+svc = AdditiveSVC(Spline(10, penalty_order=2), C=1e6, tol=1e-12, max_iter=10**9)
 print("started", flush=True)
 try:
-    AdditiveClassifier(C=1e6, tol=1e-12, max_iter=10**9, penalty_order=2).fit(X, y)
+    svc.fit(X, y > 2) if sys.argv[1] == "fit" else AdditiveClassifier(tol=0.0).fit(X, y)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
@@ -67,10 +72,13 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("work", [LONG_FIT, LONG_KERNEL], ids=["fit", "min_kernel"])
-def test_ctrl_c_ends_long_work(work):
+@pytest.mark.parametrize(
+    ("name", "work"),
+    [("fit", LONG_FIT), ("choice of smoothness", LONG_FIT), ("min_kernel", LONG_KERNEL)],
+)
+def test_ctrl_c_ends_long_work(name, work):
     process = subprocess.Popen(
-        [sys.executable, "-c", work], stdout=subprocess.PIPE, text=True, bufsize=1
+        [sys.executable, "-c", work, name], stdout=subprocess.PIPE, text=True, bufsize=1
     )
     assert process.stdout.readline() == "started\n"
     time.sleep(1.0)

@@ -9,10 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from splinear import AdditiveClassifier
+from splinear import AdditiveSVC
+from splinear.terms import Spline
 
 INK, MUTED, GRID, GAP = "#22262B", "#7A828C", "#E4E7EB", "#F3F4F6"
-CLASS_COLOURS = "#D55E00", "#0072B2"
+CLASS_COLORS = "#D55E00", "#0072B2"
 STRENGTHS = {0.1: "#A9CCE3", 1.0: "#4A97C9", 10.0: "#0B3C5D"}
 EMPTY = 0.52, 0.76
 REMARKS = {
@@ -35,24 +36,17 @@ def draw(ax: Axes, x: np.ndarray, y: np.ndarray, order: int) -> None:
     """One panel: the rows above and below, the curves of each C between them."""
     ax.axvspan(*EMPTY, color=GAP, lw=0)
     ax.axhline(0, color=MUTED, lw=0.8)
-    for value, colour in zip((0, 1), CLASS_COLOURS, strict=True):
+    for value, color in zip((0, 1), CLASS_COLORS, strict=True):
         place = 2.3 if value else -2.3
         ax.plot(
-            x[y == value], np.full((y == value).sum(), place), "|", color=colour, ms=9, alpha=0.5
+            x[y == value], np.full((y == value).sum(), place), "|", color=color, ms=9, alpha=0.5
         )
     grid = np.linspace(0, 1, 500)[:, None]
-    for C, colour in STRENGTHS.items():
-        model = AdditiveClassifier(
-            degree=3,
-            n_bins=30,
-            penalty_order=order,
-            C=C,
-            tol=1e-4,
-            max_iter=100_000,
-            random_state=0,
-        )
+    for C, color in STRENGTHS.items():
+        curve = Spline(n_bins=30, degree=3, penalty_order=order)
+        model = AdditiveSVC(curve, C=C, tol=1e-4, max_iter=100_000, random_state=0)
         ax.plot(
-            grid, model.fit(x, y).decision_function(grid), color=colour, lw=2.2, label=f"C = {C:g}"
+            grid, model.fit(x, y).decision_function(grid), color=color, lw=2.2, label=f"C = {C:g}"
         )
     ax.set_title(f"$D_{order}$", loc="left", color=INK, fontsize=15, pad=40)
     ax.text(0, 1.02, REMARKS[order], transform=ax.transAxes, color=MUTED, fontsize=9.5, va="bottom")
@@ -74,7 +68,7 @@ def main() -> None:
     for order, ax in enumerate(panels):
         draw(ax, x, y, order)
     panels[0].set_ylabel("score f(x)", color=INK)
-    panels[1].set_xlabel("feature x   (marks: rows of either class; grey: no rows)", color=MUTED)
+    panels[1].set_xlabel("feature x   (marks: rows of either class; gray: no rows)", color=MUTED)
     lines, labels = panels[0].get_legend_handles_labels()
     figure.legend(lines, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=10)
     figure.savefig(Path(__file__).with_name("penalties.png"))

@@ -25,6 +25,7 @@ __all__ = [
     "as_floats",
     "as_frame",
     "as_matrix",
+    "as_missing",
     "as_one_csr",
     "chunks_of",
     "column_of",
@@ -302,14 +303,25 @@ def as_frame(X: Any) -> Any:
 def _with_gaps(X: AnyArray) -> AnyArray:
     """Put NaN, or None among objects and text, where an array is masked or holds pandas.NA."""
     if isinstance(X, np.ma.MaskedArray):
-        if X.dtype.kind not in "fiub":
-            X = np.where(np.ma.getmaskarray(X), None, X.data)
+        data, gaps = X.data, np.ma.getmaskarray(X)
+        if data.dtype.kind in "OUS":
+            X = as_missing(data, gaps)
+        elif data.dtype.kind in "fiub":
+            X = data.astype(data.dtype if data.dtype.kind == "f" else np.float64)
+            X[gaps] = np.nan
         else:
-            X = X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
+            X = data  # dates, for example, which are refused
     if X.dtype != object:
         return X
     na = np.array([is_pandas_na(value) for value in X.ravel().tolist()], dtype=bool)
-    return np.where(na.reshape(X.shape), None, X) if na.any() else X
+    return as_missing(X, na.reshape(X.shape)) if na.any() else X
+
+
+def as_missing(values: AnyArray, gaps: AnyArray) -> AnyArray:
+    """Return the values as objects, with None where there are gaps."""
+    out = values.astype(object)
+    out[gaps] = None
+    return out
 
 
 def _as_polars(X: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from splinear._reading import is_missing
+from splinear._reading import as_missing, is_missing
 from splinear._sparse import is_sparse
 from splinear._types import AnyArray, Floats
 
@@ -58,7 +58,8 @@ def _as_array(y: Any) -> AnyArray | None:
     if y is None or is_sparse(y):
         return None
     if isinstance(y, np.ma.MaskedArray):
-        return np.where(np.ma.getmaskarray(y), None, y.data) if np.ma.is_masked(y) else y.data
+        gaps = np.ma.getmaskarray(y)
+        return as_missing(y.data, gaps) if gaps.any() else y.data
     if not isinstance(y, (list, tuple)):
         return np.asarray(y) if hasattr(y, "__array__") else None
     try:

@@ -22,7 +22,7 @@ from splinear._types import AnyArray, Floats, Table
 from splinear._validation import positive
 from splinear.io import open_table
 from splinear.losses import Logistic
-from splinear.solvers.choosing import choose
+from splinear.solvers.choosing import choose, final_edf
 from splinear.solvers.memory import Need
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Result, Start, Stopping
@@ -325,6 +325,9 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):
                 if before is None:
                     before = _starts_of(chosen)
             [results] = self._train(rows, labels, weights, kept, stopping, before)
+            if self.C is None and settled:
+                totals = self._totals(rows, labels, weights, kept)
+                edf = final_edf(chosen, rows, totals, results, stopping.n_threads)
             self._finish(self._scaled(rows), results, weights, edf=edf, n_turns=n_turns)
         return results, settled
 

@@ -20,7 +20,7 @@ from splinear._types import AnyArray, Floats, Table
 from splinear._validation import positive
 from splinear.io import open_table
 from splinear.losses import SquaredError
-from splinear.solvers.choosing import choose
+from splinear.solvers.choosing import choose, final_edf
 from splinear.solvers.memory import Need
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Result, Start, Stopping
@@ -205,6 +205,9 @@ n_features_in_, feature_names_in_
                 edf, n_turns = chosen.edf, chosen.n_turns
                 settled = stopping.watch.reason is None
             [results] = self._train(rows, y, weights, None, stopping, before)
+            if self.C is None and settled:
+                totals = [self._total(rows, y, weights)]
+                edf = final_edf(chosen, rows, totals, results, stopping.n_threads)
             scaled = rows if self.C is None else rows.with_layout(rows.layout.scaled(self.C))
             self._finish(scaled, results, weights, edf=edf, n_turns=n_turns)
         return results, settled

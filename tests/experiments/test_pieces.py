@@ -24,12 +24,15 @@ from splinear.experiments.models import (
     TO_UNIT,
     MinKernelSVC,
     additive,
+    batch,
     fit,
     linear,
+    spline,
 )
 from typer.testing import CliRunner
 
-from splinear import cli
+from splinear import AdditiveSVC, cli
+from splinear.terms import Fourier, Hermite, Spline
 
 runner = CliRunner()
 
@@ -44,7 +47,7 @@ def test_choice_is_that_of_a_grid_search(rows):
     grid = {TO_UNIT: (0.01, 0.1, 1.0, 10.0)}
     half = np.arange(len(X)) % 2
     folds = list(PredefinedSplit(half).split())
-    recipe = additive("spline", n_bins=5)
+    recipe = additive("spline", spline(5, degree=1, order=1))
     choice = choose(recipe, X, y, folds, grid, n_jobs=2)
     search = GridSearchCV(recipe.make(1.0, TO_UNIT), {"C": grid[TO_UNIT]}, cv=folds).fit(X, y)
     assert search.best_params_["C"] == choice.C
@@ -67,12 +70,33 @@ def test_choice_of_the_scaling(rows):
 
 
 def test_fits_at_their_limit_are_known(rows):
-    recipe = additive("spline")
+    recipe = additive("spline", spline(10, degree=1, order=1))
     with pytest.warns(UserWarning, match="max_iter"):
         hard = fit(recipe.make(1e4, TO_UNIT).set_params(max_iter=1, tol=1e-6), *rows)
     easy = fit(recipe.make(0.1, TO_UNIT), *rows)
     assert (hard.at_limit, easy.at_limit) == (True, False)
     assert hard.seconds > 0
+
+
+def test_additive_models_are_support_vector_classifiers_on_uniform_knots():
+    curve = spline(7, degree=3, order=2)
+    model = additive("spline", curve).make(0.5, AS_THEY_ARE)
+    assert isinstance(model, AdditiveSVC)
+    expected = Spline(n_bins=7, degree=3, penalty_order=2, knots="uniform", scale="native")
+    assert model.curve.get_params() == expected.get_params()
+    assert (model.C, model.intercept_scaling, model.loss) == (0.5, 1.0, "hinge")
+    assert curve.scale == "unit"  # the recipe leaves the curve that it was given alone
+
+
+@pytest.mark.parametrize("curve", [Fourier(2), Fourier(3, penalty_order=2), Hermite(4)], ids=str)
+@pytest.mark.parametrize("scaling", [AS_THEY_ARE, TO_UNIT])
+def test_batch_and_online_are_the_same_model(curve, scaling, rows):
+    X, y = rows
+    stored, online = (make("", curve).make(0.05, scaling) for make in (batch, additive))
+    stored[-1].set_params(tol=1e-7, max_iter=100_000)
+    online.set_params(tol=1e-7, max_iter=10_000)
+    scores = [model.fit(X, y).decision_function(X) for model in (stored, online)]
+    np.testing.assert_allclose(*scores, atol=1e-3 * np.abs(scores[0]).max())
 
 
 def test_min_kernel_svm_is_that_of_scikit_learn(rows):
@@ -98,10 +122,10 @@ def test_spline_on_255_bins_is_the_min_kernel_svm():
     X, X_test = to_bytes(digits.data[:400], digits.data[400:600])
     y = digits.target[:400]
     exact = exactness.libsvm_scores(X / 255, y, X_test / 255, C=0.1)
-    spline = exactness.spline_scores(X, y, X_test, C=0.1, n_jobs=1)
-    # LIBSVM does not penalise the bias, the spline does a little.
-    assert np.abs(exact - spline).max() < 0.05 * np.abs(exact).mean()
-    assert (exact.argmax(axis=1) == spline.argmax(axis=1)).all()
+    ours = exactness.spline_scores(X, y, X_test, C=0.1, n_jobs=1)
+    # LIBSVM does not penalize the bias, the spline does a little.
+    assert np.abs(exact - ours).max() < 0.05 * np.abs(exact).mean()
+    assert (exact.argmax(axis=1) == ours.argmax(axis=1)).all()
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])

@@ -2,13 +2,239 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
 
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.inspection import shape_function
+from splinear.losses import Logistic, SquaredError
+from splinear.objective import explicit
+from splinear.solvers.newton import penalised_bands
+from splinear.solvers.problem import Problem, Stopping
+from splinear.solvers.rows import TrainingRows
+from splinear.solvers.smooth import Separable, Softmax
+from splinear.solvers.smoothness import choose_smoothness, posterior_variances
+from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
-SETTINGS = {"n_bins": 20, "smoothness": "reml", "random_state": 0}
+TERMS = {
+    "curve": Spline(15),
+    "quantile knots": Spline(15, knots="quantile"),
+    "cubic, D_2": Spline(12, degree=3, penalty_order=2),
+    "D_0": Spline(15, penalty_order=0),
+    "degree 0": Spline(15, degree=0),
+    "Fourier": Fourier(4),
+    "Hermite": Hermite(4),
+    "line": Linear(),
+    "two levels": Category(),
+    "twenty levels": Category(),
+    "ordered levels": Category(ordered=True),
+}
+LEVELS = {"two levels": 2, "twenty levels": 20, "ordered levels": 8}
+SETTINGS = {"random_state": 0}
+
+
+def one_column(name, n=250, seed=1, noise=0.5):
+    """A column for the term of this name, and a target that bends."""
+    random = np.random.default_rng(seed)
+    X = random.uniform(size=(n, 1))
+    n_levels = LEVELS.get(name)
+    if n_levels is not None:
+        X = np.floor(n_levels * X)
+    y = np.sin(6 * X[:, 0]) + 0.5 * X[:, 0] + noise * random.normal(size=n)
+    return X, {0: tuple(range(n_levels or 0))} if n_levels else {}, y
+
+
+def chosen_for(X, layout, y, weights=None, **options):
+    rows = TrainingRows.prepare(X, layout, tol=1e-6, weights=weights)
+    w = np.ones(len(y)) if weights is None else weights
+    problem = Problem(
+        y=np.ones(len(y), dtype=np.int8),
+        loss=SquaredError(),
+        cost_negative=1.0,
+        cost_positive=1.0,
+        targets=rows.place(y - np.average(y, weights=w)),
+        weights=rows.place(w),
+    )
+    total = Separable(problem, SquaredError())
+    options = {"n_noise": float(w.sum()), "settled": 1e-8} | options
+    return choose_smoothness(rows, [total], Stopping(tol=1e-6), **options)
+
+
+def deviance(phi, y, weights):
+    """-2 log of the restricted likelihood of y ~ N(phi c + b, v / w), c ~ N(0, v I), b free.
+
+    v is at its best; constants are left out.
+    """
+    A = np.column_stack([phi, np.ones(len(y))])
+    S = np.diag(np.append(np.ones(phi.shape[1]), 0.0))
+    H = A.T @ (weights[:, None] * A) + S
+    c = np.linalg.solve(H, A.T @ (weights * y))
+    rss = weights @ (y - A @ c) ** 2 + c @ S @ c
+    return (weights.sum() - 1) * np.log(rss) + np.linalg.slogdet(H)[1]
+
+
+def freedom(phi, weights):
+    """The degrees of freedom of the columns of phi beside a free intercept."""
+    A = np.column_stack([phi, np.ones(len(phi))])
+    G = A.T @ (weights[:, None] * A)
+    H = G + np.diag(np.append(np.ones(phi.shape[1]), 0.0))
+    return np.trace(np.linalg.solve(H, G)) - 1
+
+
+def unit_features(layout, X):
+    """The embedding of a term of variance 1."""
+    return explicit(layout.scaled(1.0 / layout.groups[0].embedding.scale[0]), X)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("name", TERMS)
+def test_one_curve_maximises_the_marginal_likelihood(name, pooled, weighted, laid_out):
+    """The variance is the best of all; for the edge weights that were chosen, if there are any."""
+    X, levels, y = one_column(name)
+    weights = np.random.default_rng(2).integers(1, 4, len(y)) * 1.0 if weighted else None
+    layout = laid_out(X, {0: TERMS[name]}, levels)
+    found = chosen_for(X, layout, y, weights, pooled=pooled)
+    (group,) = found.layout.groups
+    has_edges = name in ("curve", "quantile knots", "degree 0") and not pooled
+    assert (group.edges is not None) == has_edges
+    edges = np.ones(group.size) if group.edges is None else group.edges[0]
+    phi, w = unit_features(layout, X) / np.sqrt(edges), np.ones(len(y))
+    w = w if weights is None else weights
+    t = group.embedding.scale[0]
+    best = minimize_scalar(
+        lambda log_t: deviance(phi * np.exp(log_t / 2), y, w),
+        bounds=np.log(t) + np.array([-5, 5]),
+        method="bounded",
+        options={"xatol": 1e-7},
+    )
+    assert t == pytest.approx(np.exp(best.x), rel=1e-3)
+    assert found.edf[0][0] == pytest.approx(freedom(phi * np.sqrt(t), w), rel=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])
+@pytest.mark.parametrize("name", ["cubic, D_2", "Fourier", "two levels", "twenty levels"])
+def test_gaps_have_a_variance_of_their_own(name, share, laid_out):
+    """Both variances against the best pair; how a gap is tied to its curve is left out."""
+    X, levels, y = one_column(name, 400)
+    gap = np.random.default_rng(3).random(400) < share
+    y[gap] += 1.0 - np.sin(6 * X[gap, 0])
+    X[gap] = np.nan
+    layout = TrainingRows.prepare(X, laid_out(X, {0: TERMS[name]}, levels), tol=1e-6).layout
+    (group,) = chosen_for(X, layout, y).layout.groups
+    (first,) = layout.groups
+    variances = np.append(np.full(first.size, first.embedding.scale[0]), first.gap_scale)
+    phi = explicit(layout, X) / np.sqrt(variances)
+
+    def of_both(logs):
+        roots = np.exp(np.append(np.full(first.size, logs[0]), logs[1]) / 2)
+        return deviance(phi * roots, y, np.ones(len(y)))
+
+    found = np.log([group.embedding.scale[0], group.gap_scale[0]])
+    best = minimize(of_both, found, method="Nelder-Mead", options={"xatol": 1e-5, "fatol": 1e-8})
+    # One deviation says little of its variance: a factor of 1.5 hardly makes it less likely.
+    np.testing.assert_allclose(found, best.x, atol=np.log(1.5))
+    assert of_both(found) - best.fun < 0.1
+
+
+def test_levels_are_random_effects():
+    """The same as a mixed model with a random intercept per level."""
+    mixed = pytest.importorskip("statsmodels.regression.mixed_linear_model")
+    random = np.random.default_rng(4)
+    levels = random.integers(0, 30, 400)
+    y = random.normal(size=30)[levels] + 0.8 * random.normal(size=400)
+    theirs = mixed.MixedLM(y, np.ones((400, 1)), groups=levels).fit(reml=True)
+    X = levels[:, None].astype(float)
+    model = AdditiveRegressor(categorical_features=[0], tol=1e-8, random_state=0).fit(X, y)
+    (term,) = model.terms_
+    assert term.smoothness == pytest.approx(np.ravel(theirs.cov_re)[0] / theirs.scale, rel=0.02)
+    assert model.intercept_[0] == pytest.approx(theirs.fe_params[0], abs=1e-3)
+    effects = [np.ravel(theirs.random_effects[level])[0] for level in range(30)]
+    np.testing.assert_allclose(term.coef[0], effects, atol=5e-3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_other_likelihoods_settle_where_the_equation_holds(n_classes, laid_out):
+    """t = sum_k w_k d_k^2 / e with the posterior of NumPy, summed over outputs."""
+    X, _, y = one_column("curve", 500, noise=1.0)
+    layout = laid_out(X, {0: TERMS["curve"]})
+    rows = TrainingRows.prepare(X, layout, tol=1e-6)
+    labels = np.digitize(y, [0.3] if n_classes == 2 else [-0.3, 0.8])
+    if n_classes == 2:
+        signs = rows.place((2 * labels - 1).astype(np.int8))
+        total = Separable(Problem(signs, Logistic(), 1.0, 1.0), Logistic())
+    else:
+        total = Softmax(rows.place(labels), np.ones(len(y)), 3)
+    found = choose_smoothness(rows, [total], Stopping(tol=1e-6), settled=1e-7)
+    (group,), (start,) = found.layout.groups, found.starts
+    t, edges = group.embedding.scale[0], group.edges[0]
+    F = rows.scores(start.coef) + np.reshape(start.intercept, (-1, 1))
+    phi = unit_features(layout, X) / np.sqrt(edges)
+    squares = free = 0.0
+    for theta, h in zip(start.coef, total.curvature(F).diagonal, strict=True):
+        squares += np.sum(edges * group.embedding.penalty.difference(theta) ** 2)
+        free += freedom(phi * np.sqrt(t), rows.restore(h))
+    assert free == pytest.approx(found.edf[0][0], rel=1e-3)
+    assert t == pytest.approx(squares / free, rel=5e-3)
+
+
+def test_edge_weights_are_those_that_increments_ask_for(laid_out):
+    """w_k = 1 / sqrt(E_k + mean E), of mean 1, with E_k = d_k^2 + Var(d_k), written out."""
+    X, _, y = one_column("curve")
+    layout = laid_out(X, {0: TERMS["curve"]})
+    found = chosen_for(X, layout, y)
+    (group,), (start,) = found.layout.groups, found.starts
+    t, edges = group.embedding.scale[0], group.edges[0]
+    phi = unit_features(layout, X) * np.sqrt(t / edges)
+    A = np.column_stack([phi, np.ones(len(y))])
+    H = A.T @ A + np.diag(np.append(np.ones(phi.shape[1]), 0.0))
+    variance = np.diagonal(np.linalg.inv(H))[:-1] * t / edges
+    steps = group.embedding.penalty.difference(start.coef[0])
+    centred = y - y.mean()
+    residual = centred - (A @ np.append(steps / np.sqrt(t / edges), start.intercept))
+    noise = residual @ residual / (len(y) - found.edf[0][0] - 1)
+    E = steps**2 / noise + variance
+    w = 1 / np.sqrt(E + E.mean())
+    np.testing.assert_allclose(edges, w / w.mean(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("which", range(10))
+def test_posterior_variances_are_those_of_the_matrix(which, mixed):
+    """Of the differences, with the intercept integrated out; a gap is not tied to its curve."""
+    X, layout = mixed(5)
+    group = TrainingRows.prepare(X, layout, tol=1e-6).layout.groups[which]
+    random = np.random.default_rng(6)
+    n, used = 40, group.used
+    blocks = np.zeros((*group.shape, group.embedding.basis.support))
+    B = np.zeros((n, *group.shape))
+    for j in range(group.n_features):
+        ends = group.embedding.axes.first[j], group.embedding.axes.last[j]
+        B[:, j, : group.size] = group.embedding.basis.evaluate(random.uniform(*ends, n))
+        if group.has_gaps:
+            gap = random.random(n) < 0.3
+            B[gap, j, : group.size], B[gap, j, -1] = 0.0, 1.0
+        products = B[:, j].T @ B[:, j]
+        for p in range(blocks.shape[2]):
+            blocks[j, : group.stride - p, p] = np.diagonal(products, p)
+    u = np.where(used, B.sum(axis=0) / np.sqrt(n), 0.0)
+    found = posterior_variances(group, blocks.copy(), u)
+    bands = penalised_bands(group, np.zeros_like(blocks))
+    for j in range(group.n_features):
+        at = np.flatnonzero(used[j])
+        S = sum(np.diag(bands[j, : group.stride - p, p], p) for p in range(bands.shape[2]))
+        S = S + np.triu(S, 1).T
+        M = (S + B[:, j].T @ B[:, j] - np.outer(u[j], u[j]))[np.ix_(at, at)]
+        inverse = np.eye(group.stride)
+        inverse[: group.size, : group.size] = group.embedding.penalty.difference(
+            np.eye(group.size)
+        ).T
+        D = inverse[np.ix_(at, at)]
+        expected = np.diagonal(D @ np.linalg.inv(M) @ D.T) if len(at) else []
+        np.testing.assert_allclose(found[j, at], expected, rtol=1e-6)
+        assert not found[j, ~used[j]].any()
+
+
+# -- what users see ------------------------------------------------------------------------------
 
 
 def rough_and_smooth(n=1500, seed=0):
@@ -20,41 +246,18 @@ def rough_and_smooth(n=1500, seed=0):
     return X, signal, random
 
 
-def marginal_optimum(phi, y, bias):
-    """The s^2 that makes y most likely under y ~ N(0, v (I + s^2 phi phi' + bias^2 11'))."""
-    n = len(y)
-    K = phi @ phi.T
-
-    def deviance(log_s2):
-        cov = np.eye(n) + np.exp(log_s2) * K + bias**2
-        _, logdet = np.linalg.slogdet(cov)
-        return n * np.log(y @ np.linalg.solve(cov, y)) + logdet  # v at its best
-
-    return np.exp(minimize(lambda p: deviance(p[0]), [0.0], method="Nelder-Mead").x[0])
-
-
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("frequency", [1.0, 4.0])
-def test_one_curve_maximises_the_marginal_likelihood(order, frequency):
-    random = np.random.default_rng(1)
-    X = random.uniform(size=(300, 1))
-    y = np.sin(frequency * 2 * np.pi * X[:, 0]) + 0.5 * random.normal(size=300)
-    model = AdditiveRegressor(**SETTINGS, penalty_order=order, tol=1e-6).fit(X, y)
-    plain = AdditiveRegressor(n_bins=20, penalty_order=order).fit(X, y)
-    phi = plain.embedding_.transform(X) / np.sqrt(plain.embedding_.scale[0])
-    best = marginal_optimum(phi, y - y.mean(), 1.0)
-    # A factor of 1.5 in s^2 hardly moves a curve.
-    assert abs(np.log(model.embedding_.scale[0] / best)) < np.log(1.5)
+def freedoms(model):
+    return np.array([term.edf for term in model.terms_])
 
 
 def test_freedom_goes_where_it_is_needed():
     X, signal, random = rough_and_smooth()
     y = random.random(len(X)) < expit(signal)
-    model = AdditiveClassifier(loss="logistic", **SETTINGS).fit(X, y)
-    wiggles, bends, nothing, binary = model.degrees_of_freedom_
+    model = AdditiveClassifier(**SETTINGS).fit(X, y)
+    wiggles, bends, nothing, binary = freedoms(model)
     assert wiggles > 2 * bends > 0
     assert nothing < 0.5
-    assert binary < 2.1
+    assert binary < 1.1
     _, flat = shape_function(model, 2)
     _, lively = shape_function(model, 0)
     assert np.ptp(flat) < 0.1 * np.ptp(lively)
@@ -72,53 +275,79 @@ def test_beats_one_strength_for_all():
         return np.mean((model.fit(X, y).predict(fresh) - truth) ** 2)
 
     tuned = error(AdditiveRegressor(**SETTINGS))
-    single = [error(AdditiveRegressor(n_bins=20, C=C)) for C in 10.0 ** np.arange(-3, 3)]
+    curve = Spline(20)
+    single = [error(AdditiveRegressor(curve, C=C)) for C in 10.0 ** np.arange(-3, 3)]
     assert tuned < 0.8 * min(single)
 
 
-def test_strength_plays_no_part():
-    X, signal, random = rough_and_smooth(800)
-    y = random.random(len(X)) < expit(signal)
-    scores = [
-        AdditiveClassifier(loss="logistic", C=C, tol=1e-6, **SETTINGS)
-        .fit(X, y)
-        .decision_function(X)
-        for C in (0.1, 10.0)
-    ]
-    # But for the intercept, whose penalty C still weighs.
-    np.testing.assert_allclose(scores[0], scores[1], atol=0.02 * np.abs(scores[0]).max())
+ESTIMATORS = [
+    (AdditiveRegressor, lambda y: y),
+    (AdditiveClassifier, lambda y: y > 0.3),
+    (AdditiveClassifier, lambda y: np.digitize(y, [-0.3, 0.8])),
+]
 
 
-def test_weights_are_repeats():
-    X, signal, random = rough_and_smooth(600)
-    y = random.random(len(X)) < expit(signal)
-    weights = random.integers(1, 4, len(X))
-    weighted = AdditiveClassifier(loss="logistic", **SETTINGS).fit(X, y, weights)
-    repeated = AdditiveClassifier(loss="logistic", **SETTINGS).fit(
-        np.repeat(X, weights, axis=0), np.repeat(y, weights)
-    )
-    np.testing.assert_allclose(
-        weighted.degrees_of_freedom_, repeated.degrees_of_freedom_, rtol=0.02, atol=0.02
-    )
+@pytest.mark.parametrize(("estimator", "target"), ESTIMATORS)
+def test_a_weight_of_two_is_two_rows(estimator, target):
+    """In knots, variances, the noise, degrees of freedom and importances, but for rounding."""
+    random = np.random.default_rng(7)
+    X, signal, _ = rough_and_smooth(400)
+    X[:, 1] = random.lognormal(size=400)
+    y = target(signal + 0.5 * random.normal(size=400))
+    X[random.random(400) < 0.2, 2] = np.nan
+    weights = random.integers(0, 4, 400)
+    options = {"tol": 1e-8, "categorical_features": [3], "random_state": 0}
+    options["terms"] = {0: Hermite(20, scale="standard")}
+    one = estimator(**options).fit(X, y, weights)
+    two = estimator(**options).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    for a, b in zip(one.terms_, two.terms_, strict=True):
+        np.testing.assert_array_equal(a.knots, b.knots)
+        axes = a.group.embedding.axes, b.group.embedding.axes
+        assert axes[0].first[0] == pytest.approx(axes[1].first[0], rel=1e-12)
+        assert a.smoothness == pytest.approx(b.smoothness, rel=1e-6)
+        assert a.edf == pytest.approx(b.edf, rel=1e-6)
+        np.testing.assert_allclose(a.coef, b.coef, atol=1e-4)
+        np.testing.assert_allclose(a.mean, b.mean, atol=1e-4)
+    np.testing.assert_allclose(one.feature_importances_, two.feature_importances_, atol=1e-4)
+    assert one.objective_ == pytest.approx(two.objective_, rel=1e-7)
 
 
-@pytest.mark.parametrize("multi_class", ["softmax", "ovr"])
-def test_several_classes_share_their_smoothness(multi_class):
+@pytest.mark.parametrize("factor", [1e-6, 1e4])
+@pytest.mark.parametrize("shift", [0.0, 1e3])
+def test_units_of_the_target_do_not_matter(factor, shift):
+    X, signal, random = rough_and_smooth(500)
+    y = signal + random.normal(size=500)
+    model = AdditiveRegressor(tol=1e-8, **SETTINGS).fit(X, y)
+    other = AdditiveRegressor(tol=1e-8, **SETTINGS).fit(X, factor * y + factor * shift)
+    np.testing.assert_allclose(freedoms(other), freedoms(model), rtol=1e-5)
+    np.testing.assert_allclose(other.predict(X) / factor - shift, model.predict(X), atol=1e-6)
+
+
+def test_several_classes_share_their_smoothness():
     X, signal, random = rough_and_smooth(1500)
     y = np.digitize(signal + 0.5 * random.normal(size=len(X)), [-0.7, 0.7])
-    model = AdditiveClassifier(loss="logistic", multi_class=multi_class, **SETTINGS).fit(X, y)
-    assert model.degrees_of_freedom_.shape == (4,)
-    assert model.degrees_of_freedom_[0] > 5 * model.degrees_of_freedom_[2]
+    model = AdditiveClassifier(**SETTINGS).fit(X, y)
+    assert freedoms(model).shape == (4,)
+    assert freedoms(model)[0] > 5 * freedoms(model)[2]
     assert model.score(X, y) > 0.6
 
 
-@pytest.mark.parametrize("basis", ["fourier", "hermite"])
-def test_other_bases(basis):
+def test_several_labels_share_their_smoothness():
+    X, signal, random = rough_and_smooth(800)
+    noisy = signal[:, None] + 0.5 * random.normal(size=(800, 2))
+    model = AdditiveClassifier(**SETTINGS).fit(X, (noisy > [0.0, 0.5]).astype(int))
+    alone = AdditiveClassifier(**SETTINGS).fit(X, noisy[:, 0] > 0)
+    assert freedoms(model)[0] > 1.5 * freedoms(alone)[0]  # of both labels
+    assert model.terms_[0].smoothness == pytest.approx(alone.terms_[0].smoothness, rel=0.8)
+
+
+@pytest.mark.parametrize("curve", [Fourier(5), Hermite(5)], ids=str)
+def test_other_bases(curve):
     X, signal, random = rough_and_smooth()
     y = signal + random.normal(size=len(X))
-    model = AdditiveRegressor(basis=basis, degree=5, **(SETTINGS | {"n_bins": 10})).fit(X, y)
-    assert model.degrees_of_freedom_[0] > 3
-    assert model.degrees_of_freedom_[2] < 1
+    model = AdditiveRegressor(curve, **SETTINGS).fit(X, y)
+    assert freedoms(model)[0] > 3
+    assert freedoms(model)[2] < 1
     assert model.score(X, y) > 0.2
 
 
@@ -126,15 +355,22 @@ def test_a_constant_column_has_no_freedom():
     X, signal, random = rough_and_smooth(400)
     X[:, 2] = 7.0
     model = AdditiveRegressor(**SETTINGS).fit(X, signal + random.normal(size=400))
-    assert model.degrees_of_freedom_[2] == 0
-    assert not model.coef_[0, 2].any()
+    assert freedoms(model)[2] == 0
+    assert model.terms_[2].smoothness == 0
+    assert not model.terms_[2].coef.any()
 
 
-@pytest.mark.parametrize(
-    ("estimator", "loss"),
-    [(AdditiveClassifier, "hinge"), (AdditiveRegressor, "epsilon_insensitive")],
-)
-def test_needs_a_likelihood(estimator, loss):
-    X, signal, _ = rough_and_smooth(50)
-    with pytest.raises(ValueError, match=f"smoothness='reml' needs .* got loss='{loss}'"):
-        estimator(loss=loss, smoothness="reml").fit(X, (signal > 0).astype(int))
+def test_few_gaps_count_as_the_mean_and_many_as_what_they_are():
+    """A gap that says nothing is drawn to the mean; one that says something, the more it is so."""
+    X, signal, random = rough_and_smooth(1000)
+    gap = random.random(1000) < 0.3
+    X[gap, 1] = np.nan
+    nothing = np.where(gap, 1.5 * np.sin(9 * X[:, 0]) + 0.5 * X[:, 3], signal)
+    noise = 0.5 * random.normal(size=1000)
+    model = AdditiveRegressor(**SETTINGS).fit(X, nothing + noise)
+    term = model.terms_[1]
+    at_values = term.evaluate(X[~gap, 1]).mean()
+    assert term.gap[0] == pytest.approx(at_values, abs=0.1)
+    shifted = AdditiveRegressor(**SETTINGS).fit(X, nothing + noise + 2.0 * gap)
+    term = shifted.terms_[1]
+    assert term.gap[0] - term.evaluate(X[~gap, 1]).mean() == pytest.approx(2.0, abs=0.2)

@@ -57,8 +57,10 @@ class FittedTerm:
         if self.levels is not None:
             return self.table[:, : len(self.levels)]
         basis, length = self.group.embedding.basis, self.group.embedding.axes.length[0]
-        is_spline = isinstance(basis, BSplineBasis)
-        return self.table[:, : int(length) + basis.degree] if is_spline else self.table
+        if not isinstance(basis, BSplineBasis):
+            return self.table
+        at_end = basis.degree == 0  # the right end has a piece of its own, if there is room
+        return self.table[:, : int(length) + basis.degree + at_end]
 
     @property
     def lo(self) -> float:

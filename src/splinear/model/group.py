@@ -137,6 +137,23 @@ class TermGroup:
         """Whether both the penalty and the functions are such that Hessian blocks are diagonal."""
         return self.embedding.basis.support == 1 and self.embedding.penalty.bandwidth == 0
 
+    @property
+    def is_levelled(self) -> bool:
+        """Whether the coefficients are of levels under a ridge, of which one holds in every row."""
+        return self.levels is not None and self.embedding.penalty.bandwidth == 0
+
+    def take_level(self, parameters: Floats) -> Floats:
+        """Take the mean of each feature's levels off parameters (n, n_features, stride), in place.
+
+        Returns their sum over features, (n,). The deviations of gaps stay as they are.
+        """
+        n_levels = np.array([len(own) for own in self.levels or ()])
+        there = (np.arange(self.stride) < n_levels[:, None]) & (self.embedding.scale > 0)[:, None]
+        count = np.maximum(there.sum(axis=1), 1)
+        mean = np.where(there, parameters, 0.0).sum(axis=-1) / count
+        parameters -= np.where(there, mean[..., None], 0.0)
+        return np.asarray(mean.sum(axis=-1))
+
     def core(self, rows: _core.Rows) -> _core.Group:
         """Return the compiled twin, over rows of this group."""
         basis, penalty = self.embedding.basis, self.embedding.penalty
@@ -166,6 +183,22 @@ class TermGroup:
             return sums
         out = sums.copy()
         out[..., :-1] += sums[..., -1:] * self.mean
+        return out
+
+    def from_tables(self, tables: Floats) -> Floats:
+        """Undo `tables`."""
+        if not self.has_gaps:
+            return tables
+        out = tables.copy()
+        out[..., -1] -= np.einsum("...jk,jk->...j", tables[..., :-1], self.mean)
+        return out
+
+    def scatter(self, sums: Floats) -> Floats:
+        """Undo `gather`."""
+        if not self.has_gaps:
+            return sums
+        out = sums.copy()
+        out[..., :-1] -= sums[..., -1:] * self.mean
         return out
 
     def with_gap_values(self, parameters: Floats) -> Floats:

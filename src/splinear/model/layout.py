@@ -65,6 +65,14 @@ class Layout:
         """Undo `tables` in a gradient; see TermGroup.gather."""
         return self._map(flat, "gather")
 
+    def from_tables(self, flat: Floats) -> Floats:
+        """Undo `tables`."""
+        return self._map(flat, "from_tables")
+
+    def scatter(self, flat: Floats) -> Floats:
+        """Undo `gather`."""
+        return self._map(flat, "scatter")
+
     def stiffen(self, flat: Floats) -> Floats:
         """Return the gradient of the penalty; see TermGroup.stiffen."""
         return self._map(flat, "stiffen")

@@ -19,7 +19,7 @@ from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.solvers import newton
 from splinear.solvers.newton import Iterate
-from splinear.solvers.problem import Start, Stopping
+from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Sum
 from splinear.solvers.smoothness import (
@@ -30,11 +30,13 @@ from splinear.solvers.smoothness import (
     degrees_of_freedom,
 )
 
-__all__ = ["WIDE", "choose"]
+__all__ = ["WIDE", "choose", "final_edf"]
 
-WIDE = 200  # terms from which on a table is wide
-MOST_ROWS = 50_000  # that REML looks at
-MOST_ROWS_WIDE, MOST_HELD_OUT = 4_000, 4_000
+WIDE, FEW_ROWS = 200, 20  # a table is wide from so many terms on, or if a term has so few rows
+LEAST_ROWS = 200  # that can be divided
+MOST_ROWS = 50_000  # that REML looks at...
+ROWS_PER_LEVEL = 5  # ...unless a category needs more: its variance is that of single levels
+MOST_VALUES = 10**8  # of a wide table that a pass over its sample reads, all outputs counted
 # Blocks alone overestimate degrees of freedom more and more, and it is better to stop early.
 SETTLED_WIDE, MAX_TURNS_WIDE = 0.1, 8
 HELD_OUT = 0.25  # of the rows of a wide table
@@ -57,10 +59,13 @@ def choose(
     where the variance of residuals is to be estimated along.
     """
     n_terms = sum(group.n_features for group in rows.layout.groups)
-    if n_terms < WIDE:
-        return _by_reml(rows.first(MOST_ROWS), totals_of, stopping, noise_of)
-    n_held_out = min(MOST_HELD_OUT, int(HELD_OUT * rows.n_rows))
-    n_fit = min(MOST_ROWS_WIDE, rows.n_rows - n_held_out)
+    narrow = n_terms < WIDE and FEW_ROWS * n_terms < rows.n_rows
+    if narrow or rows.n_rows < LEAST_ROWS:
+        return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, noise_of)
+    n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
+    most = int(np.clip(MOST_VALUES // (n_terms * n_outputs), 4_000, MOST_ROWS))
+    n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
+    n_held_out = min(rows.n_rows - n_fit, max(4_000, n_fit // 3))
     trials = _Trials(rows.first(n_fit), rows.first(n_fit + n_held_out), totals_of, stopping)
     for pooled in (True, False):
         found = _by_reml(trials.fit, totals_of, stopping, noise_of, wide=True, pooled=pooled)
@@ -68,6 +73,34 @@ def choose(
         if stopping.watch.poll():
             break
     return trials.best
+
+
+def final_edf(
+    chosen: Smoothness,
+    rows: TrainingRows,
+    totals: Sequence[Sum],
+    results: Sequence[Result],
+    n_threads: int,
+) -> tuple[Floats, ...]:
+    """Return the degrees of freedom of the final models: anew, if only a sample was looked at.
+
+    `results` has one model per output of all totals.
+    """
+    if chosen.n_rows == rows.n_rows:
+        return chosen.edf
+    points, left = [], list(results)
+    for total in totals:
+        own, left = left[: total.n_outputs], left[total.n_outputs :]
+        coef = np.stack([found.coef for found in own])
+        start = Start(coef=coef, intercept=np.array([found.intercept for found in own]))
+        points.append(newton.begin(rows, total, n_threads, start))
+    return degrees_of_freedom(points, rows.layout)
+
+
+def _enough(layout: Layout) -> int:
+    """Return the number of rows that are enough for REML."""
+    most_levels = max((g.size for g in layout.groups if g.levels is not None), default=0)
+    return max(MOST_ROWS, ROWS_PER_LEVEL * most_levels)
 
 
 def _by_reml(
@@ -120,7 +153,7 @@ class _Trials:
             if self._best is None or loss < BETTER * self.best_loss:
                 edf = degrees_of_freedom(points, layout)
                 self.best_loss = loss
-                self._best = Smoothness(layout, edf, starts, found.n_turns)
+                self._best = replace(found, layout=layout, edf=edf, starts=starts)
             if not loss < BETTER * last or self.stopping.watch.poll():
                 return
             layout, last = layout.scaled(GROWTH), loss

@@ -63,7 +63,7 @@ PRICE_UNCODED = 20.0  # of a value in a product, where rows are read as they are
 FIRST_SAMPLE = 20_000  # rows that products go through at first
 SAMPLE_GROWTH, GROW_ABOVE = 4, 0.3
 
-LEAST_LEFT = 1e-8  # of a block, once the intercept is taken out: never quite nothing
+LEAST_LEFT = 1e-6  # of a block, once the intercept is taken out: sums have no more digits
 MAX_CG = 300
 CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
 # The first steps lead to where the Hessian is another one, and need not be accurate.
@@ -111,7 +111,7 @@ class Iterate:
     def __init__(self, space: _Space, total: Sum, theta: Floats, F: Floats) -> None:
         shift = total.best_shift(F)
         self.space, self.total = space, total
-        self.theta, self.F = space.shifted(theta, shift), F + shift[:, None]
+        self.theta, self.F = space.levelled(space.shifted(theta, shift)), F + shift[:, None]
         self.n_iter, self.promised = 0, np.inf
 
     def under(self, layout: Layout) -> Iterate:
@@ -304,7 +304,7 @@ def _conjugate_gradients(
         at_edge = longer >= radius**2
         if at_edge:
             root = np.sqrt(along**2 + direction_squared * (radius**2 - squared))
-            t = (radius**2 - squared) / (along + root)
+            t = (radius**2 - squared) / max(along + root, np.finfo(float).tiny)
             longer = radius**2
         decrease += t * _dot(direction, residual) - 0.5 * t * t * _dot(direction, product)
         step, step_scores = step + t * direction, step_scores + t * direction_scores
@@ -349,6 +349,19 @@ class _Space:
     def shifted(self, theta: Floats, shift: Floats) -> Floats:
         out = theta.copy()
         out[:, -1] += shift
+        return out
+
+    def levelled(self, theta: Floats) -> Floats:
+        """Move what all levels of a category have in common to the intercept.
+
+        No score changes by that, and the penalty is least; else it would be a direction in which
+        the Hessian is almost flat.
+        """
+        out = theta.copy()
+        pairs = zip(self.layout.groups, self.layout.split(out[:, :-1]), strict=True)
+        for group, part in pairs:
+            if group.is_levelled:
+                out[:, -1] += group.take_level(part)
         return out
 
     def scores(self, theta: Floats) -> Floats:
@@ -464,7 +477,8 @@ class _Banded(_ByPasses):
 
     A curve can move the mean score as b can. So b is measured at the mean of the curves,
     b' = b + sum_j u_j'theta_j / s, with u_j `ties` and s the sum of second derivatives, and in
-    place of M_j stands M_j - u_j u_j' / s. How gaps are tied to their curves is left out.
+    place of M_j stands M_j - u_j u_j' / s. All that is said of tables, in which a gap has a value
+    of its own, and not of parameters, in which it has a deviation from its curve's mean.
     """
 
     def __init__(self, part: _Part) -> None:
@@ -496,7 +510,8 @@ class _Arrow:
 
     def solve(self, r: Floats) -> Floats:
         out = np.empty_like(r)
-        centred = r[:-1] - self.ties * r[-1]
+        in_tables = np.where(self.layout.used, self.layout.scatter(r[:-1]), 0.0)
+        centred = in_tables - self.ties * r[-1]
         for group, factor, u, x, left, part, to in zip(
             self.layout.groups,
             self.factors,
@@ -511,6 +526,7 @@ class _Arrow:
             along = self.of_b * (u * y).sum(axis=1) / left
             to[:] = y + x * along[:, None]
         out[-1] = r[-1] / self.of_b - self.ties @ out[:-1]
+        out[:-1] = np.where(self.layout.used, self.layout.from_tables(out[:-1]), 0.0)
         return out
 
 

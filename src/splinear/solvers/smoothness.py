@@ -66,6 +66,7 @@ class Smoothness:
     edf: tuple[Floats, ...]
     starts: list[Start]
     n_turns: int
+    n_rows: int  # that were looked at
 
 
 def choose_smoothness(
@@ -128,7 +129,7 @@ def _turns(
                     )
                 ]
             )
-        yield Smoothness(layout, tuple(edf), [_start(p) for p in points], n_turns)
+        yield Smoothness(layout, tuple(edf), [_start(p) for p in points], n_turns, rows.n_rows)
         if stopping.watch.poll():
             return
         if before is not None and n_turns >= LEAST_TURNS:

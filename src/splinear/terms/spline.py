@@ -137,14 +137,17 @@ class Spline(Term):
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
     ) -> list[TermGroup]:
         pieces = self._pieces(features, data, advice)
-        keys = np.stack([pieces.size_class(self.degree), data.has_gap[features]], axis=1)
+        apart = pieces.by_value & (self.degree == 0)
+        keys = np.stack([pieces.size_class(self.degree), data.has_gap[features], apart], axis=1)
         return [self._group(features, data, pieces, at, advice) for at in split_by(keys)]
 
     def _pieces(self, features: NDArray[np.intp], data: ColumnData, advice: Advice) -> _Pieces:
         """Decide how each feature's range is divided."""
         lo, hi = data.ranges(features)
         n_wanted = advice.n_bins if self.n_bins is None else int(self.n_bins)
-        pieces = _Pieces(lo, hi, np.full(len(features), n_wanted), [None] * len(features), n_wanted)
+        n = len(features)
+        n_bins, by_value = np.full(n, n_wanted), np.zeros(n, dtype=bool)
+        pieces = _Pieces(lo, hi, n_bins, [None] * n, by_value, n_wanted)
         if not isinstance(self.knots, str):
             given = np.asarray(self.knots, dtype=np.float64)  # checked before
             for k in range(len(features)):
@@ -162,14 +165,14 @@ class Spline(Term):
         """Place the knots of one feature by what its values are."""
         lo, hi, n_bins = pieces.lo[k], pieces.hi[k], pieces.n_wanted
         if self.knots == "quantile":
-            return pieces.give(k, quantile_knots(seen, lo, hi, n_bins))
+            return pieces.give(k, quantile_knots(seen, lo, hi, n_bins), seen)
         few = 0 if self.n_bins is not None else max(advice.few, 2)
         if few and len(distinct := seen.distinct) <= few:
             distinct = np.union1d([lo, hi], distinct)  # of all rows, not only of those looked at
             if len(distinct) <= few:
-                return pieces.give(k, distinct)
+                return pieces.give(k, distinct, seen)
         if advice.quantiles:
-            return pieces.give(k, spread_knots(seen, lo, hi, n_bins))
+            return pieces.give(k, spread_knots(seen, lo, hi, n_bins), seen)
         if has_long_tail(seen, lo, hi):
             knots = quantile_knots(seen, lo, hi, n_bins)
             pieces.give(k, filled(knots, n_bins, data.table.dtype))
@@ -183,7 +186,10 @@ class Spline(Term):
         at: NDArray[np.intp],
         advice: Advice,
     ) -> TermGroup:
-        basis = BSplineBasis(int(self.degree), int(pieces.n_bins[at].max()))
+        n_bins = int(pieces.n_bins[at].max())
+        if self.degree == 0 and pieces.by_value[at].all():
+            n_bins += 1  # for the last value, which is at the end of the last piece
+        basis = BSplineBasis(int(self.degree), n_bins)
         lo, hi = pieces.lo[at], pieces.hi[at]
         axes = Axes.spanning(lo, hi, basis, pieces.knot_table(at), pieces.n_bins[at])
         native = self.scale == "native"
@@ -246,15 +252,19 @@ class Spline(Term):
 
 @dataclass(eq=False)
 class _Pieces:
-    """How the ranges of some features are divided; knots are None where pieces are equal."""
+    """How the ranges of some features are divided; knots are None where pieces are equal.
+
+    `by_value` marks the features of which every value that was seen is a knot.
+    """
 
     lo: Floats
     hi: Floats
     n_bins: NDArray[np.intp]
     knots: list[Floats | None]
+    by_value: NDArray[np.bool_]
     n_wanted: int
 
-    def give(self, k: int, knots: Floats) -> None:
+    def give(self, k: int, knots: Floats, seen: Sample | None = None) -> None:
         """Give a feature these knots; its range is theirs if it has values between them."""
         lo, hi = np.clip([self.lo[k], self.hi[k]], knots[0], knots[-1])
         if not lo < hi:
@@ -262,6 +272,7 @@ class _Pieces:
             return
         self.lo[k], self.hi[k] = knots[0], knots[-1]
         self.n_bins[k] = len(knots) - 1
+        self.by_value[k] = seen is not None and bool(np.isin(seen.distinct, knots).all())
         self.knots[k] = knots if len(knots) > 2 else None
 
     def size_class(self, degree: int) -> AnyArray:
