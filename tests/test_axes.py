@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from splinear import _core
-from splinear.axes import Axes
+from splinear.axes import Axes, standardised
 from splinear.basis import Basis, BSplineBasis, HermiteBasis
 
 LARGEST = np.finfo(np.float64).max
@@ -175,6 +175,31 @@ def test_axes_of_some_features() -> None:
     x = np.linspace(-1, 6, 15)
     for k, j in enumerate([2, 1]):
         assert_array_equal(some.argument_of(x, k), axes.argument_of(x, j))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_standardised_axes_measure_in_standard_deviations(weighted: bool) -> None:
+    """Over rows that count, by their weights, without gaps; a constant feature stays as it is."""
+    random = np.random.default_rng(3)
+    X = random.lognormal(size=(500, 4)) * [1.0, 1e200, 1e-200, 0.0]
+    X[random.random(500) < 0.2, 0] = np.nan
+    kept = random.random(500) < 0.7
+    weights = random.integers(1, 5, 500) * 1.0 if weighted else None
+    columns = np.array([2, 0, 3, 1])
+    seen = np.where(kept[:, None], X, np.nan)
+    lo, hi = np.nanmin(seen, axis=0)[columns], np.nanmax(seen, axis=0)[columns]
+    axes = Axes.spanning(lo, hi, HermiteBasis(3))
+    found = standardised(X, columns, kept, axes, weights)
+    for k, j in enumerate(columns):
+        there = kept & ~np.isnan(X[:, j])
+        x, w = X[there, j], np.ones(500) if weights is None else weights
+        if j == 3:
+            assert (found.first[k], found.last[k]) == (-1, 1)
+            continue
+        unit = x / np.abs(x).max()  # squares of 1e200 would overflow
+        mean = np.average(unit, weights=w[there])
+        std = np.sqrt(np.average((unit - mean) ** 2, weights=w[there]))
+        assert_allclose(found.argument_of(x, k), (unit - mean) / std, rtol=1e-9, atol=1e-9)
 
 
 def test_width_stays_finite() -> None:

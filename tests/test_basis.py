@@ -80,6 +80,11 @@ def test_order_degree_plus_one_gives_truncated_powers(
     assert_allclose(phi, powers, rtol=1e-11, atol=1e-13 * powers.max())
 
 
+def test_a_partition_sums_to_one_and_no_other(basis: Basis) -> None:
+    total = basis.evaluate(points_of(basis)).sum(axis=1)
+    assert np.allclose(total, 1.0) == basis.is_partition
+
+
 def test_twin_bases_agree(basis: Basis) -> None:
     x = points_of(basis)
     core = basis.core()

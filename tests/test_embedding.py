@@ -13,6 +13,7 @@ from splinear.basis import Basis, BSplineBasis, FourierBasis
 from splinear.embedding import Embedding
 from splinear.losses import Hinge
 from splinear.objective import explicit, primal, scores
+from splinear.penalties import difference_matrix
 from splinear.solvers.rows import TrainingRows
 
 
@@ -58,6 +59,25 @@ def test_weights_undo_coefficients(basis: Basis, order: int, native: bool) -> No
     w[1] = 0.0  # a constant feature has no curve
     assert_array_equal(coef[1], 0.0)
     assert_allclose(embedding.weights(coef), w, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", range(4))
+def test_without_a_level_a_curve_starts_at_zero(bspline: BSplineBasis, order: int) -> None:
+    """And is penalised by its differences alone; D_0 has no level to give away."""
+    X = drawn()
+    whole = embedding_of(X, bspline, order)
+    found = whole.without_level()
+    if order == 0 or bspline.size == 1:
+        assert found is whole
+        return
+    w = np.random.default_rng(3).normal(size=(3, bspline.size))
+    coef = found.coefficients(w.ravel())
+    assert_array_equal(coef[:, 0], 0.0)
+    assert_array_equal(found.used, whole.used & (np.arange(bspline.size) > 0))
+    # The others are those of a curve of one function less.
+    D = difference_matrix(bspline.size - 1, order)
+    expected = np.sqrt(whole.scale)[:, None] * np.linalg.solve(D, w[:, 1:].T).T
+    assert_allclose(coef[:, 1:], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_scale_of_a_bin() -> None:

@@ -84,6 +84,29 @@ def test_maps_are_those_of_the_matrix(penalty: Penalty) -> None:
     assert_allclose(penalty.embed(rows), rows @ T, rtol=1e-13)
     assert_allclose(penalty.smooth(rows), rows @ T @ T.T, rtol=1e-13)
     assert_allclose(penalty.difference(rows), rows @ inverse.T, rtol=1e-13)
+    assert_allclose(penalty.difference_transpose(rows), rows @ inverse, rtol=1e-13)
+    assert penalty.free.all()
+
+
+HELD = [DifferencePenalty(order, 9, held) for order in range(4) for held in (1, 2, 9)]
+HELD += [DiagonalPenalty(np.array([0.0, 0.5, 0.0, 2.0]))]
+
+
+@pytest.mark.parametrize("held", HELD, ids=repr)
+def test_coefficients_that_are_held_are_zero_and_the_others_as_if_alone(held: Penalty) -> None:
+    rows = some_rows(4, held.size)
+    free = held.free
+    if isinstance(held, DiagonalPenalty):
+        alone: Penalty = DiagonalPenalty(held.weights[free])
+    else:
+        alone = DifferencePenalty(held.order, int(free.sum()))
+    for name in ("embed", "integrate", "smooth", "difference", "difference_transpose"):
+        found = getattr(held, name)(rows)
+        assert_array_equal(found[:, ~free], 0)
+        assert_array_equal(found[:, free], getattr(alone, name)(rows[:, free]))
+    core = held.core(1)
+    for name in ("embed", "integrate", "smooth", "difference"):
+        assert_allclose(getattr(core, name)(rows), getattr(held, name)(rows), rtol=1e-13)
 
 
 def test_difference_undoes_integrate(penalty: Penalty) -> None:

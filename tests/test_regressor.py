@@ -227,3 +227,16 @@ def test_not_fitted(model):
 def test_bad_parameters(params, message, diabetes):
     with pytest.raises(ValueError, match=message):
         AdditiveRegressor(**params).fit(*diabetes)
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_levels_without_noise_are_found(gaps):
+    """Where nothing is penalised, what all levels have in common must not run away."""
+    random = np.random.default_rng(0)
+    level = random.integers(0, 3, 2000).astype(float)
+    level[random.random(2000) < gaps] = np.nan
+    x = random.uniform(size=2000)
+    y = np.where(np.isnan(level), 1.2, level) + np.sin(6 * x)
+    model = AdditiveRegressor(categorical_features=[1]).fit(np.column_stack([x, level]), y)
+    assert model.score(np.column_stack([x, level]), y) > 0.999999
+    assert np.abs(model.terms_[1].coef).max() < 2

@@ -361,7 +361,10 @@ def numbers(values: Any, label: str) -> AnyArray:
         wanted = np.float32 if dtype == np.float32 else np.float64
         return np.asarray(values).astype(wanted, copy=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"X must hold numbers in {label}: {error}.") from error
+        raise ValueError(
+            f"X must hold numbers in {label}: {error}. Text is for categories, which "
+            "categorical_features='from_dtype' finds, or a list there names."
+        ) from error
 
 
 def factor(values: Any) -> tuple[list[Any], NDArray[np.intp]]:

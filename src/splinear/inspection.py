@@ -26,7 +26,7 @@ from splinear._estimator import AdditiveEstimator
 from splinear._reading import Source, as_dense, as_floats, as_matrix
 from splinear._sparse import is_sparse
 from splinear._types import AnyArray, Floats, Table
-from splinear._validation import column_ranges, feature_label
+from splinear._validation import check_in_range, column_ranges, feature_label
 from splinear.model.additive import group_scores
 from splinear.model.fitted import FittedTerm, steps
 
@@ -445,6 +445,8 @@ def _grid(model: Any, j: int, grid: Any, n_points: int) -> AnyArray:
         raise ValueError(f"grid must be a list of at least one number; got shape {x.shape}.")
     if np.isinf(x).any() or (np.isnan(x).any() and model.missing == "error"):
         raise ValueError("grid must hold finite numbers; it contains NaN or infinity.")
+    if term is not None and term.group.extrapolation == "error":
+        check_in_range(model, x, j, term.lo, term.hi)
     return x
 
 

@@ -34,9 +34,8 @@ class TrainingRows:
 
     Every value is rounded to one of at least 32,768 places along its axis, a code of 16 bits: 2
     bytes per value beyond X, in memory or in a file (4 for a category of more than 65,534 levels).
-    A tolerance below 1e-3 could tell the difference; then X itself is read, and there are no codes
-    but those of categories. Nor are there of a sparse X, of which every value that is not zero
-    takes 8 bytes.
+    A tolerance below 1e-3 could tell the difference; then X itself is read, and there are no codes.
+    Nor are there of a sparse X, of which every value that is not zero takes 8 bytes.
     """
 
     parts: tuple[_core.Rows, ...]  # one per group of the layout

@@ -59,9 +59,10 @@ class Spline(Term):
     knots : {"auto", "uniform", "quantile"} or sequence of float, default="auto"
         Where pieces meet. "uniform" makes them of equal width. "quantile" puts knots where the
         values are: at each value if there are no more than n_bins + 1, else at quantiles, half of
-        them of the rows and the others of the distinct values. "auto" is as the estimator advises:
-        "quantile" where smoothness is chosen from the data; otherwise equal widths, unless a
-        feature has a long tail. A sequence is the knots themselves, two or more ascending numbers,
+        them of the rows and the others of the distinct values. "auto" is as the estimator advises.
+        Where smoothness is chosen from the data a third of the knots are quantiles of the rows, a
+        third equal steps and the others quantiles of the other values; otherwise pieces are of
+        equal width, unless a feature has a long tail. A sequence is the knots themselves, two or more ascending numbers,
         the first and last of which are the ends of the feature's range.
     extrapolation : {"constant", "linear", "error"}, default="constant"
         What a value outside the training range counts as in prediction: as the nearest end; on a

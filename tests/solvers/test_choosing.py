@@ -1,0 +1,108 @@
+"""Which rows choose the smoothness, and what is done where terms are many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from splinear.basis import BSplineBasis
+from splinear.losses import Logistic, SquaredError
+from splinear.model.layout import Layout
+from splinear.solvers import choosing, newton
+from splinear.solvers.problem import Problem, Stopping
+from splinear.solvers.rows import TrainingRows
+from splinear.solvers.smooth import Separable
+from splinear.solvers.smoothness import Smoothness, choose_smoothness
+
+STOPPING = Stopping(tol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def narrow(curves: Callable) -> tuple[TrainingRows, np.ndarray]:
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(3000, 3))
+    y = 1.5 * np.sin(9 * X[:, 0]) + X[:, 1] + random.normal(size=3000)
+    return TrainingRows.prepare(X, curves(X, BSplineBasis(1, 15)), tol=1e-6), y
+
+
+def regression(y: np.ndarray) -> Callable[[TrainingRows], list[Separable]]:
+    def totals_of(rows: TrainingRows) -> list[Separable]:
+        ones = np.ones(rows.n_rows, dtype=np.int8)
+        problem = Problem(ones, SquaredError(), 1.0, 1.0, targets=rows.place(y))
+        return [Separable(problem, SquaredError())]
+
+    return totals_of
+
+
+def weight_of(rows: TrainingRows) -> float:
+    return float(rows.n_rows)
+
+
+def scales(found: Smoothness) -> np.ndarray:
+    return np.concatenate([group.embedding.scale for group in found.layout.groups])
+
+
+def test_narrow_tables_are_left_to_reml(narrow: tuple[TrainingRows, np.ndarray]) -> None:
+    rows, y = narrow
+    found = choosing.choose(rows, regression(y), STOPPING, weight_of)
+    expected = choose_smoothness(rows, regression(y)(rows), STOPPING, n_noise=3000.0)
+    assert_allclose(scales(found), scales(expected), rtol=1e-12)
+    assert found.n_turns == expected.n_turns
+
+
+def test_of_many_rows_a_sample_decides(
+    narrow: tuple[TrainingRows, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, y = narrow
+    whole = choosing.choose(rows, regression(y), STOPPING, weight_of)
+    monkeypatch.setattr(choosing, "MOST_ROWS", 1000)
+    found = choosing.choose(rows, regression(y), STOPPING, weight_of)
+    some = rows.first(1000)
+    expected = choose_smoothness(some, regression(y)(some), STOPPING, n_noise=1000.0)
+    assert_allclose(scales(found), scales(expected), rtol=1e-12)
+    # Variances do not depend on the number of rows, but for chance.
+    assert np.abs(np.log(scales(found)[:2] / scales(whole)[:2])).max() < np.log(3)
+
+
+def wide_rows(curves: Callable, n_columns: int = 220) -> tuple[TrainingRows, np.ndarray]:
+    """Columns that say much the same, two classes."""
+    random = np.random.default_rng(1)
+    hidden = random.normal(size=(600, 5))
+    X = hidden @ random.normal(size=(5, n_columns)) + 0.3 * random.normal(size=(600, n_columns))
+    y = np.where(hidden[:, 0] + 0.5 * random.normal(size=600) > 0, 1, -1).astype(np.int8)
+    return TrainingRows.prepare(X, curves(X, BSplineBasis(1, 4)), tol=1e-3), y
+
+
+def classification(y: np.ndarray) -> Callable[[TrainingRows], list[Separable]]:
+    return lambda rows: [Separable(Problem(rows.place(y), Logistic(), 1.0, 1.0), Logistic())]
+
+
+def held_out_loss(layout: Layout, rows: TrainingRows, y: np.ndarray, n_fit: int) -> float:
+    """The loss on the rows behind the first n_fit, of a model trained on these."""
+    fit = rows.first(n_fit).with_layout(layout)
+    (found,) = newton.solve(fit, classification(y)(fit)[0], Stopping(tol=1e-3))
+    F = rows.with_layout(layout).scores(found.coef[None])[0] + found.intercept
+    return float(Logistic().value(rows.place(y) * F)[n_fit:].sum())
+
+
+def test_wide_tables_are_judged_on_rows_held_out(curves: Callable) -> None:
+    """The best of REML and of one variance for all, each as it is or larger."""
+    rows, y = wide_rows(curves)
+    found = choosing.choose(rows, classification(y), STOPPING)
+    n_fit = 600 - 150
+    ours = held_out_loss(found.layout, rows, y, n_fit)
+    fit = rows.first(n_fit)
+    for pooled in (True, False):
+        other = choose_smoothness(
+            fit,
+            classification(y)(fit),
+            STOPPING,
+            pooled=pooled,
+            settled=choosing.SETTLED_WIDE,
+        )
+        assert ours <= held_out_loss(other.layout, rows, y, n_fit) * 1.02
+    assert ours < 0.9 * 150 * np.log(2)  # better than chance
+    assert np.concatenate(found.edf).sum() > 1
