@@ -62,8 +62,8 @@ class Spline(Term):
         them of the rows and the others of the distinct values. "auto" is as the estimator advises.
         Where smoothness is chosen from the data a third of the knots are quantiles of the rows, a
         third equal steps and the others quantiles of the other values; otherwise pieces are of
-        equal width, unless a feature has a long tail. A sequence is the knots themselves, two or more ascending numbers,
-        the first and last of which are the ends of the feature's range.
+        equal width, unless a feature has a long tail. A sequence is the knots themselves, two or
+        more ascending numbers, the first and last of which are the ends of the feature's range.
     extrapolation : {"constant", "linear", "error"}, default="constant"
         What a value outside the training range counts as in prediction: as the nearest end; on a
         straight line with the curve's slope at that end; or not at all, it is refused.
