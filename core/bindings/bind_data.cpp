@@ -134,6 +134,7 @@ void bind_data(nb::module_& m) {
     bind_mapped<Code>(codes);
     bind_mapped<WideCode>(codes);
     codes.def_prop_ro("array", &array_of, nb::rv_policy::reference_internal,
+                      nb::for_getter(nb::sig("def array(self) -> object")),
                       "The codes themselves, n_rows x n_features, uint16 or uint32.");
     codes.def_prop_ro("rows_per_block", &Codes::rows_per_block,
                       "How many rows are to be in memory at a time.");

@@ -344,7 +344,12 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):
         stopping: Stopping,
     ) -> Smoothness:
         """Choose the variance of every term, the same for all outputs."""
-        return choose(rows, lambda some: self._totals(some, labels, weights, kept), stopping)
+        return choose(
+            rows,
+            lambda some: self._totals(some, labels, weights, kept),
+            stopping,
+            lambda some: some.weight(weights),
+        )
 
     def _totals(
         self,

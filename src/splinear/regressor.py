@@ -199,7 +199,8 @@ n_features_in_, feature_names_in_
                     rows,
                     lambda some: [self._total(some, y - mean, weights)],
                     stopping,
-                    lambda some: _weight(some, weights),
+                    lambda some: some.weight(weights),
+                    noise=True,
                 )
                 rows = rows.with_layout(chosen.layout)
                 edf, n_turns = chosen.edf, chosen.n_turns
@@ -245,11 +246,6 @@ n_features_in_, feature_names_in_
             [replace(found, intercept=found.intercept + mean) for found in results]
             for results in path
         ]
-
-
-def _weight(rows: TrainingRows, weights: Floats | None) -> float:
-    """Return the weight of some rows in all."""
-    return float(rows.n_rows if weights is None else rows.place(weights).sum())
 
 
 def _mean(y: Floats, weights: Floats | None) -> float:

@@ -47,7 +47,7 @@ def scales(found: Smoothness) -> np.ndarray:
 
 def test_narrow_tables_are_left_to_reml(narrow: tuple[TrainingRows, np.ndarray]) -> None:
     rows, y = narrow
-    found = choosing.choose(rows, regression(y), STOPPING, weight_of)
+    found = choosing.choose(rows, regression(y), STOPPING, weight_of, noise=True)
     expected = choose_smoothness(rows, regression(y)(rows), STOPPING, n_noise=3000.0)
     assert_allclose(scales(found), scales(expected), rtol=1e-12)
     assert found.n_turns == expected.n_turns
@@ -57,9 +57,9 @@ def test_of_many_rows_a_sample_decides(
     narrow: tuple[TrainingRows, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, y = narrow
-    whole = choosing.choose(rows, regression(y), STOPPING, weight_of)
+    whole = choosing.choose(rows, regression(y), STOPPING, weight_of, noise=True)
     monkeypatch.setattr(choosing, "MOST_ROWS", 1000)
-    found = choosing.choose(rows, regression(y), STOPPING, weight_of)
+    found = choosing.choose(rows, regression(y), STOPPING, weight_of, noise=True)
     some = rows.first(1000)
     expected = choose_smoothness(some, regression(y)(some), STOPPING, n_noise=1000.0)
     assert_allclose(scales(found), scales(expected), rtol=1e-12)
@@ -91,7 +91,7 @@ def held_out_loss(layout: Layout, rows: TrainingRows, y: np.ndarray, n_fit: int)
 def test_wide_tables_are_judged_on_rows_held_out(curves: Callable) -> None:
     """The best of REML and of one variance for all, each as it is or larger."""
     rows, y = wide_rows(curves)
-    found = choosing.choose(rows, classification(y), STOPPING)
+    found = choosing.choose(rows, classification(y), STOPPING, weight_of)
     n_fit = 600 - 150
     ours = held_out_loss(found.layout, rows, y, n_fit)
     fit = rows.first(n_fit)

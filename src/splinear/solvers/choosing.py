@@ -51,15 +51,18 @@ def choose(
     rows: TrainingRows,
     totals_of: TotalsOf,
     stopping: Stopping,
-    noise_of: Callable[[TrainingRows], float] | None = None,
+    weight_of: Callable[[TrainingRows], float],
+    *,
+    noise: bool = False,
 ) -> Smoothness:
     """Choose the variances of all terms, in place of those of rows.layout.
 
-    totals_of(rows) are the sums of losses over some rows; noise_of(rows), their weight, is given
-    where the variance of residuals is to be estimated along.
+    totals_of(rows) are the sums of losses over some rows, and weight_of(rows) is their weight in
+    all. If `noise`, the variance of residuals is to be estimated along.
     """
+    noise_of = weight_of if noise else None
     n_terms = sum(group.n_features for group in rows.layout.groups)
-    narrow = n_terms < WIDE and FEW_ROWS * n_terms < rows.n_rows
+    narrow = n_terms < WIDE and FEW_ROWS * n_terms < weight_of(rows)
     if narrow or rows.n_rows < LEAST_ROWS:
         return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, noise_of)
     n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))

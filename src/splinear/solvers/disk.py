@@ -145,7 +145,7 @@ class _Blocks:
         """Add the rows of a piece of X to the ends of the blocks they belong to."""
         coded = _core.Codes(len(dealt.local), self.group.n_features, self.group.grid)
         coded.fill(piece, self.columns, dealt.rank, self.axes, n_threads)
-        array = coded.array
+        array: AnyArray = np.asarray(coded.array)
         for b, run in dealt.runs():
             _write(self.codes, int(self.filled[b]), array[run].view(self.row))
             _write(self.order, int(self.filled[b]), dealt.local[run])
@@ -167,7 +167,8 @@ class _Blocks:
         """Return the codes, in a read-only map of the file."""
         pages = mmap.mmap(self.codes.fileno(), 0, access=mmap.ACCESS_READ)
         dtype = np.uint32 if code_bytes(self.group) == 4 else np.uint16
-        array = np.frombuffer(pages, dtype=dtype).reshape(self.n_rows, self.group.n_features)
+        array: Any = np.frombuffer(pages, dtype=dtype)
+        array = array.reshape(self.n_rows, self.group.n_features)
         return _core.Codes(array, self.group.grid, self.rows_per_block)
 
 

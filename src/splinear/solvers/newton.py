@@ -111,7 +111,12 @@ class Iterate:
     def __init__(self, space: _Space, total: Sum, theta: Floats, F: Floats) -> None:
         shift = total.best_shift(F)
         self.space, self.total = space, total
-        self.theta, self.F = space.levelled(space.shifted(theta, shift)), F + shift[:, None]
+        self.theta = space.levelled(space.shifted(theta, shift))
+        self.F = F + shift[:, None]
+        if space.n_outputs > 1:  # what all classes have in common changes nothing, and is kept at 0
+            common = self.theta[:, -1].mean()
+            self.theta[:, -1] -= common
+            self.F -= common
         self.n_iter, self.promised = 0, np.inf
 
     def under(self, layout: Layout) -> Iterate:

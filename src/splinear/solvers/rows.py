@@ -145,6 +145,10 @@ class TrainingRows:
         """Return one value per row of X, (n_given,), in the order of training, (n_rows,)."""
         return self._order().place(values)[: self.n_first]
 
+    def weight(self, weights: Floats | None) -> float:
+        """Return the weight of these rows in all, given that of every row of X (None: 1 each)."""
+        return float(self.n_rows if weights is None else self.place(weights).sum())
+
     def restore(self, values: AnyArray) -> AnyArray:
         """Undo place(); rows that do not count get 0."""
         return self._order().restore(values)
@@ -245,6 +249,10 @@ class _Order:
             counts = places >= 0
             out[places[counts]] = values[rows][counts]
         return out
+
+    def weight(self, weights: Floats | None) -> float:
+        """Return the weight of these rows in all, given that of every row of X (None: 1 each)."""
+        return float(self.n_rows if weights is None else self.place(weights).sum())
 
     def restore(self, values: AnyArray) -> AnyArray:
         out = np.zeros(len(self.places), dtype=values.dtype)
