@@ -147,7 +147,8 @@ class Logistic:
 
     def curvature(self, m: Floats) -> Floats:
         """Give the second derivative."""
-        curvature: Floats = expit(m) * expit(-m)
+        rare = expit(-np.abs(m))  # the smaller of both probabilities, to all its digits
+        curvature: Floats = rare * (1.0 - rare)
         return curvature
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:

@@ -177,7 +177,7 @@ class Iterate:
     @cached_property
     def ties(self) -> Floats:
         """What ties the tables to the intercept in the Hessian, (n_outputs, n_parameters)."""
-        return self.space.rows.raw_sums(self.curvature.diagonal, self.space.n_threads)
+        return self.space.ties(self.curvature.diagonal, self.blocks)
 
     def is_converged(self, tol: float) -> bool:
         """Tell whether the gap is within tol, or the last step promised a tenth of it."""
@@ -392,6 +392,23 @@ class _Space:
         """
         return self.rows.blocks(H, self.n_threads)
 
+    def ties(self, H: Floats, blocks: list[list[Floats]]) -> Floats:
+        """Return sum_i h_i B_i for each row h of H, (n_outputs, n_parameters).
+
+        Functions that sum to one have it in their blocks; else it takes a pass over the rows.
+        """
+        if not all(group.embedding.basis.is_partition for group in self.layout.groups):
+            return self.rows.raw_sums(H, self.n_threads)
+        return np.stack([self.layout.join([_row_sums(part) for part in own]) for own in blocks])
+
+
+def _row_sums(blocks: Floats) -> Floats:
+    """Sum the rows of symmetric matrices given by bands (n, size, support): (n, size)."""
+    out = blocks.sum(axis=2)
+    for p in range(1, blocks.shape[2]):
+        out[:, p:] += blocks[:, :-p, p]
+    return np.asarray(out)
+
 
 class _Model(Protocol):
     space: _Space  # of the rows that products go through
@@ -464,7 +481,7 @@ class _Part:
         self.space = _Space(rows, at.space.n_outputs, at.space.n_threads)
         self.curvature = at.curvature.first(n)
         self.blocks = self.space.blocks(self.curvature.diagonal)
-        self.ties = rows.raw_sums(self.curvature.diagonal, at.space.n_threads)
+        self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
 
 
 class _ByPasses:

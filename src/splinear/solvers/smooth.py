@@ -21,6 +21,7 @@ from splinear.solvers.problem import Problem
 __all__ = ["Separable", "Softmax", "Sum"]
 
 MAX_SHIFTS = 100
+LAST_SHIFT = 1e-6  # of Newton's method: what is left behind it is about its square
 FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
 
 
@@ -102,7 +103,7 @@ class Separable:
             if self._is_quadratic:
                 step = -slope / bend if bend > 0 else 0.0
             shift += step
-            if self._is_quadratic or abs(step) <= 1e-10 or abs(shift[0]) > FARTHEST:
+            if self._is_quadratic or abs(step) <= LAST_SHIFT or abs(shift[0]) > FARTHEST:
                 break
         return shift
 
@@ -168,7 +169,7 @@ class Softmax:
             step = np.clip(-np.linalg.lstsq(H, slope, rcond=None)[0], -1.0, 1.0)
             step -= step.mean()
             shift += step
-            if np.abs(step).max() <= 1e-10 or np.abs(shift).max() > FARTHEST:
+            if np.abs(step).max() <= LAST_SHIFT or np.abs(shift).max() > FARTHEST:
                 break
         return shift
 
