@@ -40,7 +40,10 @@ MOST_VALUES = 10**8  # of a wide table that a pass over its sample reads, all ou
 # Blocks alone overestimate degrees of freedom more and more, and it is better to stop early.
 SETTLED_WIDE, MAX_TURNS_WIDE = 0.1, 8
 HELD_OUT = 0.25  # of the rows of a wide table
-GROWTH, MOST_TRIALS = 8.0, 3
+# Larger variances are tried as long as they are better; fewer where there are many more rows than
+# in the sample, which will say more than the prior does.
+GROWTH, MOST_TRIALS, MOST_TRIALS_OF_MANY = 8.0, 3, 2
+MANY = 4  # times the rows of the sample
 BETTER = 0.98  # of the loss so far: what a larger variance must reach to be worth its while
 TRIAL_TOL = 1e-2  # of models that are compared
 
@@ -70,6 +73,8 @@ def choose(
     n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
     n_held_out = min(rows.n_rows - n_fit, max(4_000, n_fit // 3))
     trials = _Trials(rows.first(n_fit), rows.first(n_fit + n_held_out), totals_of, stopping)
+    if rows.n_rows > MANY * n_fit:
+        trials.most = MOST_TRIALS_OF_MANY
     for pooled in (True, False):
         found = _by_reml(trials.fit, totals_of, stopping, noise_of, wide=True, pooled=pooled)
         trials.compare(found)
@@ -135,6 +140,7 @@ class _Trials:
     all: TrainingRows
     totals_of: TotalsOf
     stopping: Stopping
+    most: int = MOST_TRIALS
     best_loss: float = np.inf
     _best: Smoothness | None = None
     n_turns: int = 0
@@ -149,7 +155,7 @@ class _Trials:
         """Try the variances found, and larger ones as long as these are better."""
         self.n_turns += found.n_turns
         layout, starts, last = found.layout, found.starts, np.inf
-        for _ in range(MOST_TRIALS):
+        for _ in range(self.most):
             points = self._trained(layout, starts)
             starts = [Start(coef=p.parameters, intercept=p.theta[:, -1]) for p in points]
             loss = self._loss(points)
