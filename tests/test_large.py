@@ -369,8 +369,6 @@ def test_a_plan_keeps_within_its_bound():
     assert plan_memory(least - 10, 10**6, 40, need, 4) is None
     assert plan_memory(least + 10, 10**6, 40, need, 4) == MemoryPlan(1, 4096)
     assert plan_memory(10**10, 10**6, 40, need, 4) == MemoryPlan(4)
-    assert MemoryPlan(5).inside(2).width == 2
-    assert MemoryPlan(1).inside(3).width == 1
     assert [say_bytes(n) for n in (5, 1234, 48.8e6, 2e9)] == [
         "5 bytes",
         "1.23 kB",

@@ -63,7 +63,7 @@ NARROW = 0.2  # it has a long tail if they are closer together than this share o
 class KnotPlan:
     """How the axis of each feature is divided.
 
-    `rules` has an entry a feature: "auto", "uniform", "quantile", or the knots themselves. `n_bins`
+    `rules` has one per feature: "auto", "uniform", "quantile", or the knots themselves. `n_bins`
     (n_features,) is the number of pieces; of quantile knots, the most there may be.
     """
 

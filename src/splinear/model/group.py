@@ -67,7 +67,6 @@ class TermGroup:
     edges: Floats | None = None
     gap_share: Floats | None = None
     levels: tuple[tuple[Any, ...], ...] | None = None
-    strict_levels: bool = False  # whether levels that were not there in fit are an error
     periods: Floats | None = None
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -58,11 +58,6 @@ class MemoryPlan:
 
     width: int = sys.maxsize  # the most problems to solve at a time
     rows_per_block: int | None = None  # of codes that go to disk; None: they stay in memory
-    newton: bool = True  # whether there is room for Newton's method
-
-    def inside(self, width: int) -> MemoryPlan:
-        """Give that of one part of a fit of which `width` run at a time."""
-        return replace(self, width=max(1, self.width // width))
 
 
 def bytes_of(max_memory: Any) -> int | None:

@@ -72,8 +72,8 @@ class Start:
     """Where to begin: an earlier model, or the dual variables of an earlier fit to the same rows.
 
     The model is a first guess for Newton's method; the dual variables are one for dual coordinate
-    descent. If `proximal`, the model is more than that for either: the penalty becomes
-    1/2 |w - w_0|^2, w_0 being its weights.
+    descent. If `proximal`, the model is more than that for dual coordinate descent: the penalty
+    becomes 1/2 |w - w_0|^2, w_0 being its weights.
     """
 
     coef: Floats | None = None  # (n_parameters,), or (n_outputs, n_parameters)

@@ -76,5 +76,4 @@ class Category(Term):
             bool(has_gap.any()),
             np.where(has_gap & there, 1.0, 0.0),
             levels=levels,
-            strict_levels=self.unseen == "error",
         )
