@@ -212,6 +212,15 @@ public:
         if (!own_) release_pages(at(begin), at(end), at(0), at(n_rows_));
     }
 
+    // Some rows, copied to memory of their own.
+    Codes some_rows(std::span<const std::int64_t> numbers) const {
+        check_rows(numbers, n_rows_);
+        Codes some(static_cast<std::ptrdiff_t>(numbers.size()), n_features_, grid_);
+        std::byte* to = some.own_.get();
+        for (const std::int64_t i : numbers) to = std::copy(at(i), at(i + 1), to);
+        return some;
+    }
+
     // Codes the rows of X into the rows places[0], places[1], ...; a negative place skips a row.
     // Feature j is in column columns[j] of X. Only for codes in memory.
     template <class Real>

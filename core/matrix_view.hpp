@@ -32,4 +32,10 @@ inline void check_columns(std::span<const std::int64_t> columns, std::size_t n_f
             throw std::invalid_argument("there is no such column");
 }
 
+// Throws std::invalid_argument unless all of these are numbers of n_rows rows.
+inline void check_rows(std::span<const std::int64_t> numbers, std::ptrdiff_t n_rows) {
+    for (const std::int64_t i : numbers)
+        if (i < 0 || i >= n_rows) throw std::invalid_argument("there is no such row");
+}
+
 }  // namespace splinear

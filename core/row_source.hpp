@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <type_traits>
@@ -39,7 +40,7 @@ template <class C>
 class CodedRowsOf {
 public:
     CodedRowsOf(const Codes& codes, const Axes& axes)
-        : codes_(codes), n_rows_(codes.n_rows()), gap_(codes.grid().gap) {
+        : codes_(&codes), n_rows_(codes.n_rows()), gap_(codes.grid().gap) {
         if (static_cast<std::ptrdiff_t>(axes.size()) != codes.n_features())
             throw std::invalid_argument("there must be one axis per feature");
         if (codes.grid().is_wide != std::is_same_v<C, WideCode>)
@@ -57,15 +58,25 @@ public:
         return some;
     }
 
-    const Codes& codes() const noexcept { return codes_; }
-    const CodeGrid& grid() const noexcept { return codes_.grid(); }
-    const C* row(Row i) const noexcept { return codes_.template row<C>(i); }
+    // Some rows, in memory of their own.
+    CodedRowsOf some_rows(std::span<const std::int64_t> numbers) const {
+        check_rows(numbers, n_rows_);
+        CodedRowsOf some = *this;
+        some.own_ = std::make_shared<const Codes>(codes_->some_rows(numbers));
+        some.codes_ = some.own_.get();
+        some.n_rows_ = some.codes_->n_rows();
+        return some;
+    }
+
+    const Codes& codes() const noexcept { return *codes_; }
+    const CodeGrid& grid() const noexcept { return codes_->grid(); }
+    const C* row(Row i) const noexcept { return codes_->template row<C>(i); }
     double first(std::size_t feature) const noexcept { return first_[feature]; }
     double width(std::size_t feature) const noexcept { return width_[feature]; }
     Row n_rows() const noexcept { return n_rows_; }
     std::size_t n_features() const noexcept { return first_.size(); }
-    Row rows_per_block() const noexcept { return codes_.rows_per_block(); }
-    void done_with(Row begin, Row end) const noexcept { codes_.done_with(begin, end); }
+    Row rows_per_block() const noexcept { return codes_->rows_per_block(); }
+    void done_with(Row begin, Row end) const noexcept { codes_->done_with(begin, end); }
     double argument(Row i, std::size_t feature) const noexcept {
         const C code = row(i)[feature];
         if (code == gap_) return std::numeric_limits<double>::quiet_NaN();
@@ -77,7 +88,8 @@ public:
     }
 
 private:
-    const Codes& codes_;
+    std::shared_ptr<const Codes> own_;  // none, where somebody else owns them
+    const Codes* codes_;
     Row n_rows_;
     std::uint32_t gap_;
     std::vector<double> first_;
@@ -96,8 +108,17 @@ public:
               std::span<const std::int64_t> order)
         : X_(X), columns_(columns.begin(), columns.end()), axes_(axes), order_(order) {
         check_columns(columns, axes.size(), X.n_columns);
-        for (const std::int64_t row : order)
-            if (row < 0 || row >= X.n_rows) throw std::invalid_argument("there is no such row");
+        check_rows(order, X.n_rows);
+    }
+
+    ValueRows some_rows(std::span<const std::int64_t> numbers) const {
+        check_rows(numbers, n_rows());
+        auto own = std::make_shared<std::vector<std::int64_t>>();
+        for (const std::int64_t i : numbers) own->push_back(order_[static_cast<std::size_t>(i)]);
+        ValueRows some = *this;
+        some.own_ = own;
+        some.order_ = *own;
+        return some;
     }
 
     ValueRows first_rows(Row n) const {
@@ -122,6 +143,7 @@ private:
     MatrixView<Real> X_;
     std::vector<std::int64_t> columns_;
     const Axes& axes_;
+    std::shared_ptr<const std::vector<std::int64_t>> own_;  // none, where somebody else owns it
     std::span<const std::int64_t> order_;
 };
 
@@ -131,6 +153,12 @@ using AnyRows = std::variant<CodedRows, WideRows, ValueRows<float>, ValueRows<do
 inline AnyRows first_rows(const AnyRows& rows, Row n) {
     if (n < 0) throw std::invalid_argument("there must be no fewer than 0 rows");
     return std::visit([&](const auto& source) -> AnyRows { return source.first_rows(n); }, rows);
+}
+
+// Some rows, in the given order; of codes and sparse rows a copy.
+inline AnyRows some_rows(const AnyRows& rows, std::span<const std::int64_t> numbers) {
+    const auto some = [&](const auto& source) -> AnyRows { return source.some_rows(numbers); };
+    return std::visit(some, rows);
 }
 
 inline AnyRows coded_rows(const Codes& codes, const Axes& axes) {

@@ -65,8 +65,7 @@ public:
     SparseRows(const SparseView<Real>& X, const Axes& axes, std::span<const std::int64_t> order)
         : n_features_(axes.size()) {
         check(X, axes.size());
-        for (const std::int64_t row : order)
-            if (row < 0 || row >= X.n_rows()) throw std::invalid_argument("there is no such row");
+        check_rows(order, X.n_rows());
         starts_.reserve(order.size() + 1);
         starts_.push_back(0);
         for (const std::int64_t row : order)
@@ -106,6 +105,22 @@ public:
         some.entries_ = entries_.first(index(some.starts_.back()));
         some.is_mapped_ = is_mapped_;
         some.rows_per_block_ = rows_per_block_;
+        some.n_features_ = n_features_;
+        return some;
+    }
+
+    // Some rows, copied to memory of their own.
+    SparseRows some_rows(std::span<const std::int64_t> numbers) const {
+        check_rows(numbers, n_rows());
+        SparseRows some;
+        some.starts_.push_back(0);
+        for (const std::int64_t i : numbers) {
+            const auto own = row(i);
+            some.own_.insert(some.own_.end(), own.begin(), own.end());
+            some.starts_.push_back(static_cast<std::int64_t>(some.own_.size()));
+        }
+        some.entries_ = some.own_;
+        some.rows_per_block_ = std::max<Row>(some.n_rows(), 1);
         some.n_features_ = n_features_;
         return some;
     }

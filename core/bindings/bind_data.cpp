@@ -145,6 +145,13 @@ void bind_data(nb::module_& m) {
         "Rows that were coded beforehand.");
     m.def("first_rows", &first_rows, nb::arg("rows"), nb::arg("n"), nb::keep_alive<0, 1>(),
           "The first n rows alone.");
+    m.def(
+        "some_rows",
+        [](const AnyRows& rows, const Vector<std::int64_t>& numbers) {
+            return some_rows(rows, as_span(numbers));
+        },
+        nb::arg("rows"), nb::arg("numbers").noconvert(), nb::keep_alive<0, 1>(),
+        "The rows of the given numbers.");
     bind_values<float>(m, codes);
     bind_values<double>(m, codes);
     static_assert(sizeof(SparseRows::Entry) == sizeof(std::uint64_t));

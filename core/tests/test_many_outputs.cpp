@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
 #include "check.hpp"
@@ -106,6 +107,31 @@ void first_rows_are_the_first() {
     CHECK(difference(found, sum_all(whole, weights, 1)) < 1e-6);
 }
 
+// Some rows are scored as they are among all, however they are stored.
+void some_rows_are_those_named() {
+    const Coded data(9.0, CodeGrid::bins(9, 1, false), false);
+    const AnyRows all = coded_rows(data.codes, data.axes);
+    const std::vector<std::int64_t> named{7, 0, 7, n_rows - 1};
+    const AnyRows some = some_rows(all, named);
+    const std::vector<double> ones(n_features, 1.0);
+    const Group of_all{all, BSpline<1>{9}, DifferencePenalty(1, 10, 2), ones, {}, {}};
+    const Group of_some{some, BSpline<1>{9}, DifferencePenalty(1, 10, 2), ones, {}, {}};
+    const std::array<const Group*, 1> whole{&of_all}, part{&of_some};
+    const auto coef = numbers(n_features * 10, 3);
+    const auto expected = score_all(whole, coef, 1);
+    const auto found = score_all(part, coef, 1);
+    CHECK(found.size() == named.size());
+    for (std::size_t a = 0; a < named.size(); ++a)
+        CHECK(found[a] == expected[static_cast<std::size_t>(named[a])]);
+    bool refused = false;
+    try {
+        some_rows(all, std::vector<std::int64_t>{n_rows});
+    } catch (const std::invalid_argument&) {
+        refused = true;
+    }
+    CHECK(refused);
+}
+
 }  // namespace
 
 int main() {
@@ -117,5 +143,6 @@ int main() {
             agrees_with_single_outputs(BSpline<3>{8}, gaps, n_outputs);
         }
     first_rows_are_the_first();
+    some_rows_are_those_named();
     return splinear::testing::result();
 }

@@ -70,6 +70,10 @@ class SmoothLoss(Loss, Protocol):
         """Give the second derivative."""
         ...
 
+    def derivatives(self, m: Floats) -> tuple[Floats, Floats]:
+        """Return both derivatives, which may have much in common, in arrays of their own."""
+        return self.slope(m), self.curvature(m)
+
 
 @dataclass(frozen=True)
 class Hinge:
@@ -98,7 +102,7 @@ class Hinge:
 
 
 @dataclass(frozen=True)
-class SquaredHinge:
+class SquaredHinge(SmoothLoss):
     """max(0, 1 - m)^2; its dual variable lies in [0, inf)."""
 
     def value(self, m: Floats) -> Floats:
@@ -133,7 +137,7 @@ class SquaredHinge:
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(SmoothLoss):
     """log(1 + exp(-m)); its dual variable lies in [0, c]."""
 
     def value(self, m: Floats) -> Floats:
@@ -150,6 +154,12 @@ class Logistic:
         rare = expit(-np.abs(m))  # the smaller of both probabilities, to all its digits
         curvature: Floats = rare * (1.0 - rare)
         return curvature
+
+    def derivatives(self, m: Floats) -> tuple[Floats, Floats]:
+        """Return both derivatives, by one exponential."""
+        rare = expit(-np.abs(m))
+        often = 1.0 - rare
+        return -np.where(m > 0.0, rare, often), rare * often
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
         """Give c times the entropy of alpha / c."""
@@ -176,7 +186,7 @@ class Logistic:
 
 
 @dataclass(frozen=True)
-class SquaredError:
+class SquaredError(SmoothLoss):
     """m^2 / 2 of a residual; its dual variable is any number."""
 
     def value(self, m: Floats) -> Floats:
@@ -185,7 +195,7 @@ class SquaredError:
 
     def slope(self, m: Floats) -> Floats:
         """Give the first derivative."""
-        return m
+        return m.copy()
 
     def curvature(self, m: Floats) -> Floats:
         """Give the second derivative."""

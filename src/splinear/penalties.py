@@ -87,14 +87,16 @@ class DifferencePenalty:
         """D_d a."""
         a = a[..., self.held :]
         for _ in range(self.order):
-            a = np.diff(a, axis=-1, prepend=0.0)
+            a, before = a.copy(), a
+            a[..., 1:] -= before[..., :-1]
         return self._behind_held(a)
 
     def difference_transpose(self, a: Floats) -> Floats:
         """D_d' a."""
         a = a[..., self.held :]
         for _ in range(self.order):
-            a = -np.diff(a, axis=-1, append=0.0)
+            a, before = a.copy(), a
+            a[..., :-1] -= before[..., 1:]
         return self._behind_held(a)
 
     def _behind_held(self, a: Floats) -> Floats:

@@ -224,17 +224,25 @@ class TermGroup:
 
     def stiffen(self, parameters: Floats) -> Floats:
         """Return the gradient of the penalty at parameters (..., n_features, stride)."""
-        penalty, scale = self.embedding.penalty, self.embedding.scale
+        penalty, (stiffness, of_gap) = self.embedding.penalty, self._stiffness
+        differences = penalty.difference(parameters[..., : self.size]) * stiffness
+        curves = penalty.difference_transpose(differences)
+        if not self.has_gaps:
+            return curves if self._is_all_used else np.where(self.used, curves, 0.0)
+        gaps = parameters[..., -1:] * of_gap[:, None]
+        return np.where(self.used, np.concatenate([curves, gaps], axis=-1), 0.0)
+
+    @cached_property
+    def _stiffness(self) -> tuple[Floats, Floats]:
+        """w_jk / t_j of curves, (n_features, size), and 1 / g_j of gaps, 0 where there is none."""
+        scale, g = self.embedding.scale, self.gap_scale
         stiffness = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-        coef = parameters[..., : self.size]
-        out = np.zeros_like(parameters)
-        differences = penalty.difference(coef) * self.edge_weights
-        out[..., : self.size] = penalty.difference_transpose(differences) * stiffness[:, None]
-        if self.has_gaps:
-            g = self.gap_scale
-            of_gap = np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
-            out[..., -1] = parameters[..., -1] * of_gap
-        return np.where(self.used, out, 0.0)
+        of_gap = np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
+        return self.edge_weights * stiffness[:, None], of_gap
+
+    @cached_property
+    def _is_all_used(self) -> bool:
+        return bool(self.used.all())
 
     def soften(self, parameters: Floats) -> Floats:
         """Undo stiffen()."""

@@ -32,7 +32,8 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cho_solve_banded, cholesky_banded
+from scipy.linalg import cho_factor, cho_solve, cholesky_banded
+from scipy.linalg.lapack import dpbtrs
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
@@ -60,12 +61,18 @@ MAX_DENSE = 2500
 ROWS_PER_COEFFICIENT = 12
 PRICE_UNCODED = 20.0  # of a value in a product, where rows are read as they are; 2 where coded
 
-FIRST_SAMPLE = 20_000  # rows that products go through at first
-SAMPLE_GROWTH, GROW_ABOVE = 4, 0.3
+# Rows that products go through at first; more of them where outputs are several, or where terms
+# have levels, which a small sample may not have.
+FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
+SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
 
+EVENLY = 0.05  # of the mean, which is added to what a row adds to the Hessian
+LEAST_TRUST = 1e-4  # of a step's promised decrease, which must come
+SHARES = (1.0, 0.25, 0.0625)  # of a cautious step, which are tried
 LEAST_LEFT = 1e-6  # of a block, once the intercept is taken out: sums have no more digits
 MAX_CG = 300
 CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
+ENOUGH = 0.3  # of the tolerance: the gap of the model at which a step may end
 # The first steps lead to where the Hessian is another one, and need not be accurate.
 N_ROUGH, ROUGH_ABOVE, ROUGH_ACCURACY = 2, 0.1, 0.3
 
@@ -117,7 +124,7 @@ class Iterate:
             common = self.theta[:, -1].mean()
             self.theta[:, -1] -= common
             self.F -= common
-        self.n_iter, self.promised = 0, np.inf
+        self.n_iter, self.promised, self.is_cautious = 0, np.inf, False
 
     def under(self, layout: Layout) -> Iterate:
         """Return the same point for other variances; `sums`, `curvature` and `blocks` are kept."""
@@ -126,6 +133,15 @@ class Iterate:
             other.__dict__.pop(name, None)
         rows = self.space.rows.with_layout(layout)
         other.space = _Space(rows, self.space.n_outputs, self.space.n_threads)
+        return other
+
+    def cautious(self) -> Iterate:
+        """Return the same point with more curvature where the losses are nearly straight."""
+        other = copy(self)
+        for name in ("blocks", "ties"):
+            other.__dict__.pop(name, None)
+        other.is_cautious = True
+        other.__dict__["curvature"] = self.total.curvature(self.F, cautious=True)
         return other
 
     @property
@@ -160,9 +176,8 @@ class Iterate:
 
     @cached_property
     def gap(self) -> float:
-        """The duality gap, 1/2 g'K g."""
-        g = self.gradient
-        return 0.5 * _dot(g, self.space.soften(g))
+        """The duality gap."""
+        return self.space.gap(self.gradient)
 
     @cached_property
     def curvature(self) -> Curvature:
@@ -239,38 +254,59 @@ def descend(
 
 
 def one_step(at: Iterate, stopping: Stopping, accuracy: float) -> Iterate:
-    """Make one step; the same point if none leads down."""
-    found, _ = _step(at, _Chooser(at.space, "auto"), np.inf, stopping, accuracy)
+    """Make one cautious step; the same point if none leads down."""
+    found, _ = _step(at.cautious(), _Chooser(at.space, "auto"), np.inf, stopping, accuracy)
     return at if found is None else found
 
 
 def _step(
     at: Iterate, chooser: _Chooser, radius: float, stopping: Stopping, accuracy: float
 ) -> tuple[Iterate | None, float]:
-    """Make one step, with a smaller region until the model can be trusted; and the next region."""
-    model = chooser.model(at)
+    """Make one step; and the next region. None if no step leads down.
+
+    Where a step leads up, the next one is cautious, then shorter, then of more rows, then one in a
+    smaller region.
+    """
+    model, enough = chooser.model(at), ENOUGH * stopping.tol * at.value
     while True:
-        step = _conjugate_gradients(model, at.gradient, radius, stopping, accuracy)
+        step = _conjugate_gradients(model, at.gradient, radius, stopping, accuracy, enough)
         chooser.note(step.n_products)
-        scores = at.space.scores(step.to) if step.scores is None else step.scores
-        moved = Iterate(at.space, at.total, at.theta + step.to, at.F + scores)
-        gained = at.value - moved.value
-        trust = gained / step.decrease if step.decrease > 0 else 0.0
-        if trust <= 1e-4 and not model.is_whole:  # the sample is too small to lead on
+        moved, trust, share = _best_share(at, step)
+        # Near the optimum the decrease drowns in rounding, and the model is to be trusted.
+        if trust > LEAST_TRUST or step.decrease <= 1e-13 * abs(at.value):
+            if trust < 0.25 or share < 1.0:
+                radius = min(0.25, share) * step.length
+            elif trust > 0.75 and step.at_edge:
+                radius = 2.0 * radius
+            moved.n_iter = at.n_iter + 1
+            doubtful = step.at_edge or trust < 0.5 or share < 1.0 or not model.is_whole
+            moved.promised = np.inf if doubtful else step.decrease
+            return moved, radius
+        if not at.is_cautious:
+            at = at.cautious()
+            model = chooser.model(at)
+        elif not model.is_whole:
             chooser.grow_sample()
             model = chooser.model(at)
-            continue
-        if trust < 0.25:
-            radius = 0.25 * step.length
-        elif trust > 0.75 and step.at_edge:
-            radius = 2.0 * radius
-        # Near the optimum the decrease drowns in rounding, and the model is to be trusted.
-        if trust > 1e-4 or step.decrease <= 1e-13 * abs(at.value):
-            moved.n_iter = at.n_iter + 1
-            moved.promised = np.inf if step.at_edge or trust < 0.5 else step.decrease
-            return moved, radius
+        else:
+            radius = SHARES[-1] * step.length
         if stopping.watch.poll() or radius <= 1e-300:
             return None, radius
+
+
+def _best_share(at: Iterate, step: _Step) -> tuple[Iterate, float, float]:
+    """Go the whole step, or a share of it if that leads up and the step was a cautious one.
+
+    Return where it leads, how much of the promised decrease came, and the share.
+    """
+    scores = at.space.scores(step.to) if step.scores is None else step.scores
+    for share in SHARES if at.is_cautious else SHARES[:1]:
+        moved = Iterate(at.space, at.total, at.theta + share * step.to, at.F + share * scores)
+        promised = share * (2.0 - share) * step.decrease
+        trust = (at.value - moved.value) / promised if promised > 0 else 0.0
+        if trust > LEAST_TRUST:
+            break
+    return moved, trust, share
 
 
 @dataclass
@@ -289,21 +325,26 @@ def _conjugate_gradients(
     radius: float,
     stopping: Stopping,
     accuracy: float,
+    enough: float,
 ) -> _Step:
-    """Minimise gradient's + 1/2 s'H s over steps s no longer than the radius."""
+    """Minimise gradient's + 1/2 s'H s over steps s no longer than the radius.
+
+    What is left of the gradient may be `accuracy` of it, or so little that the gap of the model is
+    `enough`.
+    """
     space = model.space
     step, step_scores = np.zeros_like(gradient), space.zero_scores()
     residual = -gradient
+    residual[:, -1] = 0.0  # as the intercepts follow every step, and have followed the last
     z = model.precondition(residual)
     direction, rz = z, _dot(residual, z)
-    direction_scores = space.scores(direction)
     goal, decrease = accuracy**2 * rz, 0.0
     squared, along, direction_squared = 0.0, 0.0, rz  # in the norm of the preconditioner
     at_edge = False
     n_products = 0
     while n_products < MAX_CG and rz > 0.0:
         n_products += 1
-        product = model.times(direction, direction_scores)
+        direction_scores, product = model.times(direction)
         t = rz / _dot(direction, product)
         longer = squared + 2.0 * t * along + t * t * direction_squared
         at_edge = longer >= radius**2
@@ -319,13 +360,13 @@ def _conjugate_gradients(
         residual = residual - t * product
         z = model.precondition(residual)
         previous, rz = rz, _dot(residual, z)
-        if rz <= goal:
+        # The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
+        if rz <= goal or (rz <= 2.0 * enough and space.gap(residual) <= enough):
             break
         beta = rz / previous
         along = beta * (along + t * direction_squared)
         direction_squared = rz + beta**2 * direction_squared
         direction = z + beta * direction
-        direction_scores = space.scores(direction)
     scores = step_scores if model.is_whole else None
     return _Step(step, scores, decrease, n_products, float(np.sqrt(squared)), at_edge)
 
@@ -381,9 +422,10 @@ class _Space:
         """Return the gradient of the penalty."""
         return self.join(self.layout.stiffen(theta[:, :-1]), np.zeros(self.n_outputs))
 
-    def soften(self, theta: Floats) -> Floats:
-        """Undo stiffen(); the gradient by b is 0 and counts as such."""
-        return self.join(self.layout.soften(theta[:, :-1]), np.zeros(self.n_outputs))
+    def gap(self, gradient: Floats) -> float:
+        """Return 1/2 g'K g; the gradient by b is 0 and counts as such."""
+        g = np.where(self.used, gradient[:, :-1], 0.0)
+        return 0.5 * _dot(g, self.layout.soften(g))
 
     def blocks(self, H: Floats) -> list[list[Floats]]:
         """Return the blocks of sum_i h_i B_i B_i' on its diagonal, for each row h of H and group.
@@ -414,7 +456,7 @@ class _Model(Protocol):
     space: _Space  # of the rows that products go through
     is_whole: bool  # whether these are all
 
-    def times(self, theta: Floats, scores: Floats) -> Floats: ...
+    def times(self, direction: Floats) -> tuple[Floats, Floats]: ...
 
     def precondition(self, theta: Floats) -> Floats: ...
 
@@ -443,8 +485,9 @@ class _Chooser:
         # The first step is from zero, where all rows weigh alike: an easy one.
         self.last_products = 10
         # Products with the Hessian may go through a sample, as far as steps then lead on.
-        whole = space.n_rows <= 2 * FIRST_SAMPLE
-        self.n_product = space.n_rows if whole else FIRST_SAMPLE
+        has_levels = any(group.levels is not None for group in space.layout.groups)
+        n_first = LARGER_SAMPLE if has_levels or space.n_outputs > 1 else FIRST_SAMPLE
+        self.n_product = space.n_rows if space.n_rows <= 2 * n_first else n_first
 
     def model(self, at: Iterate) -> _Model:
         part = _Part(at, self.n_product)
@@ -454,8 +497,8 @@ class _Chooser:
         return _Dense(part, self.n_sample)
 
     def grow(self, before: Iterate, after: Iterate) -> None:
-        """Take a larger sample if the last step promised little less than the one before."""
-        if after.promised > GROW_ABOVE * before.promised or not np.isfinite(after.promised):
+        """Take a larger sample if the gap fell by little."""
+        if after.gap > GROW_ABOVE * before.gap:
             self.grow_sample()
 
     def grow_sample(self) -> None:
@@ -468,7 +511,11 @@ class _Chooser:
 
 
 class _Part:
-    """The Hessian's own view of a point: all rows, or the first n of them, which stand for all."""
+    """The Hessian's own view of a point: all rows, or some n of them, which stand for all.
+
+    Rows are taken by how much they add to the Hessian, and weigh accordingly; where a model is sure
+    of most rows, few of them make nearly all of it.
+    """
 
     def __init__(self, at: Iterate, n: int) -> None:
         self.is_whole = n >= at.space.n_rows
@@ -477,11 +524,33 @@ class _Part:
             self.space, self.curvature = at.space, at.curvature
             self.blocks, self.ties = at.blocks, at.ties
             return
-        rows = at.space.rows.first(n)
+        numbers, weights = _sample(at.curvature.diagonal.sum(axis=0), n, at.space.rows.is_on_disk)
+        rows = at.space.rows.some(numbers)
         self.space = _Space(rows, at.space.n_outputs, at.space.n_threads)
-        self.curvature = at.curvature.first(n)
+        self.curvature = at.curvature.some(numbers, weights)
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
+
+
+def _sample(h: Floats, n: int, in_order: bool) -> tuple[AnyArray, Floats]:
+    """Return the numbers of about n rows, and weights by which sums over them stand for all.
+
+    Row i is taken with probability p_i = min(1, h_i / t), such that n are expected, and weighs
+    1 / p_i. As rows are in random order, those are taken at which the sum of p passes a whole
+    number. If `in_order`, all rows are as probable, and the first are taken.
+    """
+    if in_order or not h.sum() > 0.0:
+        return np.arange(n), np.full(n, len(h) / n)
+    h = h + EVENLY * h.mean()
+    surely, n_sure = np.zeros(len(h), dtype=bool), -1
+    while int(surely.sum()) > n_sure:
+        n_sure = int(surely.sum())
+        t = h[~surely].sum() / max(n - n_sure, 1)
+        surely |= h >= t
+    p = np.where(surely, 1.0, h / t if t > 0.0 else 0.0)
+    passed = np.floor(np.cumsum(p) + 0.5)
+    numbers = np.flatnonzero(np.diff(passed, prepend=0.0) > 0.0)
+    return numbers, 1.0 / p[numbers]
 
 
 class _ByPasses:
@@ -490,8 +559,18 @@ class _ByPasses:
     def __init__(self, part: _Part) -> None:
         self.space, self.curvature, self.is_whole = part.space, part.curvature, part.is_whole
 
-    def times(self, theta: Floats, scores: Floats) -> Floats:
-        return self.space.stiffen(theta) + self.space.sums(self.curvature.times(scores))
+    def times(self, direction: Floats) -> tuple[Floats, Floats]:
+        """Return the scores of a direction and its product with the Hessian.
+
+        The intercepts follow: the direction's own are replaced by those at which the product by
+        them is 0.
+        """
+        direction[:, -1] = 0.0
+        scores = self.space.scores(direction)
+        direction[:, -1] = self.curvature.level(scores)
+        scores += direction[:, -1:]
+        product = self.space.stiffen(direction) + self.space.sums(self.curvature.times(scores))
+        return scores, product
 
 
 class _Banded(_ByPasses):
@@ -526,7 +605,7 @@ class _Arrow:
         parts = zip(layout.groups, self.factors, layout.split(self.ties), strict=True)
         self.solved, self.left = [], []  # M_j^{-1} u_j, and 1 - u_j'M_j^{-1}u_j / s
         for group, factor, u in parts:
-            x = cho_solve_banded((factor, False), u.ravel()).reshape(group.shape)
+            x = dpbtrs(factor, u.ravel())[0].reshape(group.shape)
             self.solved.append(x)
             self.left.append(np.maximum(1.0 - of_b * (u * x).sum(axis=1), LEAST_LEFT))
 
@@ -544,7 +623,7 @@ class _Arrow:
             self.layout.split(out[:-1]),
             strict=True,
         ):
-            y = cho_solve_banded((factor, False), part.ravel()).reshape(group.shape)
+            y = dpbtrs(factor, part.ravel())[0].reshape(group.shape)
             along = self.of_b * (u * y).sum(axis=1) / left
             to[:] = y + x * along[:, None]
         out[-1] = r[-1] / self.of_b - self.ties @ out[:-1]
@@ -651,12 +730,12 @@ class _Dense(_ByPasses):
                 if p:
                     H[at[k + p], at[k]] += bands[j, k, p]
 
-    def times(self, theta: Floats, scores: Floats) -> Floats:
+    def times(self, direction: Floats) -> tuple[Floats, Floats]:
         if self.exact is None:
-            return super().times(theta, scores)
-        out = np.zeros_like(theta)
-        out[0, self.places] = self.exact @ theta[0, self.places]
-        return out
+            return super().times(direction)
+        out = np.zeros_like(direction)
+        out[0, self.places] = self.exact @ direction[0, self.places]
+        return self.space.scores(direction), out
 
     def precondition(self, theta: Floats) -> Floats:
         out = np.zeros_like(theta)

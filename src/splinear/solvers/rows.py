@@ -105,6 +105,20 @@ class TrainingRows:
         n_values = self.n_values * n // self.n_rows
         return replace(self, parts=parts, n_first=n, n_values=n_values)
 
+    def some(self, numbers: AnyArray) -> TrainingRows:
+        """Return the rows of these numbers alone, in the order of training, for passes over them.
+
+        What is given per row of X has no place among them.
+        """
+        parts = tuple(_core.some_rows(part, numbers.astype(np.int64)) for part in self.parts)
+        n_values = self.n_values * len(numbers) // self.n_rows
+        return replace(self, parts=parts, n_first=len(numbers), n_values=n_values)
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the rows are in a file, of which a block at a time is in memory."""
+        return self.plan.rows_per_block is not None
+
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Return sum_k f_k(x_i) of every output and every row that counts.
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from splinear._types import Floats
+from splinear._types import AnyArray, Floats
 from splinear.losses import SmoothLoss, SquaredError
 from splinear.solvers.problem import Problem
 
@@ -22,6 +22,8 @@ __all__ = ["Separable", "Softmax", "Sum"]
 
 MAX_SHIFTS = 100
 LAST_SHIFT = 1e-6  # of Newton's method: what is left behind it is about its square
+NEARLY_STRAIGHT = 1.0  # a loss on the wrong side of 0, from so far on
+LEAST_CURVATURE = 1e-12  # of a loss that can be divided by
 FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
 
 
@@ -41,8 +43,13 @@ class Sum(Protocol):
         """Give its derivatives by F, same shape."""
         ...
 
-    def curvature(self, F: Floats) -> Curvature:
-        """Give its second derivatives at F."""
+    def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
+        """Return its second derivatives at F.
+
+        Of a row that is far on the wrong side the loss is nearly straight, and a Newton step would
+        be far too long. If `cautious`, the curvature of such a row is that of a parabola that
+        touches the loss at f and at -f, where f is how far the row is from the middle.
+        """
         ...
 
     def best_shift(self, F: Floats) -> Floats:
@@ -62,8 +69,12 @@ class Curvature(Protocol):
         """Multiply by V (n_outputs, n_rows)."""
         ...
 
-    def first(self, n: int) -> Curvature:
-        """Return that of the first n rows, which then stand for all."""
+    def level(self, V: Floats) -> Floats:
+        """Return the numbers (n_outputs,) whose addition to V makes the sums of times(V) zero."""
+        ...
+
+    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
+        """Return that of the rows of these numbers, each times its weight."""
         ...
 
 
@@ -74,6 +85,7 @@ class Separable:
     problem: Problem
     loss: SmoothLoss
     n_outputs: int = 1
+    _last: list[Floats] = field(default_factory=list)  # scores, and the second derivatives there
 
     @cached_property
     def _cost(self) -> Floats:
@@ -85,25 +97,42 @@ class Separable:
 
     def gradient(self, F: Floats) -> Floats:
         """Give its derivatives by F, same shape."""
-        slope = self.loss.slope(self.problem.margin(F[0]))
-        derivative: Floats = self._cost * self.problem.y * slope
-        return derivative[None]
+        slope, bend = self.loss.derivatives(self.problem.margin(F[0]))
+        bend *= self._cost
+        self._last[:] = [F, bend[None]]
+        slope *= self._cost
+        slope *= self.problem.y
+        return slope[None]
 
-    def curvature(self, F: Floats) -> Curvature:
-        """Give its second derivatives at F: a diagonal, as y_i^2 = 1."""
-        return _Diagonal((self._cost * self.loss.curvature(self.problem.margin(F[0])))[None])
+    def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
+        """Return its second derivatives at F: a diagonal, as y_i^2 = 1."""
+        margin = self.problem.margin(F[0])
+        if self._last and self._last[0] is F:
+            second = self._last[1]
+        else:
+            second = (self._cost * self.loss.curvature(margin))[None]
+        self._last.clear()
+        if cautious:
+            wrong = np.flatnonzero(margin < -NEARLY_STRAIGHT)
+            m = margin[wrong]
+            bound = (self.loss.slope(m) - self.loss.slope(-m)) / (2.0 * m)
+            second = second.copy()
+            second[0, wrong] = self._cost[wrong] * bound
+        return _Diagonal(second)
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the number (1,) whose addition to F makes the sum least."""
         shift = np.zeros(1)
         for _ in range(MAX_SHIFTS):
-            slope = float(self.gradient(F + shift).sum())
-            bend = float(self.curvature(F + shift).diagonal.sum())
-            step = np.clip(-slope / bend if bend > 0 else -np.sign(slope), -1.0, 1.0)
+            margin = self.problem.margin(F[0] + shift)
+            slopes, bends = self.loss.derivatives(margin)
+            slope = float((self.problem.y * slopes) @ self._cost)
+            bend = float(self._cost @ bends)
             if self._is_quadratic:
-                step = -slope / bend if bend > 0 else 0.0
+                return shift - (slope / bend if bend > 0 else 0.0)
+            step = np.clip(-slope / bend if bend > 0 else -np.sign(slope), -1.0, 1.0)
             shift += step
-            if self._is_quadratic or abs(step) <= LAST_SHIFT or abs(shift[0]) > FARTHEST:
+            if abs(step) <= LAST_SHIFT or abs(shift[0]) > FARTHEST:
                 break
         return shift
 
@@ -119,8 +148,12 @@ class _Diagonal:
     def times(self, V: Floats) -> Floats:
         return self.diagonal * V
 
-    def first(self, n: int) -> Curvature:
-        return _Diagonal(self.diagonal[:, :n] * (self.diagonal.shape[1] / n))
+    def level(self, V: Floats) -> Floats:
+        total = max(float(self.diagonal.sum()), np.finfo(float).tiny)
+        return -np.einsum("ki,ki->k", self.diagonal, V) / total
+
+    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
+        return _Diagonal(self.diagonal[:, numbers] * weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +186,19 @@ class Softmax:
         out *= self.cost
         return out
 
-    def curvature(self, F: Floats) -> Curvature:
-        """Give its second derivatives at F."""
-        return _SoftmaxCurvature(np.exp(self._log_softmax(F)), self.cost)
+    def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
+        """Return its second derivatives at F."""
+        logs, cost = self._log_softmax(F), self.cost
+        p = np.exp(logs)
+        if cautious:
+            own = np.minimum(logs[self.labels, np.arange(F.shape[1])], -1e-9)
+            m = own - np.log1p(-np.exp(own))  # against all other classes
+            wrong = np.flatnonzero(m < -NEARLY_STRAIGHT)
+            bound = np.tanh(m[wrong] / 2.0) / (2.0 * m[wrong])
+            most = (p[:, wrong] * (1.0 - p[:, wrong])).max(axis=0)
+            cost = cost.copy()
+            cost[wrong] *= np.maximum(1.0, bound / np.maximum(most, LEAST_CURVATURE))
+        return _SoftmaxCurvature(p, cost)
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the numbers (n_outputs,), of mean 0, whose addition to F makes the sum least."""
@@ -197,6 +240,19 @@ class _SoftmaxCurvature:
         product: Floats = self.cost * p * (V - mean)
         return product
 
-    def first(self, n: int) -> Curvature:
-        share = n / len(self.cost)
-        return _SoftmaxCurvature(self.probabilities[:, :n], self.cost[:n] / share)
+    def level(self, V: Floats) -> Floats:
+        return -np.asarray(self._of_levels @ self.times(V).sum(axis=1))
+
+    @cached_property
+    def _of_levels(self) -> Floats:
+        """The inverse of the second derivatives by levels, (n_outputs, n_outputs).
+
+        The same number for all classes changes nothing, and is kept at 0.
+        """
+        weighted = self.cost * self.probabilities
+        H = np.diag(weighted.sum(axis=1)) - weighted @ self.probabilities.T
+        inverse: Floats = np.linalg.pinv(H, rcond=1e-12, hermitian=True)
+        return inverse
+
+    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
+        return _SoftmaxCurvature(self.probabilities[:, numbers], self.cost[numbers] * weights)

@@ -47,7 +47,8 @@ __all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom"]
 
 LEAST_TURNS, MAX_TURNS = 5, 40
 SETTLED = 0.02  # change of the degrees of freedom from turn to turn, summed over terms
-STEP_ACCURACY = 0.2  # of the Newton step of a turn
+SETTLED_LOSSES = 2e-3  # change of the losses in the turn's step
+STEP_ACCURACY = 0.1  # of the Newton step of a turn
 LEAST, MOST = 1e-8, 1e8  # of the first guess: a curve of the least variance is flat
 MOST_CHANGE = 1e3  # of a variance in one turn
 LEAST_NOISE = 1e-7  # of the variance of the targets
@@ -114,6 +115,7 @@ def _turns(
     points = [newton.begin(rows.with_layout(layout), t, stopping.n_threads) for t in totals]
     flat = sum(point.losses for point in points)
     for n_turns in range(1, max_turns + 1):
+        losses = sum(point.losses for point in points)
         points = [newton.one_step(p.under(layout), stopping, STEP_ACCURACY) for p in points]
         measures = [_Measures.of(points, g, group) for g, group in enumerate(layout.groups)]
         edf = [measure.edf for measure in measures]
@@ -134,7 +136,9 @@ def _turns(
             return
         if before is not None and n_turns >= LEAST_TURNS:
             change = sum(np.abs(e - b).sum() for e, b in zip(edf, before, strict=True))
-            if change <= settled * sum(e.sum() for e in edf):
+            change_of_losses = abs(losses - sum(point.losses for point in points))
+            is_still = change_of_losses <= SETTLED_LOSSES * losses
+            if is_still and change <= settled * sum(e.sum() for e in edf):
                 return
         before = edf
 

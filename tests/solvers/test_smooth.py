@@ -1,0 +1,104 @@
+"""Sums of losses over rows: their second derivatives, levels, samples and caution."""
+
+import numpy as np
+import pytest
+
+from splinear.losses import Logistic, SquaredError
+from splinear.solvers.newton import _sample
+from splinear.solvers.problem import Problem
+from splinear.solvers.smooth import Separable, Softmax
+
+N = 400
+RANDOM = np.random.default_rng(0)
+COST = RANDOM.uniform(0.1, 2.0, N)
+SIGNS = RANDOM.choice([-1.0, 1.0], N)
+LABELS = RANDOM.integers(0, 4, N)
+
+
+def separable(y, loss, targets=None):
+    return Separable(Problem(y, loss, 1.0, 1.0, weights=COST, targets=targets), loss)
+
+
+SUMS = {
+    "logistic": separable(SIGNS, Logistic()),
+    "squared error": separable(np.ones(N), SquaredError(), SIGNS),
+    "softmax": Softmax(LABELS, COST, 4),
+}
+
+
+@pytest.fixture(params=SUMS)
+def total(request):
+    return SUMS[request.param]
+
+
+def scores(total, spread=2.0):
+    return spread * np.random.default_rng(1).normal(size=(total.n_outputs, N))
+
+
+def test_derivatives_are_those_of_the_value(total):
+    F, V = scores(total), scores(total, 1.0)
+    h = 1e-4
+    slope = (total.value(F + h * V) - total.value(F - h * V)) / (2 * h)
+    assert np.vdot(total.gradient(F), V) == pytest.approx(slope, rel=1e-6)
+    bend = (total.gradient(F + h * V) - total.gradient(F - h * V)) / (2 * h)
+    np.testing.assert_allclose(total.curvature(F).times(V), bend, atol=1e-6)
+
+
+def test_levels_take_the_intercepts_out(total):
+    curvature, V = total.curvature(scores(total)), scores(total, 1.0)
+    shifted = V + curvature.level(V)[:, None]
+    np.testing.assert_allclose(curvature.times(shifted).sum(axis=1), 0.0, atol=1e-9)
+
+
+def test_some_rows_with_their_weights(total):
+    curvature, V = total.curvature(scores(total)), scores(total, 1.0)
+    numbers, weights = np.array([7, 3, 399]), np.array([1.0, 2.5, 4.0])
+    found = curvature.some(numbers, weights)
+    np.testing.assert_allclose(found.times(V[:, numbers]), weights * curvature.times(V)[:, numbers])
+    np.testing.assert_allclose(found.diagonal, weights * curvature.diagonal[:, numbers])
+
+
+def test_caution_adds_curvature_where_rows_are_far_on_the_wrong_side(total):
+    F = scores(total, 10.0)
+    plain, cautious = total.curvature(F).diagonal, total.curvature(F, cautious=True).diagonal
+    assert np.isfinite(cautious).all()
+    far = total.curvature(300.0 * F, cautious=True)
+    assert np.isfinite(far.times(F)).all()
+    assert (cautious >= plain * (1.0 - 1e-12)).all()
+    assert cautious.max() <= 1.0001 * COST.max()  # that of the squared error
+    if total is not SUMS["squared error"]:
+        assert cautious.max() <= 0.25 * COST.max()
+        assert cautious.sum() > 1.5 * plain.sum()
+
+
+def test_caution_is_a_parabola_above_the_loss():
+    """At least between m and -m, where it touches the loss again."""
+    total = SUMS["logistic"]
+    F = np.where(SIGNS > 0, -8.0, 8.0)[None]  # all margins are -8
+    slope, bend = total.gradient(F), total.curvature(F, cautious=True).diagonal
+    for step in np.linspace(0.0, 16.0, 33):
+        move = step * SIGNS[None]
+        above = total.value(F) + np.vdot(slope, move) + 0.5 * np.vdot(bend, move**2)
+        assert above >= total.value(F + move) - 1e-9 * above
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0, 8.0])
+def test_a_sample_stands_for_all_rows(power):
+    """Its weighted sums have the right expectation, and rows that add most are all there."""
+    random = np.random.default_rng(2)
+    h = random.random(100_000) ** power
+    numbers, weights = _sample(h, 5_000, in_order=False)
+    assert len(numbers) == pytest.approx(5_000, abs=2)
+    assert len(np.unique(numbers)) == len(numbers)
+    assert (weights >= 1.0 - 1e-12).all()
+    for v in (np.ones(len(h)), random.random(len(h))):
+        assert weights @ (h * v)[numbers] == pytest.approx(h @ v, rel=0.03)
+    surely = numbers[weights <= 1.0 + 1e-12]
+    rest = np.setdiff1d(np.arange(len(h)), surely)
+    assert len(surely) == 0 or h[surely].min() >= h[rest].max()
+
+
+def test_a_sample_where_nothing_counts_or_in_order():
+    for numbers, weights in (_sample(np.zeros(100), 20, False), _sample(np.ones(100), 20, True)):
+        np.testing.assert_array_equal(numbers, np.arange(20))
+        np.testing.assert_array_equal(weights, 5.0)
