@@ -16,7 +16,7 @@ from splinear import (
     SplineEmbedding,
     _core,
 )
-from splinear._knots import KnotPlan, Sample, filled, quantile_knots, spread_knots
+from splinear._knots import KnotPlan, Sample, filled, quantile_knots, spread_knots, suspects
 from splinear.inspection import contributions, knots, shape_function
 from splinear.terms import Fourier, Hermite, Spline
 
@@ -453,3 +453,33 @@ def test_a_weight_of_two_is_two_rows(estimator):
         assert_array_equal(knots(one, j), knots(two, j))
     other = estimator(random_state=0).fit(X, y)
     assert not np.array_equal(knots(one, 1), knots(other, 1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_suspects_are_at_least_those_of_few_values_or_a_long_tail(dtype):
+    """A quick look may ask for a closer one, and must not miss what that would find."""
+    random = np.random.default_rng(5)
+    n = 3000
+    columns = {
+        "even": (random.random(n), False),
+        "normal": (random.normal(size=n), False),
+        "few values": (random.integers(0, 9, n), True),
+        "a tail": (random.lognormal(sigma=2.0, size=n), True),
+        "mostly zero": (random.random(n) * (random.random(n) < 0.03), True),
+        "gaps": (np.where(random.random(n) < 0.1, np.nan, random.random(n)), True),
+    }
+    X = np.column_stack([values for values, _ in columns.values()]).astype(dtype)
+    lo, hi = np.nanmin(X, axis=0).astype(float), np.nanmax(X, axis=0).astype(float)
+    found = suspects(X, np.arange(n), np.arange(len(columns)), 11, lo, hi)
+    np.testing.assert_array_equal(found, [expected for _, expected in columns.values()])
+
+
+def test_wide_tables_have_bins_alike():
+    """Under a fixed C; so that the core handles all columns together."""
+    random = np.random.default_rng(6)
+    X = random.random((300, 200))
+    X[:, 0] = random.integers(0, 20, 300)
+    model = AdditiveSVC(random_state=0).fit(X, X[:, 1] > 0.5)
+    assert {term.coef.shape[1] for term in model.terms_} == {11}
+    narrow = AdditiveSVC(random_state=0).fit(X[:, :10], X[:, 1] > 0.5)
+    assert narrow.terms_[0].coef.shape[1] == 20

@@ -26,6 +26,7 @@ __all__ = [
     "quantile_knots",
     "samples",
     "spread_knots",
+    "suspects",
 ]
 
 
@@ -179,6 +180,28 @@ def samples(
         values = as_dense(X[rows][:, some]) if is_sparse(X) else X[np.ix_(rows, some)]
         for k, column in enumerate(np.ascontiguousarray(values.T)):
             yield start + k, Sample.of(column, weight)
+
+
+def suspects(
+    X: Table, rows: NDArray[np.intp], columns: NDArray[np.intp], few: int, lo: Floats, hi: Floats
+) -> NDArray[np.bool_]:
+    """Tell which columns may have few values or a long tail; `lo` and `hi` are theirs.
+
+    Many columns at a time, and a look at fewer rows than `samples` takes: of a wide table most
+    columns are neither, and need no more.
+    """
+    out = np.ones(len(columns), dtype=bool)
+    if is_on_disk(X) or is_sparse(X):
+        return out
+    for start in range(0, len(columns), 256):
+        at = slice(start, start + 256)
+        values = np.sort(X[np.ix_(rows, columns[at])].T, axis=1)  # NaN last
+        n_distinct = 1 + (values[:, 1:] > values[:, :-1]).sum(axis=1)
+        first, last = (values[:, int(share * (len(rows) - 1))] for share in BULK)
+        bulk = 0.5 * last.astype(np.float64) - 0.5 * first.astype(np.float64)
+        spread = bulk >= 2.0 * NARROW * (0.5 * hi[at] - 0.5 * lo[at])  # False for NaN
+        out[at] = (n_distinct <= few) | ~spread | np.isnan(values[:, -1])
+    return out
 
 
 # -- what a user may say -------------------------------------------------------------------------

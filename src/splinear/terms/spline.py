@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from splinear._knots import (
     FOR_QUANTILES,
+    FOR_TAILS,
     MAX_BINS,
     RULES,
     KnotPlan,
@@ -23,6 +24,7 @@ from splinear._knots import (
     quantile_knots,
     samples,
     spread_knots,
+    suspects,
 )
 from splinear._reading import select_columns
 from splinear._types import AnyArray, Floats
@@ -154,8 +156,13 @@ class Spline(Term):
             for k in range(len(features)):
                 pieces.give(k, given)
         elif self.knots != "uniform":
-            rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, len(features))
-            varies = np.flatnonzero(lo < hi)
+            n_rows, varies = data.table.shape[0], np.flatnonzero(lo < hi)
+            if self.knots == "auto" and not advice.quantiles and data.weights is None:
+                rows = FOR_TAILS.rows(n_rows, data.kept, len(varies))
+                few = max(advice.few, 2)
+                of = suspects(data.table, rows, features[varies], few, lo[varies], hi[varies])
+                varies = varies[of]
+            rows = FOR_QUANTILES.rows(n_rows, data.kept, len(features))
             for k, seen in samples(data.table, rows, features[varies], data.weights):
                 self._divide(pieces, int(varies[k]), seen, advice, data)
         return pieces
