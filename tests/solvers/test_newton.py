@@ -603,3 +603,20 @@ def test_an_error_in_the_callback_stops_it_and_is_kept(kind, make_problem):
     assert isinstance(watch.error, kind)
     assert found.n_iter == 1
     assert found.primal == pytest.approx(value_of(found, X, layout, problem), rel=1e-9)
+
+
+def test_a_step_that_led_astray_raises_the_curvature_of_the_rows_that_did():
+    """Two rows are sure and would be carried to the wrong side; the model cannot see that."""
+    total = Separable(Problem(np.ones(60), Logistic(), 1.0, 1.0), Logistic())
+    F, D = np.full((1, 60), 30.0), np.zeros((1, 60))
+    D[0, :2] = -60.0
+    point = object.__new__(newton.Iterate)
+    point.total, point.F, point.extra, point.n_raised = total, F, None, 0
+    point.is_cautious = False
+    raised = point.raised(D)
+    assert (raised.extra[:2] > 0).all()
+    assert (raised.extra[2:] == 0).all()
+    rise = total.each(F + D) - total.each(F)
+    slope = (total.gradient(F) * D).sum(axis=0)
+    said = slope + 0.5 * (raised.step_curvature.times(D) * D).sum(axis=0)
+    np.testing.assert_allclose(said[:2], rise[:2], rtol=1e-6)

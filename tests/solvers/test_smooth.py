@@ -71,6 +71,25 @@ def test_caution_adds_curvature_where_rows_are_far_on_the_wrong_side(total):
         assert cautious.sum() > 1.5 * plain.sum()
 
 
+def test_raised_by_a_number_per_row(total):
+    curvature, V = total.curvature(scores(total)), scores(total, 1.0)
+    extra = np.random.default_rng(3).random(N)
+    raised = curvature.raised(extra).raised(extra)
+    np.testing.assert_allclose(raised.times(V), curvature.times(V) + 2.0 * extra * V)
+    np.testing.assert_allclose(raised.diagonal, curvature.diagonal + 2.0 * extra)
+    shifted = V + raised.level(V)[:, None]
+    np.testing.assert_allclose(raised.times(shifted).sum(axis=1), 0.0, atol=1e-9)
+    some = raised.some(np.array([5, 2]), np.array([2.0, 3.0]))
+    expected = np.array([2.0, 3.0]) * raised.times(V)[:, [5, 2]]
+    np.testing.assert_allclose(some.times(V[:, [5, 2]]), expected)
+
+
+def test_terms_add_up_to_the_sum(total):
+    F = scores(total)
+    assert total.each(F).shape == (N,)
+    assert total.each(F).sum() == pytest.approx(total.value(F))
+
+
 def test_caution_is_a_parabola_above_the_loss():
     """At least between m and -m, where it touches the loss again."""
     total = SUMS["logistic"]

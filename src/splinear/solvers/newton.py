@@ -68,7 +68,9 @@ SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
 
 EVENLY = 0.05  # of the mean, which is added to what a row adds to the Hessian
 LEAST_TRUST = 1e-4  # of a step's promised decrease, which must come
-SHARES = (1.0, 0.25, 0.0625)  # of a cautious step, which are tried
+MOST_RAISED = 1  # times that a step led astray, and more curvature was tried
+KEPT = 0.25  # of such extra curvature, for the next step
+SHARES = (1.0, 0.25, 0.0625)  # of a step, which are tried then
 LEAST_LEFT = 1e-6  # of a block, once the intercept is taken out: sums have no more digits
 MAX_CG = 300
 CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
@@ -124,7 +126,10 @@ class Iterate:
             common = self.theta[:, -1].mean()
             self.theta[:, -1] -= common
             self.F -= common
-        self.n_iter, self.promised, self.is_cautious = 0, np.inf, False
+        self.n_iter, self.promised = 0, np.inf
+        self.extra: Floats | None = None  # curvature of rows
+        self.n_raised, self.is_cautious = 0, False
+        self.n_product: int | None = None  # rows that products went through on the way here
 
     def under(self, layout: Layout) -> Iterate:
         """Return the same point for other variances; `sums`, `curvature` and `blocks` are kept."""
@@ -135,14 +140,39 @@ class Iterate:
         other.space = _Space(rows, self.space.n_outputs, self.space.n_threads)
         return other
 
-    def cautious(self) -> Iterate:
-        """Return the same point with more curvature where the losses are nearly straight."""
-        other = copy(self)
-        for name in ("blocks", "ties"):
-            other.__dict__.pop(name, None)
-        other.is_cautious = True
-        other.__dict__["curvature"] = self.total.curvature(self.F, cautious=True)
+    def raised(self, D: Floats) -> Iterate:
+        """Return the same point with extra curvature for rows that a step led astray.
+
+        The step moved scores by D. A row whose loss rose by more than its quadratic model said gets
+        the curvature that would have said so.
+        """
+        rise = self.total.each(self.F + D) - self.total.each(self.F)
+        rise -= np.einsum("ki,ki->i", self.total.gradient(self.F), D)
+        said = 0.5 * np.einsum("ki,ki->i", self.step_curvature.times(D), D)
+        squares = np.maximum(np.einsum("ki,ki->i", D, D), np.finfo(float).tiny)
+        more = np.where(rise > 2.0 * said, 2.0 * (rise - said) / squares, 0.0)
+        other = self.cautious()
+        other.extra = more if self.extra is None else self.extra + more
+        other.n_raised = self.n_raised + 1
         return other
+
+    def cautious(self) -> Iterate:
+        """Return the same point with more curvature where losses are nearly straight."""
+        other = copy(self)
+        other.__dict__.pop("step_curvature", None)
+        other.is_cautious = True
+        return other
+
+    @cached_property
+    def step_curvature(self) -> Curvature:
+        """The second derivatives that steps are made with."""
+        at = self.total.curvature(self.F, cautious=True) if self.is_cautious else self.curvature
+        return at if self.extra is None else at.raised(self.extra)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether steps are made with the losses' own second derivatives."""
+        return self.extra is None and not self.is_cautious
 
     @property
     def parameters(self) -> Floats:
@@ -236,7 +266,7 @@ def descend(
     accuracy: float = CG_ACCURACY,
 ) -> Iterator[Iterate]:
     """Go down step by step."""
-    chooser = _Chooser(at.space, preconditioner)
+    chooser = _Chooser(at, preconditioner)
     radius = np.inf
     while True:
         yield at
@@ -255,7 +285,7 @@ def descend(
 
 def one_step(at: Iterate, stopping: Stopping, accuracy: float) -> Iterate:
     """Make one cautious step; the same point if none leads down."""
-    found, _ = _step(at.cautious(), _Chooser(at.space, "auto"), np.inf, stopping, accuracy)
+    found, _ = _step(at.cautious(), _Chooser(at, "auto"), np.inf, stopping, accuracy)
     return at if found is None else found
 
 
@@ -264,14 +294,15 @@ def _step(
 ) -> tuple[Iterate | None, float]:
     """Make one step; and the next region. None if no step leads down.
 
-    Where a step leads up, the next one is cautious, then shorter, then of more rows, then one in a
-    smaller region.
+    Where a step leads up, the rows that led astray get more curvature, for another one; then a part
+    of it will do; then more rows take part, then the region becomes smaller.
     """
     model, enough = chooser.model(at), ENOUGH * stopping.tol * at.value
     while True:
         step = _conjugate_gradients(model, at.gradient, radius, stopping, accuracy, enough)
         chooser.note(step.n_products)
-        moved, trust, share = _best_share(at, step)
+        scores = at.space.scores(step.to) if step.scores is None else step.scores
+        moved, trust, share = _best_share(at, step, scores)
         # Near the optimum the decrease drowns in rounding, and the model is to be trusted.
         if trust > LEAST_TRUST or step.decrease <= 1e-13 * abs(at.value):
             if trust < 0.25 or share < 1.0:
@@ -279,11 +310,13 @@ def _step(
             elif trust > 0.75 and step.at_edge:
                 radius = 2.0 * radius
             moved.n_iter = at.n_iter + 1
+            moved.extra = None if at.extra is None else KEPT * at.extra
+            moved.n_product = chooser.n_product
             doubtful = step.at_edge or trust < 0.5 or share < 1.0 or not model.is_whole
             moved.promised = np.inf if doubtful else step.decrease
             return moved, radius
-        if not at.is_cautious:
-            at = at.cautious()
+        if at.n_raised < MOST_RAISED:
+            at = at.raised(scores)
             model = chooser.model(at)
         elif not model.is_whole:
             chooser.grow_sample()
@@ -294,13 +327,13 @@ def _step(
             return None, radius
 
 
-def _best_share(at: Iterate, step: _Step) -> tuple[Iterate, float, float]:
-    """Go the whole step, or a share of it if that leads up and the step was a cautious one.
+def _best_share(at: Iterate, step: _Step, scores: Floats) -> tuple[Iterate, float, float]:
+    """Go the whole step, or a share of it if that leads up and curvature was raised for it.
 
-    Return where it leads, how much of the promised decrease came, and the share.
+    Return where it leads, how much of the promised decrease came, and the share. `scores` are the
+    step's own.
     """
-    scores = at.space.scores(step.to) if step.scores is None else step.scores
-    for share in SHARES if at.is_cautious else SHARES[:1]:
+    for share in SHARES if at.n_raised == MOST_RAISED else SHARES[:1]:
         moved = Iterate(at.space, at.total, at.theta + share * step.to, at.F + share * scores)
         promised = share * (2.0 - share) * step.decrease
         trust = (at.value - moved.value) / promised if promised > 0 else 0.0
@@ -467,33 +500,34 @@ class _Chooser:
     Both ways are priced in numbers that are multiplied and added somewhere in memory.
     """
 
-    def __init__(self, space: _Space, preconditioner: str) -> None:
-        self.space = space
+    def __init__(self, at: Iterate, preconditioner: str) -> None:
+        space = self.space = at.space
         n = int(space.used.sum()) + 1
         self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
         per_row = sum(_entries_per_row(group) for group in space.layout.groups)
         n_terms = sum(group.n_features for group in space.layout.groups)
         per_row *= space.rows.n_values / (space.rows.n_rows * max(1, n_terms))
-        dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
+        self.dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
         per_value = 2.0 if space.rows.is_coded else PRICE_UNCODED
-        # How many products with the Hessian cost as much as forming it from a sample.
-        self.worth = dense_price / (per_value * space.rows.n_values)
+        self.price_per_row = per_value * space.rows.n_values / space.n_rows  # of a product
         if preconditioner == "banded" or not forms_hessian(space.layout):
-            self.worth = np.inf
+            self.dense_price = np.inf
         elif preconditioner == "dense":
-            self.worth = 0.0
+            self.dense_price = 0.0
         # The first step is from zero, where all rows weigh alike: an easy one.
         self.last_products = 10
         # Products with the Hessian may go through a sample, as far as steps then lead on.
         has_levels = any(group.levels is not None for group in space.layout.groups)
         n_first = LARGER_SAMPLE if has_levels or space.n_outputs > 1 else FIRST_SAMPLE
         self.n_product = space.n_rows if space.n_rows <= 2 * n_first else n_first
+        if at.n_product is not None:
+            self.n_product = max(self.n_product, min(at.n_product, space.n_rows))
 
     def model(self, at: Iterate) -> _Model:
         part = _Part(at, self.n_product)
-        if self.last_products <= self.worth:
+        if self.last_products * self.price_per_row * part.space.n_rows <= self.dense_price:
             return _Banded(part)
-        self.worth = 0.0  # dense, and so it stays
+        self.dense_price = 0.0  # dense, and so it stays
         return _Dense(part, self.n_sample)
 
     def grow(self, before: Iterate, after: Iterate) -> None:
@@ -519,15 +553,16 @@ class _Part:
 
     def __init__(self, at: Iterate, n: int) -> None:
         self.is_whole = n >= at.space.n_rows
-        self.all_rows, self.all_curvature = at.space, at.curvature
-        if self.is_whole:
-            self.space, self.curvature = at.space, at.curvature
+        self.all_rows, self.all_curvature = at.space, at.step_curvature
+        self.space, self.curvature = self.all_rows, self.all_curvature
+        if self.is_whole and at.is_bare:
             self.blocks, self.ties = at.blocks, at.ties
             return
-        numbers, weights = _sample(at.curvature.diagonal.sum(axis=0), n, at.space.rows.is_on_disk)
-        rows = at.space.rows.some(numbers)
-        self.space = _Space(rows, at.space.n_outputs, at.space.n_threads)
-        self.curvature = at.curvature.some(numbers, weights)
+        if not self.is_whole:
+            h, rows = self.curvature.diagonal.sum(axis=0), at.space.rows
+            numbers, weights = _sample(h, n, in_order=rows.is_on_disk)
+            self.space = _Space(rows.some(numbers), at.space.n_outputs, at.space.n_threads)
+            self.curvature = self.curvature.some(numbers, weights)
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
 

@@ -35,6 +35,10 @@ class Sum(Protocol):
         """Number of scores a row."""
         ...
 
+    def each(self, F: Floats) -> Floats:
+        """Return the terms of the sum, (n_rows,)."""
+        ...
+
     def value(self, F: Floats) -> float:
         """Give the sum."""
         ...
@@ -73,6 +77,10 @@ class Curvature(Protocol):
         """Return the numbers (n_outputs,) whose addition to V makes the sums of times(V) zero."""
         ...
 
+    def raised(self, extra: Floats) -> Curvature:
+        """Return it with more on the diagonal: extra (n_rows,) for each output."""
+        ...
+
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
         """Return that of the rows of these numbers, each times its weight."""
         ...
@@ -90,6 +98,10 @@ class Separable:
     @cached_property
     def _cost(self) -> Floats:
         return self.problem.cost
+
+    def each(self, F: Floats) -> Floats:
+        """Return the terms of the sum, (n_rows,)."""
+        return self._cost * self.loss.value(self.problem.margin(F[0]))
 
     def value(self, F: Floats) -> float:
         """Give the sum."""
@@ -152,6 +164,9 @@ class _Diagonal:
         total = max(float(self.diagonal.sum()), np.finfo(float).tiny)
         return -np.einsum("ki,ki->k", self.diagonal, V) / total
 
+    def raised(self, extra: Floats) -> Curvature:
+        return _Diagonal(self.diagonal + extra)
+
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
         return _Diagonal(self.diagonal[:, numbers] * weights)
 
@@ -168,10 +183,13 @@ class Softmax:
     n_outputs: int
     _last: list[Floats] = field(default_factory=list)  # scores, and their log_softmax
 
+    def each(self, F: Floats) -> Floats:
+        """Return the terms of the sum, (n_rows,)."""
+        return -self.cost * self._log_softmax(F)[self.labels, np.arange(F.shape[1])]
+
     def value(self, F: Floats) -> float:
         """Give the sum."""
-        chosen = self._log_softmax(F)[self.labels, np.arange(F.shape[1])]
-        return -float(self.cost @ chosen)
+        return float(self.each(F).sum())
 
     def _log_softmax(self, F: Floats) -> Floats:
         """Return log_softmax(F), which value, gradient and curvature of one F share."""
@@ -224,20 +242,24 @@ class Softmax:
 
 @dataclass(frozen=True, eq=False)
 class _SoftmaxCurvature:
-    """c_i (diag(p_i) - p_i p_i')."""
+    """c_i (diag(p_i) - p_i p_i') + extra_i I."""
 
     probabilities: Floats
     cost: Floats
+    extra: Floats | None = None
 
     @cached_property
     def diagonal(self) -> Floats:
         p = self.probabilities
-        return self.cost * p * (1.0 - p)
+        out = self.cost * p * (1.0 - p)
+        return out if self.extra is None else out + self.extra
 
     def times(self, V: Floats) -> Floats:
         p = self.probabilities
         mean = np.einsum("ki,ki->i", p, V)
         product: Floats = self.cost * p * (V - mean)
+        if self.extra is not None:
+            product += self.extra * V
         return product
 
     def level(self, V: Floats) -> Floats:
@@ -251,8 +273,16 @@ class _SoftmaxCurvature:
         """
         weighted = self.cost * self.probabilities
         H = np.diag(weighted.sum(axis=1)) - weighted @ self.probabilities.T
+        if self.extra is not None:
+            H += self.extra.sum() * np.eye(len(H))
         inverse: Floats = np.linalg.pinv(H, rcond=1e-12, hermitian=True)
         return inverse
 
+    def raised(self, extra: Floats) -> Curvature:
+        before = 0.0 if self.extra is None else self.extra
+        return _SoftmaxCurvature(self.probabilities, self.cost, before + extra)
+
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
-        return _SoftmaxCurvature(self.probabilities[:, numbers], self.cost[numbers] * weights)
+        extra = None if self.extra is None else self.extra[numbers] * weights
+        p, cost = self.probabilities[:, numbers], self.cost[numbers] * weights
+        return _SoftmaxCurvature(p, cost, extra)
