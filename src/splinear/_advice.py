@@ -12,7 +12,7 @@ from splinear.terms.base import Advice
 __all__ = ["advise_fixed", "advise_smooth"]
 
 MANY, FEW = 128, 10  # bins of a narrow table, and of the paper's classifier
-WIDE = 200  # columns, from which on features of few values have no more bins than others
+WIDE = 200  # columns, from which on features of few values have as many bins as others
 LEAST, MOST_COEFFICIENTS = 16, 8_192  # of wide tables: bins, and coefficients in all
 
 
@@ -28,5 +28,5 @@ def advise_smooth(table: Table, *, chosen: bool) -> Advice:
 def advise_fixed(table: Table) -> Advice:
     """Advise an estimator with one C for all terms."""
     if table.shape[1] >= WIDE and not left_out_zeros(table):
-        return Advice(FEW, quantiles=False, few=FEW + 1)
+        return Advice(FEW, quantiles=False, few=2)
     return Advice(FEW, quantiles=False)
