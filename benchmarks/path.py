@@ -19,11 +19,11 @@ import sets
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from splinear import AdditiveClassifier, AdditiveSVC, PathSearchCV
-from splinear._estimator import AdditiveEstimator
-from splinear._path_search import read_data
-from splinear._running import one_blas_thread
 from splinear.solvers.problem import Result
 from splinear.terms import Spline
+from splinear.training.estimator import AdditiveEstimator
+from splinear.training.folds import read_data
+from splinear.training.running import one_blas_thread
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from splinear.experiments.bench import Bench
 from splinear.experiments.drawing import COLORS, bare, png
 from splinear.experiments.results import Picture, Result
 
-from splinear.basis import BSplineBasis
+from splinear.curves.basis import BSplineBasis
 
 __all__ = ["TITLE", "run"]
 

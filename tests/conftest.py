@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from splinear.axes import Axes
-from splinear.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
-from splinear.embedding import Embedding
-from splinear.losses import LOSSES, Loss
+from splinear.curves.axes import Axes
+from splinear.curves.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
+from splinear.curves.embedding import Embedding
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.penalties import Penalty
+from splinear.solvers.losses import LOSSES, Loss
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 from splinear.terms.base import Advice, ColumnData
 from splinear.terms.plan import TermPlan

@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from splinear import AdditiveClassifier, AdditiveSVC
-from splinear.losses import Logistic
-from splinear.objective import explicit, primal, scores
+from splinear.solvers.losses import Logistic
+from splinear.solvers.objective import explicit, primal, scores
 from splinear.terms import Fourier, Hermite, Spline
 
 CURVES = [

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 import splinear
-from splinear import _advice, terms
-from splinear.solvers import choosing, memory, newton
+from splinear import terms
+from splinear.solvers import choosing, hessian, memory
 from splinear.terms.base import Advice
+from splinear.training import advice
 
 ROOT = Path(__file__).parents[1]
 EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -140,14 +141,14 @@ def test_named_parameters_exist(page: Path) -> None:
 
 
 def test_numbers_are_those_of_the_code() -> None:
-    narrow = _advice.MOST_COEFFICIENTS // _advice.MANY
+    narrow = advice.MOST_COEFFICIENTS // advice.MANY
     growth = " and ".join(f"{choosing.GROWTH**k:.0f}" for k in range(1, choosing.MOST_TRIALS))
     said = {
         "docs/user_guide.md": [
-            f"up to {narrow} columns | {_advice.MANY} |",
-            f"{_advice.MOST_COEFFICIENTS:,} divided by the number of columns, but at least "
-            f"{_advice.LEAST} |",
-            f"sparse tables | {_advice.FEW} |",
+            f"up to {narrow} columns | {advice.MANY} |",
+            f"{advice.MOST_COEFFICIENTS:,} divided by the number of columns, but at least "
+            f"{advice.LEAST} |",
+            f"sparse tables | {advice.FEW} |",
             f"no more than {Advice(1, False).few} under a fixed `C`",
             f"at most {choosing.MOST_ROWS:,} rows, drawn at random, choose them",
             f"more than {choosing.MOST_ROWS // choosing.ROWS_PER_LEVEL:,} levels",
@@ -157,9 +158,9 @@ def test_numbers_are_those_of_the_code() -> None:
             f"or {memory.NEED_SOFTMAX.each:.0f} per class if there are more than two",
         ],
         "docs/mathematics.md": [
-            f"fewer than {newton.MAX_DENSE:,} coefficients",
-            f"more than {2 * newton.FIRST_SAMPLE:,} rows",
-            f"at first of {newton.FIRST_SAMPLE:,} rows",
+            f"fewer than {hessian.MAX_DENSE:,} coefficients",
+            f"more than {2 * hessian.FIRST_SAMPLE:,} rows",
+            f"at first of {hessian.FIRST_SAMPLE:,} rows",
             f"fewer than {choosing.WIDE} terms",
             f"({choosing.ROWS_PER_LEVEL} rows per level",
             f"no more than {choosing.FEW_ROWS} rows per term",

@@ -17,8 +17,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
-from splinear import features
 from splinear.features import GradientPyramid
+from splinear.features.gradients import votes
 
 Image = npt.NDArray[np.float64]
 
@@ -184,7 +184,7 @@ def test_a_ramp_falls_into_the_bin_of_its_direction(
 def test_votes_are_shared_linearly_across_the_end_of_the_circle() -> None:
     angle = math.radians(360 - 9)  # a tenth of the way from bin 0 back to bin 3
     gx, gy = (np.full((1, 1, 1), f(angle), dtype=np.float32) for f in (math.cos, math.sin))
-    found = features._votes(gx, gy, n_orientations=4, signed=True)
+    found = votes(gx, gy, n_orientations=4, signed=True)
     np.testing.assert_allclose(found.ravel(), [0.9, 0, 0, 0.1], atol=1e-6)
 
 
@@ -247,9 +247,9 @@ def test_batches_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> No
     X = images(11, 10, 12)
     pyramid = GradientPyramid().fit(X)
     whole = pyramid.transform(X)
-    monkeypatch.setattr(features, "_BATCH_BYTES", 3 * pyramid._plan.vote_bytes)
+    monkeypatch.setattr("splinear.features.gradients._BATCH_BYTES", 3 * pyramid._plan.vote_bytes)
     np.testing.assert_array_equal(pyramid.transform(X), whole)
-    monkeypatch.setattr(features, "_BATCH_BYTES", 1)
+    monkeypatch.setattr("splinear.features.gradients._BATCH_BYTES", 1)
     np.testing.assert_array_equal(pyramid.transform(X), whole)
 
 

@@ -19,6 +19,7 @@ from splinear import (
     inspection,
 )
 from splinear.inspection import (
+    adding,
     base_value,
     contributions,
     importances,
@@ -610,7 +611,7 @@ def test_sparse_blocks_join_without_a_seam(counts, monkeypatch):
     X, y = counts
     model = AdditiveSVC(random_state=0).fit(csr_array(X), y)
     whole = contributions(model, csr_array(X), target=1, center=False)
-    monkeypatch.setattr(inspection, "_BLOCK", 10)
+    monkeypatch.setattr(adding, "_BLOCK", 10)
     again = contributions(model, csr_array(X), target=1, center=False)
     np.testing.assert_allclose(again.toarray(), whole.toarray(), atol=1e-12)
 

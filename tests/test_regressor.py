@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from splinear import AdditiveRegressor, AdditiveSVR
-from splinear.losses import SquaredError
-from splinear.objective import explicit, primal
+from splinear.solvers.losses import SquaredError
+from splinear.solvers.objective import explicit, primal
 from splinear.terms import Fourier, Hermite, Linear, Spline
 
 CURVES = [

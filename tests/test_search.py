@@ -27,8 +27,8 @@ from splinear import (
     AdditiveSVR,
     PathSearchCV,
 )
-from splinear.losses import LOSSES
 from splinear.solvers import dual_cd
+from splinear.solvers.losses import LOSSES
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.terms import Linear, Spline

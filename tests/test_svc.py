@@ -10,8 +10,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from splinear import AdditiveSVC
-from splinear.losses import LOSSES
-from splinear.objective import explicit, primal
+from splinear.solvers.losses import LOSSES
+from splinear.solvers.objective import explicit, primal
 from splinear.terms import Fourier, Hermite, Linear, Spline
 
 CURVES = [

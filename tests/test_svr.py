@@ -10,8 +10,8 @@ from sklearn.svm import LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from splinear import AdditiveSVR
-from splinear.losses import EpsilonInsensitive
-from splinear.objective import explicit, primal
+from splinear.solvers.losses import EpsilonInsensitive
+from splinear.solvers.objective import explicit, primal
 from splinear.terms import Fourier, Hermite, Linear, Spline
 
 CURVES = [

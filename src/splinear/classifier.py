@@ -10,19 +10,11 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import StrOptions
 
-from splinear._advice import advise_smooth
-from splinear._columns import read_rows
-from splinear._estimator import AdditiveEstimator
-from splinear._labels import ClassWeight, Labels
-from splinear._memory import Demand
-from splinear._running import one_blas_thread, side_by_side
+from splinear._compat import StrOptions
 from splinear._types import AnyArray, Floats, Table
-from splinear._validation import positive
-from splinear.io import open_table
-from splinear.losses import Logistic
 from splinear.solvers.choosing import choose, final_edf
+from splinear.solvers.losses import Logistic
 from splinear.solvers.memory import Need
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Result, Start, Stopping
@@ -30,7 +22,15 @@ from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable, Softmax, Sum
 from splinear.solvers.smoothness import Smoothness
 from splinear.solvers.watch import Progress
+from splinear.tables.opening import open_table
 from splinear.terms.base import Advice, Term
+from splinear.training.advice import advise_smooth
+from splinear.training.estimator import AdditiveEstimator
+from splinear.training.labels import ClassWeight, Labels
+from splinear.training.memory import Demand
+from splinear.training.parameters import positive
+from splinear.training.running import one_blas_thread, side_by_side
+from splinear.training.table import read_rows
 
 __all__ = ["AdditiveClassifier"]
 

@@ -10,9 +10,9 @@ from sklearn.metrics.pairwise import check_pairwise_arrays
 from sklearn.utils import check_scalar
 
 from splinear import _core
-from splinear._reading import as_floats
 from splinear._types import AnyArray, Floats
-from splinear.basis import BSplineBasis
+from splinear.curves.basis import BSplineBasis
+from splinear.tables.reading import as_floats
 
 __all__ = ["min_kernel", "spline_kernel"]
 

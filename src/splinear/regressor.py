@@ -8,26 +8,26 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils._param_validation import StrOptions
 
-from splinear._advice import advise_smooth
-from splinear._columns import read_rows
-from splinear._estimator import AdditiveEstimator
-from splinear._memory import Demand
-from splinear._running import one_blas_thread
-from splinear._target import read_numbers
+from splinear._compat import StrOptions
 from splinear._types import AnyArray, Floats, Table
-from splinear._validation import positive
-from splinear.io import open_table
-from splinear.losses import SquaredError
 from splinear.solvers.choosing import choose, final_edf
+from splinear.solvers.losses import SquaredError
 from splinear.solvers.memory import Need
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable
 from splinear.solvers.watch import Progress
+from splinear.tables.opening import open_table
+from splinear.tables.target import read_numbers
 from splinear.terms.base import Advice, Term
+from splinear.training.advice import advise_smooth
+from splinear.training.estimator import AdditiveEstimator
+from splinear.training.memory import Demand
+from splinear.training.parameters import positive
+from splinear.training.running import one_blas_thread
+from splinear.training.table import read_rows
 
 __all__ = ["AdditiveRegressor"]
 

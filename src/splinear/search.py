@@ -5,29 +5,29 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags, get_tags
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from splinear._estimator import AdditiveEstimator
-from splinear._path_search import Data, Fold, Path, follow_fold, make_folds, read_data
-from splinear._running import one_blas_thread, side_by_side
+from splinear._compat import Interval, StrOptions
 from splinear._types import AnyArray, Floats
-from splinear._validation import positive
 from splinear.solvers.watch import Watch
+from splinear.training.candidates import Candidate, results_table
+from splinear.training.estimator import AdditiveEstimator
+from splinear.training.folds import Data, Fold, Path, follow_fold, make_folds, read_data
+from splinear.training.parameters import positive
+from splinear.training.running import one_blas_thread, side_by_side
 
 __all__ = ["PathSearchCV"]
 
@@ -168,7 +168,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         deadline = None if self.time_limit is None else began + SEARCH_SHARE * self.time_limit
         watch = Watch(deadline=deadline)
-        found: list[_Candidate] = []
+        found: list[Candidate] = []
         folds: list[Fold] | None = None
         for setting in settings:
             # C is what a path changes; None would stand for another choice of knots.
@@ -182,8 +182,8 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             if watch.poll():
                 break
         assert folds is not None
-        stopped = [_Candidate(s, [None] * len(folds), len(Cs)) for s in settings[len(found) :]]
-        results = _results([*found, *stopped], Cs)
+        stopped = [Candidate(s, [None] * len(folds), len(Cs)) for s in settings[len(found) :]]
+        results = results_table([*found, *stopped], Cs)
         index = self._choose(results, len(folds), watch)
         learned = {
             "cv_results_": results,
@@ -236,7 +236,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         Cs: Floats,
         scorer: Any,
         watch: Watch,
-    ) -> _Candidate:
+    ) -> Candidate:
         """Follow the path of one setting in every fold, side by side."""
         layout = model._lay_out(data.training)
         rows = model._prepare(data.training, layout)
@@ -259,7 +259,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
                 side_by_side([partial(follow, k) for k in range(len(folds))], width, watch)
         except KeyboardInterrupt as error:
             watch.fail(error)
-        candidate = _Candidate(setting, paths, len(Cs))
+        candidate = Candidate(setting, paths, len(Cs))
         if self.verbose:
             mean = candidate.scores.mean(axis=0)
             shown = "stopped" if np.isnan(mean).all() else f"best mean score {np.nanmax(mean):.4f}"
@@ -303,7 +303,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         model.time_limit = limit
         return model, raised
 
-    def _warn(self, found: list[_Candidate], watch: Watch) -> None:
+    def _warn(self, found: list[Candidate], watch: Watch) -> None:
         said = []
         mean = self.cv_results_["mean_test_score"]
         if watch.reason is not None:
@@ -396,62 +396,6 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
         return tags
-
-
-@dataclass(frozen=True, eq=False)
-class _Candidate:
-    """What one setting reached along the path of C, in each fold; None: nothing."""
-
-    setting: dict[str, Any]
-    paths: list[Path | None]
-    n_costs: int
-
-    @property
-    def scores(self) -> Floats:
-        """Scores of the rows held out, (n_folds, n_Cs); NaN where the search was stopped."""
-        nothing = np.full(self.n_costs, np.nan)
-        return np.stack([nothing if path is None else path.scores for path in self.paths])
-
-    @property
-    def seconds(self) -> float:
-        return float(np.mean([np.nan if path is None else path.seconds for path in self.paths]))
-
-
-def _results(candidates: list[_Candidate], Cs: Floats) -> dict[str, Any]:
-    """Return cv_results_: one entry per candidate and C."""
-    params = [{**c.setting, "C": float(C)} for c in candidates for C in Cs]
-    scores = np.concatenate([c.scores for c in candidates], axis=1)  # (n_folds, n_settings)
-    compared = _compared(scores)
-    mean = compared.mean(axis=0)
-    results: dict[str, Any] = {"params": params}
-    for name in sorted({name for setting in params for name in setting}):
-        results[f"param_{name}"] = np.ma.MaskedArray(
-            _objects([setting.get(name) for setting in params]),
-            mask=[name not in setting for setting in params],
-        )
-    for k, of_fold in enumerate(scores):
-        results[f"split{k}_test_score"] = of_fold
-    results["mean_test_score"], results["std_test_score"] = mean, compared.std(axis=0)
-    filled = np.where(np.isnan(mean), -np.inf, mean)
-    results["rank_test_score"] = rankdata(-filled, method="min").astype(np.int32)
-    seconds = [c.seconds / len(Cs) for c in candidates]
-    results["mean_fit_time"] = np.repeat(seconds, len(Cs))
-    return results
-
-
-def _compared(scores: Floats) -> Floats:
-    """Return the folds by which settings are compared: all, or those that got farthest."""
-    reached = ~np.isnan(scores)
-    if reached.all(axis=0).any():
-        return scores
-    n_reached = reached.sum(axis=1)
-    return np.asarray(scores[n_reached == n_reached.max()])
-
-
-def _objects(values: list[Any]) -> AnyArray:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
 
 
 def _cause(watch: Watch, time_limit: float | None) -> str:

@@ -8,21 +8,21 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import StrOptions
 
-from splinear._columns import TrainingTable, read_rows
-from splinear._dual import DualEstimator, follow_problems
-from splinear._labels import ClassWeight, Labels
-from splinear._memory import Demand
+from splinear._compat import StrOptions
 from splinear._types import AnyArray, Floats
-from splinear.io import open_table
-from splinear.losses import LOSSES
 from splinear.model.layout import Layout
+from splinear.solvers.losses import LOSSES
 from splinear.solvers.memory import Need
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Progress
+from splinear.tables.opening import open_table
 from splinear.terms.base import Term
+from splinear.training.dual import DualEstimator, follow_problems
+from splinear.training.labels import ClassWeight, Labels
+from splinear.training.memory import Demand
+from splinear.training.table import TrainingTable, read_rows
 
 __all__ = ["AdditiveSVC"]
 

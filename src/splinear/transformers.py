@@ -13,19 +13,19 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from splinear._sparse import is_sparse
+from splinear._compat import check_feature_names_in
 from splinear._types import AnyArray, KnotRules
-from splinear._validation import (
+from splinear.curves.fitting import (
     EMBEDDING_CONSTRAINTS,
-    check_table,
-    column_ranges,
     fit_embedding,
     goes_through_zero,
     make_basis,
     plan_knots,
 )
+from splinear.tables.checks import check_table, column_ranges
+from splinear.tables.sparse import is_sparse
 
 __all__ = ["FourierEmbedding", "HermiteEmbedding", "SplineEmbedding"]
 
@@ -109,7 +109,7 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """Name the columns of the result after the columns of X and the functions of the basis."""
         check_is_fitted(self)
-        features = _check_feature_names_in(self, input_features)
+        features = check_feature_names_in(self, input_features)
         return np.asarray(self.embedding_.names(features), dtype=object)
 
     def __sklearn_tags__(self) -> Tags:

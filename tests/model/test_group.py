@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from splinear.basis import BSplineBasis
+from splinear.curves.basis import BSplineBasis
 from splinear.model.group import TermGroup, split_by
 from splinear.model.layout import Layout
-from splinear.objective import explicit, scores
 from splinear.penalties import DiagonalPenalty, DifferencePenalty, difference_matrix
-from splinear.solvers.newton import penalised_bands
+from splinear.solvers.hessian import penalised_bands
+from splinear.solvers.objective import explicit, scores
 from splinear.solvers.rows import TrainingRows
 
 N_GROUPS = 10  # of the table of all kinds of terms

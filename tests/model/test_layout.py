@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from splinear._moments import moments
-from splinear.losses import Hinge, Logistic
 from splinear.model.additive import Model
 from splinear.model.layout import Layout
-from splinear.objective import explicit, primal, scores
+from splinear.solvers.losses import Hinge, Logistic
+from splinear.solvers.objective import explicit, primal, scores
 from splinear.solvers.rows import TrainingRows
+from splinear.training.moments import moments
 
 MAPS = ["tables", "gather", "stiffen", "soften", "extended"]
 

@@ -12,8 +12,8 @@ from sklearn.svm import LinearSVC, LinearSVR
 from splinear import AdditiveClassifier, AdditiveSVC, AdditiveSVR
 from splinear.datasets import load_adult, load_daimler
 from splinear.features import GradientPyramid
-from splinear.losses import LOSSES, EpsilonInsensitive
-from splinear.objective import explicit, primal
+from splinear.solvers.losses import LOSSES, EpsilonInsensitive
+from splinear.solvers.objective import explicit, primal
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
 CURVES = [

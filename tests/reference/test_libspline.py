@@ -15,8 +15,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.svm import LinearSVC
 
 from splinear import AdditiveSVC
-from splinear.losses import Hinge
-from splinear.objective import explicit, primal
+from splinear.solvers.losses import Hinge
+from splinear.solvers.objective import explicit, primal
 from splinear.terms import Fourier, Hermite, Spline
 
 SPLINES = [

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from splinear.basis import BSplineBasis
-from splinear.losses import Logistic, SquaredError
+from splinear.curves.basis import BSplineBasis
 from splinear.model.layout import Layout
 from splinear.solvers import choosing, newton
+from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable

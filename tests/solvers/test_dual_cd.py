@@ -11,11 +11,11 @@ from scipy.optimize import lsq_linear, minimize
 from sklearn.svm import LinearSVC
 
 from splinear import _core
-from splinear.basis import BSplineBasis, FourierBasis, HermiteBasis
-from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredError, SquaredHinge
-from splinear.objective import explicit, primal, scores
+from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.solvers import dual_cd, oracle, rows
+from splinear.solvers.losses import EpsilonInsensitive, Hinge, Logistic, SquaredError, SquaredHinge
 from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.objective import explicit, primal, scores
 from splinear.solvers.problem import Problem, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Watch

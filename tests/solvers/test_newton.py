@@ -8,10 +8,10 @@ from scipy.optimize import minimize
 from scipy.special import entr, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
-from splinear.basis import BSplineBasis, FourierBasis, HermiteBasis
-from splinear.losses import Logistic, SquaredError, SquaredHinge
-from splinear.objective import explicit, primal
-from splinear.solvers import dual_cd, newton, rows
+from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
+from splinear.solvers import dual_cd, hessian, newton, rows
+from splinear.solvers.losses import Logistic, SquaredError, SquaredHinge
+from splinear.solvers.objective import explicit, primal
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Start, Stopping
 from splinear.solvers.rows import TrainingRows
@@ -477,7 +477,7 @@ def test_costs_from_tiny_to_huge(way, make_problem):
 def test_a_sample_of_rows_preconditions(loss, basis, make_problem, monkeypatch):
     """The optimum is that of all rows, however few the Hessian was formed from."""
     X, layout, problem = make_problem(loss, basis, seed=12, n=400)
-    monkeypatch.setattr(newton, "ROWS_PER_COEFFICIENT", 2)
+    monkeypatch.setattr(hessian, "ROWS_PER_COEFFICIENT", 2)
     sampled = solve(X, layout, problem, way="dense")
     assert sampled.primal == pytest.approx(solve(X, layout, problem, way="banded").primal)
     assert sampled.converged
@@ -490,8 +490,8 @@ def test_products_may_go_through_a_sample(loss, basis, way, make_problem, monkey
     """At first; near the optimum all rows count."""
     X, layout, problem = make_problem(loss, basis, seed=17, n=300)
     whole = solve(X, layout, problem, way=way)
-    monkeypatch.setattr(newton, "FIRST_SAMPLE", 60)
-    monkeypatch.setattr(newton, "ROWS_PER_COEFFICIENT", 1)
+    monkeypatch.setattr(hessian, "FIRST_SAMPLE", 60)
+    monkeypatch.setattr(hessian, "ROWS_PER_COEFFICIENT", 1)
     sampled = solve(X, layout, problem, way=way)
     assert sampled.converged
     assert sampled.certified
@@ -509,19 +509,19 @@ def test_the_dense_hessian_is_exact_for_one_output(basis, make_problem):
 
 def test_the_dense_way_is_for_few_coefficients(make_problem, monkeypatch):
     made = []
-    real = newton._Dense
+    real = hessian._Dense
 
     def watched(*arguments):
         made.append(arguments)
         return real(*arguments)
 
-    monkeypatch.setattr(newton, "_Dense", watched)
+    monkeypatch.setattr(hessian, "_Dense", watched)
     X, layout, problem = make_problem(SquaredError())
     solve(X, layout, problem)
     assert made
     made.clear()
-    monkeypatch.setattr(newton, "MAX_DENSE", 7)
-    assert not newton.forms_hessian(layout)
+    monkeypatch.setattr(hessian, "MAX_DENSE", 7)
+    assert not hessian.forms_hessian(layout)
     solve(X, layout, problem)
     assert not made
 

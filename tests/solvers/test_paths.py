@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from splinear import AdditiveClassifier, AdditiveSVC, _core
-from splinear.losses import LOSSES
-from splinear.objective import primal
+from splinear.solvers.losses import LOSSES
+from splinear.solvers.objective import primal
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
 FAST = [path for path in _core.paths() if path != "reference"]

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from splinear import _core
 from splinear.model.layout import Layout
-from splinear.objective import scores
 from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.objective import scores
 from splinear.solvers.rows import TrainingRows
 from splinear.terms import Category, Spline
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from splinear.losses import Logistic, SquaredError
-from splinear.solvers.newton import _sample
+from splinear.solvers.hessian import sample_rows
+from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.problem import Problem
 from splinear.solvers.smooth import Separable, Softmax
 
@@ -106,7 +106,7 @@ def test_a_sample_stands_for_all_rows(power):
     """Its weighted sums have the right expectation, and rows that add most are all there."""
     random = np.random.default_rng(2)
     h = random.random(100_000) ** power
-    numbers, weights = _sample(h, 5_000, in_order=False)
+    numbers, weights = sample_rows(h, 5_000, in_order=False)
     assert len(numbers) == pytest.approx(5_000, abs=2)
     assert len(np.unique(numbers)) == len(numbers)
     assert (weights >= 1.0 - 1e-12).all()
@@ -118,6 +118,9 @@ def test_a_sample_stands_for_all_rows(power):
 
 
 def test_a_sample_where_nothing_counts_or_in_order():
-    for numbers, weights in (_sample(np.zeros(100), 20, False), _sample(np.ones(100), 20, True)):
+    for numbers, weights in (
+        sample_rows(np.zeros(100), 20, False),
+        sample_rows(np.ones(100), 20, True),
+    ):
         np.testing.assert_array_equal(numbers, np.arange(20))
         np.testing.assert_array_equal(weights, 5.0)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from splinear import _core
-from splinear._reading import as_floats, csr_chunks, float_chunks, left_out_zeros
-from splinear._sparse import csr_parts
 from splinear._types import AnyArray, Floats, Table
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
+from splinear.tables.reading import as_floats, csr_chunks, float_chunks, left_out_zeros
+from splinear.tables.sparse import csr_parts
 
 __all__ = ["Model"]
 

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.basis import BSplineBasis
+from splinear.curves.basis import BSplineBasis
 from splinear.model.additive import Model
 from splinear.model.group import TermGroup
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.embedding import Embedding
+from splinear.curves.embedding import Embedding
 
 __all__ = ["Extrapolation", "TermGroup", "size_class", "split_by"]
 

@@ -18,7 +18,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.solvers import newton
-from splinear.solvers.newton import Iterate
+from splinear.solvers.iterate import Iterate
 from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Sum

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
-from splinear._reading import csr_chunks, float_chunks
-from splinear._sparse import csr_parts
 from splinear._types import AnyArray
 from splinear.model.additive import group_columns
 from splinear.model.group import TermGroup
+from splinear.tables.reading import csr_chunks, float_chunks
+from splinear.tables.sparse import csr_parts
 
 __all__ = ["code_bytes", "codes_on_disk", "entries_on_disk"]
 

@@ -47,7 +47,7 @@ class Need:
 
 # Dual variable, squared length, label; a bit or two for the active set.
 NEED_DUAL = Need(each=8 + 4 + 1 + 0.25)
-# Scores, derivatives and steps, as measured; tests/test_large.py holds it to that.
+# Scores, derivatives and steps, as measured; tests/training/test_large.py holds it to that.
 NEED_NEWTON = Need(each=92)
 NEED_SOFTMAX = Need(each=120)  # per output
 

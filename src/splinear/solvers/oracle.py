@@ -9,7 +9,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.model.layout import Layout
-from splinear.objective import explicit
+from splinear.solvers.objective import explicit
 from splinear.solvers.problem import Problem, Result, Stopping
 
 __all__ = ["solve"]

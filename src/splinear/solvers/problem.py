@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
-from splinear.losses import Loss
+from splinear.solvers.losses import Loss
 from splinear.solvers.watch import Watch
 
 __all__ = ["Problem", "Result", "Start", "Stopping"]

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
-from splinear._reading import as_array, as_one_csr, float_chunks, left_out_zeros
-from splinear._sparse import csr_parts
 from splinear._types import AnyArray, Floats, Table
 from splinear.model.additive import group_columns
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.disk import codes_on_disk, entries_on_disk
 from splinear.solvers.memory import MemoryPlan
+from splinear.tables.reading import as_array, as_one_csr, float_chunks, left_out_zeros
+from splinear.tables.sparse import csr_parts
 
 __all__ = ["CODES_SUFFICE", "TrainingRows"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from splinear._types import AnyArray, Floats
-from splinear.losses import SmoothLoss, SquaredError
+from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.solvers.problem import Problem
 
 __all__ = ["Separable", "Softmax", "Sum"]

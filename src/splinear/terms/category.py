@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from splinear.axes import Axes
-from splinear.basis import BSplineBasis
-from splinear.embedding import Embedding
+from splinear._compat import StrOptions
+from splinear.curves.axes import Axes
+from splinear.curves.basis import BSplineBasis
+from splinear.curves.embedding import Embedding
 from splinear.model.group import TermGroup, size_class, split_by
 from splinear.terms.base import Advice, ColumnData, Term
 

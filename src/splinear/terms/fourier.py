@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from splinear._zero import axes_of_odd
-from splinear.axes import Axes
-from splinear.basis import FourierBasis
-from splinear.embedding import Embedding
+from splinear._compat import Interval, StrOptions
+from splinear.curves.axes import Axes
+from splinear.curves.basis import FourierBasis
+from splinear.curves.embedding import Embedding
+from splinear.curves.through_zero import axes_of_odd
 from splinear.model.group import TermGroup, split_by
 from splinear.terms.base import Advice, ColumnData, Term
 

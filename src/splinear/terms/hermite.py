@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from splinear._zero import axes_of_odd
-from splinear.axes import Axes, standardised
-from splinear.basis import HermiteBasis
-from splinear.embedding import Embedding
+from splinear._compat import Interval, StrOptions
+from splinear.curves.axes import Axes, standardised
+from splinear.curves.basis import HermiteBasis
+from splinear.curves.embedding import Embedding
+from splinear.curves.through_zero import axes_of_odd
 from splinear.model.group import Extrapolation, TermGroup, split_by
 from splinear.terms.base import Advice, ColumnData, Term
 

@@ -9,16 +9,17 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from splinear._knots import (
+from splinear._compat import Interval, StrOptions
+from splinear._types import AnyArray, Floats
+from splinear.curves.axes import Axes
+from splinear.curves.basis import BSplineBasis
+from splinear.curves.embedding import Embedding
+from splinear.curves.knot_plan import MAX_BINS, RULES, KnotPlan, checked_rule
+from splinear.curves.knots import (
     FOR_QUANTILES,
     FOR_TAILS,
-    MAX_BINS,
-    RULES,
-    KnotPlan,
     Sample,
-    checked_rule,
     filled,
     has_long_tail,
     quantile_knots,
@@ -26,13 +27,9 @@ from splinear._knots import (
     spread_knots,
     suspects,
 )
-from splinear._reading import select_columns
-from splinear._types import AnyArray, Floats
-from splinear._zero import axes_from_zero, no_longer_than_linear
-from splinear.axes import Axes
-from splinear.basis import BSplineBasis
-from splinear.embedding import Embedding
+from splinear.curves.through_zero import axes_from_zero, no_longer_than_linear
 from splinear.model.group import Extrapolation, TermGroup, size_class, split_by
+from splinear.tables.reading import select_columns
 from splinear.terms.base import Advice, ColumnData, Term
 
 __all__ = ["Spline"]

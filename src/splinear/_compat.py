@@ -1,0 +1,16 @@
+"""Names that scikit-learn does not promise to keep: imported here, and nowhere else."""
+
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._missing import is_pandas_na
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+
+__all__ = [
+    "Interval",
+    "StrOptions",
+    "check_feature_names_in",
+    "check_sample_weight",
+    "is_pandas_na",
+    "safe_indexing",
+]

@@ -1,0 +1,1 @@
+"""The mathematics of one curve: axes, bases, knots, embeddings."""

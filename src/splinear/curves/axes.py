@@ -1,0 +1,188 @@
+"""From the values of a feature to the argument of its basis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import AnyArray, Floats, Table
+from splinear.curves.basis import Basis, BSplineBasis
+from splinear.tables.reading import float_chunks
+
+__all__ = ["Axes", "standardised"]
+
+
+@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
+class Axes:
+    """One axis per feature: its training range, and knots where it is warped.
+
+    A value is clamped to [lo, hi] and mapped linearly onto the basis's domain. With knots
+    (n_features, n_knots), ascending from lo to hi, the map is linear between knots and sends them
+    to equally spaced places. A feature with fewer knots than others has NaN after its last; of a
+    B-spline basis it then takes only the first bins, one between two knots. A feature that has NaN
+    alone is not warped.
+
+    A basis may be asked for a domain other than its own: Hermite polynomials on a standardised
+    feature run from (lo - mean) / std to (hi - mean) / std. `first` and `last` are these ends.
+    """
+
+    lo: Floats
+    hi: Floats
+    first: Floats
+    last: Floats
+    knots: Floats | None = None
+
+    @classmethod
+    def spanning(
+        cls,
+        lo: Floats,
+        hi: Floats,
+        basis: Basis,
+        knots: Floats | None = None,
+        n_bins: AnyArray | None = None,
+    ) -> Axes:
+        """Axes that map [lo, hi] onto the basis's own domain.
+
+        Of a B-spline basis a feature takes a bin between two knots; without knots, `n_bins` of
+        them (n_features,), or all.
+        """
+        first, last = (np.full(len(lo), end) for end in basis.domain)
+        if isinstance(basis, BSplineBasis):
+            last = last if n_bins is None else n_bins.astype(np.float64)
+            if knots is not None:
+                n_knots = np.count_nonzero(~np.isnan(knots), axis=1)
+                last = np.where(n_knots > 0, np.maximum(1.0, n_knots - 1.0), last)
+        return cls(lo, hi, first, last, knots)
+
+    def of_features(self, at: AnyArray) -> Axes:
+        """Return the axes of some features."""
+        knots = None if self.knots is None else self.knots[at]
+        return Axes(self.lo[at], self.hi[at], self.first[at], self.last[at], knots)
+
+    @property
+    def length(self) -> Floats:
+        """How much of the basis's axis each feature takes: bins, for B-splines."""
+        return self.last - self.first
+
+    def knots_of(self, j: int) -> Floats | None:
+        """Give the knots of feature j; None where the map is a straight line."""
+        if self.knots is None:
+            return None
+        knots: Floats = self.knots[j][~np.isnan(self.knots[j])]
+        return knots if len(knots) else None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.lo)
+
+    @property
+    def varies(self) -> AnyArray:
+        """Which features are not constant."""
+        return self.lo < self.hi
+
+    @property
+    def width(self) -> Floats:
+        """Hi - lo, kept finite."""
+        with np.errstate(over="ignore"):
+            return np.minimum(self.hi - self.lo, np.finfo(np.float64).max)
+
+    def argument(self, X: AnyArray) -> Floats:
+        """Give the basis's arguments for the values X (n, n_features), same shape."""
+        columns = [self.argument_of(X[:, j], j) for j in range(self.n_features)]
+        return np.stack(columns, axis=1)
+
+    def argument_of(self, values: AnyArray, j: int) -> Floats:
+        """Give the basis's arguments for values of feature j, same shape."""
+        x = values.astype(np.float64)
+        lo, hi, first, last = self.lo[j], self.hi[j], self.first[j], self.last[j]
+        if not lo < hi:
+            return np.full(x.shape, first)
+        knots = self.knots_of(j)
+        if knots is not None:
+            warped: Floats = first + (last - first) * _warp(np.clip(x, lo, hi), knots)
+            return warped
+        # Scaling by a power of two is exact and keeps 1e300 and 1e-300 in range.
+        _, exponent = np.frexp(self.width[j])
+        x, lo, hi = (np.ldexp(np.clip(v, lo, hi), -exponent) for v in (x, lo, hi))
+        straight: Floats = np.clip(first + (x - lo) * ((last - first) / (hi - lo)), first, last)
+        return straight
+
+    def beyond(self, values: AnyArray, j: int) -> Floats:
+        """Tell how far values of feature j lie outside [lo, hi]; same shape, 0 inside.
+
+        In units of the basis's argument, and signed: it is what clamping takes away, if the map
+        goes on beyond the ends as it is just inside them.
+        """
+        x = values.astype(np.float64)
+        if not self.lo[j] < self.hi[j]:
+            return np.zeros(x.shape)
+        knots = self.knots_of(j)
+        if knots is None:
+            knots = np.array([self.lo[j], self.hi[j]])
+        per_cell = self.length[j] / (len(knots) - 1)
+        most = np.finfo(np.float64).max  # far away is as far as numbers go, not infinity
+        with np.errstate(over="ignore"):
+            below = np.minimum(x - knots[0], 0.0) / min(knots[1] - knots[0], most)
+            above = np.maximum(x - knots[-1], 0.0) / min(knots[-1] - knots[-2], most)
+            steps: Floats = np.clip(per_cell * (below + above), -most, most)
+        return steps
+
+    def core(self) -> _core.Axes:
+        """Give the compiled twin."""
+        knots = np.empty((0, 0)) if self.knots is None else self.knots
+        return _core.Axes(self.lo, self.hi, self.first, self.last, np.ascontiguousarray(knots))
+
+
+def _warp(x: Floats, knots: Floats) -> Floats:
+    """Give the place in [0, 1] of every x, the knots being equally spaced there.
+
+    At a repeated knot it is the place of the last of the equals.
+    """
+    n_cells = len(knots) - 1
+    cell = np.minimum(np.searchsorted(knots, x, side="right") - 1, n_cells - 1)
+    left, right = knots[cell], knots[cell + 1]
+    with np.errstate(over="ignore"):  # halves keep a difference finite, but are not exact if tiny
+        shrink = np.where(np.isinf(right - left), 0.5, 1.0)
+    left, right = shrink * left, shrink * right
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        inside = np.where(x < knots[-1], (shrink * x - left) / (right - left), 1.0)
+    return np.where(x < knots[-1], cell + inside, n_cells) / n_cells
+
+
+def standardised(
+    X: Table,
+    features: AnyArray,
+    kept: AnyArray | None,
+    axes: Axes,
+    weights: Floats | None = None,
+) -> Axes:
+    """Let each axis run over its column's values in standard deviations from their mean.
+
+    `features` are the columns of the dense X that the axes belong to; `kept` marks the rows that
+    count, by their `weights`, 1 each if None. Missing values are left out.
+    """
+    # Measured on [first, last], where no square of a value can overflow or vanish.
+    straight = replace(axes, knots=None)
+
+    def mean_of(function: Callable[[Floats], Floats]) -> Floats:
+        total, n = np.zeros(axes.n_features), np.zeros(axes.n_features)
+        for rows, piece in float_chunks(X):
+            counted = (piece if kept is None else piece[kept[rows]])[:, features]
+            w = (~np.isnan(counted)).astype(np.float64)
+            if weights is not None:
+                w *= (weights[rows] if kept is None else weights[rows][kept[rows]])[:, None]
+            # A column of its own in memory is summed as accurately as it can be.
+            values = np.where(w > 0, w * function(straight.argument(counted)), 0.0)
+            total += values.T.copy().sum(axis=1)
+            n += w.sum(axis=0)
+        return total / np.where(n > 0, n, 1.0)
+
+    mean = mean_of(lambda place: place)
+    std = np.sqrt(mean_of(lambda place: (place - mean) ** 2))
+    first, last, j = axes.first.copy(), axes.last.copy(), axes.varies
+    first[j], last[j] = (first[j] - mean[j]) / std[j], (last[j] - mean[j]) / std[j]
+    return replace(axes, first=first, last=last)

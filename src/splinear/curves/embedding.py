@@ -1,0 +1,202 @@
+"""The additive model as a linear one: what all estimators and transformers share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.curves.axes import Axes
+from splinear.curves.basis import Basis, BSplineBasis
+from splinear.penalties import DifferencePenalty, Penalty
+from splinear.tables.sparse import csr_parts
+
+__all__ = ["Embedding"]
+
+_ENTRIES_AT_ONCE = 2**18  # of a sparse matrix, when it is embedded
+
+
+@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
+class Embedding:
+    """phi^d(x), the concatenation over features j of s_j T' B(x_j).
+
+    B is the basis and T the map of the penalty (D_d^{-1} for B-splines). A linear function w of it
+    is an additive function of x: f(x) = sum_j coef_j' B(x_j) with coef_j = s_j T w_j, and its
+    penalty is 1/2 |w|^2 = 1/2 sum_j |T^{-1} coef_j|^2 / s_j^2 (paper, section 3).
+
+    `scale` holds s_j^2, shape (n_features,); it is 0 for a constant feature, which has no curve. If
+    `through_zero`, every curve is zero at zero: phi^d(0) = 0, and sparse rows stay sparse.
+    """
+
+    axes: Axes
+    basis: Basis
+    penalty: Penalty
+    scale: Floats
+    through_zero: bool = False
+
+    @classmethod
+    def of(
+        cls, axes: Axes, basis: Basis, order: int, *, native: bool, through_zero: bool = False
+    ) -> Embedding:
+        """Put the pieces together: native or unit scaling, penalty of the given order.
+
+        If `through_zero`, zero must be where the axes start (B-splines) or have their own zero.
+        """
+        scale = basis.scale(axes.length, axes.width if native else 1.0)
+        penalty = basis.penalty(order, through_zero=through_zero)
+        return cls(axes, basis, penalty, np.where(axes.varies, scale, 0.0), through_zero)
+
+    def without_level(self) -> Embedding:
+        """Return the embedding whose first coefficient is held at 0, as an intercept has the level.
+
+        Only for B-splines under differences; others have no level of their own.
+        """
+        if not isinstance(self.penalty, DifferencePenalty) or self.penalty.bandwidth == 0:
+            return self
+        assert isinstance(self.basis, BSplineBasis)
+        order = self.penalty.order
+        penalty = self.basis.penalty(order, through_zero=self.through_zero, held=1)
+        return replace(self, penalty=penalty)
+
+    def with_scale(self, scale: Floats) -> Embedding:
+        """Return the embedding with other s_j^2."""
+        return replace(self, scale=scale)
+
+    def of_features(self, at: AnyArray) -> Embedding:
+        """Return the embedding of some features."""
+        return replace(self, axes=self.axes.of_features(at), scale=self.scale[at])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of x."""
+        return self.axes.n_features
+
+    @property
+    def n_used(self) -> NDArray[np.intp]:
+        """Coefficients that each feature's values can reach; 0 for a constant feature."""
+        size = np.full(self.n_features, self.basis.size)
+        if isinstance(self.basis, BSplineBasis):
+            size = self.axes.length.astype(np.intp) + self.basis.degree
+            if self.basis.degree == 0:  # the right end has a bin of its own, if there is room
+                size = np.minimum(size + 1, self.basis.size)
+        return np.where(self.scale > 0, size, 0)
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which coefficients are free and can be reached, shape (n_features, basis.size)."""
+        reached = np.arange(self.basis.size) < self.n_used[:, None]
+        return np.asarray(reached & self.penalty.free)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether most entries of phi^d(x) are zero: B-splines under D_0."""
+        return (
+            isinstance(self.basis, BSplineBasis)
+            and isinstance(self.penalty, DifferencePenalty)
+            and self.penalty.order == 0
+        )
+
+    def transform(self, X: AnyArray, dtype: type[np.floating] = np.float64) -> AnyArray:
+        """phi^d of the rows of X, shape (n, n_features * basis.size), as a dense array."""
+        out = np.empty((len(X), self.n_features, self.basis.size), dtype=dtype)
+        root = np.sqrt(self.scale)
+        for j in range(self.n_features):
+            argument = self.axes.argument_of(X[:, j], j)
+            out[:, j] = root[j] * self.penalty.embed(self.basis.evaluate(argument))
+        return out.reshape(len(X), -1)
+
+    def transform_sparse(
+        self, X: AnyArray, dtype: type[np.floating] = np.float64
+    ) -> sparse.csr_array:
+        """phi^0 of the rows of X, shape (n, n_features * basis.size), for B-splines under D_0."""
+        assert isinstance(self.basis, BSplineBasis)
+        shape = (len(X), self.n_features, self.basis.support)
+        index = np.empty(shape, dtype=np.int32)
+        values = np.empty(shape, dtype=dtype)
+        root = np.sqrt(self.scale)
+        for j in range(self.n_features):
+            bins, weights = self.basis.local(self.axes.argument_of(X[:, j], j))
+            functions = bins[:, None] + np.arange(self.basis.support)
+            index[:, j] = j * self.basis.size + functions
+            values[:, j] = root[j] * weights * self.penalty.free[functions]
+        per_row = self.n_features * self.basis.support
+        starts = _narrow(np.arange(len(X) + 1) * per_row)
+        columns = self.n_features * self.basis.size
+        out = sparse.csr_array((values.ravel(), index.ravel(), starts), shape=(len(X), columns))
+        out.eliminate_zeros()
+        return out
+
+    def transform_nonzeros(self, X: Any, dtype: type[np.floating] = np.float64) -> sparse.csr_array:
+        """phi^d of a CSR matrix X, shape (n, n_features * basis.size), if it is zero at zero."""
+        assert self.through_zero
+        starts, features, values = csr_parts(X)
+        size, pieces = self.basis.size, []
+        rows = max(1, _ENTRIES_AT_ONCE // max(1, len(values) // max(1, len(starts) - 1)))
+        for first in range(0, len(starts) - 1, rows):
+            last = min(first + rows, len(starts) - 1)
+            here = slice(starts[first], starts[last])
+            arguments = _core.sparse_arguments(features[here], values[here], self.axes.core())
+            phi = self.penalty.embed(self.basis.evaluate(arguments))
+            phi *= np.sqrt(self.scale)[features[here], None]
+            columns = features[here, None].astype(np.int64) * size + np.arange(size)
+            pieces.append(
+                sparse.csr_array(
+                    (
+                        phi.astype(dtype).ravel(),
+                        columns.ravel(),
+                        (starts[first : last + 1] - starts[first]) * size,
+                    ),
+                    shape=(last - first, self.n_features * size),
+                )
+            )
+            pieces[-1].eliminate_zeros()
+        out = sparse.csr_array(sparse.vstack(pieces, format="csr"))
+        out.indices, out.indptr = (_narrow(a) for a in (out.indices, out.indptr))
+        return out
+
+    def at_zero(self, coef: Floats) -> Floats:
+        """Give f_j(0) of the curves coef (..., n_features, basis.size): (..., n_features)."""
+        zeros = self.basis.evaluate(self.axes.argument(np.zeros((1, self.n_features)))[0])
+        return np.asarray(np.sum(coef * zeros, axis=-1))
+
+    def coefficients(self, w: Floats) -> Floats:
+        """coef_j = s_j T w_j, shape (n_features, basis.size), of the weights w of phi^d."""
+        per_feature = w.reshape(self.n_features, self.basis.size)
+        return np.sqrt(self.scale)[:, None] * self.penalty.integrate(per_feature)
+
+    def weights(self, coef: Floats) -> Floats:
+        """w_j = T^{-1} coef_j / s_j, shape (n_features, basis.size); 0 for constant features."""
+        root = np.where(self.scale > 0, np.sqrt(self.scale), np.inf)
+        return self.penalty.difference(coef) / root[:, None]
+
+    def continuation(self, values: AnyArray, j: int, coef: Floats) -> Floats:
+        """Give what straight lines beyond the ends of its range add to the curves of feature j.
+
+        `values` (n,) and coef (..., basis.size) give (n, ...); 0 inside the range. The lines have
+        the curves' slopes at the ends.
+        """
+        out = np.zeros((len(values), *coef.shape[:-1]))
+        steps = self.axes.beyond(values, j)
+        outside = np.flatnonzero(steps)
+        first, last = self.axes.first[j], self.axes.last[j]
+        # Just inside: an end may be a knot behind which the basis goes on.
+        ends = np.array([np.nextafter(first, last), np.nextafter(last, first)])
+        slopes = self.basis.derivative(ends) @ coef.T
+        with np.errstate(over="ignore"):
+            out[outside] = (slopes[(steps[outside] > 0).astype(np.intp)].T * steps[outside]).T
+        return out
+
+    def names(self, features: AnyArray) -> list[str]:
+        """Names for the columns of phi^d."""
+        return [f"{feature}_{suffix}" for feature in features for suffix in self.basis.names()]
+
+
+def _narrow(index: AnyArray) -> AnyArray:
+    """Give indices in 32 bits where they fit: LIBLINEAR and others take no others."""
+    fits = not len(index) or index.max() <= np.iinfo(np.int32).max
+    return index.astype(np.int32) if fits else index

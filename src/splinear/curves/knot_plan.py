@@ -1,0 +1,222 @@
+"""How the axes of features are divided, as the user says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear._types import AnyArray, Floats, Table
+from splinear.curves.knots import (
+    FOR_QUANTILES,
+    FOR_TAILS,
+    filled,
+    has_long_tail,
+    quantile_knots,
+    samples,
+)
+
+__all__ = ["MAX_BINS", "RULES", "KnotPlan", "checked_rule", "is_rule"]
+
+MAX_BINS = 32768  # the 16 bits of a code must hold the bin
+
+
+RULES = ("auto", "uniform", "quantile")
+
+
+@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
+class KnotPlan:
+    """How the axis of each feature is divided.
+
+    `rules` has one per feature: "auto", "uniform", "quantile", or the knots themselves. `n_bins`
+    (n_features,) is the number of pieces; of quantile knots, the most there may be.
+    """
+
+    rules: Sequence[str | Floats]
+    n_bins: NDArray[np.intp]
+
+    @classmethod
+    def read(
+        cls,
+        knots: Any,
+        n_bins: Any,
+        n_features: int,
+        names: AnyArray | None,
+        label: Callable[[int], str],
+    ) -> KnotPlan:
+        """Check the parameters `knots` and `n_bins` against the columns; label(j) names one."""
+        entries = _one_each(knots, n_features, names)
+        rules = [checked_rule(entry, label(j)) for j, entry in enumerate(entries)]
+        counts = _checked_counts(n_bins, n_features, label)
+        for j, rule in enumerate(rules):
+            if not isinstance(rule, str):
+                counts[j] = len(rule) - 1
+        return cls(rules, counts)
+
+    @property
+    def most_bins(self) -> int:
+        """The number of pieces that a basis needs for all features."""
+        return int(self.n_bins.max())
+
+    def ranges(self, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
+        """Give the ends of each axis: those of the knots where they are given, else of the data.
+
+        A feature whose values are all one, seen from between the knots, stays a constant.
+        """
+        lo, hi = lo.copy(), hi.copy()
+        for j, rule in enumerate(self.rules):
+            if not isinstance(rule, str):
+                lo[j], hi[j] = np.clip([lo[j], hi[j]], rule[0], rule[-1])
+                if lo[j] < hi[j]:
+                    lo[j], hi[j] = rule[0], rule[-1]
+        return lo, hi
+
+    def place(
+        self,
+        X: Table,
+        lo: Floats,
+        hi: Floats,
+        kept: AnyArray | None = None,
+        weights: Floats | None = None,
+    ) -> Floats | None:
+        """Give the knots of every feature, shape (n_features, most knots), NaN after the last.
+
+        A uniform feature has none; None if all are uniform. X (n, n_features) is looked at in
+        the rows `kept`, all if None; `lo` and `hi` are its lowest and highest values. A row of
+        weight 2 counts as two rows: exactly, if there are no more rows than are looked at
+        (`FOR_TAILS`, `FOR_QUANTILES`); with more, a row is as likely as any other to be among
+        those, whatever it weighs.
+        """
+        rules = self._settled(X, lo, hi, kept, weights)
+        warped = [j for j, rule in enumerate(rules) if not is_rule(rule, "uniform")]
+        if not warped:
+            return None
+        out = np.full((X.shape[1], int(self.n_bins[warped].max()) + 1), np.nan)
+        by_quantiles = [j for j in warped if is_rule(rules[j], "quantile")]
+        for j in set(warped) - set(by_quantiles):
+            out[j, : len(rules[j])] = rules[j]
+        some = FOR_QUANTILES.rows(len(X), kept, len(by_quantiles))
+        for k, seen in samples(X, some, np.array(by_quantiles, dtype=np.intp), weights):
+            j = by_quantiles[k]
+            knots = quantile_knots(seen, lo[j], hi[j], int(self.n_bins[j]))
+            if is_rule(self.rules[j], "auto"):
+                knots = filled(knots, int(self.n_bins[j]), X.dtype)
+            out[j, : len(knots)] = knots
+        return out
+
+    def _settled(
+        self,
+        X: Table,
+        lo: Floats,
+        hi: Floats,
+        kept: AnyArray | None,
+        weights: Floats | None,
+    ) -> list[str | Floats]:
+        """Give the rules with "uniform" or "quantile" in the place of "auto"."""
+        rules = list(self.rules)
+        open_ones = [j for j, rule in enumerate(rules) if is_rule(rule, "auto")]
+        if not open_ones:
+            return rules
+        some = FOR_TAILS.rows(len(X), kept, len(open_ones))
+        for k, seen in samples(X, some, np.array(open_ones, dtype=np.intp), weights):
+            j = open_ones[k]
+            rules[j] = "quantile" if has_long_tail(seen, lo[j], hi[j]) else "uniform"
+        return rules
+
+
+def is_rule(rule: str | Floats, name: str) -> bool:
+    """Tell whether a feature's rule is the one of this name, and not knots that were given."""
+    return isinstance(rule, str) and rule == name
+
+
+def _one_each(knots: Any, n_features: int, names: AnyArray | None) -> Sequence[Any]:
+    """Give one entry a feature."""
+    if isinstance(knots, str):
+        return [knots] * n_features
+    if isinstance(knots, Mapping):
+        known = {} if names is None else {str(name): j for j, name in enumerate(names)}
+        entries: dict[int, Any] = {}
+        for column, entry in knots.items():
+            j = _position(column, n_features, known)
+            if j in entries:
+                raise ValueError(f"knots names column {j} twice, by its name and by its position.")
+            entries[j] = entry
+        return [entries.get(j, "auto") for j in range(n_features)]
+    if len(knots) != n_features:
+        raise ValueError(
+            f"knots must have one entry per feature, {n_features} in all; got {len(knots)}. "
+            "To give only some features knots, use a dict from column to knots."
+        )
+    return list(knots)
+
+
+def _position(column: Any, n_features: int, known: Mapping[str, int]) -> int:
+    if isinstance(column, str):
+        if column in known:
+            return known[column]
+        has = "X has no column names, so give positions"
+        if known:
+            has = "X has " + ", ".join(map(repr, list(known)[:10]))
+            has += ", ..." if len(known) > 10 else ""
+        raise ValueError(f"knots names column {column!r}, which is not there: {has}.")
+    whole = isinstance(column, Integral) and not isinstance(column, bool)
+    if not whole or not 0 <= column < n_features:
+        raise ValueError(
+            f"knots names column {column!r}, which is not there: "
+            f"expected a column name or a position from 0 to {n_features - 1}."
+        )
+    return int(column)
+
+
+def checked_rule(entry: Any, where: str) -> str | Floats:
+    """Return one feature's rule, or say why it is none; `where` names the feature."""
+    if isinstance(entry, str):
+        if entry in RULES:
+            return entry
+        raise _wrong(f"got {entry!r}", where)
+    try:
+        knots = np.array(entry, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _wrong(f"got {entry!r}", where) from None
+    if knots.ndim != 1:
+        raise _wrong(f"got {entry!r}", where)
+    if not 2 <= len(knots) <= MAX_BINS + 1:
+        raise _wrong(f"got {len(knots)} of them", where)
+    if not np.isfinite(knots).all():
+        at = int(np.argmin(np.isfinite(knots)))
+        raise _wrong(f"got {knots[at]} in place {at}", where)
+    if not np.all(knots[1:] > knots[:-1]):
+        at = int(np.argmin(knots[1:] > knots[:-1]))
+        raise _wrong(f"got {knots[at]} before {knots[at + 1]}", where)
+    return knots
+
+
+def _wrong(found: str, column: str) -> ValueError:
+    return ValueError(
+        f"knots of {column}: {found}; expected 'auto', 'uniform', 'quantile', or a list of 2 to "
+        f"{MAX_BINS + 1} finite numbers in ascending order, no two of them equal."
+    )
+
+
+def _checked_counts(n_bins: Any, n_features: int, label: Callable[[int], str]) -> NDArray[np.intp]:
+    """Give the number of bins of each feature, or say why it is none."""
+    if isinstance(n_bins, Integral):
+        return np.full(n_features, int(n_bins), dtype=np.intp)
+    counts = list(n_bins)
+    if len(counts) != n_features:
+        raise ValueError(
+            "n_bins must be a whole number, or a list of one per feature, "
+            f"{n_features} in all; got {len(counts)}."
+        )
+    for j, count in enumerate(counts):
+        whole = isinstance(count, Integral) and not isinstance(count, bool)
+        if not whole or not 1 <= count <= MAX_BINS:
+            raise ValueError(
+                f"n_bins of {label(j)}: got {count!r}; "
+                f"expected a whole number from 1 to {MAX_BINS}."
+            )
+    return np.array(counts, dtype=np.intp)

@@ -1,0 +1,210 @@
+"""Where the pieces of a curve meet: as the user says, or chosen from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear._types import AnyArray, Floats, Table
+from splinear.tables.reading import as_dense, is_on_disk, some_rows
+from splinear.tables.sparse import is_sparse
+
+__all__ = [
+    "Sample",
+    "filled",
+    "has_long_tail",
+    "quantile_knots",
+    "samples",
+    "spread_knots",
+    "suspects",
+]
+
+
+@dataclass(frozen=True)
+class Look:
+    """How many rows are looked at: `most`, or down to `least` so that no more than `values` are."""
+
+    least: int
+    most: int
+    values: int
+
+    def rows(self, n_rows: int, kept: AnyArray | None, n_columns: int) -> NDArray[np.intp]:
+        """Draw some of the rows that count, all or those `kept`, in their order.
+
+        They are the same every time.
+        """
+        n = min(self.most, max(self.least, self.values // max(1, n_columns)))
+        n_counted = n_rows if kept is None else int(np.count_nonzero(kept))
+        drawn = np.arange(min(n, n_counted))
+        if n < n_counted:
+            drawn = np.sort(np.random.default_rng(0).choice(n_counted, n, replace=False))
+        return drawn if kept is None else np.flatnonzero(kept)[drawn]
+
+
+FOR_TAILS = Look(least=2_000, most=10_000, values=1_000_000)
+FOR_QUANTILES = Look(least=5_000, most=50_000, values=5_000_000)
+
+BULK = (0.05, 0.95)  # between these quantiles lie most rows of a feature;
+NARROW = 0.2  # it has a long tail if they are closer together than this share of its range
+
+
+def samples(
+    X: Table, rows: NDArray[np.intp], columns: NDArray[np.intp], weights: Floats | None
+) -> Iterator[tuple[int, Sample]]:
+    """Yield the values of some columns in some rows, with the place of each among `columns`.
+
+    Many columns at a time, to read X in order. Missing values are left out.
+    """
+    weight = None if weights is None else weights[rows]
+    if is_on_disk(X):
+        X, rows = as_dense(some_rows(X, rows)), np.arange(len(rows))
+    for start in range(0, len(columns), 256):
+        some = columns[start : start + 256]
+        values = as_dense(X[rows][:, some]) if is_sparse(X) else X[np.ix_(rows, some)]
+        for k, column in enumerate(np.ascontiguousarray(values.T)):
+            yield start + k, Sample.of(column, weight)
+
+
+def suspects(
+    X: Table, rows: NDArray[np.intp], columns: NDArray[np.intp], few: int, lo: Floats, hi: Floats
+) -> NDArray[np.bool_]:
+    """Tell which columns may have few values or a long tail; `lo` and `hi` are theirs.
+
+    Many columns at a time, and a look at fewer rows than `samples` takes: of a wide table most
+    columns are neither, and need no more.
+    """
+    out = np.ones(len(columns), dtype=bool)
+    if is_on_disk(X) or is_sparse(X):
+        return out
+    for start in range(0, len(columns), 256):
+        at = slice(start, start + 256)
+        values = np.sort(X[np.ix_(rows, columns[at])].T, axis=1)  # NaN last
+        n_distinct = 1 + (values[:, 1:] > values[:, :-1]).sum(axis=1)
+        first, last = (values[:, int(share * (len(rows) - 1))] for share in BULK)
+        bulk = 0.5 * last.astype(np.float64) - 0.5 * first.astype(np.float64)
+        spread = bulk >= 2.0 * NARROW * (0.5 * hi[at] - 0.5 * lo[at])  # False for NaN
+        out[at] = (n_distinct <= few) | ~spread | np.isnan(values[:, -1])
+    return out
+
+
+# -- what a user may say -------------------------------------------------------------------------
+
+
+# -- knots from the data -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Values of a feature in ascending order, and the weight of the rows up to each."""
+
+    values: Floats
+    total: Floats
+
+    @classmethod
+    def of(cls, values: AnyArray, weights: Floats | None) -> Sample:
+        """Put values (n,) of rows that weigh something, 1 each if `weights` is None, in order.
+
+        Missing ones are left out.
+        """
+        x = values.astype(np.float64)
+        there = ~np.isnan(x)
+        if not there.all():
+            x, weights = x[there], None if weights is None else weights[there]
+        if weights is None:
+            return cls(np.sort(x), np.arange(1.0, len(x) + 1))
+        order = np.argsort(x, kind="stable")
+        return cls(x[order], np.cumsum(weights[order]))
+
+    def quantiles(self, shares: AnyArray) -> Floats:
+        """Give the smallest values that the shares (n,) of the weight do not exceed.
+
+        They are values of the sample, and the same for a row of weight 2 as for two rows.
+        """
+        if not len(self.values):
+            return np.zeros(len(shares))
+        places = np.searchsorted(self.total, shares * self.total[-1])
+        found: Floats = self.values[np.minimum(places, len(self.values) - 1)]
+        return found
+
+    @property
+    def distinct(self) -> Floats:
+        """The values without repetitions."""
+        if not len(self.values):
+            return self.values
+        found: Floats = self.values[np.append(True, self.values[1:] > self.values[:-1])]
+        return found
+
+
+def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:
+    """Tell whether most rows of a feature over [lo, hi] lie in a small part of its range.
+
+    Pieces of equal width would then be wasted on the few others. Of two values none is a tail.
+    """
+    if np.all((seen.values == lo) | (seen.values == hi)):
+        return False
+    start, end = 0.5 * seen.quantiles(np.array(BULK))  # halves, lest a difference overflow
+    return bool(end - start < NARROW * (0.5 * hi - 0.5 * lo))
+
+
+def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
+    """Place at most n_bins + 1 knots over [lo, hi], where the values are.
+
+    A feature of few distinct values has a knot at each of them. Otherwise half the knots are
+    quantiles of the rows, so that knots are where the data are, and the others are quantiles of the
+    other distinct values, so that a feature that is mostly zero, or has a long tail, has knots
+    elsewhere too. Where quantiles of the rows repeat each other, the others are the more.
+    """
+    ends = np.array([lo, hi])  # of all rows, not only of those looked at
+    distinct = np.union1d(ends, seen.distinct)
+    if len(distinct) <= n_bins + 1:
+        return distinct
+    n_inner = n_bins - 1
+    shares = np.arange(1, n_inner // 2 + 1) / (n_inner // 2 + 1)
+    of_rows = np.setdiff1d(seen.quantiles(shares), ends)
+    others = np.setdiff1d(distinct[1:-1], of_rows, assume_unique=True)
+    n_others = n_inner - len(of_rows)
+    places = np.arange(1, n_others + 1) * (len(others) + 1) / (n_others + 1)
+    return np.sort(np.concatenate([ends, of_rows, others[np.floor(places - 0.5).astype(np.intp)]]))
+
+
+def spread_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
+    """Place at most n_bins + 1 knots over [lo, hi]: where rows are, and everywhere else.
+
+    A feature of few distinct values has a knot at each of them. Otherwise a third of the knots are
+    quantiles of the rows, a third are equal steps, each at the next value that occurs, and the
+    others are quantiles of the other distinct values.
+    """
+    distinct = np.union1d([lo, hi], seen.distinct)
+    if len(distinct) <= n_bins + 1 or n_bins < 6:
+        return quantile_knots(seen, lo, hi, n_bins)
+    third = n_bins // 3
+    of_rows = seen.quantiles(np.arange(1, third) / third)
+    share = np.linspace(0.0, 1.0, third + 1)
+    at = np.searchsorted(distinct, lo * (1.0 - share) + hi * share)
+    steps = distinct[np.minimum(at, len(distinct) - 1)]
+    knots = np.unique(np.concatenate([[lo, hi], of_rows, steps]))
+    others = np.setdiff1d(distinct, knots, assume_unique=True)
+    n = min(n_bins + 1 - len(knots), len(others))
+    places = (np.arange(n) + 0.5) * len(others) / max(n, 1)
+    return np.union1d(knots, others[places.astype(np.intp)])
+
+
+def filled(knots: Floats, n_bins: int, dtype: Any = np.float64) -> Floats:
+    """Divide pieces until there are n_bins of them: all features alike is fast in the core.
+
+    New knots are numbers of the column's type, which the core scores fast. There may be no such
+    number between two neighbours; then there are fewer.
+    """
+    n_cells = len(knots) - 1
+    parts = np.full(n_cells, n_bins // n_cells)
+    parts[: n_bins % n_cells] += 1
+    cell = np.repeat(np.arange(n_cells), parts)
+    share = (np.arange(n_bins) - np.repeat(np.cumsum(parts) - parts, parts)) / parts[cell]
+    inside = knots[cell] * (1 - share) + knots[cell + 1] * share
+    if dtype == np.float32:
+        inside = inside.astype(dtype).astype(np.float64)
+    return np.unique(np.append(inside, knots[-1]))

@@ -1,0 +1,218 @@
+"""Axes of curves that are zero at zero, so that zeros of a sparse table need not be looked at.
+
+The functions of a basis that are not zero at zero get no coefficient (see the penalties). The
+others are all that B-splines need if the axis starts at zero: of degree 1, hats from the second
+knot on; of degree 0, bins behind one that holds nothing but zero. Of Fourier and Hermite only the
+odd functions are left, and the axis has its own zero at zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from splinear import _core
+from splinear._types import AnyArray, Floats, Table
+from splinear.curves.axes import Axes
+from splinear.curves.basis import Basis, BSplineBasis, FourierBasis
+from splinear.curves.embedding import Embedding
+from splinear.curves.knot_plan import KnotPlan, is_rule
+from splinear.curves.knots import BULK, FOR_QUANTILES, NARROW, Sample, quantile_knots
+from splinear.tables.reading import chunks_of, some_rows, values_per_row
+from splinear.tables.sparse import Nonzeros, csr_parts, least_nonzero
+
+__all__ = ["axes_from_zero", "axes_of_odd", "no_longer_than_linear"]
+
+_AT_ONCE = 2**16  # values that are embedded together
+TINY = float(np.nextafter(0.0, 1.0))
+
+Label = Callable[[int], str]  # how the user knows a column
+
+
+def axes_from_zero(
+    X: Table,
+    lo: Floats,
+    hi: Floats,
+    basis: Basis,
+    plan: KnotPlan,
+    label: Label,
+    kept: AnyArray | None = None,
+    weights: Floats | None = None,
+) -> Axes:
+    """Place the axes of X (n, n_features), dense or sparse, with ranges lo to hi.
+
+    `kept` and `weights` are those of KnotPlan.place().
+    """
+    if isinstance(basis, BSplineBasis):
+        _refuse_negative(lo, label)
+        return _spline_axes(X, lo, hi, basis, plan, label, kept, weights)
+    for j, rule in enumerate(plan.rules):
+        if not (is_rule(rule, "auto") or is_rule(rule, "uniform")):
+            raise ValueError(
+                f"knots of {label(j)}: curves that are zero at zero, as sparse X needs them, take "
+                "knots with basis='bspline' only; use knots='uniform'."
+            )
+    return axes_of_odd(lo, hi, basis)
+
+
+def axes_of_odd(lo: Floats, hi: Floats, basis: Basis) -> Axes:
+    """Place the axes of Fourier and Hermite curves of which only the odd functions are left."""
+    varies = lo < hi
+    lo, hi = np.where(varies, np.minimum(lo, 0.0), lo), np.where(varies, np.maximum(hi, 0.0), hi)
+    largest = np.where(varies, np.maximum(-lo, hi), 1.0)
+    # sin(n pi x) vanishes at 1 too; up to 1/2 the first of them grows.
+    end = 0.5 if isinstance(basis, FourierBasis) else 1.0
+    return Axes(lo, hi, end * lo / largest, end * hi / largest)
+
+
+def no_longer_than_linear(
+    X: Table, embedding: Embedding, kept: AnyArray | None, weights: Floats | None
+) -> Embedding:
+    """Return an embedding that is no longer, column by column, than the columns themselves.
+
+    s_j^2 becomes min(s_j^2, sum_i x_ij^2 / sum_i |T'B(x_ij)|^2), with the rows' weights: columns
+    count as if they ran from 0 to 1 unless their values are so small (as those of tf-idf are) that
+    a rare word would then weigh far more than in a linear model.
+    """
+    own, embedded = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    axes = embedding.axes.core()
+    for rows, piece in chunks_of(X):
+        weight = np.ones(piece.shape[0]) if weights is None else weights[rows]
+        if kept is not None:
+            weight = weight * kept[rows]
+        matrix = sparse.csr_array(piece)
+        starts, features, values = csr_parts(matrix)
+        of = np.repeat(weight, np.diff(starts))
+        for first in range(0, len(values), _AT_ONCE):
+            here = slice(first, first + _AT_ONCE)
+            j, x = features[here], values[here].astype(np.float64)
+            there = ~np.isnan(x)
+            j, x, w = j[there], x[there], of[here][there]
+            phi = embedding.penalty.embed(
+                embedding.basis.evaluate(_core.sparse_arguments(j, x, axes))
+            )
+            with np.errstate(over="ignore"):  # huge values are longer than any embedding
+                own += np.bincount(j, w * x**2, minlength=len(own))
+            embedded += np.bincount(j, w * (phi**2).sum(axis=1), minlength=len(own))
+    linear = np.divide(own, embedded, out=np.full_like(own, np.inf), where=embedded > 0)
+    return embedding.with_scale(np.minimum(embedding.scale, linear))
+
+
+def _spline_axes(
+    X: Table,
+    lo: Floats,
+    hi: Floats,
+    basis: BSplineBasis,
+    plan: KnotPlan,
+    label: Label,
+    kept: AnyArray | None,
+    weights: Floats | None,
+) -> Axes:
+    n_bins = plan.n_bins.copy()
+    if basis.degree <= 1:
+        n_bins[_least(X, kept) == hi] = 1  # of one value: the same curve, and the shortest table
+    ends = plan.ranges(np.where(lo < hi, 0.0, lo), hi)
+    knots = None
+    if not all(is_rule(rule, "uniform") for rule in plan.rules):
+        rows = FOR_QUANTILES.rows(X.shape[0], kept, int(values_per_row(X)))
+        weighed = None if weights is None else weights[rows]
+        knots = _knots(Nonzeros.of(some_rows(X, rows), weighed), ends[1], plan, label)
+    if basis.degree == 0:
+        knots, n_bins = _with_bin_for_zero(knots, ends[1], n_bins), n_bins + 1
+    return Axes.spanning(*ends, basis, knots, n_bins)
+
+
+def _least(X: Table, kept: AnyArray | None) -> Floats:
+    """Give the lowest value of every column that is not zero."""
+    least = np.full(X.shape[1], np.inf)
+    for rows, piece in chunks_of(X):
+        counted = piece if kept is None else piece[kept[rows]]
+        if counted.shape[0]:
+            least = np.minimum(least, least_nonzero(counted))
+    return least
+
+
+def _refuse_negative(lo: Floats, label: Label) -> None:
+    if np.any(lo < 0):
+        j = int(np.argmax(lo < 0))
+        raise ValueError(
+            f"Input X contains {lo[j]:g} in {label(j)}; B-splines that are zero at zero, as sparse "
+            "X needs them, are for numbers from 0 on. Use Hermite or Fourier curves, whose odd "
+            "functions take both signs; or give the positive and the negative part of the column "
+            "as two columns; or make X dense, by X.toarray() or, for a file, by "
+            "Spline(through_zero=False)."
+        )
+
+
+def _knots(seen: Nonzeros, hi: Floats, plan: KnotPlan, label: Label) -> Floats | None:
+    """Give the knots of every column, zero first and NaN after the last; None if all are uniform.
+
+    Quantiles, and whether a tail is long, are those of the values that are not zero.
+    """
+    by_quantiles = _by_quantiles(seen, hi, plan)
+    given = {j: rule for j, rule in enumerate(plan.rules) if not isinstance(rule, str)}
+    warped = by_quantiles.copy()
+    warped[list(given)] = True
+    if not warped.any():
+        return None
+    out = np.full((len(hi), int(plan.n_bins[warped].max()) + 1), np.nan)
+    for j, rule in given.items():
+        if rule[0] != 0:
+            raise ValueError(
+                f"knots of {label(j)}: the first is {rule[0]:g}; curves that are zero at zero, "
+                "as sparse X needs them, have their first knot at 0."
+            )
+        out[j, : len(rule)] = rule
+    # The highest value may be in a row that was not looked at.
+    n_distinct = seen.n_distinct + (seen.quantile(1.0) < hi)
+    few = by_quantiles & (n_distinct <= plan.n_bins)
+    _knot_at_each(seen, few, out)
+    last = np.count_nonzero(~np.isnan(out[few]), axis=1) - 1
+    more = out[few, last] < hi[few]
+    out[np.flatnonzero(few)[more], last[more] + 1] = hi[few][more]
+    for j in map(int, np.flatnonzero(by_quantiles & ~few)):
+        values = quantile_knots(Sample(*seen.column(j)), 0.0, float(hi[j]), int(plan.n_bins[j]))
+        out[j, : len(values)] = values
+    return out
+
+
+def _by_quantiles(seen: Nonzeros, hi: Floats, plan: KnotPlan) -> NDArray[np.bool_]:
+    """Mark the columns whose knots are where the values are.
+
+    As asked; or, for "auto", because of a long tail, or few values (counts), each of which then has
+    a knot.
+    """
+    some = np.diff(seen.starts) > 0
+    bulk = [seen.quantile(share) for share in BULK]
+    n_distinct = seen.n_distinct
+    few = n_distinct <= plan.n_bins
+    long_tail = bulk[1] - bulk[0] < NARROW * hi
+    asked = np.array([is_rule(rule, "quantile") for rule in plan.rules])
+    open_ones = np.array([is_rule(rule, "auto") for rule in plan.rules])
+    return np.asarray(some & (asked | (open_ones & (n_distinct > 1) & (few | long_tail))))
+
+
+def _knot_at_each(seen: Nonzeros, wanted: NDArray[np.bool_], out: Floats) -> None:
+    """Write zero and each distinct value of the wanted columns."""
+    of = np.repeat(np.arange(len(wanted)), np.diff(seen.starts))
+    chosen = np.flatnonzero(seen.is_new & wanted[of])
+    column = of[chosen]
+    first = np.searchsorted(column, np.arange(len(wanted)))
+    out[wanted, 0] = 0.0
+    out[column, 1 + np.arange(len(chosen)) - first[column]] = seen.values[chosen]
+
+
+def _with_bin_for_zero(knots: Floats | None, hi: Floats, n_bins: NDArray[np.intp]) -> Floats:
+    """Put a knot next to zero, so that a bin of degree 0 holds nothing else."""
+    size = int(n_bins.max()) + 1
+    out = np.full((len(hi), size + 1), np.nan)
+    for j, end in enumerate(hi):
+        own = np.full(size, np.nan) if knots is None else knots[j]
+        own = own[~np.isnan(own)]
+        if not len(own):
+            own = np.linspace(0.0, end, int(n_bins[j]) + 1)
+        out[j, : len(own) + 1] = [own[0], TINY, *own[1:]]
+    return out

@@ -1,0 +1,31 @@
+"""What a fitted model has learned, as arrays.
+
+An additive model is f(x) = b + sum_k f_k(x), so it can be read term by term: f_k is what feature k
+adds to the score of a row (or to the prediction, in regression). With several classes, or several
+labels per row, every output has such terms of its own; `target` chooses one. Nothing here draws
+anything; :mod:`splinear.plotting` does.
+
+A term is *centered* when its mean over the training rows is taken off. Sums stay as they are if the
+means go to the base value: `base_value(model) + contributions(model, X).sum(axis=1)` is the score.
+"""
+
+from splinear.inspection.curves import (
+    base_value,
+    contributions,
+    importances,
+    knots,
+    shape_function,
+    shape_functions,
+)
+from splinear.inspection.naming import feature_index, feature_names
+
+__all__ = [
+    "base_value",
+    "contributions",
+    "feature_index",
+    "feature_names",
+    "importances",
+    "knots",
+    "shape_function",
+    "shape_functions",
+]

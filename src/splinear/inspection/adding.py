@@ -1,0 +1,78 @@
+"""What the terms of a model add to the score of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from splinear import _core
+from splinear._types import Floats, Table
+from splinear.model.additive import group_scores
+from splinear.tables.reading import as_dense, as_floats
+from splinear.tables.sparse import is_sparse
+
+__all__ = ["added", "deviations", "sparse_contributions", "stays_sparse"]
+
+_BLOCK = 8192  # values evaluated at a time: the basis needs _BLOCK * size floats, whatever X holds
+
+
+def added(model: Any, table: Table) -> Iterator[tuple[int, Floats, Floats]]:
+    """Yield each feature that has a term, what it adds to all outputs, and the mean of that.
+
+    What it adds is (n_rows, n_outputs), computed as scores are, one column at a time.
+    """
+    n_threads = model._n_threads()
+    for group, parameters in model._model.parts():
+        means = group.means(parameters)
+        for k, j in enumerate(map(int, group.features)):
+            alone = replace(group.of_features(np.array([k])), features=np.zeros(1, dtype=np.intp))
+            column = as_floats(as_dense(table[:, [j]]))
+            yield j, group_scores(alone, parameters[:, [k]], column, n_threads), means[:, k]
+
+
+def stays_sparse(model: Any, table: Table) -> bool:
+    """Tell whether contributions of zeros are zero."""
+    groups = model._model.layout.groups
+    return is_sparse(table) and all(group.embedding.through_zero for group in groups)
+
+
+def sparse_contributions(model: Any, output: int, table: sparse.csc_array) -> sparse.csr_array:
+    """Compute what each feature adds to one output where x is not zero, for a table by columns."""
+    parts = np.zeros(table.nnz)
+    starts = table.indptr
+    for group, parameters in model._model.parts():
+        embedding = group.embedding
+        axes = embedding.axes.core()
+        lengths = np.diff(starts)[group.features]
+        of = np.repeat(np.arange(group.n_features, dtype=np.int32), lengths)
+        within = np.arange(len(of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        at = np.repeat(starts[group.features], lengths) + within
+        tables = group.with_gap_values(parameters[output])
+        for first in range(0, len(at), _BLOCK):
+            block = slice(first, first + _BLOCK)
+            values, j = table.data[at[block]], of[block]
+            gap = np.isnan(values)
+            arguments = _core.sparse_arguments(j, np.where(gap, 0.0, values), axes)
+            f = np.sum(embedding.basis.evaluate(arguments) * tables[j, :-1], axis=1)
+            parts[at[block]] = np.where(gap, tables[j, -1], f)
+        if group.extrapolation == "linear":
+            for k in range(group.n_features):
+                here = slice(starts[group.features[k]], starts[group.features[k] + 1])
+                parts[here] += embedding.continuation(table.data[here], k, tables[k, :-1])
+    by_column = sparse.csc_array((parts, table.indices, table.indptr), shape=table.shape)
+    return sparse.csr_array(by_column)
+
+
+def deviations(parts: sparse.csr_array) -> Floats:
+    """Return the standard deviation of every column, zeros included."""
+    n = parts.shape[0]
+    mean = np.asarray(parts.sum(axis=0)) / n
+    by_column = parts.tocsc()
+    of = np.repeat(np.arange(parts.shape[1]), np.diff(by_column.indptr))
+    squares = np.bincount(of, (by_column.data - mean[of]) ** 2, minlength=parts.shape[1])
+    zeros = n - np.diff(by_column.indptr)
+    return np.sqrt((squares + zeros * mean**2) / n)

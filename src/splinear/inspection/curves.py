@@ -1,0 +1,319 @@
+"""Curves, contributions and importances of a fitted model, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from splinear._types import AnyArray, Floats, Table
+from splinear.inspection.adding import added, deviations, sparse_contributions, stays_sparse
+from splinear.inspection.naming import check_model, feature_index, feature_names, output_of
+from splinear.model.fitted import FittedTerm, steps
+from splinear.tables.checks import check_in_range, column_ranges, feature_label
+from splinear.tables.reading import Source, as_dense, as_matrix
+from splinear.tables.sparse import is_sparse
+
+__all__ = [
+    "base_value",
+    "contributions",
+    "importances",
+    "knots",
+    "shape_function",
+    "shape_functions",
+]
+
+
+def shape_function(
+    model: Any,
+    feature: int | str,
+    grid: Any = None,
+    n_points: int = 200,
+    *,
+    target: Any = None,
+    center: bool = False,
+    X: Any = None,
+) -> tuple[AnyArray, Floats]:
+    """Compute the curve of one feature, or the effects of its levels.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    feature : int or str
+        The feature's position, or its column name when the model was fitted on named columns.
+    grid : array-like of shape (n_points,), default=None
+        Where to evaluate, in the feature's own units; outside the training range as the term's
+        `extrapolation` says. None is `n_points` equal steps over the training range. NaN is where
+        missing values are. For a category: levels, None for missing; by default those of fit.
+    n_points : int, default=200
+        Length of the grid when none is given.
+    target : class label or int, default=None
+        Whose curve: one of `classes_`, or the position of a label for multilabel models. None is
+        all of them. Two classes have one curve, that of `classes_[1]`, and regression has one:
+        there it is not needed.
+    center : bool, default=False
+        Whether to subtract the mean of the curve: over the rows of X if X is given, over the
+        training rows otherwise.
+    X : array-like of shape (n_samples, n_features), default=None
+        The rows over which a centered curve has mean zero.
+
+    Returns
+    -------
+    x : ndarray of shape (n_points,)
+        The grid; an array of objects for a category.
+    f : ndarray of shape (n_points,) or (n_points, n_outputs)
+        The curve on it; one per column for several outputs and `target=None`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from splinear import AdditiveClassifier
+    >>> from splinear.inspection import shape_function
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = AdditiveClassifier(random_state=0).fit(X, y)
+    >>> x, f = shape_function(model, "worst radius", n_points=50)
+    >>> x.shape, f.shape
+    ((50,), (50,))
+    """
+    check_model(model)
+    output, j = output_of(model, target), feature_index(model, feature)
+    table = None if X is None or not center else read_numbers(model, X)
+    return _curve(model, output, j, _grid(model, j, grid, n_points), center, table)
+
+
+def shape_functions(
+    model: Any,
+    features: Sequence[int | str] | None = None,
+    n_points: int = 200,
+    *,
+    target: Any = None,
+    center: bool = False,
+    X: Any = None,
+) -> tuple[Floats, Floats]:
+    """Compute the curves of several features, each on `n_points` equal steps of its own range.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    features : sequence of int or str, default=None
+        Which features, in this order; None is all of them. None of them may be a category.
+    n_points, target, center, X
+        As in :func:`shape_function`.
+
+    Returns
+    -------
+    x : ndarray of shape (len(features), n_points)
+        One grid per row.
+    f : ndarray of shape (len(features), n_points) or (len(features), n_points, n_outputs)
+        One curve per row; the last axis is there for several outputs and `target=None`.
+    """
+    check_model(model)
+    if isinstance(features, str):
+        raise TypeError(
+            f"features must be a list of names or positions; got the text {features!r}. Write "
+            f"[{features!r}]."
+        )
+    wanted = range(model.n_features_in_) if features is None else features
+    columns = [feature_index(model, feature) for feature in wanted]
+    for j in columns:
+        term = model.terms_.of_feature(j)
+        if term is not None and term.levels is not None:
+            raise ValueError(
+                f"Feature {feature_names(model)[j]!r} is a category and has no curve; leave it "
+                "out of `features`, and ask shape_function for the effects of its levels."
+            )
+    table = None if X is None or not center else read_numbers(model, X)
+    output = output_of(model, target)
+    x = np.empty((len(columns), check_n_points(n_points)))
+    f = np.empty((*x.shape, *model.intercept_[output].shape))
+    for row, j in enumerate(columns):
+        x[row], f[row] = _curve(model, output, j, _grid(model, j, None, n_points), center, table)
+    return x, f
+
+
+def base_value(model: Any, *, target: Any = None) -> float | Floats:
+    """Return what all rows have in common: the intercept, plus the means of all terms.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    target : class label or int, default=None
+        As in :func:`shape_function`.
+
+    Returns
+    -------
+    base : float or ndarray of shape (n_outputs,)
+    """
+    check_model(model)
+    base = (model.intercept_ + model._model.means.sum(axis=1))[output_of(model, target)]
+    return base if np.ndim(base) else float(base)
+
+
+def contributions(
+    model: Any, X: Any, *, target: Any = None, center: bool = True
+) -> Floats | sparse.csr_array:
+    """Split the score of every row into what each feature adds to it.
+
+    `base_value(model) + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`, or
+    `model.predict(X)` in regression.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    X : array-like of shape (n_samples, n_features)
+    target : class label or int, default=None
+        As in :func:`shape_function`.
+    center : bool, default=True
+        Whether the mean of every term over the training rows is taken off. If not, the base is
+        `model.intercept_`.
+
+    Returns
+    -------
+    parts : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
+        Entry (i, j) is what feature j adds; the last axis is there for several outputs and
+        `target=None`. A CSR array (n_samples, n_features) if X is sparse, the terms are zero at
+        zero and `center` is False; of several outputs `target` then chooses one.
+    """
+    check_model(model)
+    output = output_of(model, target)
+    table = read_numbers(model, X)
+    if stays_sparse(model, table) and not center:
+        if isinstance(output, slice):
+            raise ValueError(
+                "target must be given if X is sparse and the model has several outputs: one of "
+                f"{', '.join(map(repr, model.classes_.tolist()[:20]))}."
+            )
+        return sparse_contributions(model, output, table)
+    shape = (table.shape[0], model.n_features_in_, *model.intercept_[output].shape)
+    parts = np.zeros(shape, order="F")  # written column by column
+    for j, f, mean in added(model, table):
+        parts[:, j] = f[:, output] - mean[output] if center else f[:, output]
+    return parts
+
+
+def importances(model: Any, X: Any, *, target: Any = None) -> Floats:
+    """Measure how much each feature moves the score: the standard deviation of its term over X.
+
+    A curve that is flat where the data lie scores 0, however steep it is elsewhere. On the training
+    rows it is `feature_importances_`. One column is held at a time, never the table of all
+    contributions.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    X : array-like of shape (n_samples, n_features)
+    target : class label or int, default=None
+        As in :func:`shape_function`; None is the mean over all outputs.
+
+    Returns
+    -------
+    deviations : ndarray of shape (n_features,)
+        In the units of the decision function, or of the target in regression.
+    """
+    check_model(model)
+    output = output_of(model, target)
+    table = read_numbers(model, X)
+    if stays_sparse(model, table):
+        n_outputs = len(model.intercept_)
+        outputs = range(n_outputs)[output] if isinstance(output, slice) else [output]
+        found = (deviations(sparse_contributions(model, k, table)) for k in outputs)
+        return np.asarray(np.mean(list(found), axis=0))
+    out = np.zeros(model.n_features_in_)
+    for j, f, _ in added(model, table):
+        out[j] = f[:, output].std(axis=0).mean()
+    return out
+
+
+def knots(model: Any, feature: int | str) -> Floats:
+    """Return where the pieces of a curve meet, both ends included, in the feature's units.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    feature : int or str
+
+    Returns
+    -------
+    places : ndarray of shape (n_knots,)
+        Ascending. Empty where there are none: Fourier and Hermite curves are in one piece, and a
+        constant feature, a category or one that was dropped has no curve.
+    """
+    check_model(model)
+    term = model.terms_.of_feature(feature_index(model, feature))
+    return np.empty(0) if term is None else term.knots
+
+
+def read_numbers(model: Any, X: Any) -> Table:
+    """Validate X as predict does, and return it as numbers, by columns if it is sparse."""
+    table = model._read_table(X)
+    if isinstance(table, Source):
+        table = as_matrix(table)
+    model._check_ranges(table)
+    column_ranges(model, table, gaps=model.missing == "level")
+    return sparse.csc_array(table) if is_sparse(table) else table
+
+
+def column_of(table: Table, j: int) -> AnyArray:
+    """Return a column of a table of numbers as an array."""
+    return as_dense(table[:, [j]])[:, 0]
+
+
+def check_n_points(n_points: int) -> int:
+    """Refuse an empty grid."""
+    if n_points < 1:
+        raise ValueError(f"n_points must be at least 1; got {n_points}.")
+    return n_points
+
+
+def _grid(model: Any, j: int, grid: Any, n_points: int) -> AnyArray:
+    term = model.terms_.of_feature(j)
+    if term is not None and term.levels is not None:
+        if isinstance(grid, str):
+            raise TypeError(f"grid must be a list of levels; got the text {grid!r}.")
+        of_fit = [*term.levels, *([None] if term.had_gaps else [])]
+        levels = of_fit if grid is None else list(grid)
+        if not levels:
+            raise ValueError("grid must be a list of at least one level; it is empty.")
+        return _as_objects(levels)
+    if grid is None:
+        lo, hi = (0.0, 0.0) if term is None else (term.lo, term.hi)
+        return steps(lo, hi, check_n_points(n_points))
+    x = np.asarray(grid, dtype=np.float64)
+    if x.ndim != 1 or x.size == 0:
+        raise ValueError(f"grid must be a list of at least one number; got shape {x.shape}.")
+    if np.isinf(x).any() or (np.isnan(x).any() and model.missing == "error"):
+        raise ValueError("grid must hold finite numbers; it contains NaN or infinity.")
+    if term is not None and term.group.extrapolation == "error":
+        check_in_range(model, x, j, term.lo, term.hi)
+    return x
+
+
+def _as_objects(levels: list[Any]) -> AnyArray:
+    """Make an array of the levels, whatever they are."""
+    out = np.empty(len(levels), dtype=object)
+    out[:] = levels
+    return out
+
+
+def _curve(
+    model: Any, output: int | slice, j: int, x: AnyArray, center: bool, table: Table
+) -> tuple[AnyArray, Floats]:
+    term = model.terms_.of_feature(j)
+    if term is None:  # dropped
+        return x, np.zeros((len(x), *model.intercept_[output].shape))
+    f = term.evaluate(_numbers(model, j, x))[:, output]
+    if center:
+        f = f - (term.mean[output] if table is None else _mean(term, table, j)[output])
+    return x, f
+
+
+def _numbers(model: Any, j: int, x: AnyArray) -> AnyArray:
+    """Return grid values as the numbers that the term of feature j reads."""
+    numbers: AnyArray = model._columns.numbers_of(j, x, lambda k: feature_label(model, k))
+    return numbers
+
+
+def _mean(term: FittedTerm, table: Table, j: int) -> Floats:
+    return np.asarray(term.evaluate(column_of(table, j)).mean(axis=0))

@@ -1,0 +1,139 @@
+"""From a model and data to the curve of one panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.inspection.curves import check_n_points
+from splinear.model.fitted import FittedTerm, steps
+from splinear.plotting.drawing import (
+    Curve,
+    room,
+)
+
+__all__ = ["make_panel"]
+
+_MOST_LEVELS = 12  # of a category that a panel has room for
+
+
+_MOST_CELLS = 40  # of a histogram
+
+
+_MOST_GRID_POINTS = 400  # beyond, it does not matter how many of them lie in a cell
+
+
+def make_panel(
+    term: FittedTerm,
+    output: int | slice,
+    values: Floats,
+    name: str,
+    share: float,
+    n_points: int,
+    center: bool,
+) -> Curve:
+    """Compute what the panel of a term shows, given its column of X as numbers."""
+
+    def curve(x: Any) -> Floats:
+        return np.asarray(term.evaluate(np.asarray(x, dtype=np.float64))[:, output])
+
+    mean = curve(values).mean(axis=0) if center else 0.0
+    if term.levels is not None:
+        return _make_levels(term, curve, values, name, share, mean)
+    even, places = steps(term.lo, term.hi, check_n_points(n_points)), term.knots
+    lo, hi = float(even[0]), float(even[-1])
+    beside = 1e-9 * (hi - lo)
+    after, before = places[:-1] + beside, places[1:] - beside
+    there = values[~np.isnan(values)]
+    goes_on = term.group.extrapolation == "linear" and len(there) > 0
+    reach = there if goes_on else even
+    ends = [min(lo, reach.min()), max(hi, reach.max())]
+    x = np.unique(np.concatenate([even, after, before, ends]))  # both sides of a jump: upright
+    f = curve(x)
+    marks = places[:0]
+    if len(places) and term.group.embedding.basis.degree > 0:
+        left, right = np.clip(places - beside, lo, hi), np.clip(places + beside, lo, hi)
+        jump = np.abs(curve(right) - curve(left)).reshape(len(places), -1)
+        marks = places[jump.max(axis=1) <= 1e-6 * np.ptp(f)]  # a jump is its own mark
+    edges = _cells(np.clip(there, x[0], x[-1]), x)
+    counts, _ = np.histogram(np.clip(there, x[0], x[-1]), edges)
+    return Curve(
+        name,
+        x,
+        f - mean,
+        marks,
+        curve(marks) - mean,
+        edges,
+        counts.astype(np.float64),
+        share,
+        lo,
+        hi,
+        f_missing=curve([np.nan])[0] - mean if term.had_gaps else None,
+        n_missing=len(values) - len(there),
+    )
+
+
+def _make_levels(
+    term: FittedTerm,
+    curve: Callable[[Any], Floats],
+    codes: Floats,
+    name: str,
+    share: float,
+    mean: Any,
+) -> Curve:
+    """Compute the panel of a categorical feature: its most frequent levels.
+
+    They are in the order of their effects, with several lines those on the steepest one; of an
+    ordered category, in its own order.
+    """
+    levels = term.levels or ()
+    names = [*map(str, levels), *(["missing"] if term.had_gaps else [])]
+    f = curve([*range(len(levels)), *([np.nan] if term.had_gaps else [])])
+    at = np.where(np.isnan(codes), len(levels), codes).astype(np.intp)
+    counts = np.bincount(at[at >= 0], minlength=len(names)).astype(np.float64)[: len(names)]
+    shown = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
+    lines = f[shown].reshape(len(shown), -1)
+    by_effect = lines[:, np.argmax(np.ptp(lines, axis=0))]
+    is_ordered = not term.group.is_diagonal
+    shown = np.sort(shown) if is_ordered else shown[np.argsort(by_effect, kind="stable")]
+    x = np.arange(float(len(shown)))
+    return Curve(
+        name,
+        x,
+        f[shown] - mean,
+        x[:0],
+        f[:0],
+        np.append(x - 0.5, x[-1] + 0.5),
+        counts[shown],
+        share,
+        levels=tuple(names[k] for k in shown),
+        n_hidden=len(names) - len(shown),
+    )
+
+
+def _cells(values: Floats, x: Floats) -> Floats:
+    """Return edges for a histogram of values within x: about 40 cells.
+
+    Values on a grid, such as whole numbers, have cells of as many grid points each, so that no cell
+    is high only because more of them happen to lie in it.
+    """
+    lo, hi = float(x[0]), float(x[-1])
+    if not lo < hi:
+        return np.array([lo, lo]) + room(lo) * np.array([-0.025, 0.025])
+    even = steps(lo, hi, _MOST_CELLS + 1)
+    distinct = np.unique(values)
+    if not 2 <= len(distinct) <= _MOST_GRID_POINTS:
+        return even
+    between = np.diff(distinct)
+    step = float(between.min())
+    n_points = round((hi - lo) / step) + 1
+    on_grid = np.abs(between / step - np.round(between / step)) < 1e-6
+    if n_points > _MOST_GRID_POINTS or not on_grid.all():
+        return even
+    per_cell = -(-n_points // _MOST_CELLS)
+    first = float(distinct[0]) - step * (np.floor((distinct[0] - lo) / step + 1e-9) + 0.5)
+    n_cells = int(np.ceil((hi - first) / (step * per_cell) + 1e-9))
+    return np.asarray(first + step * per_cell * np.arange(n_cells + 1))

@@ -1,0 +1,355 @@
+"""The Hessian as Newton's method sees it: its products, and what preconditions them.
+
+A product with the Hessian is a pass over the rows that scores a direction and one that sums back.
+The Hessian itself is formed only as a preconditioner, in one of two ways:
+
+- `_Banded`: its diagonal blocks, one per feature, which are banded for B-splines and together one
+  banded matrix. Cheap; but where features say the same thing many iterations are needed.
+- `_Dense`: the whole of it (one per output), from all rows or, as a preconditioner need not be
+  exact, from a sample. With all rows and one output it is the Hessian, and one iteration suffices.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, cholesky_banded
+from scipy.linalg.lapack import dpbtrs
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
+from splinear.solvers.iterate import Iterate, Space
+
+__all__ = [
+    "Chooser",
+    "Preconditioner",
+    "QuadraticModel",
+    "forms_hessian",
+    "penalised_bands",
+    "sample_rows",
+]
+
+Preconditioner = Literal["auto", "banded", "dense"]
+
+# Up to so many coefficients per output the dense preconditioner may be used, from so many rows per
+# coefficient.
+MAX_DENSE = 2500
+ROWS_PER_COEFFICIENT = 12
+PRICE_UNCODED = 20.0  # of a value in a product, where rows are read as they are; 2 where coded
+
+# Rows that products go through at first; more of them where outputs are several, or where terms
+# have levels, which a small sample may not have.
+FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
+SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
+EVENLY = 0.05  # of the mean, which is added to what a row adds to the Hessian
+LEAST_LEFT = 1e-6  # of a block, once the intercept is taken out: sums have no more digits
+
+
+def forms_hessian(layout: Layout) -> bool:
+    """Tell whether the Hessian of one output is small enough to be formed."""
+    return int(layout.used.sum()) < MAX_DENSE
+
+
+class QuadraticModel(Protocol):
+    """A quadratic model of the objective around a point."""
+
+    space: Space  # of the rows that products go through
+    is_whole: bool  # whether these are all
+
+    def times(self, direction: Floats) -> tuple[Floats, Floats]:
+        """Return the scores of a direction and its product with the Hessian."""
+        ...
+
+    def precondition(self, theta: Floats) -> Floats:
+        """Multiply by about the inverse of the Hessian."""
+        ...
+
+
+class Chooser:
+    """Chooses the preconditioner of the next step by what the last one took.
+
+    Both ways are priced in numbers that are multiplied and added somewhere in memory.
+    """
+
+    def __init__(self, at: Iterate, preconditioner: str) -> None:
+        space = self.space = at.space
+        n = int(space.used.sum()) + 1
+        self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
+        per_row = sum(_entries_per_row(group) for group in space.layout.groups)
+        n_terms = sum(group.n_features for group in space.layout.groups)
+        per_row *= space.rows.n_values / (space.rows.n_rows * max(1, n_terms))
+        self.dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
+        per_value = 2.0 if space.rows.is_coded else PRICE_UNCODED
+        self.price_per_row = per_value * space.rows.n_values / space.n_rows  # of a product
+        if preconditioner == "banded" or not forms_hessian(space.layout):
+            self.dense_price = np.inf
+        elif preconditioner == "dense":
+            self.dense_price = 0.0
+        # The first step is from zero, where all rows weigh alike: an easy one.
+        self.last_products = 10
+        # Products with the Hessian may go through a sample, as far as steps then lead on.
+        has_levels = any(group.levels is not None for group in space.layout.groups)
+        n_first = LARGER_SAMPLE if has_levels or space.n_outputs > 1 else FIRST_SAMPLE
+        self.n_product = space.n_rows if space.n_rows <= 2 * n_first else n_first
+        if at.n_product is not None:
+            self.n_product = max(self.n_product, min(at.n_product, space.n_rows))
+
+    def model(self, at: Iterate) -> QuadraticModel:
+        """Return the model of the next step."""
+        part = _Part(at, self.n_product)
+        if self.last_products * self.price_per_row * part.space.n_rows <= self.dense_price:
+            return _Banded(part)
+        self.dense_price = 0.0  # dense, and so it stays
+        return _Dense(part, self.n_sample)
+
+    def grow(self, before: Iterate, after: Iterate) -> None:
+        """Take a larger sample if the gap fell by little."""
+        if after.gap > GROW_ABOVE * before.gap:
+            self.grow_sample()
+
+    def grow_sample(self) -> None:
+        """Take a larger sample, or all rows."""
+        n = SAMPLE_GROWTH * self.n_product
+        self.n_product = self.space.n_rows if 2 * n > self.space.n_rows else n
+
+    def note(self, n_products: int) -> None:
+        """Note how many products a step took."""
+        self.last_products = n_products
+
+
+class _Part:
+    """The Hessian's own view of a point: all rows, or some n of them, which stand for all.
+
+    Rows are taken by how much they add to the Hessian, and weigh accordingly; where a model is sure
+    of most rows, few of them make nearly all of it.
+    """
+
+    def __init__(self, at: Iterate, n: int) -> None:
+        self.is_whole = n >= at.space.n_rows
+        self.all_rows, self.all_curvature = at.space, at.step_curvature
+        self.space, self.curvature = self.all_rows, self.all_curvature
+        if self.is_whole and at.is_bare:
+            self.blocks, self.ties = at.blocks, at.ties
+            return
+        if not self.is_whole:
+            h, rows = self.curvature.diagonal.sum(axis=0), at.space.rows
+            numbers, weights = sample_rows(h, n, in_order=rows.is_on_disk)
+            self.space = Space(rows.some(numbers), at.space.n_outputs, at.space.n_threads)
+            self.curvature = self.curvature.some(numbers, weights)
+        self.blocks = self.space.blocks(self.curvature.diagonal)
+        self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
+
+
+def sample_rows(h: Floats, n: int, in_order: bool) -> tuple[AnyArray, Floats]:
+    """Return the numbers of about n rows, and weights by which sums over them stand for all.
+
+    Row i is taken with probability p_i = min(1, h_i / t), such that n are expected, and weighs
+    1 / p_i. As rows are in random order, those are taken at which the sum of p passes a whole
+    number. If `in_order`, all rows are as probable, and the first are taken.
+    """
+    if in_order or not h.sum() > 0.0:
+        return np.arange(n), np.full(n, len(h) / n)
+    h = h + EVENLY * h.mean()
+    surely, n_sure = np.zeros(len(h), dtype=bool), -1
+    while int(surely.sum()) > n_sure:
+        n_sure = int(surely.sum())
+        t = h[~surely].sum() / max(n - n_sure, 1)
+        surely |= h >= t
+    p = np.where(surely, 1.0, h / t if t > 0.0 else 0.0)
+    passed = np.floor(np.cumsum(p) + 0.5)
+    numbers = np.flatnonzero(np.diff(passed, prepend=0.0) > 0.0)
+    return numbers, 1.0 / p[numbers]
+
+
+class _ByPasses:
+    """The Hessian as two passes over the rows."""
+
+    def __init__(self, part: _Part) -> None:
+        self.space, self.curvature, self.is_whole = part.space, part.curvature, part.is_whole
+
+    def times(self, direction: Floats) -> tuple[Floats, Floats]:
+        """Return the scores of a direction and its product with the Hessian.
+
+        The intercepts follow: the direction's own are replaced by those at which the product by
+        them is 0.
+        """
+        direction[:, -1] = 0.0
+        scores = self.space.scores(direction)
+        direction[:, -1] = self.curvature.level(scores)
+        scores += direction[:, -1:]
+        product = self.space.stiffen(direction) + self.space.sums(self.curvature.times(scores))
+        return scores, product
+
+
+class _Banded(_ByPasses):
+    """Preconditioned by the diagonal blocks M_j, one per feature, and the intercept b.
+
+    A curve can move the mean score as b can. So b is measured at the mean of the curves,
+    b' = b + sum_j u_j'theta_j / s, with u_j `ties` and s the sum of second derivatives, and in
+    place of M_j stands M_j - u_j u_j' / s. All that is said of tables, in which a gap has a value
+    of its own, and not of parameters, in which it has a deviation from its curve's mean.
+    """
+
+    def __init__(self, part: _Part) -> None:
+        super().__init__(part)
+        s = np.maximum(part.curvature.diagonal.sum(axis=1), np.finfo(float).tiny)
+        self.outputs = [
+            _Arrow(self.space.layout, blocks, u, float(of_b))
+            for blocks, u, of_b in zip(part.blocks, part.ties, s, strict=True)
+        ]
+
+    def precondition(self, theta: Floats) -> Floats:
+        return np.stack([arrow.solve(r) for arrow, r in zip(self.outputs, theta, strict=True)])
+
+
+class _Arrow:
+    """The blocks of one output, factored, and what ties them to the intercept."""
+
+    def __init__(self, layout: Layout, blocks: list[Floats], ties: Floats, of_b: float) -> None:
+        self.layout, self.of_b = layout, of_b
+        pairs = zip(layout.groups, blocks, strict=True)
+        self.factors = [_factored(group, part) for group, part in pairs]
+        self.ties = np.where(layout.used, ties, 0.0) / of_b
+        parts = zip(layout.groups, self.factors, layout.split(self.ties), strict=True)
+        self.solved, self.left = [], []  # M_j^{-1} u_j, and 1 - u_j'M_j^{-1}u_j / s
+        for group, factor, u in parts:
+            x = dpbtrs(factor, u.ravel())[0].reshape(group.shape)
+            self.solved.append(x)
+            self.left.append(np.maximum(1.0 - of_b * (u * x).sum(axis=1), LEAST_LEFT))
+
+    def solve(self, r: Floats) -> Floats:
+        out = np.empty_like(r)
+        in_tables = np.where(self.layout.used, self.layout.scatter(r[:-1]), 0.0)
+        centred = in_tables - self.ties * r[-1]
+        for group, factor, u, x, left, part, to in zip(
+            self.layout.groups,
+            self.factors,
+            self.layout.split(self.ties),
+            self.solved,
+            self.left,
+            self.layout.split(centred),
+            self.layout.split(out[:-1]),
+            strict=True,
+        ):
+            y = dpbtrs(factor, part.ravel())[0].reshape(group.shape)
+            along = self.of_b * (u * y).sum(axis=1) / left
+            to[:] = y + x * along[:, None]
+        out[-1] = r[-1] / self.of_b - self.ties @ out[:-1]
+        out[:-1] = np.where(self.layout.used, self.layout.from_tables(out[:-1]), 0.0)
+        return out
+
+
+def _factored(group: TermGroup, blocks: Floats) -> Floats:
+    """Factor the blocks plus the penalty of one group, an upper banded matrix."""
+    used, bands = group.used, penalised_bands(group, blocks)
+    bands[:, :, 0] += ~used  # ones, so that it can be factored
+    n_bands = bands.shape[2]
+    upper = np.zeros((n_bands, used.size))
+    for p in range(n_bands):
+        flat = bands[:, :, p].ravel()
+        upper[n_bands - 1 - p, p:] = flat[: len(flat) - p]
+    factor: Floats = cholesky_banded(upper)
+    return factor
+
+
+def penalised_bands(group: TermGroup, blocks: Floats) -> Floats:
+    """Add the penalty to blocks (n_features, stride, support), 0 where a parameter is not used.
+
+    The bands are (n_features, stride, n_bands): entry [j, k, p] stands at (k, k + p) of the matrix
+    of feature j. A gap is not tied to its curve here.
+    """
+    used, support = group.used, blocks.shape[2]
+    penalty, scale = group.embedding.penalty, group.embedding.scale
+    n_bands = min(group.size, max(support, penalty.bandwidth + 1))
+    out = np.zeros((*group.shape, n_bands))
+    for p in range(min(support, n_bands)):  # both coefficients must take part
+        both = used[:, p:] & used[:, : group.stride - p]
+        out[:, : group.stride - p, p] = blocks[:, : group.stride - p, p] * both
+    stiffness = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    bands = penalty.stiffness_bands(group.edge_weights) * stiffness[:, None, None]
+    out[:, : group.size, : bands.shape[2]] += bands
+    if group.has_gaps:
+        g = group.gap_scale
+        out[:, -1, 0] += np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
+    return out
+
+
+def _entries_per_row(group: TermGroup) -> float:
+    """Return how many functions of a group are not zero in a row."""
+    # Of two functions, as a 0/1 column has them, one is zero.
+    n_free = group.embedding.used.sum(axis=1)
+    most = np.minimum(np.maximum(n_free - 1, 1), group.embedding.basis.support)
+    return float(most[n_free > 0].sum())
+
+
+class _Dense(_ByPasses):
+    """Preconditioned by the whole Hessian of each output, from the first n_sample rows.
+
+    Rows are in random order, so these are a sample.
+    """
+
+    def __init__(self, part: _Part, n_sample: int) -> None:
+        super().__init__(part)
+        space, curvature = part.all_rows, part.all_curvature
+        self.of_all = space
+        raw = space.used.copy()
+        for group, own in zip(space.layout.groups, space.layout.split(raw), strict=True):
+            if group.has_gaps:  # a gap counts in its curve, even if it has no deviation
+                own[:, -1] = True
+        self.raw = np.flatnonzero(raw)
+        self.place_of = np.full(len(raw), -1, dtype=np.int64)
+        self.place_of[self.raw] = np.arange(len(self.raw))
+        self.free = np.append(self.place_of[space.used], len(self.raw))
+        self.places = np.append(np.flatnonzero(space.used), len(raw))
+        matrices = [self._matrix(h, n_sample) for h in curvature.diagonal]
+        self.factors = [cho_factor(H, overwrite_a=False) for H in matrices]
+        self.exact = matrices[0] if n_sample == space.n_rows and space.n_outputs == 1 else None
+
+    def _matrix(self, h: Floats, n_sample: int) -> Floats:
+        space, n = self.of_all, len(self.raw) + 1
+        share = n_sample / space.n_rows
+        H: Floats = _core.hessian_some(
+            space.rows.groups,
+            self.place_of,
+            n,
+            np.ascontiguousarray(h[:n_sample]) / share,
+            1.0,
+            space.n_threads,
+        ).reshape(n, n)
+        for group, places in zip(
+            space.layout.groups, space.layout.split(self.place_of), strict=True
+        ):
+            self._finish_group(H, group, places)
+        return np.ascontiguousarray(H[np.ix_(self.free, self.free)])
+
+    def _finish_group(self, H: Floats, group: TermGroup, places: AnyArray) -> None:
+        """Tie gaps to their curves, and add the penalty."""
+        used, bands = group.used, penalised_bands(group, np.zeros((*group.shape, 1)))
+        for j in np.flatnonzero(used.any(axis=1)):
+            at = places[j]
+            if group.has_gaps:
+                there = np.flatnonzero(group.embedding.used[j])
+                to, gap, m = at[there], at[-1], group.mean[j, there]
+                H[to] += m[:, None] * H[gap]
+                H[:, to] += H[:, gap][:, None] * m
+            for p in range(bands.shape[2]):
+                k = np.flatnonzero(bands[j, : group.stride - p, p])
+                H[at[k], at[k + p]] += bands[j, k, p]
+                if p:
+                    H[at[k + p], at[k]] += bands[j, k, p]
+
+    def times(self, direction: Floats) -> tuple[Floats, Floats]:
+        if self.exact is None:
+            return super().times(direction)
+        out = np.zeros_like(direction)
+        out[0, self.places] = self.exact @ direction[0, self.places]
+        return self.space.scores(direction), out
+
+    def precondition(self, theta: Floats) -> Floats:
+        out = np.zeros_like(theta)
+        for k, factor in enumerate(self.factors):
+            out[k, self.places] = cho_solve(factor, theta[k, self.places])
+        return out

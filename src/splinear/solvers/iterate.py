@@ -1,0 +1,252 @@
+"""Points on the way of Newton's method, and what has been computed there."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.model.layout import Layout
+from splinear.solvers.problem import Result, Start
+from splinear.solvers.rows import TrainingRows
+from splinear.solvers.smooth import Curvature, Sum
+
+__all__ = ["Iterate", "Space", "begin", "dot"]
+
+
+def begin(rows: TrainingRows, total: Sum, n_threads: int, start: Start | None = None) -> Iterate:
+    """Return the point to start from: zero, or an earlier model."""
+    space = Space(rows, total.n_outputs, n_threads)
+    theta = space.zeros()
+    if start is not None and start.coef is not None:
+        theta = space.join(np.atleast_2d(start.coef), np.atleast_1d(start.intercept))
+    return Iterate(space, total, theta, space.scores(theta))
+
+
+class Iterate:
+    """A point on the way, its intercepts solved for, and what has been computed there.
+
+    What depends on the scores alone stays valid under another layout; see `under`.
+    """
+
+    def __init__(self, space: Space, total: Sum, theta: Floats, F: Floats) -> None:
+        shift = total.best_shift(F)
+        self.space, self.total = space, total
+        self.theta = space.levelled(space.shifted(theta, shift))
+        self.F = F + shift[:, None]
+        if space.n_outputs > 1:  # what all classes have in common changes nothing, and is kept at 0
+            common = self.theta[:, -1].mean()
+            self.theta[:, -1] -= common
+            self.F -= common
+        self.n_iter, self.promised = 0, np.inf
+        self.extra: Floats | None = None  # curvature of rows
+        self.n_raised, self.is_cautious = 0, False
+        self.n_product: int | None = None  # rows that products went through on the way here
+
+    def under(self, layout: Layout) -> Iterate:
+        """Return the same point for other variances; `sums`, `curvature` and `blocks` are kept."""
+        other = copy(self)
+        for name in ("pull", "value", "gap"):
+            other.__dict__.pop(name, None)
+        rows = self.space.rows.with_layout(layout)
+        other.space = Space(rows, self.space.n_outputs, self.space.n_threads)
+        return other
+
+    def raised(self, D: Floats) -> Iterate:
+        """Return the same point with extra curvature for rows that a step led astray.
+
+        The step moved scores by D. A row whose loss rose by more than its quadratic model said gets
+        the curvature that would have said so.
+        """
+        rise = self.total.each(self.F + D) - self.total.each(self.F)
+        rise -= np.einsum("ki,ki->i", self.total.gradient(self.F), D)
+        said = 0.5 * np.einsum("ki,ki->i", self.step_curvature.times(D), D)
+        squares = np.maximum(np.einsum("ki,ki->i", D, D), np.finfo(float).tiny)
+        more = np.where(rise > 2.0 * said, 2.0 * (rise - said) / squares, 0.0)
+        other = self.cautious()
+        other.extra = more if self.extra is None else self.extra + more
+        other.n_raised = self.n_raised + 1
+        return other
+
+    def cautious(self) -> Iterate:
+        """Return the same point with more curvature where losses are nearly straight."""
+        other = copy(self)
+        other.__dict__.pop("step_curvature", None)
+        other.is_cautious = True
+        return other
+
+    @cached_property
+    def step_curvature(self) -> Curvature:
+        """The second derivatives that steps are made with."""
+        at = self.total.curvature(self.F, cautious=True) if self.is_cautious else self.curvature
+        return at if self.extra is None else at.raised(self.extra)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether steps are made with the losses' own second derivatives."""
+        return self.extra is None and not self.is_cautious
+
+    @property
+    def parameters(self) -> Floats:
+        """The layout's parameters, (n_outputs, n_parameters)."""
+        return self.theta[:, :-1]
+
+    @cached_property
+    def losses(self) -> float:
+        """The sum of the losses."""
+        return self.total.value(self.F)
+
+    @cached_property
+    def pull(self) -> Floats:
+        """The gradient of the penalty."""
+        return self.space.stiffen(self.theta)
+
+    @cached_property
+    def value(self) -> float:
+        """P."""
+        return 0.5 * dot(self.theta, self.pull) + self.losses
+
+    @cached_property
+    def sums(self) -> Floats:
+        """The gradient of the losses."""
+        return self.space.sums(self.total.gradient(self.F))
+
+    @property
+    def gradient(self) -> Floats:
+        """The gradient of P."""
+        return self.pull + self.sums
+
+    @cached_property
+    def gap(self) -> float:
+        """The duality gap."""
+        return self.space.gap(self.gradient)
+
+    @cached_property
+    def curvature(self) -> Curvature:
+        """The second derivatives of the losses."""
+        return self.total.curvature(self.F)
+
+    @cached_property
+    def blocks(self) -> list[list[Floats]]:
+        """The diagonal blocks of the losses' Hessian by bands, for each output and group."""
+        return self.space.blocks(self.curvature.diagonal)
+
+    @cached_property
+    def ties(self) -> Floats:
+        """What ties the tables to the intercept in the Hessian, (n_outputs, n_parameters)."""
+        return self.space.ties(self.curvature.diagonal, self.blocks)
+
+    def is_converged(self, tol: float) -> bool:
+        """Tell whether the gap is within tol, or the last step promised a tenth of it."""
+        least = min(self.gap, 10.0 * self.promised)
+        return bool(least <= tol * self.value) if self.value > 0 else True
+
+    def results(self, tol: float) -> list[Result]:
+        """Return the models of all outputs, and their certificate."""
+        coef = self.space.layout.extended(self.parameters)
+        relative = self.gap / self.value if self.value > 0 else 0.0
+        return [
+            Result(
+                coef=coef[k],
+                intercept=float(self.theta[k, -1]),
+                primal=self.value,
+                dual=self.value - self.gap,
+                gap=relative,
+                n_iter=self.n_iter,
+                converged=self.is_converged(tol),
+                certified=relative <= tol,
+            )
+            for k in range(len(coef))
+        ]
+
+
+class Space:
+    """Vectors theta (n_outputs, n_parameters + 1): the layout's parameters, and b at the end.
+
+    Parameters that are not used (a feature is constant, or has fewer bins than others) are 0 and
+    take no part; the penalty is that of the others alone.
+    """
+
+    def __init__(self, rows: TrainingRows, n_outputs: int, n_threads: int) -> None:
+        self.rows, self.n_outputs, self.n_threads = rows, n_outputs, n_threads
+        self.layout, self.n_rows = rows.layout, rows.n_rows
+        self.used = self.layout.used
+
+    def zeros(self) -> Floats:
+        """Return the vector 0."""
+        return np.zeros((self.n_outputs, len(self.used) + 1))
+
+    def zero_scores(self) -> Floats:
+        """Return the scores of the vector 0."""
+        return np.zeros((self.n_outputs, self.n_rows))
+
+    def join(self, parameters: Floats, b: Floats) -> Floats:
+        """Return the vector of parameters and intercepts."""
+        return np.column_stack([np.where(self.used, parameters, 0.0), b])
+
+    def shifted(self, theta: Floats, shift: Floats) -> Floats:
+        """Return the vector with other intercepts."""
+        out = theta.copy()
+        out[:, -1] += shift
+        return out
+
+    def levelled(self, theta: Floats) -> Floats:
+        """Move what all levels of a category have in common to the intercept.
+
+        No score changes by that, and the penalty is least; else it would be a direction in which
+        the Hessian is almost flat.
+        """
+        out = theta.copy()
+        pairs = zip(self.layout.groups, self.layout.split(out[:, :-1]), strict=True)
+        for group, part in pairs:
+            if group.is_levelled:
+                out[:, -1] += group.take_level(part)
+        return out
+
+    def scores(self, theta: Floats) -> Floats:
+        """F (n_outputs, n_rows)."""
+        return self.rows.scores(theta[:, :-1], self.n_threads) + theta[:, -1:]
+
+    def sums(self, R: Floats) -> Floats:
+        """Return the gradient of sum(R * F) by theta."""
+        return self.join(self.rows.sums(R, self.n_threads), R.sum(axis=1))
+
+    def stiffen(self, theta: Floats) -> Floats:
+        """Return the gradient of the penalty."""
+        return self.join(self.layout.stiffen(theta[:, :-1]), np.zeros(self.n_outputs))
+
+    def gap(self, gradient: Floats) -> float:
+        """Return 1/2 g'K g; the gradient by b is 0 and counts as such."""
+        g = np.where(self.used, gradient[:, :-1], 0.0)
+        return 0.5 * dot(g, self.layout.soften(g))
+
+    def blocks(self, H: Floats) -> list[list[Floats]]:
+        """Return the blocks of sum_i h_i B_i B_i' on its diagonal, for each row h of H and group.
+
+        By bands, in shapes (n_features, stride, support); a gap's row holds the sum of h over gaps.
+        """
+        return self.rows.blocks(H, self.n_threads)
+
+    def ties(self, H: Floats, blocks: list[list[Floats]]) -> Floats:
+        """Return sum_i h_i B_i for each row h of H, (n_outputs, n_parameters).
+
+        Functions that sum to one have it in their blocks; else it takes a pass over the rows.
+        """
+        if not all(group.embedding.basis.is_partition for group in self.layout.groups):
+            return self.rows.raw_sums(H, self.n_threads)
+        return np.stack([self.layout.join([_row_sums(part) for part in own]) for own in blocks])
+
+
+def _row_sums(blocks: Floats) -> Floats:
+    """Sum the rows of symmetric matrices given by bands (n, size, support): (n, size)."""
+    out = blocks.sum(axis=2)
+    for p in range(1, blocks.shape[2]):
+        out[:, p:] += blocks[:, :-p, p]
+    return np.asarray(out)
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """Return the sum of products."""
+    return float(np.vdot(a, b))

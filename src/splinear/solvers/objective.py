@@ -1,0 +1,75 @@
+"""The functions that are minimised, written out in NumPy: slow, readable, and what tests hold to.
+
+AdditiveSVC and AdditiveSVR (`bias` B, lambda = 1 / (C n) in the paper):
+
+    P = penalty + 1/2 b^2 + sum_i c_i loss(y_i f(x_i) - t_i),   f(x) = B b + sum_k f_k(x),
+
+AdditiveClassifier and AdditiveRegressor (free intercept, `bias` None): the same without 1/2 b^2.
+The penalty is that of all groups of the layout, 1/2 sum_k |T^{-1} coef_k|^2 / s_k^2 and more (see
+`splinear.model.group`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.model.layout import Layout
+from splinear.solvers.losses import Loss
+
+__all__ = ["explicit", "primal", "scores"]
+
+
+def scores(layout: Layout, parameters: Floats, intercept: float, table: AnyArray) -> Floats:
+    """f(x) of the rows of a table of numbers, shape (n,)."""
+    total = np.full(len(table), float(intercept))
+    for group, part in zip(layout.groups, layout.split(parameters), strict=True):
+        embedding, values = group.embedding, group.with_gap_values(part)
+        for k, j in enumerate(group.features):
+            x = table[:, j].astype(np.float64)
+            gap = np.isnan(x)
+            argument = embedding.axes.argument_of(np.where(gap, embedding.axes.lo[k], x), k)
+            f = embedding.basis.evaluate(argument) @ values[k, :-1]
+            total += np.where(gap, values[k, -1], f)
+    return total
+
+
+def explicit(layout: Layout, table: AnyArray) -> Floats:
+    """Write out phi(x) of the rows, (n, n_parameters): |w|^2 / 2 is the penalty of w'phi.
+
+    For groups without edge weights. A gap is (s_j T' m_j, sqrt(g_j)).
+    """
+    columns = []
+    for group in layout.groups:
+        embedding = group.embedding
+        root = np.sqrt(embedding.scale)
+        for k, j in enumerate(group.features):
+            x = table[:, j].astype(np.float64)
+            gap = np.isnan(x)
+            argument = embedding.axes.argument_of(np.where(gap, embedding.axes.lo[k], x), k)
+            B = embedding.basis.evaluate(argument)
+            B[gap] = group.mean[k]
+            columns.append(root[k] * embedding.penalty.embed(B))
+            if group.has_gaps:
+                columns.append(np.sqrt(group.gap_scale[k]) * gap[:, None])
+    return np.column_stack(columns)
+
+
+def primal(
+    layout: Layout,
+    loss: Loss,
+    parameters: Floats,
+    intercept: float,
+    table: AnyArray,
+    y: AnyArray,
+    cost: Floats | float,
+    bias: float | None = 1.0,
+    targets: Floats | float = 0.0,
+) -> float:
+    """P for labels y in {-1, 1}; intercept = B b and bias = B (0: no intercept; None: a free one).
+
+    Regression has y = 1 and its targets.
+    """
+    b = intercept / bias if bias else 0.0
+    losses = loss.value(y * scores(layout, parameters, intercept, table) - targets)
+    return float(layout.penalty_value(parameters) + 0.5 * b**2 + np.sum(cost * losses))

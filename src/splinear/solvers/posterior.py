@@ -1,0 +1,163 @@
+"""What the posterior of a penalised fit says of curves: variances and degrees of freedom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dpttrf, dpttrs
+
+from splinear._types import Floats
+from splinear.model.group import TermGroup
+from splinear.penalties import DifferencePenalty
+from splinear.solvers.hessian import penalised_bands
+from splinear.solvers.iterate import Iterate
+
+__all__ = ["Measures", "differences", "posterior_variances"]
+
+AT_ONCE = 2**22  # entries of the matrices that are inverted together
+
+
+@dataclass
+class Measures:
+    """What the posterior says of the differences of one group, all outputs together.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (n_features, stride)
+        d_jk^2, the mean over outputs; the gap's own at the end.
+    variance : ndarray of shape (n_features, stride)
+        Var(d_jk), likewise.
+    weights : ndarray of shape (n_features, stride)
+        w_jk / t_j, 0 where there is nothing.
+    n_outputs : int
+    """
+
+    group: TermGroup
+    squares: Floats
+    variance: Floats
+    n_outputs: int
+
+    @classmethod
+    def of(cls, points: list[Iterate], g: int, group: TermGroup) -> Measures:
+        """Measure group number g at the models of all outputs."""
+        squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
+        for point in points:
+            theta = point.space.layout.split(point.parameters)[g]
+            ties = point.space.layout.split(point.ties)[g]
+            of_b = point.curvature.diagonal.sum(axis=1)
+            for k, blocks in enumerate(point.blocks):
+                squares += differences(group, theta[k]) ** 2
+                u = ties[k] / np.sqrt(max(float(of_b[k]), np.finfo(float).tiny))
+                variance += posterior_variances(group, blocks[g], np.where(group.used, u, 0.0))
+                n_outputs += 1
+        return cls(group, squares / n_outputs, variance / n_outputs, n_outputs)
+
+    @property
+    def precision(self) -> Floats:
+        """w_jk / t_j of curves, 1 / g_j of gaps, 0 where there is nothing."""
+        group = self.group
+        out = np.zeros(group.shape)
+        out[:, : group.size] = group.edge_weights * _inverse(group.embedding.scale)[:, None]
+        if group.has_gaps:
+            out[:, -1] = _inverse(group.gap_scale)
+        return np.where(group.used, out, 0.0)
+
+    @property
+    def freedom(self) -> Floats:
+        """1 - w_jk Var(d_jk) / t_j, summed over outputs."""
+        share = np.where(self.group.used, 1.0 - self.precision * self.variance, 0.0)
+        return self.n_outputs * np.clip(share, 0.0, 1.0)
+
+    @property
+    def edf(self) -> Floats:
+        """Degrees of freedom of every term, gaps included."""
+        return np.asarray(self.freedom.sum(axis=1))
+
+
+def differences(group: TermGroup, parameters: Floats) -> Floats:
+    """Return d_j = T^{-1} coef_j, and the deviations of gaps, (n_features, stride)."""
+    out = parameters.copy()
+    out[:, : group.size] = group.embedding.penalty.difference(parameters[:, : group.size])
+    return np.where(group.used, out, 0.0)
+
+
+def posterior_variances(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
+    """Return Var(d_jk), (n_features, stride), from a group's blocks (n_features, stride, support).
+
+    u (n_features, stride) is what ties the tables to the intercept, divided by the square root of
+    its own second derivative: with the intercept integrated out the block M_j is M_j - u_j u_j'.
+    """
+    bands = penalised_bands(group, blocks)
+    bands[:, :, 0] += ~group.used
+    penalty = group.embedding.penalty
+    takes_steps = isinstance(penalty, DifferencePenalty) and penalty.order <= 1
+    if bands.shape[2] <= 2 and (takes_steps or penalty.bandwidth == 0):
+        variance, x = _tridiagonal_variances(group, bands, u)
+    else:
+        variance, x = _dense_variances(group, bands, u)
+    left = np.maximum(1.0 - (u * x).sum(axis=1), 1e-10)
+    variance += differences(group, x) ** 2 / left[:, None]
+    return np.where(group.used, variance, 0.0)
+
+
+def _tridiagonal_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Variances of d_j, and M_j^{-1} u_j, by the pivots of tridiagonal M_j from both ends."""
+    n, stride = group.shape
+    a = np.ascontiguousarray(bands[:, :, 0])
+    e = bands[:, :-1, 1] if bands.shape[2] == 2 else np.zeros((n, stride - 1))
+    flat = np.append(e, np.zeros((n, 1)), axis=1).ravel()[:-1]
+    pivots, below, _ = dpttrf(a.ravel(), flat) if a.size > 1 else (a.ravel(), flat, 0)
+    forward, backward = pivots.reshape(n, stride), a.copy()
+    if e.any():
+        for k in range(stride - 2, -1, -1):
+            backward[:, k] -= e[:, k] ** 2 / backward[:, k + 1]
+    x = dpttrs(pivots, below, u.reshape(-1, 1))[0].reshape(n, stride) if a.size > 1 else u / a
+    own = 1.0 / (forward + backward - a)  # of the coefficients themselves
+    if group.embedding.penalty.bandwidth == 0:
+        return own * _unit_of_difference(group) ** 2, x
+    out = own.copy()
+    det = forward[:, :-1] * backward[:, 1:] - e**2
+    both = group.used[:, 1:] & group.used[:, :-1]
+    if group.has_gaps:
+        both[:, -1] = False
+    steps = (forward[:, :-1] + backward[:, 1:] + 2.0 * e) / det
+    out[:, 1:] = np.where(both, steps, own[:, 1:])
+    return out, x
+
+
+def _unit_of_difference(group: TermGroup) -> Floats:
+    """Return d_jk of a coefficient of 1, for penalties that are diagonal, (n_features, stride)."""
+    return differences(group, np.ones(group.shape))
+
+
+def _dense_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Variances of d_j, and M_j^{-1} u_j, by inverting M_j."""
+    variance, x = np.zeros(group.shape), np.zeros(group.shape)
+    at_once = max(1, AT_ONCE // group.stride**2)
+    for first in range(0, group.n_features, at_once):
+        some = np.arange(first, min(group.n_features, first + at_once))
+        here = group.of_features(some)
+        V: Floats = np.linalg.inv(_dense(bands[some])).astype(np.float64)
+        x[some] = np.einsum("jkl,jl->jk", V, u[some])
+        penalty, size = here.embedding.penalty, here.size
+        once = np.swapaxes(penalty.difference(V[:, :size, :size]), 1, 2)
+        twice = penalty.difference(once)
+        variance[some, :size] = np.diagonal(twice, axis1=1, axis2=2)
+        if here.has_gaps:
+            variance[some, -1] = V[:, -1, -1]
+    return variance, x
+
+
+def _dense(bands: Floats) -> Floats:
+    """Return the symmetric matrices (n, m, m) whose entries (k, k + p) are bands[:, k, p]."""
+    n, m, n_bands = bands.shape
+    out = np.zeros((n, m, m))
+    for p in range(min(m, n_bands)):
+        at = np.arange(m - p)
+        out[:, at, at + p] = out[:, at + p, at] = bands[:, : m - p, p]
+    return out
+
+
+def _inverse(variances: Floats) -> Floats:
+    return np.divide(1.0, variances, out=np.zeros_like(variances), where=variances > 0)

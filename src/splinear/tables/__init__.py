@@ -1,0 +1,1 @@
+"""Tables: arrays, data frames, sparse matrices and files, as rows of numbers to be read."""

@@ -1,0 +1,107 @@
+"""Arrays in .npy files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from splinear._types import AnyArray
+from splinear.tables.files import checked_paths, is_path, listed
+from splinear.tables.reading import pieces
+
+__all__ = ["NpyFiles", "are_npy", "open_npy"]
+
+
+class NpyFiles:
+    """The rows of one or several .npy files, one after the other.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        Files of two-dimensional arrays of numbers, with the same columns and of the same type.
+    """
+
+    names: list[str] | None = None
+
+    def __init__(self, paths: Any) -> None:
+        self.paths = checked_paths(paths)
+        first, n_rows = self.paths[0], 0
+        for path in self.paths:
+            array = open_npy(path)
+            if array.ndim != 2 or array.dtype.kind not in "fiub":
+                raise ValueError(
+                    f"{path} holds an array of shape {array.shape} and type {array.dtype}; a table "
+                    "of numbers was expected, with two dimensions."
+                )
+            if path == first:
+                width, self.dtype = array.shape[1], array.dtype
+            if (array.shape[1], array.dtype) != (width, self.dtype):
+                raise ValueError(
+                    f"{path} has {array.shape[1]} columns of type {array.dtype}; {first} has "
+                    f"{width} of type {self.dtype}. All files must be alike."
+                )
+            n_rows += len(array)
+        self.shape = (n_rows, width)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __str__(self) -> str:
+        return listed(self.paths)
+
+    def chunks(self, n_rows: int) -> Iterator[AnyArray]:
+        """Give all rows in order, at most n_rows at a time."""
+        for path in self.paths:
+            yield from pieces(open_npy(path), n_rows)
+
+    def target(self, y: Any) -> Any:
+        """Give the target: y itself, or what is in the .npy files that it names."""
+        if y is None or not are_npy(y):
+            return y
+        paths = checked_paths(y)
+        parts = [open_npy(path) for path in paths]
+        for path, part in zip(paths, parts, strict=True):
+            if part.ndim != parts[0].ndim or part.dtype != parts[0].dtype:
+                raise ValueError(
+                    f"{path} holds an array of {part.ndim} dimensions and type {part.dtype}; the "
+                    f"files of y before it hold {parts[0].ndim} and {parts[0].dtype}."
+                )
+        return np.concatenate(parts)
+
+
+def are_npy(value: Any) -> bool:
+    """Tell whether the value is the name of a .npy file, or a list of such names."""
+    if is_path(value):
+        return Path(value).suffix == ".npy"
+    several = isinstance(value, (list, tuple)) and len(value) > 0
+    return several and all(is_path(path) and Path(path).suffix == ".npy" for path in value)
+
+
+def open_npy(path: Path) -> AnyArray:
+    """Map a .npy file, or say what is wrong with it."""
+    with path.open("rb") as file:
+        try:
+            version = np.lib.format.read_magic(file)
+            first = version == (1, 0)
+            header = (
+                np.lib.format.read_array_header_1_0
+                if first
+                else np.lib.format.read_array_header_2_0
+            )
+            shape, _, dtype = header(file)
+        except (ValueError, EOFError) as error:
+            raise ValueError(f"{path} is not a whole .npy file: {error}") from error
+        expected = file.tell() + math.prod(shape) * dtype.itemsize
+    found = path.stat().st_size
+    if found < expected:
+        raise ValueError(
+            f"{path} is truncated: it has {found:,} bytes, and its header announces {expected:,}."
+        )
+    if dtype.hasobject:
+        raise ValueError(f"{path} holds Python objects; numbers were expected.")
+    array: AnyArray = np.load(path, mmap_mode="r") if math.prod(shape) else np.empty(shape, dtype)
+    return array

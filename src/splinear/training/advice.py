@@ -1,0 +1,32 @@
+"""How fine curves should be where the user did not say: the defaults, by measurement.
+
+docs/defaults.md has the evidence, and benchmarks/defaults.py the measurements.
+"""
+
+from __future__ import annotations
+
+from splinear._types import Table
+from splinear.tables.reading import left_out_zeros
+from splinear.terms.base import Advice
+
+__all__ = ["advise_fixed", "advise_smooth"]
+
+MANY, FEW = 128, 10  # bins of a narrow table, and of the paper's classifier
+WIDE = 200  # columns, from which on features of few values have as many bins as others
+LEAST, MOST_COEFFICIENTS = 16, 8_192  # of wide tables: bins, and coefficients in all
+
+
+def advise_smooth(table: Table, *, chosen: bool) -> Advice:
+    """Advise an estimator whose smoothness is chosen from the data, or given by one C."""
+    if not chosen or left_out_zeros(table):
+        return advise_fixed(table)
+    n_columns = table.shape[1]
+    n_bins = max(LEAST, min(MANY, MOST_COEFFICIENTS // max(1, n_columns)))
+    return Advice(n_bins, quantiles=True, few=n_bins + 1, without_level=True)
+
+
+def advise_fixed(table: Table) -> Advice:
+    """Advise an estimator with one C for all terms."""
+    if table.shape[1] >= WIDE and not left_out_zeros(table):
+        return Advice(FEW, quantiles=False, few=2)
+    return Advice(FEW, quantiles=False)

@@ -1,0 +1,71 @@
+"""What a search compares, and its table of results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from splinear._types import AnyArray, Floats
+from splinear.training.folds import Path
+
+__all__ = ["Candidate", "results_table"]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What one setting reached along the path of C, in each fold; None: nothing."""
+
+    setting: dict[str, Any]
+    paths: list[Path | None]
+    n_costs: int
+
+    @property
+    def scores(self) -> Floats:
+        """Scores of the rows held out, (n_folds, n_Cs); NaN where the search was stopped."""
+        nothing = np.full(self.n_costs, np.nan)
+        return np.stack([nothing if path is None else path.scores for path in self.paths])
+
+    @property
+    def seconds(self) -> float:
+        """The mean over folds."""
+        return float(np.mean([np.nan if path is None else path.seconds for path in self.paths]))
+
+
+def results_table(candidates: list[Candidate], Cs: Floats) -> dict[str, Any]:
+    """Return cv_results_: one entry per candidate and C."""
+    params = [{**c.setting, "C": float(C)} for c in candidates for C in Cs]
+    scores = np.concatenate([c.scores for c in candidates], axis=1)  # (n_folds, n_settings)
+    compared = _compared(scores)
+    mean = compared.mean(axis=0)
+    results: dict[str, Any] = {"params": params}
+    for name in sorted({name for setting in params for name in setting}):
+        results[f"param_{name}"] = np.ma.MaskedArray(
+            _objects([setting.get(name) for setting in params]),
+            mask=[name not in setting for setting in params],
+        )
+    for k, of_fold in enumerate(scores):
+        results[f"split{k}_test_score"] = of_fold
+    results["mean_test_score"], results["std_test_score"] = mean, compared.std(axis=0)
+    filled = np.where(np.isnan(mean), -np.inf, mean)
+    results["rank_test_score"] = rankdata(-filled, method="min").astype(np.int32)
+    seconds = [c.seconds / len(Cs) for c in candidates]
+    results["mean_fit_time"] = np.repeat(seconds, len(Cs))
+    return results
+
+
+def _compared(scores: Floats) -> Floats:
+    """Return the folds by which settings are compared: all, or those that got farthest."""
+    reached = ~np.isnan(scores)
+    if reached.all(axis=0).any():
+        return scores
+    n_reached = reached.sum(axis=1)
+    return np.asarray(scores[n_reached == n_reached.max()])
+
+
+def _objects(values: list[Any]) -> AnyArray:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out

@@ -1,0 +1,78 @@
+"""What a fit needs within `max_memory`: the estimator's side of splinear.solvers.memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sklearn.base import BaseEstimator
+
+from splinear._types import Table
+from splinear.model.layout import Layout
+from splinear.solvers.disk import code_bytes
+from splinear.solvers.memory import (
+    ENTRY_BYTES,
+    NEED_DUAL,
+    NEED_NEWTON,
+    NEED_SOFTMAX,
+    MemoryPlan,
+    Need,
+    bytes_of,
+    least_memory,
+    plan_memory,
+    say_bytes,
+)
+from splinear.solvers.rows import CODES_SUFFICE
+from splinear.tables.reading import Source, left_out_zeros, values_per_row
+
+__all__ = ["Demand", "plan_fit"]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What is to be trained, and what each row needs for it beside the solver's own.
+
+    `newton`: by Newton's method, of which `together` outputs are one problem.
+    """
+
+    n_outputs: int
+    need: Need
+    newton: bool
+    together: int = 1
+
+    @property
+    def total(self) -> Need:
+        """What the solver needs, added."""
+        if not self.newton:
+            return self.need + NEED_DUAL
+        return self.need + (NEED_SOFTMAX * self.together if self.together > 1 else NEED_NEWTON)
+
+
+def plan_fit(
+    estimator: BaseEstimator, X: Table, layout: Layout, demand: Demand, width: int
+) -> MemoryPlan:
+    """Keep within estimator.max_memory, or say why it is too small."""
+    bound = bytes_of(estimator.max_memory)
+    if bound is None:
+        return MemoryPlan()
+    n_rows = X.shape[0]
+    row_bytes = float(sum(code_bytes(group) * group.n_features for group in layout.groups))
+    takes_nonzeros = left_out_zeros(X)
+    if takes_nonzeros:
+        row_bytes = ENTRY_BYTES * values_per_row(X)
+        demand = replace(demand, need=demand.need + Need(shared=8))  # where a row's begin
+    plan = plan_memory(bound, n_rows, row_bytes, demand.total, width)
+    if plan is None:
+        least = least_memory(n_rows, row_bytes, demand.total)
+        raise ValueError(
+            f"max_memory={estimator.max_memory!r} is too small: {n_rows:,} rows and "
+            f"{demand.n_outputs} output{'s' if demand.n_outputs > 1 else ''} need at least "
+            f"{say_bytes(least)}."
+        )
+    on_disk = plan.rows_per_block is not None or isinstance(X, Source)
+    if estimator.tol < CODES_SUFFICE and on_disk and not takes_nonzeros:
+        raise ValueError(
+            f"tol={estimator.tol:g} is below {CODES_SUFFICE:g}, so that training reads X itself, "
+            f"in full precision and again and again; with max_memory={estimator.max_memory!r} X "
+            "stays on disk. Raise tol or max_memory."
+        )
+    return plan

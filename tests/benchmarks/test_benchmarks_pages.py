@@ -1,0 +1,270 @@
+"""The benchmarks that need no processes of their own, run here: what they print and write."""
+
+import io
+import os
+import re
+import runpy
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+SETTINGS = ["n_bins=64", "n_bins=32", 'knots="uniform"', "penalty_order=2", "C=1.0"]
+OTHERS = ["linear model", "SplineTransformer", "HistGradientBoosting"]
+
+
+def run(name, *arguments, data=None, run_name="__main__"):
+    """Run a benchmark in this process; return what it prints, and its names."""
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.syspath_prepend(FOLDER)
+        patch.setattr(sys, "argv", [name, *map(str, arguments)])
+        patch.delenv("SPLINEAR_DATA", raising=False)
+        if data is not None:
+            patch.setenv("SPLINEAR_DATA", data)
+        try:
+            names = runpy.run_path(str(FOLDER / f"{name}.py"), run_name=run_name)
+        finally:
+            for script in FOLDER.glob("*.py"):
+                sys.modules.pop(script.stem, None)
+    return printed.getvalue(), names
+
+
+def tables_of(page):
+    """The tables of a page, as lists of cells."""
+    blocks = re.findall(r"(?:^\|.*\|\n)+", page, re.MULTILINE)
+    return [[line.strip("| ").split(" | ") for line in block.splitlines()] for block in blocks]
+
+
+# -- names and files that are not there ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("fit", "--data"),
+        ("path", "--data"),
+        ("solvers", "--data"),
+        ("defaults", "--data"),
+        ("sparse_tables", "--data"),
+        ("tabular", "--data"),
+        ("tabular", "--rivals"),
+    ],
+)
+def test_unknown_names_are_refused(name, option, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run(name, "--quick", option, "nonsense")
+    said = capsys.readouterr().err
+    assert said.rstrip().endswith(f"{option}: no such one: nonsense")
+
+
+@pytest.mark.parametrize("name", ["path", "solvers", "defaults", "tabular"])
+def test_a_set_that_is_not_there_is_left_out(name):
+    printed, _ = run(name, "--quick", "--data", "magic")
+    assert "magic: left out" in printed
+
+
+def test_a_set_that_is_not_there_is_left_out_of_fits(capsys, monkeypatch):
+    monkeypatch.delenv("SPLINEAR_DATA", raising=False)
+    _, fit = run("fit", run_name="fit")
+    settings = fit["Settings"](data=("adult",), quick=True, output=None, limit=60)
+    assert fit["compare"]("adult", settings) == []
+    assert "adult: left out" in capsys.readouterr().out
+
+
+# -- the defaults ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("defaults")
+    run("defaults", "--quick", "--output", folder)
+    return (folder / "defaults.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def tables(page):
+    """The tables of numbers by measure and data set, as dicts from columns to cells."""
+    return {
+        (head[0], line[0]): dict(zip(head[2:], line[2:], strict=True))
+        for head, _, line, *_ in tables_of(page)
+        if "rows x columns" in head
+    }
+
+
+def test_every_model_has_its_numbers(tables):
+    two = ["AdditiveClassifier()", *SETTINGS, "AdditiveSVC()", *OTHERS]
+    assert list(tables["AUC", "synthetic"]) == two
+    assert list(tables["log-loss", "synthetic"]) == two
+    assert list(tables["R²", "diabetes"]) == [
+        "AdditiveRegressor()",
+        *SETTINGS,
+        "AdditiveSVR()",
+        *OTHERS,
+    ]
+    several = ["AdditiveClassifier()", "C=1.0", "AdditiveSVC()", "linear model"]
+    assert list(tables["accuracy", "digits"]) == several
+    for (measure, data), cells in tables.items():
+        numbers = [cell.strip("*") for cell in cells.values()]
+        missing = [name for name, cell in cells.items() if cell == "-"]
+        assert missing == (["AdditiveSVC()"] if measure == "log-loss" else []), (measure, data)
+        assert all(float(number) > 0 for number in numbers if number != "-")
+
+
+def test_the_best_of_ours_is_bold(tables):
+    for (measure, _), cells in tables.items():
+        if measure == "seconds":
+            continue
+        ours = {name: cell for name, cell in cells.items() if name not in OTHERS and cell != "-"}
+        values = {name: float(cell.strip("*")) for name, cell in ours.items()}
+        best = (min if measure == "log-loss" else max)(values, key=values.__getitem__)
+        assert cells[best].startswith("**")
+        for name, cell in cells.items():
+            near = name in values and abs(values[name] - values[best]) <= 0.0005
+            assert cell.startswith("**") == near, (measure, name)
+
+
+def test_curves_beat_lines(tables):
+    auc = {name: float(cell.strip("*")) for name, cell in tables["AUC", "synthetic"].items()}
+    assert min(value for name, value in auc.items() if name != "linear model") > 0.85
+    assert auc["linear model"] < 0.6
+
+
+def test_the_page_says_what_follows_from_the_numbers(page, tables):
+    assert "A quick run" in page
+    follows = " ".join(page.split("## What follows")[1].split())
+    numbers = tables["log-loss", "synthetic"]
+    loss = {name: float(cell.strip("*")) for name, cell in numbers.items() if cell != "-"}
+    default = loss["AdditiveClassifier()"]
+    for name in (*SETTINGS, *OTHERS):
+        said = re.search(
+            rf"\| {re.escape(name)} \| log-loss \| (\d) \| (\d) \| 1 \| (\S+)", follows
+        )
+        assert said is not None, name
+        gain = default - loss[name]
+        assert float(said[3]) == pytest.approx(gain, abs=2e-4)
+        if abs(abs(gain) - 0.0005) > 1e-4:  # more than the rounding of the page
+            assert [int(said[1]), int(said[2])] == [int(gain > 0.0005), int(gain < -0.0005)]
+    ours = [loss[name] for name in ("AdditiveClassifier()", *SETTINGS)]
+    [behind] = re.findall(r"By log-loss, `AdditiveClassifier\(\)` is (\S+) behind", follows)
+    assert float(behind) == pytest.approx(default - min(ours), abs=2e-4)
+
+
+# -- numbers, categories and gaps ------------------------------------------------------------------
+
+
+def test_one_category_or_gap_among_numbers(tmp_path):
+    pytest.importorskip("pandas")
+    run("mixed", "--quick", "--output", tmp_path)
+    page = (tmp_path / "mixed.md").read_text()
+    (_, _, alone, *others), (_, _, *raw), (_, _, *many) = tables_of(page)
+
+    assert alone[0] == "20 columns of numbers"
+    assert len(others) == 3
+    for line in others:
+        for first in (1, 4):  # of either model: seconds, ratio, passes
+            ratio = float(line[first]) / float(alone[first])
+            assert float(line[first + 1]) == pytest.approx(ratio, rel=0.05)
+    assert page.count("ratio of seconds: ") == 6
+
+    assert [line[0] for line in raw] == ["AdditiveSVC()", "AdditiveClassifier()"]
+    assert all(float(line[2]) > 0.9 for line in raw)
+    assert all(line[3] == "2" for line in raw)  # bytes per cell
+    assert "2,000 training rows and 6 columns, 2 of them text" in page
+
+    assert [line[1] for line in many] == 2 * ["numbers alone", "with `person`"]
+    assert all(line[-1] == "none" for line in many)  # warnings
+    for without, with_levels in (many[:2], many[2:]):
+        assert float(with_levels[4]) > float(without[4]) + 0.02
+
+
+def test_a_raw_table_without_files(tmp_path):
+    pytest.importorskip("pandas")
+    run("raw_table", "--quick", "--output", tmp_path)
+    [(_, _, *lines)] = tables_of((tmp_path / "raw_table.md").read_text())
+    aucs = {tuple(line[:2]): float(line[2]) for line in lines}
+    assert len(aucs) == 4
+    for model in ("AdditiveClassifier()", "AdditiveClassifier(C=1.0)"):
+        assert 0.85 < aucs["20% of the cells blank", model] < aucs["whole", model]
+
+
+@pytest.mark.data
+@pytest.mark.skipif("SPLINEAR_DATA" not in os.environ, reason="SPLINEAR_DATA is not set")
+def test_the_raw_table_keeps_its_bars(tmp_path):
+    run("raw_table", "--output", tmp_path, data=os.environ["SPLINEAR_DATA"])
+    page = (tmp_path / "raw_table.md").read_text()
+    assert "AUC of the whole table: 0.929 (bar: at least 0.927) holds" in page
+    lost = next(line for line in page.splitlines() if "AUC lost to the blanks" in line)
+    assert lost.endswith("holds")
+
+
+# -- several classes, paths ------------------------------------------------------------------------
+
+
+def test_several_classes(tmp_path):
+    run("classes", "--quick", "--output", tmp_path)
+    page = (tmp_path / "classes.md").read_text()
+    assert "all 10 classes on 2 cores" in page
+    assert page.count("(bar: ") == 5
+    [(_, _, *lines)] = tables_of(page)
+    assert len(lines) == 3
+    assert all(float(line[2].rstrip("%")) > 90 for line in lines)
+
+
+def test_a_path():
+    printed, _ = run("path", "--quick")
+    head, *lines = [line.split(" | ") for line in printed.splitlines()]
+    assert [line[0] for line in lines] == [
+        "synthetic, AdditiveSVC, 10 bins",
+        "synthetic, AdditiveClassifier, 10 bins",
+    ]
+    for line, tol in zip(lines, (1e-2, 1e-3), strict=True):
+        found = dict(zip(head, line, strict=True))
+        assert 0 < float(found["disagreement"]) < tol  # each point of the path, from a cold fit
+        assert float(found["score"]) > 0.75
+
+
+# -- solvers ---------------------------------------------------------------------------------------
+
+
+def test_all_solvers_find_the_same_optimum(tmp_path):
+    run("solvers", "--quick", "--output", tmp_path / "made")
+    page = (tmp_path / "made" / "solvers.md").read_text()
+    [(_, _, *lines)] = tables_of(page)
+    assert all(line[:2] == ["synthetic", "1,500 x 30"] for line in lines)
+    excess = {line[2]: float(line[4]) for line in lines if line[4] != "-"}
+    assert list(excess) == [
+        "AdditiveClassifier, tol=1e-3",
+        "AdditiveClassifier, tol=1e-6",
+        "SplineEmbedding + lbfgs",
+        "SplineEmbedding + newton-cholesky",
+    ]
+    assert min(excess.values()) == 0
+    assert excess["AdditiveClassifier, tol=1e-3"] < 1e-3
+    assert excess["AdditiveClassifier, tol=1e-6"] < 1e-6
+    assert excess["SplineEmbedding + newton-cholesky"] < 1e-6
+    seconds = {line[2]: float(line[3]) for line in lines}
+    for name, ratio in re.findall(r"^- (.*) takes (\S+) to \2 times", page, re.MULTILINE):
+        wanted = seconds.pop(name) / seconds["AdditiveClassifier, tol=1e-3"]
+        assert float(ratio) == pytest.approx(wanted, rel=0.15)
+    assert list(seconds) == list(excess)[:2]  # all others were compared
+
+
+# -- sparse tables ---------------------------------------------------------------------------------
+
+
+def test_sparse_tables(tmp_path):
+    run("sparse_tables", "--quick", "--output", tmp_path / "made")
+    page = (tmp_path / "made" / "sparse.md").read_text()
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == ["counts", "counts, tf-idf"]
+    right = re.findall(r"^- AdditiveSVC\(\): ([+-]\d+) rows right of 250", page, re.MULTILINE)
+    for (_, _, linear, ours), more in zip(tables_of(page), right, strict=True):
+        assert [linear[0], ours[0]] == ["LinearSVC()", "AdditiveSVC()"]
+        accuracies = [float(line[2].rstrip("%")) for line in (linear, ours)]
+        assert min(accuracies) > 65
+        assert int(more) == round((accuracies[1] - accuracies[0]) * 2.5)
+        assert float(ours[3]) > 0.05  # gigabytes

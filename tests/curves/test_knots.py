@@ -1,0 +1,486 @@
+"""Knots are placed where the values are, or where the user says."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.svm import LinearSVC
+
+from splinear import (
+    AdditiveClassifier,
+    AdditiveRegressor,
+    AdditiveSVC,
+    FourierEmbedding,
+    HermiteEmbedding,
+    PathSearchCV,
+    SplineEmbedding,
+    _core,
+)
+from splinear.curves.knot_plan import KnotPlan
+from splinear.curves.knots import Sample, filled, quantile_knots, spread_knots, suspects
+from splinear.inspection import contributions, knots, shape_function
+from splinear.terms import Fourier, Hermite, Spline
+
+GIVEN = [-1.0, -0.25, 0.5, 2.0]
+
+
+def placed(column, n_bins, kept=None):
+    X = np.asarray(column, dtype=float)[:, None]
+    seen = X if kept is None else X[kept]
+    plan = KnotPlan(["quantile"], np.array([n_bins]))
+    (row,) = plan.place(X, seen.min(axis=0), seen.max(axis=0), kept)
+    return row[~np.isnan(row)]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Three columns and two classes, for which each column has a curve of its own."""
+    random = np.random.default_rng(3)
+    X = np.column_stack([random.normal(size=600), random.uniform(0, 9, 600), random.random(600)])
+    signal = np.sin(2 * X[:, 0]) + np.abs(X[:, 1] - 4) / 2 + X[:, 2] ** 2
+    return X, (signal + random.normal(size=600) > 1.7).astype(int)
+
+
+@pytest.mark.parametrize("values", [[0, 1], [3, 7, 8, 20], [-1.5, 0, 0.25, 100, 1e6]])
+def test_few_values_have_a_knot_each(values):
+    column = np.random.default_rng(0).choice(values, 500)
+    assert_array_equal(placed(column, 10), values)
+
+
+def test_many_values_have_knots_where_rows_are():
+    column = np.random.default_rng(0).normal(size=20_000)
+    found = placed(column, 20)
+    assert len(found) == 21
+    assert (found[0], found[-1]) == (column.min(), column.max())
+    assert_array_equal(found[1:-1], np.sort(found[1:-1]))
+    assert np.isin(found, column).all()
+    # All values differ, so both kinds of quantiles are shares of the rows.
+    below = [np.mean(column < knot) for knot in found]
+    assert np.diff(below).max() < 0.11
+
+
+def test_a_long_tail_has_knots_too():
+    """Quantiles of the rows alone would all be zero."""
+    random = np.random.default_rng(0)
+    column = np.where(random.random(10_000) < 0.95, 0.0, random.exponential(1e4, 10_000))
+    found = placed(column, 16)
+    assert np.count_nonzero(found > 0) >= 7
+
+
+def test_rows_that_do_not_count_are_not_seen():
+    column = np.array([0.0, 1.0, 2.0, 50.0])
+    assert_array_equal(placed(column, 5, np.array([True, True, True, False])), [0, 1, 2])
+
+
+def test_many_rows_are_sampled_but_the_ends_are_exact():
+    column = np.arange(200_000.0)
+    column[77] = 1e9
+    found = placed(column, 8)
+    assert found[-1] == 1e9
+    assert found[0] == 0
+    assert len(found) == 9
+    assert_array_equal(found, placed(column, 8))
+
+
+@pytest.mark.parametrize("place", [quantile_knots, spread_knots])
+@pytest.mark.parametrize("n_bins", [1, 5, 6, 20, 128])
+def test_knots_from_data_are_values_in_order(place, n_bins):
+    """At most as many as asked for, ends included; a row of weight 2 counts as two rows."""
+    random = np.random.default_rng(2)
+    for column in (
+        random.normal(size=1000),
+        np.round(random.exponential(5, 1000)),
+        np.where(random.random(1000) < 0.9, 0.0, random.normal(size=1000)),
+    ):
+        weights = random.integers(1, 4, 1000)
+        lo, hi = column.min(), column.max()
+        found = place(Sample.of(column, weights.astype(float)), lo, hi, n_bins)
+        assert 2 <= len(found) <= n_bins + 1
+        assert (found[0], found[-1]) == (lo, hi)
+        assert (np.diff(found) > 0).all()
+        assert np.isin(found, column).all()
+        repeated = place(Sample.of(np.repeat(column, weights), None), lo, hi, n_bins)
+        assert_array_equal(found, repeated)
+
+
+def test_spread_knots_are_everywhere():
+    """Dense where rows are, and no large part of the range without one."""
+    random = np.random.default_rng(3)
+    column = np.concatenate([random.normal(size=5000), random.uniform(0, 100, 500)])
+    found = spread_knots(Sample.of(column, None), column.min(), column.max(), 60)
+    assert len(found) == 61
+    assert np.diff(found).max() < 100 / 15
+    assert np.count_nonzero(np.abs(found) < 2) > 15
+
+
+def test_pieces_are_divided_until_there_are_enough():
+    found = filled(np.array([0.0, 1.0, 10.0]), 5)
+    assert_allclose(found, [0, 1 / 3, 2 / 3, 1, 5.5, 10])
+    narrow = np.array([1.0, np.nextafter(np.float32(1), np.float32(2)), 2.0])
+    single = filled(narrow, 4, np.float32)
+    assert_array_equal(single.astype(np.float32), single)  # numbers of that type, all different
+    assert len(single) == 4
+
+
+@pytest.mark.parametrize("degree", range(4))
+def test_features_with_fewer_knots_than_others(degree):
+    """A 0/1 column has one bin, whatever the others have; its curve is a step of that height."""
+    random = np.random.default_rng(1)
+    X = np.column_stack([random.normal(size=800), random.integers(0, 2, 800)])
+    y = np.sin(2 * X[:, 0]) + 2 * X[:, 1] + random.normal(size=800) > 1
+    curve = Spline(12, degree=degree, knots="quantile")
+    model = AdditiveSVC(curve, random_state=0).fit(X, y)
+    assert_array_equal(knots(model, 1), [0, 1])
+    assert len(knots(model, 0)) == 13
+    _, ends = shape_function(model, 1, grid=[-5, 0, 1, 5])
+    assert ends[0] == ends[1] < ends[2] == ends[3]  # constant beyond the range
+    parts = [shape_function(model, j, grid=X[:, j])[1] for j in range(2)]
+    assert_allclose(model.decision_function(X), sum(parts) + model.intercept_[0])
+    exact = AdditiveSVC(curve, random_state=0, tol=1e-4).fit(X, y)
+    assert model.objective_ == pytest.approx(exact.objective_, rel=1e-2)
+
+
+@pytest.mark.parametrize("estimator", [AdditiveSVC, AdditiveClassifier], ids=lambda e: e.__name__)
+def test_few_values_have_a_knot_each_unless_bins_are_given(rows, estimator):
+    X, y = rows[0].copy(), rows[1]
+    X[:, 1] = np.round(X[:, 1] / 2) ** 2
+    values = np.unique(X[:, 1])
+    model = estimator(random_state=0).fit(X, y)
+    assert_array_equal(knots(model, 1), values)
+    given = estimator(Spline(3, knots="uniform"), random_state=0).fit(X, y)
+    assert_allclose(knots(given, 1), np.linspace(values[0], values[-1], 4))
+
+
+@pytest.mark.parametrize("knots_rule", ["auto", "quantile"])
+@pytest.mark.parametrize("C", [None, 100.0])
+def test_steps_at_each_value_tell_all_values_apart(knots_rule, C):
+    """Curves of degree 0: a piece per value, the last one too."""
+    random = np.random.default_rng(5)
+    X = np.column_stack([random.integers(0, 2, 500), random.integers(0, 4, 500) ** 2]) * 1.0
+    effects = [np.array([0.0, 2.0]), np.array([1.0, -1.0, 0.0, 3.0])]
+    y = effects[0][X[:, 0].astype(int)] + effects[1][np.sqrt(X[:, 1]).astype(int)]
+    n_bins = None if knots_rule == "auto" else 12
+    curve = Spline(n_bins, degree=0, knots=knots_rule)
+    model = AdditiveRegressor(curve, C=C).fit(X, y)
+    assert [term.coef.shape[1] for term in model.terms_] == [2, 4]
+    assert_allclose(model.predict(X), y, atol=0.05)
+
+
+def test_advice_follows_the_estimator(rows):
+    """Ten pieces of equal width for a fixed C; many, where rows are, if smoothness is chosen."""
+    X, y = rows
+    for model in (AdditiveSVC(), AdditiveClassifier(C=1.0), AdditiveRegressor(C=1.0)):
+        found = knots(model.fit(X, y), 0)
+        assert_allclose(found, np.linspace(X[:, 0].min(), X[:, 0].max(), 11))
+    for model in (AdditiveClassifier(), AdditiveRegressor()):
+        found = knots(model.fit(X, y), 0)
+        assert len(found) == 129
+        assert np.isin(found, X[:, 0]).all()
+
+
+def test_transformed_columns_stay_zero_beyond_the_last_knot():
+    X = np.column_stack([np.linspace(0, 1, 50), np.arange(50) % 2])
+    embedded = SplineEmbedding(n_bins=8, knots="quantile", penalty_order=0).fit_transform(X)
+    second = embedded.toarray()[:, 9:]
+    assert np.any(second[:, :2] > 0)
+    assert_array_equal(second[:, 2:], 0)
+
+
+def warped(column, places):
+    """Where a value lies between the knots, counted in pieces; by interpolation."""
+    return np.interp(column, places, np.arange(len(places)))
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_each_feature_is_embedded_as_if_it_were_alone(rows, degree, order):
+    """Fewer bins than others, knots of its own: the same functions, and zeros behind them."""
+    X, _ = rows
+    options = {"degree": degree, "penalty_order": order, "sparse_output": False}
+    together = SplineEmbedding(
+        n_bins=[4, 12, 7], knots={1: "quantile", 2: [0.1, 0.2, 0.9]}, **options
+    )
+    blocks = np.split(together.fit_transform(X), 3, axis=1)
+    alone = [
+        SplineEmbedding(n_bins=4, **options).fit_transform(X[:, [0]]),
+        SplineEmbedding(n_bins=12, knots="quantile", **options).fit_transform(X[:, [1]]),
+        # Equal pieces of the warped column; its ends are among the values.
+        SplineEmbedding(n_bins=2, **options).fit_transform(warped(X[:, [2]], [0.1, 0.2, 0.9])),
+    ]
+    for block, one in zip(blocks, alone, strict=True):
+        assert_allclose(block[:, : one.shape[1]], one, rtol=1e-12, atol=1e-13)
+        assert_array_equal(block[:, one.shape[1] :], 0)
+    assert len(together.get_feature_names_out()) == 3 * (12 + degree)
+
+
+@pytest.mark.parametrize("path", _core.paths())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_same_optimum_as_liblinear_on_the_embedding(rows, order, dtype, path, monkeypatch):
+    """Codes, and values beyond the knots, are those of the explicit features."""
+    monkeypatch.setenv("SPLINEAR_PATH", path)
+    X, y = rows[0].astype(dtype), rows[1]
+    options = {"n_bins": [3, 8, 5], "knots": {0: GIVEN}, "penalty_order": order}
+    phi = SplineEmbedding(sparse_output=False, **options).fit_transform(X)
+    terms = {
+        0: Spline(penalty_order=order, knots=GIVEN),
+        1: Spline(8, penalty_order=order),
+        2: Spline(5, penalty_order=order),
+    }
+    line = LinearSVC(loss="hinge", tol=1e-8, max_iter=1_000_000, random_state=0).fit(phi, y)
+    margins = np.where(y, 1, -1) * line.decision_function(phi)
+    objective = (
+        np.sum(line.coef_**2) / 2 + line.intercept_[0] ** 2 / 2 + np.maximum(0, 1 - margins).sum()
+    )
+    model = AdditiveSVC(terms=terms, tol=1e-3, random_state=0).fit(X, y)
+    assert model.objective_ == pytest.approx(objective, rel=2e-3)
+    assert_allclose(
+        model.decision_function(X),
+        model.intercept_ + contributions(model, X, center=False).sum(axis=1),
+        rtol=1e-5,
+        atol=1e-6,  # float32 is scored in single precision, and some scores are near zero
+    )
+
+
+@pytest.mark.parametrize("path", _core.paths())
+@pytest.mark.parametrize("n_bins", [3, 10, 30, 45, 60, 128, 600])
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_single_precision_is_scored_as_double(degree, n_bins, path, monkeypatch):
+    """Scores of float32, at knots, between and beyond them, and by tables of every length."""
+    monkeypatch.setenv("SPLINEAR_PATH", path)
+    random = np.random.default_rng(0)
+    X = random.lognormal(size=(900, 37)).astype(np.float32)
+    X[:, 3] = random.integers(0, 2, 900)
+    X[:, 4] = 7
+    y = X[:, 0] + X[:, 36] + random.normal(size=900) > 2
+    terms = dict.fromkeys(range(20), Spline(n_bins, degree=degree, knots="quantile"))
+    fewer = Spline(max(1, n_bins // 3), degree=degree, knots="uniform")
+    terms |= dict.fromkeys(range(30, 36), fewer)
+    terms[36] = Spline(degree=degree, knots=[0.25, 0.5, 2, 32])
+    curve = Spline(n_bins, degree=degree, knots="uniform")
+    model = AdditiveSVC(curve, terms=terms, random_state=0).fit(X, y)
+    beyond = np.concatenate([X, 3 * X - 2, X[:5] * 0])
+    exact = model.decision_function(beyond.astype(np.float64))
+    # 37 terms of single precision, of which each is about as large as the score.
+    assert_allclose(model.decision_function(beyond), exact, atol=2e-5 * np.abs(exact).max())
+    beyond[7, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity in column 2"):
+        model.decision_function(beyond)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Spline(6, degree=2),
+        lambda: Spline(6, knots="quantile"),
+        lambda: Fourier(2),
+        lambda: Hermite(2),
+    ],
+)
+def test_one_term_for_all_features_is_the_curve(rows, make):
+    """To the bit; equal terms that are not the same object, up to the tolerance."""
+    X, y = rows
+    options = {"tol": 1e-6, "max_iter": 5000, "random_state": 0}
+    model = AdditiveSVC(make(), **options).fit(X, y)
+    shared = AdditiveSVC(terms=dict.fromkeys(range(3), make()), **options).fit(X, y)
+    assert_array_equal(shared._model.parameters, model._model.parameters)
+    apart = AdditiveSVC(terms={j: make() for j in range(3)}, **options).fit(X, y)
+    assert apart.objective_ == pytest.approx(model.objective_, rel=2e-6)
+
+
+@pytest.mark.parametrize(("embedding", "degree"), [(FourierEmbedding, 3), (HermiteEmbedding, 4)])
+def test_given_knots_warp_other_bases(rows, embedding, degree):
+    X, _ = rows
+    found = embedding(degree=degree, knots={0: GIVEN}).fit_transform(X)
+    straight = X.copy()
+    straight[:, 0] = warped(X[:, 0], GIVEN)
+    assert_allclose(found, embedding(degree=degree).fit_transform(straight), rtol=1e-12, atol=1e-12)
+
+
+def test_given_knots_are_the_range(rows):
+    """Inside the data, and beyond; values outside count as the nearest end."""
+    X, y = rows
+    terms = {0: Spline(knots=GIVEN), 1: Spline(knots=[-10, 4, 30])}
+    model = AdditiveSVC(terms=terms, random_state=0).fit(X, y)
+    assert_array_equal(knots(model, 0), GIVEN)
+    assert_array_equal(knots(model, 1), [-10, 4, 30])
+    assert_allclose(knots(model, 2), np.linspace(X[:, 2].min(), X[:, 2].max(), 11))
+    x, f = shape_function(model, 0, n_points=7)
+    assert (x[0], x[-1]) == (-1, 2)
+    assert_array_equal(shape_function(model, 0, grid=[-5, 8])[1], f[[0, -1]])
+    assert X[:, 0].min() < -1
+    clipped = X.copy()
+    clipped[:, 0] = np.clip(X[:, 0], -1, 2)
+    assert_array_equal(model.decision_function(X), model.decision_function(clipped))
+
+
+def test_a_feature_that_is_constant_between_its_knots_has_no_curve(rows):
+    X, y = rows
+    wider = np.column_stack([X, np.full(len(X), 5.0), X[:, 0]])
+    terms = {3: Spline(knots=[0, 10]), 4: Spline(knots=[90, 91, 92])}
+    model = AdditiveSVC(terms=terms, random_state=0).fit(wider, y)
+    for term in model.terms_[3:]:
+        assert_array_equal(term.coef, 0)
+        assert len(term.knots) == 0
+    assert model.objective_ == AdditiveSVC(random_state=0).fit(X, y).objective_
+
+
+def test_columns_by_name(rows):
+    pandas = pytest.importorskip("pandas")
+    X, y = rows
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    second, third = Spline(knots=[0, 3, 9]), Spline(4, knots="quantile")
+    options = {"C": 1.0, "random_state": 0}
+    model = AdditiveRegressor(Spline(4), terms={"b": second, "c": third}, **options).fit(frame, y)
+    by_place = AdditiveRegressor(Spline(4), terms={1: second, 2: third}, **options).fit(X, y)
+    assert_array_equal(model._model.parameters, by_place._model.parameters)
+    assert_array_equal(knots(model, "b"), [0, 3, 9])
+    again = clone(model).fit(frame, y)
+    assert_array_equal(again._model.parameters, model._model.parameters)
+    with pytest.raises(ValueError, match=r"terms names feature 'd', which is not there.*'a', 'b'"):
+        AdditiveSVC(terms={"d": third}).fit(frame, y)
+    with pytest.raises(ValueError, match="names column 1 twice"):
+        AdditiveSVC(terms={"b": second, 1: third}).fit(frame, y)
+    embed = SplineEmbedding(n_bins=4, knots={"b": [0, 3, 9], "c": "quantile"})
+    plain = SplineEmbedding(n_bins=4, knots={1: [0, 3, 9], 2: "quantile"})
+    assert_array_equal(embed.fit_transform(frame), plain.fit_transform(X))
+    with pytest.raises(ValueError, match=r"knots names column 'd', which is not there.*'a', 'b'"):
+        SplineEmbedding(knots={"d": "quantile"}).fit(frame)
+    with pytest.raises(ValueError, match=r"knots of column 'b': got 3\.0 before 2\.0"):
+        SplineEmbedding(knots={"b": [0, 3, 2]}).fit(frame)
+    with pytest.raises(ValueError, match="names column 1 twice"):
+        SplineEmbedding(knots={"b": "quantile", 1: "quantile"}).fit(frame)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"knots": "even"}, "knots"),
+        ({"knots": ["uniform", "quantile"]}, "one entry per feature, 3 in all; got 2"),
+        ({"knots": ["uniform", "even", "quantile"]}, "knots of column 1: got 'even'; expected"),
+        ({"knots": [0, 1, 2]}, "knots of column 0: got 0; expected"),
+        ({"knots": {0: [1]}}, "knots of column 0: got 1 of them; expected .* 2 to"),
+        ({"knots": {0: [0, np.nan, 1]}}, "knots of column 0: got nan in place 1"),
+        ({"knots": {2: [0, 1, 1]}}, "knots of column 2: got 1.0 before 1.0"),
+        ({"knots": {2: ["a", "b"]}}, "knots of column 2: got"),
+        ({"knots": {3: [0, 1]}}, "knots names column 3.*from 0 to 2"),
+        ({"knots": {"a": [0, 1]}}, "knots names column 'a'.*no column names"),
+        ({"knots": {True: [0, 1]}}, "knots names column True"),
+        ({"n_bins": [5, 5]}, "n_bins must be .* 3 in all; got 2"),
+        ({"n_bins": [5, 0, 5]}, "n_bins of column 1: got 0; expected a whole number from 1"),
+        ({"n_bins": [5, 5, 2.5]}, "n_bins of column 2: got 2.5"),
+    ],
+)
+def test_errors_of_transformers_name_the_column(rows, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SplineEmbedding(**parameters).fit(rows[0])
+
+
+@pytest.mark.parametrize(
+    ("curve", "message"),
+    [
+        (Spline(knots="even"), "'knots' parameter of Spline"),
+        (Spline(knots=[1]), "knots of Spline: got 1 of them; expected .* 2 to"),
+        (Spline(knots=[0, np.nan, 1]), "knots of Spline: got nan in place 1"),
+        (Spline(knots=[0, 1, 1]), "knots of Spline: got 1.0 before 1.0"),
+        (Spline(knots=["a", "b"]), "knots of Spline: got"),
+        (Spline(n_bins=0), "'n_bins' parameter of Spline"),
+        (Spline(n_bins=2.5), "'n_bins' parameter of Spline"),
+        (Spline(n_bins=32_769), "'n_bins' parameter of Spline"),
+    ],
+    ids=str,
+)
+def test_errors_of_terms_name_the_parameter(rows, curve, message):
+    X, y = rows
+    for estimator in (AdditiveSVC, AdditiveClassifier, AdditiveRegressor):
+        with pytest.raises(ValueError, match=message):
+            estimator(curve).fit(X, y)
+        with pytest.raises(ValueError, match=message):
+            estimator(terms={1: curve}).fit(X, y)
+
+
+def test_errors_of_terms_name_the_feature(rows):
+    X, y = rows
+    for key in (3, -1, "a", True):
+        with pytest.raises(ValueError, match=f"terms names feature {key!r}"):
+            AdditiveSVC(terms={key: Spline()}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "curves",
+    [
+        [Spline(2), Spline(9), Spline(4, degree=2)],
+        [Fourier(4), Spline(30, knots="quantile")],
+        [Spline(knots=GIVEN), Spline(5, knots="uniform")],
+    ],
+)
+def test_a_search_codes_rows_anew_where_axes_change(rows, curves):
+    X, y = rows
+    plain = AdditiveSVC(random_state=0)
+    options = {"Cs": [0.1, 1.0], "cv": 2}
+    search = PathSearchCV(plain, param_grid={"curve": curves}, **options).fit(X, y)
+    best = AdditiveSVC(**search.best_params_, random_state=0).fit(X, y)
+    assert_array_equal(search.best_estimator_._model.parameters, best._model.parameters)
+    for curve in curves:
+        one = PathSearchCV(AdditiveSVC(curve, random_state=0), **options).fit(X, y)
+        params = search.cv_results_["params"]
+        here = [k for k, setting in enumerate(params) if str(setting["curve"]) == str(curve)]
+        for name in ("split0_test_score", "split1_test_score"):
+            assert_array_equal(search.cv_results_[name][here], one.cv_results_[name])
+
+
+def test_warm_start_and_chunks_keep_the_knots(rows):
+    X, y = rows
+    terms = {0: Spline(knots=GIVEN), 1: Spline(8), 2: Spline(2)}
+    model = AdditiveSVC(terms=terms, warm_start=True, random_state=0)
+    objective = model.fit(X, y).objective_
+    assert model.fit(X, y).objective_ == pytest.approx(objective, rel=1e-2)
+    assert model.n_iter_ <= 3
+    chunks = clone(model).partial_fit(X[:300], y[:300], classes=[0, 1])
+    chunks.partial_fit(10 * X[300:], y[300:])
+    assert_array_equal(knots(chunks, 0), GIVEN)
+    assert [len(knots(chunks, j)) for j in range(3)] == [4, 9, 3]
+
+
+@pytest.mark.parametrize("estimator", [AdditiveSVC, AdditiveClassifier], ids=lambda e: e.__name__)
+def test_a_weight_of_two_is_two_rows(estimator):
+    """In the knots: bulk, quantiles and values alike."""
+    random = np.random.default_rng(4)
+    X = np.column_stack([random.normal(size=700), random.lognormal(size=700) ** 2])
+    y, weights = random.random(700) < 0.5, random.integers(0, 4, 700)
+    one = estimator(random_state=0).fit(X, y, weights)
+    two = estimator(random_state=0).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    for j in range(2):
+        assert_array_equal(knots(one, j), knots(two, j))
+    other = estimator(random_state=0).fit(X, y)
+    assert not np.array_equal(knots(one, 1), knots(other, 1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_suspects_are_at_least_those_of_few_values_or_a_long_tail(dtype):
+    """A quick look may ask for a closer one, and must not miss what that would find."""
+    random = np.random.default_rng(5)
+    n = 3000
+    columns = {
+        "even": (random.random(n), False),
+        "normal": (random.normal(size=n), False),
+        "few values": (random.integers(0, 9, n), True),
+        "a tail": (random.lognormal(sigma=2.0, size=n), True),
+        "mostly zero": (random.random(n) * (random.random(n) < 0.03), True),
+        "gaps": (np.where(random.random(n) < 0.1, np.nan, random.random(n)), True),
+    }
+    X = np.column_stack([values for values, _ in columns.values()]).astype(dtype)
+    lo, hi = np.nanmin(X, axis=0).astype(float), np.nanmax(X, axis=0).astype(float)
+    found = suspects(X, np.arange(n), np.arange(len(columns)), 11, lo, hi)
+    np.testing.assert_array_equal(found, [expected for _, expected in columns.values()])
+
+
+def test_wide_tables_have_bins_alike():
+    """Under a fixed C; so that the core handles all columns together."""
+    random = np.random.default_rng(6)
+    X = random.random((300, 200))
+    X[:, 0] = random.integers(0, 20, 300)
+    model = AdditiveSVC(random_state=0).fit(X, X[:, 1] > 0.5)
+    assert {term.coef.shape[1] for term in model.terms_} == {11}
+    narrow = AdditiveSVC(random_state=0).fit(X[:, :10], X[:, 1] > 0.5)
+    assert narrow.terms_[0].coef.shape[1] == 20

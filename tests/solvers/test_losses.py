@@ -1,0 +1,129 @@
+"""Losses: the values, the dual, and the step that maximises it along one coordinate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
+
+from splinear.solvers.losses import (
+    LOSSES,
+    EpsilonInsensitive,
+    Hinge,
+    Logistic,
+    Loss,
+    SmoothLoss,
+    SquaredError,
+    SquaredHinge,
+)
+
+costs = st.floats(1e-3, 1e3)
+margins = st.floats(-10, 10)
+parts = st.floats(0, 1)  # of the way from 0 to the largest alpha
+
+
+def ends(loss: Loss, cost: float, margin: float) -> tuple[float, float]:
+    """Where to look for the dual variable: its bounds, or as far as need may drive it."""
+    low, high = loss.range(cost)
+    far = 2 * cost * (1 + abs(margin)) + cost
+    return max(low, -far), min(high, far)
+
+
+def test_values() -> None:
+    margin = np.array([-1.0, 0.5, 1.0, 3.0])
+    assert_allclose(Hinge().value(margin), [2, 0.5, 0, 0])
+    assert_allclose(SquaredHinge().value(margin), [4, 0.25, 0, 0])
+    assert_allclose(Logistic().value(margin), np.log1p(np.exp(-margin)))
+    assert_allclose(SquaredError().value(margin), [0.5, 0.125, 0.5, 4.5])
+    assert_allclose(EpsilonInsensitive(0.5).value(margin), [0.5, 0, 0.5, 2.5])
+    assert Logistic().value(np.array(-800.0)) == 800
+    assert LOSSES["hinge"] == Hinge()
+
+
+SMOOTH = [loss for loss in LOSSES.values() if hasattr(loss, "curvature")]
+
+
+@pytest.mark.parametrize("smooth", SMOOTH, ids=repr)
+def test_derivatives(smooth: SmoothLoss) -> None:
+    m = np.linspace(-5, 5, 41) + 0.013  # not at the corner of the squared hinge's slope
+    h = 1e-5
+    rise = (smooth.value(m + h) - smooth.value(m - h)) / (2 * h)
+    assert_allclose(smooth.slope(m), rise, atol=1e-8)
+    bend = (smooth.slope(m + h) - smooth.slope(m - h)) / (2 * h)
+    assert_allclose(smooth.curvature(m), bend, atol=1e-8)
+
+
+@given(costs, margins, parts)
+def test_gap_of_a_row_is_not_negative(loss: Loss, cost: float, margin: float, part: float) -> None:
+    """Fenchel and Young: cost * value(m) + conjugate(-alpha) >= -alpha m."""
+    low, high = ends(loss, cost, margin)
+    alpha = low + part * (high - low)
+    gap = cost * loss.value(margin) - loss.dual(alpha, cost) + alpha * margin
+    assert gap >= -1e-12 * cost * (1 + abs(margin)) ** 2
+
+
+@given(costs, margins)
+def test_dual_is_the_conjugate(loss: Loss, cost: float, margin: float) -> None:
+    """cost * value(m) = max over alpha of dual(alpha) - alpha m, found by a search."""
+    low, high = ends(loss, cost, margin)
+    found = minimize_scalar(
+        lambda a: a * margin - loss.dual(a, cost),
+        bounds=(low, high),
+        method="bounded",
+        options={"xatol": 1e-8 * (high - low)},
+    )
+    at_ends = (loss.dual(a, cost) - a * margin for a in (low, 0.0, high))
+    best = max(-found.fun, *at_ends)  # the search avoids the ends
+    assert_allclose(best, cost * loss.value(margin), rtol=1e-6, atol=1e-9 * cost)
+
+
+@given(costs, margins, parts, st.floats(1e-2, 1e2))
+def test_step_maximises_the_dual_along_its_coordinate(
+    loss: Loss, cost: float, margin: float, part: float, curvature: float
+) -> None:
+    low, end = ends(loss, cost, margin)
+    alpha = low + part * (end - low)
+
+    def dual(to: float) -> float:
+        return float(
+            loss.dual(to, cost) - (to - alpha) * margin - curvature * (to - alpha) ** 2 / 2
+        )
+
+    best = loss.step(alpha, margin, curvature, cost)
+    lowest, highest = loss.range(cost)
+    assert lowest <= best <= highest
+    found = minimize_scalar(
+        lambda a: -dual(a),
+        bounds=(low, end),
+        method="bounded",
+        options={"xatol": 1e-8 * (end - low)},
+    )
+    others = max(-found.fun, dual(low), dual(0.0), dual(end))
+    slack = 1e-12 * (abs(others) + cost * (1 + abs(margin)) + curvature * end**2)
+    assert dual(best) >= others - slack
+    assert dual(best) <= others + 1e-6 * (1 + abs(others)) + 1e-6 * curvature * end**2
+
+
+REST = {  # a margin at which the slope of the dual at alpha = 0.3 is zero, at cost 1
+    "hinge": 1.0,
+    "squared_hinge": 0.85,
+    "logistic": np.log(0.7 / 0.3),
+    "squared_error": -0.3,
+    "epsilon_insensitive": -0.1,
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_step_stays_where_it_is_best(name: str) -> None:
+    loss = LOSSES[name]
+    assert loss.step(0.3, REST[name], 2.0, 1.0) == pytest.approx(0.3, rel=1e-12)
+
+
+def test_a_step_stays_at_its_end() -> None:
+    assert Hinge().step(0.0, 1.5, 2.0, 1.0) == 0.0
+    assert SquaredHinge().step(0.0, 1.5, 2.0, 1.0) == 0.0
+    assert EpsilonInsensitive(0.1).step(0.0, 0.05, 2.0, 1.0) == 0.0
+    assert EpsilonInsensitive(0.1).step(-1.0, 3.0, 2.0, 1.0) == -1.0
