@@ -1,9 +1,9 @@
 #include <nanobind/stl/vector.h>
 
-#include "arrays.hpp"
-#include "axis.hpp"
-#include "codes.hpp"
-#include "row_source.hpp"
+#include "bindings/arrays.hpp"
+#include "model/axis.hpp"
+#include "rows/codes.hpp"
+#include "rows/row_source.hpp"
 
 namespace splinear::bindings {
 namespace {
@@ -127,7 +127,7 @@ void bind_data(nb::module_& m) {
              nb::arg("knots").noconvert());
     nb::class_<CodeGrid>(m, "CodeGrid", "How finely 16 or 32 bits divide an axis.")
         .def_static("bins", &bins, nb::arg("n_bins"), nb::arg("degree"), nb::arg("gaps"))
-        .def_static("smooth", &CodeGrid::smooth, nb::arg("gaps"))
+        .def_static("whole_axis", &CodeGrid::whole_axis, nb::arg("gaps"))
         .def_ro("steps", &CodeGrid::steps);
     nb::class_<Codes> codes(m, "Codes", "The training data as positions on its axes.");
     codes.def("__init__", &make_codes, nb::arg("n_rows"), nb::arg("n_features"), nb::arg("grid"));

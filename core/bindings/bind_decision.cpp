@@ -1,6 +1,6 @@
-#include "arrays.hpp"
-#include "basis/any.hpp"
-#include "decision.hpp"
+#include "bindings/arrays.hpp"
+#include "model/basis/any.hpp"
+#include "predict/decision.hpp"
 
 namespace splinear::bindings {
 namespace {

@@ -1,5 +1,5 @@
-#include "arrays.hpp"
-#include "group.hpp"
+#include "bindings/arrays.hpp"
+#include "rows/group.hpp"
 
 namespace splinear::bindings {
 namespace {

@@ -1,8 +1,8 @@
 #include <nanobind/stl/vector.h>
 
-#include "arrays.hpp"
-#include "many_outputs.hpp"
-#include "passes.hpp"
+#include "bindings/arrays.hpp"
+#include "operators/many_outputs.hpp"
+#include "operators/passes.hpp"
 
 namespace splinear::bindings {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "arrays.hpp"
-#include "train.hpp"
+#include "bindings/arrays.hpp"
+#include "solve/train.hpp"
 
 namespace splinear::bindings {
 namespace {

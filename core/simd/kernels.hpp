@@ -15,7 +15,7 @@ inline constexpr int lanes = 16;  // rows that are scored together
 inline constexpr int tile = 32;   // features come in tiles; tables are padded to whole tiles
 inline constexpr int short_entries = 64;  // of a table that fits a few registers
 inline constexpr int max_entries = 2048;  // of one feature's table
-inline constexpr int max_smooth = 32;     // functions per feature of a Fourier or Hermite basis
+inline constexpr int max_series = 32;     // functions per feature of a Fourier or Hermite basis
 inline constexpr int max_team = 64;       // rows whose products are asked for at once
 inline constexpr std::size_t max_ramp = std::size_t{1} << 19;  // features of min_products()
 
@@ -30,9 +30,9 @@ struct Shape {
 };
 
 // Fourier and Hermite curves: every function is non-zero everywhere.
-struct SmoothShape {
+struct SeriesShape {
     int degree;
-    int size;  // functions per feature, at most max_smooth; also the length of a table
+    int size;  // functions per feature, at most max_series; also the length of a table
     std::size_t n_features;
     const float* first;  // per feature: the argument of the basis is first + width * code
     const float* width;
@@ -41,14 +41,14 @@ struct SmoothShape {
 
 // The members of Kernels of the same names, for 16 rows; missing rows are given a step of 0. gram()
 // takes n_groups times 16 rows, at most max_team, and adds to out[a * max_team + b].
-struct SmoothKernels {
-    void (*score)(const SmoothShape& shape, const float* tables, const std::uint16_t* const* codes,
+struct SeriesKernels {
+    void (*score)(const SeriesShape& shape, const float* tables, const std::uint16_t* const* codes,
                   float* out);
-    void (*norm)(const SmoothShape& shape, const float* scale, const std::uint16_t* const* codes,
+    void (*norm)(const SeriesShape& shape, const float* scale, const std::uint16_t* const* codes,
                  float* out);
-    void (*add)(const SmoothShape& shape, const float* scale, const std::uint16_t* const* codes,
+    void (*add)(const SeriesShape& shape, const float* scale, const std::uint16_t* const* codes,
                 const float* steps, float* tables);
-    void (*gram)(const SmoothShape& shape, const float* scale, const std::uint16_t* const* codes,
+    void (*gram)(const SeriesShape& shape, const float* scale, const std::uint16_t* const* codes,
                  std::size_t n_groups, float* out);
 };
 
@@ -104,8 +104,8 @@ struct Kernels {
     void (*products)(const Shape& shape, const float* smoother, const float* scale,
                      const std::uint16_t* const* codes, std::size_t n_rows, float* out);
 
-    SmoothKernels fourier;
-    SmoothKernels hermite;
+    SeriesKernels fourier;
+    SeriesKernels hermite;
 };
 
 const Kernels& portable_kernels();

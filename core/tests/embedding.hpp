@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "check.hpp"
-#include "group.hpp"
-#include "operator.hpp"
-#include "random.hpp"
+#include "operators/operator.hpp"
+#include "rows/group.hpp"
+#include "support/random.hpp"
+#include "tests/check.hpp"
 
 namespace splinear::testing {
 
