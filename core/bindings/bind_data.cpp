@@ -2,8 +2,8 @@
 
 #include "bindings/arrays.hpp"
 #include "model/axis.hpp"
+#include "rows/any_rows.hpp"
 #include "rows/codes.hpp"
-#include "rows/row_source.hpp"
 
 namespace splinear::bindings {
 namespace {

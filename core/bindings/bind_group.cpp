@@ -13,7 +13,7 @@ void make_group(Group* self, const AnyRows& rows, const AnyBasis& basis, const A
                 const Vector<double>& scale, const Table<double>& mean,
                 const Vector<double>& gap_scale) {
     must(mean.size() == 0 || mean.shape(0) == scale.size(), "the mean must be n_features x size");
-    Group group{rows, basis, penalty, copied(scale), copied(mean), copied(gap_scale)};
+    Group group{{basis, penalty, copied(scale), copied(mean), copied(gap_scale)}, rows};
     check(group);
     new (self) Group(std::move(group));
 }

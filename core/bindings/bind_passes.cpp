@@ -1,6 +1,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.hpp"
+#include "operators/hessian.hpp"
 #include "operators/many_outputs.hpp"
 #include "operators/passes.hpp"
 

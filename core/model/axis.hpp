@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace splinear {
@@ -81,6 +82,11 @@ private:
     double slope_ = 0.0;
     std::span<const double> knots_;
 };
+
+// The basis's argument of a value; that of a gap is NaN.
+inline double argument_of(const Axis& axis, double x) noexcept {
+    return std::isnan(x) ? x : axis.argument(x);
+}
 
 // One axis per feature.
 class Axes {

@@ -18,6 +18,7 @@ namespace splinear {
 class GroupedRows {
 public:
     using Tables = std::vector<GroupTables>;
+    using Workspace = std::vector<TeamIndex>;
 
     // Throws std::invalid_argument for groups that do not belong together; they must live as long.
     GroupedRows(Groups groups, int n_threads) {
@@ -45,15 +46,19 @@ public:
         });
     }
 
-    void gram(std::span<const Row> rows, double* out) const {
-        operators_.front()->gram(rows, out);
-        add_others(rows.size() * rows.size(), out,
-                   [&](std::size_t g, double* share) { operators_[g]->gram(rows, share); });
+    Workspace workspace() const { return Workspace(operators_.size()); }
+
+    void gram(std::span<const Row> rows, double* out, Workspace& workspace) const {
+        operators_.front()->gram(rows, out, workspace.front());
+        add_others(rows.size() * rows.size(), out, [&](std::size_t g, double* share) {
+            operators_[g]->gram(rows, share, workspace[g]);
+        });
     }
 
-    void add(std::span<const Row> rows, const double* steps, Tables& tables) const {
+    void add(std::span<const Row> rows, const double* steps, Tables& tables,
+             Workspace& workspace) const {
         for (std::size_t g = 0; g < operators_.size(); ++g)
-            operators_[g]->add(rows, steps, tables[g]);
+            operators_[g]->add(rows, steps, tables[g], workspace[g]);
     }
 
     double squared_norm(Row row) const {

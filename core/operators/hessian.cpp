@@ -3,6 +3,8 @@
 // Where every row has all features, a pair of features at a time: the sums of their products per
 // pair of cells stay in the nearest cache, and then go to their places in the matrix. What belongs
 // to one pair of features is nobody else's, so that pairs are divided among threads.
+#include "operators/hessian.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,7 +14,6 @@
 #include <variant>
 
 #include "operators/partial_sums.hpp"
-#include "operators/passes.hpp"
 #include "rows/columns.hpp"
 
 namespace splinear {
@@ -80,16 +81,12 @@ public:
 
     std::vector<double> compute() {
         const auto n_rows = static_cast<Row>(h_.size());
-        for (Row begin = 0; begin < n_rows; begin += rows_together) {
-            const Row end = std::min(n_rows, begin + rows_together);
+        read_in_order(RowsOfAll{groups_}, n_rows, rows_together, [&](Row begin, Row end) {
             read(begin, end);
             parallel_for(static_cast<Row>(columns_.size()), n_threads_, [&](Row a) {
-                add_pairs(static_cast<std::size_t>(a), &h_[static_cast<std::size_t>(begin)],
-                          static_cast<std::size_t>(end - begin));
+                add_pairs(index(a), &h_[index(begin)], index(end - begin));
             });
-            for (const Group* group : groups_)
-                std::visit([&](const auto& rows) { done_with(rows, begin, end); }, group->rows);
-        }
+        });
         for (std::size_t a = 0; a < n_; ++a)
             for (std::size_t b = a + 1; b < n_; ++b) total_[b * n_ + a] = total_[a * n_ + b];
         return std::move(total_);
@@ -105,19 +102,15 @@ private:
             column.rows.resize(n, column.shape);
             if (column.group < to.size()) to[column.group][column.number] = &column.rows;
         }
-        Column& last = columns_.back().rows;
-        std::ranges::fill(last.cell, 0);
-        std::ranges::fill(last.weight, bias_);
-        parallel_for((end - begin + per_task - 1) / per_task, n_threads_, [&](Row t) {
-            const Row first = t * per_task;
-            const Row behind = std::min(end - begin, first + per_task);
+        Column& bias_column = columns_.back().rows;
+        std::ranges::fill(bias_column.cell, 0);
+        std::ranges::fill(bias_column.weight, bias_);
+        parallel_pieces(begin, end, per_task, n_threads_, [&](Row first, Row last) {
             for (std::size_t g = 0; g < readers_.size(); ++g)
-                readers_[g]->read(begin + first, begin + behind, to[g].data(),
-                                  static_cast<std::size_t>(first));
+                readers_[g]->read(first, last, to[g].data(), index(first - begin));
             for (PlacedColumn& column : columns_)
                 if (!column.cells.empty())
-                    column.renumber(static_cast<std::size_t>(first),
-                                    static_cast<std::size_t>(behind));
+                    column.renumber(index(first - begin), index(last - begin));
         });
     }
 
@@ -258,12 +251,9 @@ std::vector<double> hessian_by_row(Groups groups, std::span<const std::int64_t> 
     };
     const auto n_rows = static_cast<Row>(h.size());
     // Few pieces, as each holds a matrix; their number does not depend on the threads.
-    std::vector<double> total = std::visit(
-        [&](const auto& rows) {
-            return sum_over(rows, n_rows, std::max<Row>((n_rows + 7) / 8, 1), n * n, n_threads,
-                            part);
-        },
-        groups.front()->rows);
+    constexpr Row n_parts = 8;
+    const Row piece = std::max<Row>(n_pieces(n_rows, n_parts), 1);
+    std::vector<double> total = sum_over(RowsOfAll{groups}, n_rows, piece, n * n, n_threads, part);
     for (std::size_t a = 0; a < n; ++a)
         for (std::size_t b = a + 1; b < n; ++b) total[b * n + a] = total[a * n + b];
     return total;

@@ -9,8 +9,8 @@
 
 #include "model/gaps.hpp"
 #include "operators/operator.hpp"
-#include "rows/row_source.hpp"
-#include "support/parallel.hpp"
+#include "rows/any_rows.hpp"
+#include "support/pieces.hpp"
 
 namespace splinear {
 
@@ -50,26 +50,24 @@ public:
     }
 
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
-        constexpr std::size_t piece = 64;
+        constexpr std::ptrdiff_t rows_per_task = 64;
         const bool worth_it = rows.size() * scale_.size() > 16384;
-        const std::size_t n = (rows.size() + piece - 1) / piece;
-        parallel_for(static_cast<std::ptrdiff_t>(n), worth_it ? n_threads_ : 1,
-                     [&](std::ptrdiff_t task) {
-                         const std::size_t begin = static_cast<std::size_t>(task) * piece;
-                         const std::size_t end = std::min(rows.size(), begin + piece);
-                         for (std::size_t a = begin; a < end; ++a)
-                             out[a] = score_row(source_.row(rows[a]), tables.exact.data());
-                     });
+        parallel_pieces(0, std::ssize(rows), rows_per_task, worth_it ? n_threads_ : 1,
+                        [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+                            for (std::size_t a = index(begin); a < index(end); ++a)
+                                out[a] = score_row(source_.row(rows[a]), tables.exact.data());
+                        });
     }
 
-    void gram(std::span<const Row> rows, double* out) const override {
+    void gram(std::span<const Row> rows, double* out, TeamIndex&) const override {
         const std::size_t m = rows.size();
         for (std::size_t a = 0; a < m; ++a)
             for (std::size_t b = a + 1; b < m; ++b)
                 out[a * m + b] = product(source_.row(rows[a]), source_.row(rows[b]));
     }
 
-    void add(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
+    void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+             TeamIndex&) const override {
         for (std::size_t j = 0; j < scale_.size(); ++j) {
             double* table = &tables.exact[j * width()];
             double gap_steps = 0.0;

@@ -13,14 +13,14 @@
 namespace splinear {
 namespace {
 
-using Made = std::unique_ptr<Operator>;
+using OperatorPtr = std::unique_ptr<Operator>;
 
 // The operator by vector instructions; or nothing if the reference was asked for, the basis is too
 // large, or coefficients are held at zero. A source or basis without such a function takes the
 // reference.
 template <int Degree>
-Made fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
-                   const DifferencePenalty& penalty, const Group& group, int n_threads) {
+OperatorPtr fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
+                          const DifferencePenalty& penalty, const Group& group, int n_threads) {
     const simd::Kernels* kernels = simd::chosen();
     if (kernels == nullptr || penalty.held() > 0) return nullptr;
     return SplineOperator::make(rows, basis, penalty, group.scale, *kernels, n_threads,
@@ -29,8 +29,8 @@ Made fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
 
 template <class B>
     requires std::is_same_v<B, Fourier> || std::is_same_v<B, Hermite>
-Made fast_operator(const CodedRows& rows, const B& basis, const DiagonalPenalty& penalty,
-                   const Group& group, int n_threads) {
+OperatorPtr fast_operator(const CodedRows& rows, const B& basis, const DiagonalPenalty& penalty,
+                          const Group& group, int n_threads) {
     const simd::Kernels* kernels = simd::chosen();
     if (kernels == nullptr || group.has_gaps()) return nullptr;
     return SeriesOperator::make(rows, basis, penalty, group.scale, *kernels, n_threads);
@@ -39,8 +39,8 @@ Made fast_operator(const CodedRows& rows, const B& basis, const DiagonalPenalty&
 // Where a code is a level and levels have nothing to do with each other, and the vector
 // instructions do not serve so many of them.
 template <class C>
-Made level_operator(const CodedRowsOf<C>& rows, const BSpline<0>& basis,
-                    const DifferencePenalty& penalty, const Group& group, int n_threads) {
+OperatorPtr level_operator(const CodedRowsOf<C>& rows, const BSpline<0>& basis,
+                           const DifferencePenalty& penalty, const Group& group, int n_threads) {
     const CodeGrid& grid = rows.grid();
     const bool plain = penalty.order() == 0 && penalty.held() == 0;
     const bool codes_are_levels = grid.span == basis.n_bins && grid.rounding == 0.0;
@@ -51,7 +51,8 @@ Made level_operator(const CodedRowsOf<C>& rows, const BSpline<0>& basis,
 }
 
 template <class S, class B, class P>
-Made make(const S& source, const B& basis, const P& penalty, const Group& group, int n_threads) {
+OperatorPtr make(const S& source, const B& basis, const P& penalty, const Group& group,
+                 int n_threads) {
     if constexpr (requires { fast_operator(source, basis, penalty, group, n_threads); })
         if (auto made = fast_operator(source, basis, penalty, group, n_threads)) return made;
     if constexpr (requires { level_operator(source, basis, penalty, group, n_threads); })
@@ -68,10 +69,11 @@ Made make(const S& source, const B& basis, const P& penalty, const Group& group,
 
 }  // namespace
 
-Made make_operator(const Group& group, int n_threads) {
+OperatorPtr make_operator(const Group& group, int n_threads) {
     simd::chosen();  // an unknown SPLINEAR_PATH is an error even where no kernel is asked for
     return std::visit(
-        [&]<class S, class B, class P>(const S& source, const B& basis, const P& penalty) -> Made {
+        [&]<class S, class B, class P>(const S& source, const B& basis,
+                                       const P& penalty) -> OperatorPtr {
             if constexpr (belong_together<B, P>)
                 return make(source, basis, penalty, group, n_threads);
             else

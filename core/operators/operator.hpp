@@ -6,7 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "rows/codes.hpp"
+#include "operators/team_index.hpp"
+#include "rows/row.hpp"
 #include "support/aligned.hpp"
 
 namespace splinear {
@@ -29,6 +30,9 @@ public:
     Operator& operator=(const Operator&) = delete;
     virtual ~Operator() = default;
 
+    // What gram() and add() of one caller share; see team_index.hpp.
+    TeamIndex workspace() const { return {}; }
+
     virtual Row n_rows() const noexcept = 0;
 
     // See blocks.hpp.
@@ -40,10 +44,11 @@ public:
 
     // out[a * m + b] = phi'phi of rows[a] and rows[b] for a < b, m = rows.size(), at most
     // simd::max_team.
-    virtual void gram(std::span<const Row> rows, double* out) const = 0;
+    virtual void gram(std::span<const Row> rows, double* out, TeamIndex& team) const = 0;
 
     // w += sum_a steps[a] phi of rows[a].
-    virtual void add(std::span<const Row> rows, const double* steps, GroupTables& tables) const = 0;
+    virtual void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+                     TeamIndex& team) const = 0;
 
     virtual double squared_norm(Row row) const = 0;                      // |phi|^2
     virtual double squared_weight(const GroupTables& tables) const = 0;  // |w|^2

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -25,15 +24,5 @@ std::vector<double> score_all(Groups groups, std::span<const double> coef, int n
 
 // sum_i r_i B_i.
 std::vector<double> sum_all(Groups groups, std::span<const double> r, int n_threads);
-
-// The blocks of sum_i h_i B_i B_i' on its diagonal, one per feature, by bands: for feature j of a
-// group, entry [(j * stride + k) * support + p] of the group's part is sum_i h_i B_jk B_j,k+p.
-std::vector<double> blocks_all(Groups groups, std::span<const double> h, int n_threads);
-
-// The whole of sum_i h_i (B_i, B)(B_i, B)' over the first h.size() rows, n x n, row by row. Entry k
-// of B_i stands at places[k], ascending; a negative place leaves it out. The bias B is the last
-// entry.
-std::vector<double> hessian_some(Groups groups, std::span<const std::int64_t> places, std::size_t n,
-                                 std::span<const double> h, double bias, int n_threads);
 
 }  // namespace splinear

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "operators/plain_tables.hpp"
+#include "rows/any_rows.hpp"
 #include "rows/blocks.hpp"
-#include "rows/row_source.hpp"
 
 namespace splinear {
 
@@ -49,7 +49,7 @@ public:
 
     // out[a * m + b] = sum_j s_j^2 B(x_{rows[a], j})' L B(x_{rows[b], j}) for a < b, m =
     // rows.size().
-    void gram(std::span<const Row> rows, double* out) const override {
+    void gram(std::span<const Row> rows, double* out, TeamIndex&) const override {
         const std::size_t m = rows.size();
         std::fill_n(out, m * m, 0.0);
         std::vector<double> w(m * support());
@@ -67,7 +67,8 @@ public:
     }
 
     // coef_j += s_j^2 L sum_a steps[a] B(x_{rows[a], j}): one smoothing per feature, not per row.
-    void add(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
+    void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+             TeamIndex&) const override {
         std::vector<double> w(support());
         std::vector<double> sum(size());
         for (std::size_t j = 0; j < scale_.size(); ++j) {

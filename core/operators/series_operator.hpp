@@ -13,10 +13,10 @@
 #include "model/penalty/any.hpp"
 #include "model/penalty/diagonal.hpp"
 #include "operators/operator.hpp"
-#include "rows/row_source.hpp"
+#include "rows/any_rows.hpp"
 #include "simd/kernels.hpp"
 #include "support/aligned.hpp"
-#include "support/parallel.hpp"
+#include "support/pieces.hpp"
 
 namespace splinear {
 
@@ -54,20 +54,19 @@ public:
     }
 
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
-        const std::size_t n_blocks = (rows.size() + simd::lanes - 1) / simd::lanes;
         const bool worth_it = rows.size() * scale_.size() > 16384;
-        parallel_for(static_cast<std::ptrdiff_t>(n_blocks), worth_it ? n_threads_ : 1,
-                     [&](std::ptrdiff_t block) {
-                         const auto a = static_cast<std::size_t>(block) * simd::lanes;
-                         const std::size_t m = std::min<std::size_t>(simd::lanes, rows.size() - a);
-                         std::array<float, simd::lanes> scores{};
-                         const auto codes = padded(rows.subspan(a, m));
-                         kernels_.score(shape(), tables.single.data(), codes.data(), scores.data());
-                         std::copy_n(scores.begin(), m, out + a);
-                     });
+        parallel_pieces(0, std::ssize(rows), simd::lanes, worth_it ? n_threads_ : 1,
+                        [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+                            const std::size_t m = index(end - begin);
+                            std::array<float, simd::lanes> scores{};
+                            const auto codes = padded(rows.subspan(index(begin), m));
+                            kernels_.score(shape(), tables.single.data(), codes.data(),
+                                           scores.data());
+                            std::copy_n(scores.begin(), m, out + begin);
+                        });
     }
 
-    void gram(std::span<const Row> rows, double* out) const override {
+    void gram(std::span<const Row> rows, double* out, TeamIndex&) const override {
         const std::size_t m = rows.size();
         const auto codes = padded(rows);
         std::vector<float> products(simd::max_team * simd::max_team);
@@ -77,7 +76,8 @@ public:
             std::copy_n(&products[a * simd::max_team], m, out + a * m);
     }
 
-    void add(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
+    void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+             TeamIndex&) const override {
         add_scaled(rows, steps, scale_.data(), smoother_.data(), tables);
     }
 
@@ -145,7 +145,7 @@ private:
 
     // Pointers to the rows; the first stands in for those missing to a multiple of 16.
     std::vector<const Code*> padded(std::span<const Row> rows) const {
-        const std::size_t n = (rows.size() + simd::lanes - 1) / simd::lanes * simd::lanes;
+        const std::size_t n = whole_pieces(rows.size(), std::size_t{simd::lanes});
         std::vector<const Code*> codes(n, codes_.row(rows.front()));
         for (std::size_t a = 0; a < rows.size(); ++a) codes[a] = codes_.row(rows[a]);
         return codes;

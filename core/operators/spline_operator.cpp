@@ -31,8 +31,7 @@ bool SplineOperator::needs_exact_tables() const noexcept {
 }
 
 GroupTables SplineOperator::zero_tables() const {
-    const std::size_t n_tiles = (shape_.n_features + simd::tile - 1) / simd::tile;
-    return {AlignedFloats(n_tiles * simd::tile * entries()),
+    return {AlignedFloats(whole_pieces(shape_.n_features, std::size_t{simd::tile}) * entries()),
             std::vector<double>(needs_exact_tables() ? shape_.n_features * exact_width() : 0)};
 }
 
@@ -61,7 +60,7 @@ void SplineOperator::round(const GroupTables& tables, std::size_t j, float* sing
 void SplineOperator::score(std::span<const Row> rows, const GroupTables& tables,
                            double* out) const {
     const std::size_t n = is_long() ? max_rows_at_once : simd::lanes;
-    in_parallel((rows.size() + n - 1) / n, rows.size(), [&](std::size_t task) {
+    in_parallel(n_pieces(rows.size(), n), rows.size(), [&](std::size_t task) {
         const std::size_t a = task * n;
         score_together(rows.subspan(a, std::min(n, rows.size() - a)), tables.single, out + a);
     });
@@ -73,7 +72,7 @@ void SplineOperator::score_together(std::span<const Row> rows, const AlignedFloa
                                     double* out) const {
     std::array<const Code*, max_rows_at_once> codes;
     std::array<float, max_rows_at_once> scores;
-    const std::size_t n = (rows.size() + simd::lanes - 1) / simd::lanes * simd::lanes;
+    const std::size_t n = whole_pieces(rows.size(), std::size_t{simd::lanes});
     for (std::size_t a = 0; a < n; ++a) {
         codes[a] = codes_.row(rows[a < rows.size() ? a : 0]);  // the first for what is missing
         scores[a] = 0.0f;
@@ -88,7 +87,7 @@ void SplineOperator::score_together(std::span<const Row> rows, const AlignedFloa
     std::copy_n(scores.begin(), rows.size(), out);
 }
 
-void SplineOperator::gram(std::span<const Row> rows, double* out) const {
+void SplineOperator::gram(std::span<const Row> rows, double* out, TeamIndex&) const {
     const std::size_t m = rows.size();
     const auto codes = pointers(rows);
     if (!unit_ramp_) {
@@ -171,8 +170,8 @@ void SplineOperator::couple_gaps(const Code* row, std::size_t first, std::size_t
     }
 }
 
-void SplineOperator::add(std::span<const Row> rows, const double* steps,
-                         GroupTables& tables) const {
+void SplineOperator::add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+                         TeamIndex&) const {
     const auto codes = pointers(rows);
     const std::vector<float> single(steps, steps + rows.size());
     in_parallel(n_parts(), rows.size(), [&](std::size_t p) {

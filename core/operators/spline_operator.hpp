@@ -12,10 +12,10 @@
 #include "model/norm_polynomial.hpp"
 #include "model/penalty/difference.hpp"
 #include "operators/operator.hpp"
-#include "rows/row_source.hpp"
+#include "rows/any_rows.hpp"
 #include "simd/dispatch.hpp"
 #include "support/aligned.hpp"
-#include "support/parallel.hpp"
+#include "support/pieces.hpp"
 
 namespace splinear {
 
@@ -63,10 +63,11 @@ public:
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override;
 
     // For degree 1 under D_1 in equal units by the kernel of minima, else by scoring.
-    void gram(std::span<const Row> rows, double* out) const override;
+    void gram(std::span<const Row> rows, double* out, TeamIndex&) const override;
 
     // The features are divided among the threads, so every table has one writer.
-    void add(std::span<const Row> rows, const double* steps, GroupTables& tables) const override;
+    void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+             TeamIndex&) const override;
 
     void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override;
     std::vector<double> sums(const GroupTables& tables) const override;
@@ -112,9 +113,7 @@ private:
     void gram_by_score(const Pointers& codes, double* out) const;
     void couple_gaps(const Code* row, std::size_t first, std::size_t n, float* tables) const;
 
-    std::size_t n_parts() const noexcept {
-        return (shape_.n_features + features_per_part - 1) / features_per_part;
-    }
+    std::size_t n_parts() const noexcept { return n_pieces(shape_.n_features, features_per_part); }
     Part part_at(std::size_t p) const noexcept {
         return part_from(p * features_per_part, features_per_part);
     }

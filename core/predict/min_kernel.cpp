@@ -4,7 +4,7 @@
 
 #include "simd/minima.hpp"
 #include "support/aligned.hpp"
-#include "support/parallel.hpp"
+#include "support/pieces.hpp"
 
 namespace splinear {
 namespace {
@@ -82,8 +82,8 @@ private:
 // task(column) for the tiles of the first `end` columns.
 template <class Task>
 void over_tiles(std::ptrdiff_t end, int n_threads, const Task& task) {
-    const std::ptrdiff_t n = (end + min_kernel_rows - 1) / min_kernel_rows;
-    parallel_for(n, n_threads, [&](std::ptrdiff_t i) { task(i * min_kernel_rows); });
+    parallel_pieces(0, end, min_kernel_rows, n_threads,
+                    [&](std::ptrdiff_t column, std::ptrdiff_t) { task(column); });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Rows that may lie on disk: read a block at a time, and let go after use.
+// Rows that may lie on disk: read a block at a time, and released after use.
 //
 // A row can be read at any time, wherever it lies; only how much of the file stays in memory
 // depends on what is said here. Rows without such members lie in memory, as one block.
@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "rows/codes.hpp"
+#include "rows/row.hpp"
+#include "support/pieces.hpp"
 
 namespace splinear {
 
@@ -38,16 +39,16 @@ void done_with(const Rows& rows, Row begin, Row end) noexcept {
     if constexpr (requires { rows.done_with(begin, end); }) rows.done_with(begin, end);
 }
 
-// Lets rows go behind a pass that reads them in order.
+// Releases the rows that lie behind a reader, whole blocks at a time, and the rest at its end.
 template <class Rows>
-class Trail {
+class ReleaseBehind {
 public:
-    explicit Trail(const Rows& rows) : rows_(rows) {}
-    Trail(const Trail&) = delete;
-    Trail& operator=(const Trail&) = delete;
-    ~Trail() { done_with(rows_, begin_, end_); }
+    explicit ReleaseBehind(const Rows& rows) : rows_(rows) {}
+    ReleaseBehind(const ReleaseBehind&) = delete;
+    ReleaseBehind& operator=(const ReleaseBehind&) = delete;
+    ~ReleaseBehind() { done_with(rows_, begin_, end_); }
 
-    // The pass has read all rows up to, and without, `end`.
+    // All rows before `end` have been read.
     void reached(Row end) noexcept {
         end_ = end;
         if (end_ - begin_ < rows_per_block(rows_)) return;
@@ -60,5 +61,16 @@ private:
     Row begin_ = 0;
     Row end_ = 0;
 };
+
+// Calls read(begin, end) for the first n_rows rows in order, `step` rows at a time, and releases
+// what lies behind.
+template <class Rows, class Read>
+void read_in_order(const Rows& rows, Row n_rows, Row step, const Read& read) {
+    ReleaseBehind behind(rows);
+    for_each_piece(0, n_rows, step, [&](Row begin, Row end) {
+        read(begin, end);
+        behind.reached(end);
+    });
+}
 
 }  // namespace splinear

@@ -1,46 +1,28 @@
-// A group of features: all of one basis, one penalty, one size of tables.
+// A group of features: their model, and their rows.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <variant>
-#include <vector>
 
-#include "model/basis/any.hpp"
-#include "model/gaps.hpp"
-#include "model/penalty/any.hpp"
-#include "rows/row_source.hpp"
+#include "model/group.hpp"
+#include "rows/any_rows.hpp"
+#include "rows/blocks.hpp"
 
 namespace splinear {
 
-// An additive model, without its coefficients, of some of the features; and their rows.
-struct Group {
+struct Group : GroupModel {
     const AnyRows& rows;
-    AnyBasis basis;
-    AnyPenalty penalty;
-    std::vector<double> scale;      // s_j^2, 0 for a feature that takes no part
-    std::vector<double> mean;       // n_features x size; empty: no gaps in this group
-    std::vector<double> gap_scale;  // g_j; empty without gaps
 
-    std::size_t n_features() const noexcept { return scale.size(); }
-    std::size_t size() const noexcept { return static_cast<std::size_t>(basis_size(basis)); }
-    bool has_gaps() const noexcept { return !gap_scale.empty(); }
-    std::size_t stride() const noexcept { return size() + (has_gaps() ? 1 : 0); }
-    std::size_t n_coefficients() const noexcept { return n_features() * stride(); }
-    Gaps gaps() const noexcept { return {mean, gap_scale}; }
     Row n_rows() const noexcept {
         return std::visit([](const auto& source) { return source.n_rows(); }, rows);
     }
 };
 
 using Groups = std::span<const Group* const>;
-
-// B-splines go with differences, the others carry their penalty as weights.
-template <class B, class P>
-constexpr bool belong_together = std::is_same_v<P, DiagonalPenalty> ==
-                                 (std::is_same_v<B, Fourier> || std::is_same_v<B, Hermite>);
 
 // Only levels have codes of more than 16 bits.
 template <class S, class B>
@@ -63,21 +45,10 @@ inline bool codes_fit(const CodeGrid& grid, const Group& group) {
 
 // Throws std::invalid_argument for parts that do not belong together.
 inline void check(const Group& group) {
+    check(static_cast<const GroupModel&>(group));
     const auto must = [](bool holds, const char* what) {
         if (!holds) throw std::invalid_argument(what);
     };
-    must(group.n_features() > 0, "a group must have features");
-    must(group.mean.empty() == group.gap_scale.empty(), "gaps need both a mean and a scale");
-    must(group.mean.empty() || group.mean.size() == group.n_features() * group.size(),
-         "the mean must be n_features x size");
-    must(group.gap_scale.empty() || group.gap_scale.size() == group.n_features(),
-         "there must be one gap_scale per feature");
-    std::visit(
-        [&]<class B, class P>(const B& basis, const P& penalty) {
-            must(belong_together<B, P>, "this basis does not take this penalty");
-            must(penalty.size() == basis.size(), "the penalty and the basis differ in size");
-        },
-        group.basis, group.penalty);
     std::visit(
         [&]<class S, class B>(const S&, const B&) {
             must(!has_too_wide_codes<S, B>, "this basis does not take codes of 32 bits");
@@ -106,6 +77,26 @@ inline void check(Groups groups) {
             throw std::invalid_argument("the groups differ in their number of rows");
     }
 }
+
+// The rows of all groups, as read_in_order() takes them.
+struct RowsOfAll {
+    Groups groups;
+
+    Row n_rows() const noexcept { return groups.front()->n_rows(); }
+    Row rows_per_block() const noexcept {
+        Row least = std::max<Row>(n_rows(), 1);
+        for (const Group* group : groups)
+            least = std::min(
+                least, std::visit([](const auto& rows) { return splinear::rows_per_block(rows); },
+                                  group->rows));
+        return least;
+    }
+    void done_with(Row begin, Row end) const noexcept {
+        for (const Group* group : groups)
+            std::visit([&](const auto& rows) { splinear::done_with(rows, begin, end); },
+                       group->rows);
+    }
+};
 
 inline std::size_t n_coefficients(Groups groups) noexcept {
     std::size_t total = 0;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,8 +10,10 @@
 #include <vector>
 
 #include "model/axis.hpp"
-#include "rows/codes.hpp"
+#include "rows/blocks.hpp"
+#include "rows/matrix_view.hpp"
 #include "rows/paging.hpp"
+#include "rows/row.hpp"
 
 namespace splinear {
 
@@ -44,11 +45,6 @@ void check(const SparseView<Real>& X, std::size_t n_features) {
     for (const std::int32_t j : X.features)
         if (j < 0 || static_cast<std::size_t>(j) >= n_features)
             throw std::invalid_argument("there is no such feature");
-}
-
-// The basis's argument of a value; that of a gap is NaN.
-inline double argument_of(const Axis& axis, double x) noexcept {
-    return std::isnan(x) ? x : axis.argument(x);
 }
 
 // Rows of a sparse matrix, each a list of features and arguments of the basis: 8 bytes a non-zero,
@@ -154,17 +150,13 @@ public:
 private:
     SparseRows() = default;
 
-    static std::size_t index(std::int64_t i) noexcept { return static_cast<std::size_t>(i); }
-
     // Reads the whole file once: features beyond the tables would be read from anywhere.
     void note_features() {
-        for (Row begin = 0; begin < n_rows(); begin += rows_per_block_) {
-            const Row end = std::min(n_rows(), begin + rows_per_block_);
+        read_in_order(*this, n_rows(), rows_per_block_, [&](Row begin, Row end) {
             for (Row i = begin; i < end; ++i)
                 for (const Entry& entry : row(i))
                     n_features_ = std::max(n_features_, std::size_t{entry.feature} + 1);
-            done_with(begin, end);
-        }
+        });
     }
 
     std::vector<std::int64_t> starts_;

@@ -52,8 +52,8 @@ struct SeriesKernels {
                  std::size_t n_groups, float* out);
 };
 
-// Per feature, the way from values to bins: a straight line, or straight lines between knots.
-struct Way {
+// Per feature, the map from values to bins: a straight line, or straight lines between knots.
+struct BinMap {
     const float* lo;
     const float* slope;  // bins per unit of a straight line
     const float* end;    // of a straight line, its number of bins; with knots, the last of them
@@ -83,10 +83,10 @@ struct Kernels {
     void (*sum)(const Shape& shape, const std::uint16_t* const* codes, const float* steps,
                 std::size_t n_rows, float* tables);
 
-    // out[a] += sum_j table_j' B(t), t being the place of x[a][j] along the way, for 16 rows of
+    // out[a] += sum_j table_j' B(t), t being where the map sends x[a][j], for 16 rows of
     // values and degrees from 1 on; NaN for a row with a value that is not finite.
-    void (*decide)(const Shape& shape, const Way& way, const float* tables, const float* const* x,
-                   float* out);
+    void (*decide)(const Shape& shape, const BinMap& map, const float* tables,
+                   const float* const* x, float* out);
 
     // sum_j scale[j] q_bin(fraction), with q_bin the polynomial of degree 2 * degree whose
     // coefficients are polynomial[i * entries + bin], lowest first.

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "support/pieces.hpp"
 #include "support/random.hpp"
 
 namespace splinear {
@@ -23,10 +24,10 @@ class ActiveSet {
 public:
     // rows_per_unit: a multiple of 64; or all rows, which are one unit then.
     ActiveSet(std::ptrdiff_t n_rows, std::ptrdiff_t rows_per_unit)
-        : words_per_unit_(static_cast<std::size_t>((rows_per_unit + 63) / 64)),
-          words_(static_cast<std::size_t>((n_rows + 63) / 64)),
+        : words_per_unit_(static_cast<std::size_t>(n_pieces(rows_per_unit, std::ptrdiff_t{64}))),
+          words_(static_cast<std::size_t>(n_pieces(n_rows, std::ptrdiff_t{64}))),
           order_(words_.size()),
-          units_((words_.size() + words_per_unit_ - 1) / words_per_unit_) {
+          units_(n_pieces(words_.size(), words_per_unit_)) {
         std::iota(order_.begin(), order_.end(), std::uint32_t{0});
         std::iota(units_.begin(), units_.end(), std::uint32_t{0});
         for (std::ptrdiff_t i = 0; i < n_rows; ++i) set(i, true);

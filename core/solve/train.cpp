@@ -4,13 +4,13 @@
 #include <variant>
 
 #include "operators/grouped_rows.hpp"
-#include "simd/dispatch.hpp"
+#include "solve/dual_cd.hpp"
 
 namespace splinear {
 namespace {
 
 void check_sizes(Groups groups, const DualProblem& problem, const DualStart& start) {
-    const auto n_rows = static_cast<std::size_t>(groups.front()->n_rows());
+    const std::size_t n_rows = index(groups.front()->n_rows());
     if (problem.y.size() != n_rows) throw std::invalid_argument("there must be one y per row");
     const auto fits = [&](std::span<const double> v) { return v.empty() || v.size() == n_rows; };
     if (!fits(problem.targets) || !fits(problem.weights) || !fits(start.alpha))
@@ -21,16 +21,9 @@ void check_sizes(Groups groups, const DualProblem& problem, const DualStart& sta
 
 }  // namespace
 
-std::vector<std::string> paths() {
-    std::vector<std::string> names;
-    for (const simd::Kernels* kernels : simd::available()) names.emplace_back(kernels->name);
-    names.emplace_back("reference");
-    return names;
-}
-
 std::vector<DualResult> train(Groups groups, const AnyLoss& any_loss, const DualProblem& problem,
                               const DualOptions& options, const DualStart& start,
-                              std::span<const double> factors, bool keep_alpha, Monitor& monitor) {
+                              std::span<const double> factors, Monitor& monitor) {
     const GroupedRows rows(groups, options.n_threads);
     check_sizes(groups, problem, start);
     const auto follow = [&]<class Loss>(const Loss& loss) {
@@ -44,7 +37,7 @@ std::vector<DualResult> train(Groups groups, const AnyLoss& any_loss, const Dual
             found.push_back(solver.run());
             if (solver.stopped()) break;
         }
-        if (keep_alpha && !found.empty()) found.back().alpha = solver.alpha();
+        if (options.keep_alpha && !found.empty()) found.back().alpha = solver.alpha();
         return found;
     };
     return std::visit(follow, any_loss);

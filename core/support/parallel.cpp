@@ -63,12 +63,12 @@ thread_local bool in_task = false;
 
 // The threads that help one thread. They come when there is a job, if they are awake in time;
 // nobody waits for one that is not, as the others take its tasks.
-class Team {
+class ThreadPool {
 public:
-    Team() = default;
-    Team(const Team&) = delete;
-    Team& operator=(const Team&) = delete;
-    ~Team() {
+    ThreadPool() = default;
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+    ~ThreadPool() {
         ending_ = true;
         gate_.fetch_add(one_job, std::memory_order_release);
         gate_.notify_all();
@@ -152,24 +152,24 @@ private:
     std::atomic<std::ptrdiff_t> next_{0};
 };
 
-// A process that was forked off has its parent's team, but not the threads: it is left alone.
-struct Leave {
-    void operator()(Team* team) const {
-        if (team->is_ours()) delete team;
+// A process that was forked off has its parent's pool, but not the threads: it is left alone.
+struct DeleteIfOurs {
+    void operator()(ThreadPool* pool) const {
+        if (pool->is_ours()) delete pool;
     }
 };
 
 }  // namespace
 
-void run_on_team(std::ptrdiff_t n_tasks, int n_threads, AnyTask task) {
+void run_on_pool(std::ptrdiff_t n_tasks, int n_threads, AnyTask task) {
     if (in_task) {
         for (std::ptrdiff_t i = 0; i < n_tasks; ++i) task.call(task.task, i);
         return;
     }
-    static thread_local std::unique_ptr<Team, Leave> team;
-    if (!team || !team->is_ours()) team.reset(new Team);
+    static thread_local std::unique_ptr<ThreadPool, DeleteIfOurs> pool;
+    if (!pool || !pool->is_ours()) pool.reset(new ThreadPool);
     in_task = true;
-    team->run(n_tasks, n_threads, task);
+    pool->run(n_tasks, n_threads, task);
     in_task = false;
 }
 

@@ -12,7 +12,7 @@ struct AnyTask {
 };
 
 // Runs task 0, ..., n_tasks - 1 on this thread and up to n_threads - 1 others.
-void run_on_team(std::ptrdiff_t n_tasks, int n_threads, AnyTask task);
+void run_on_pool(std::ptrdiff_t n_tasks, int n_threads, AnyTask task);
 
 // Runs task(0), ..., task(n_tasks - 1) on up to n_threads threads, in no fixed order. Tasks must
 // not throw; results that must not depend on n_threads are stored per task and combined afterwards.
@@ -20,7 +20,7 @@ void run_on_team(std::ptrdiff_t n_tasks, int n_threads, AnyTask task);
 template <class Task>
 void parallel_for(std::ptrdiff_t n_tasks, int n_threads, const Task& task) {
     if (n_threads > 1 && n_tasks > 1) {
-        run_on_team(n_tasks, n_threads, {&task, [](const void* t, std::ptrdiff_t i) {
+        run_on_pool(n_tasks, n_threads, {&task, [](const void* t, std::ptrdiff_t i) {
                                              (*static_cast<const Task*>(t))(i);
                                          }});
         return;

@@ -85,7 +85,8 @@ void agrees_with(const Rows& rows, const Vectors& phi, double tolerance) {
         return phi[static_cast<std::size_t>(team[a])];
     };
     std::vector<double> found(m * m), expected(m * m);
-    rows.gram(team, found.data());
+    auto workspace = rows.workspace();
+    rows.gram(team, found.data(), workspace);
     for (std::size_t a = 0; a < m; ++a)
         for (std::size_t b = 0; b < m; ++b) {
             if (b <= a) found[a * m + b] = 0.0;  // only b > a is promised
@@ -105,7 +106,7 @@ void agrees_with(const Rows& rows, const Vectors& phi, double tolerance) {
     std::vector<double> w(phi[0].size()), steps(m);
     for (const std::size_t k : {m, std::size_t{1}, std::size_t{17}}) {
         for (double& step : steps) step = drawn(random) - 0.5;
-        rows.add(std::span(team).first(k), steps.data(), tables);
+        rows.add(std::span(team).first(k), steps.data(), tables, workspace);
         for (std::size_t a = 0; a < k; ++a)
             for (std::size_t e = 0; e < w.size(); ++e) w[e] += steps[a] * of(a)[e];
     }
@@ -178,7 +179,7 @@ struct DrawnRows {
     // Scales of which one is zero, means that are any numbers, a deviation that is held at zero.
     Group group(const AnyRows& rows, const AnyBasis& basis, const AnyPenalty& penalty,
                 bool gaps) const {
-        Group made{rows, basis, penalty, {}, {}, {}};
+        Group made{{basis, penalty, {}, {}, {}}, rows};
         Random random(9);
         for (std::size_t j = 0; j < n_features; ++j) {
             made.scale.push_back(j == 1 ? 0.0 : 0.3 + drawn(random));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "operators/grouped_rows.hpp"
+#include "operators/hessian.hpp"
 #include "operators/passes.hpp"
 #include "solve/train.hpp"
 #include "tests/check.hpp"
@@ -141,7 +142,7 @@ void training_is_certified(const Mixed& data) {
     const std::array<double, 2> factors{0.1, 1.0};
     Quiet quiet;
     const auto path = train(data.groups, SquaredHinge{}, {y, {}, {}, 0.5, 1.0, 1.0},
-                            {1e-5, 5000, 0, 2}, {}, factors, true, quiet);
+                            {1e-5, 5000, 0, 2, true}, {}, factors, quiet);
     const DualResult& found = path.back();
     CHECK(found.converged && found.coef.size() == n_coefficients(data.groups));
     const Vectors phi = data.phi();
@@ -158,9 +159,8 @@ void training_is_certified(const Mixed& data) {
 
     // Going on from a model, in the layout of the coefficients.
     const std::array<double, 1> one{1.0};
-    const auto next =
-        train(data.groups, SquaredHinge{}, {y, {}, {}, 0.5, 1.0, 1.0}, {1e-5, 5000, 0, 2},
-              {{}, found.coef, found.intercept}, one, false, quiet);
+    const auto next = train(data.groups, SquaredHinge{}, {y, {}, {}, 0.5, 1.0, 1.0},
+                            {1e-5, 5000, 0, 2}, {{}, found.coef, found.intercept}, one, quiet);
     CHECK(next.front().converged && next.front().primal < found.primal);
 }
 
@@ -186,7 +186,7 @@ void two_groups_are_as_good_as_one() {
                 : columns(std::move(which)),
                   axes(zero, one, zero, end),
                   rows(ValueRows<double>(from.view(), columns, axes, from.order)),
-                  group{rows, like.basis, like.penalty, {}, {}, {}} {
+                  group{{like.basis, like.penalty, {}, {}, {}}, rows} {
                 for (const std::int64_t j : columns)
                     group.scale.push_back(like.scale[static_cast<std::size_t>(j)]);
             }
@@ -199,7 +199,7 @@ void two_groups_are_as_good_as_one() {
     const std::array<double, 1> one{1.0};
     const auto fit = [&](Groups groups) {
         return train(groups, Hinge{}, {y, {}, {}, 1.0, 1.0, 1.0}, {1e-7, 20000, 0, 1}, {}, one,
-                     false, quiet)
+                     quiet)
             .front();
     };
     const DualResult together = fit(std::array<const Group*, 1>{&whole});
@@ -238,11 +238,11 @@ void arrays_of_the_wrong_size_are_refused(const Mixed& data) {
     Quiet quiet;
     CHECK(is_refused([&] {
         train(data.groups, Hinge{}, {std::span(y).first(9), {}, {}, 1.0, 1.0, 1.0},
-              {1e-2, 10, 0, 1}, {}, one, false, quiet);
+              {1e-2, 10, 0, 1}, {}, one, quiet);
     }));
     CHECK(is_refused([&] {
         train(data.groups, Hinge{}, {y, {}, {}, 1.0, 1.0, 1.0}, {1e-2, 10, 0, 1}, {{}, few, 0.0},
-              one, false, quiet);
+              one, quiet);
     }));
 }
 

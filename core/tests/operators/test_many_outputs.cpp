@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "operators/hessian.hpp"
 #include "operators/many_outputs.hpp"
 #include "operators/passes.hpp"
 #include "support/random.hpp"
@@ -60,12 +61,11 @@ void agrees_with_single_outputs(const B& basis, bool gaps, std::size_t n_outputs
     const Coded data(basis.n_bins, CodeGrid::bins(basis.n_bins, basis.support() - 1, gaps), gaps);
     const AnyRows rows = coded_rows(data.codes, data.axes);
     const auto size = static_cast<std::size_t>(basis.size());
-    const Group group{rows,
-                      basis,
-                      DifferencePenalty(1, basis.size(), basis.support()),
-                      std::vector<double>(n_features, 1.0),
-                      std::vector<double>(gaps ? n_features * size : 0, 0.0),
-                      std::vector<double>(gaps ? n_features : 0, 1.0)};
+    const Group group{{basis, DifferencePenalty(1, basis.size(), basis.support()),
+                       std::vector<double>(n_features, 1.0),
+                       std::vector<double>(gaps ? n_features * size : 0, 0.0),
+                       std::vector<double>(gaps ? n_features : 0, 1.0)},
+                      rows};
     const std::array<const Group*, 2> groups{&group, &group};
     const std::size_t length = 2 * group.n_coefficients();
     const auto coef = numbers(n_outputs * length, 1);
@@ -94,8 +94,8 @@ void first_rows_are_the_first() {
     const AnyRows all = coded_rows(data.codes, data.axes);
     const AnyRows some = first_rows(all, 100);
     const std::vector<double> ones(n_features, 1.0);
-    const Group of_all{all, BSpline<1>{9}, DifferencePenalty(1, 10, 2), ones, {}, {}};
-    const Group of_some{some, BSpline<1>{9}, DifferencePenalty(1, 10, 2), ones, {}, {}};
+    const Group of_all{{BSpline<1>{9}, DifferencePenalty(1, 10, 2), ones, {}, {}}, all};
+    const Group of_some{{BSpline<1>{9}, DifferencePenalty(1, 10, 2), ones, {}, {}}, some};
     const std::array<const Group*, 1> whole{&of_all}, part{&of_some};
     const auto coef = numbers(n_features * 10, 3);
     auto expected = score_all(whole, coef, 1);
@@ -114,8 +114,8 @@ void some_rows_are_those_named() {
     const std::vector<std::int64_t> named{7, 0, 7, n_rows - 1};
     const AnyRows some = some_rows(all, named);
     const std::vector<double> ones(n_features, 1.0);
-    const Group of_all{all, BSpline<1>{9}, DifferencePenalty(1, 10, 2), ones, {}, {}};
-    const Group of_some{some, BSpline<1>{9}, DifferencePenalty(1, 10, 2), ones, {}, {}};
+    const Group of_all{{BSpline<1>{9}, DifferencePenalty(1, 10, 2), ones, {}, {}}, all};
+    const Group of_some{{BSpline<1>{9}, DifferencePenalty(1, 10, 2), ones, {}, {}}, some};
     const std::array<const Group*, 1> whole{&of_all}, part{&of_some};
     const auto coef = numbers(n_features * 10, 3);
     const auto expected = score_all(whole, coef, 1);

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "operators/hessian.hpp"
 #include "operators/passes.hpp"
 #include "tests/check.hpp"
 
@@ -65,8 +66,8 @@ void agree_with_each_other(const B& basis, const Data& data) {
     const AnyRows value_rows = data.values(), code_rows = data.coded();
     const AnyPenalty penalty = penalty_of(basis);
     const std::vector<double> ones(n_features, 1.0);
-    const Group value_group{value_rows, basis, penalty, ones, {}, {}};
-    const Group code_group{code_rows, basis, penalty, ones, {}, {}};
+    const Group value_group{{basis, penalty, ones, {}, {}}, value_rows};
+    const Group code_group{{basis, penalty, ones, {}, {}}, code_rows};
     const std::array<const Group*, 1> values{&value_group}, coded{&code_group};
     const auto size = static_cast<std::size_t>(basis.size());
     const auto support = static_cast<std::size_t>(basis.support());

@@ -63,6 +63,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 // The operator never writes the embedding out; here it is compared with one that does.
 template <RowSource S, Basis B, Penalty P>
 void agrees_with_explicit_rows(const S& source, const B& basis, const P& penalty) {
+    TeamIndex team_index;
     const RowOperator<S, B, P> rows(source, basis, penalty, scale);
     const auto phi = embeddings(source, basis, penalty);
     CHECK(rows.n_rows() == n_rows);
@@ -73,7 +74,7 @@ void agrees_with_explicit_rows(const S& source, const B& basis, const P& penalty
         return phi[static_cast<std::size_t>(team[a])];
     };
     std::vector<double> gram(m * m);
-    rows.gram(team, gram.data());
+    rows.gram(team, gram.data(), team_index);
     for (std::size_t a = 0; a < m; ++a)
         for (std::size_t b = a + 1; b < m; ++b) CHECK(near(gram[a * m + b], dot(of(a), of(b))));
     for (Row i = 0; i < n_rows; ++i) {
@@ -85,7 +86,7 @@ void agrees_with_explicit_rows(const S& source, const B& basis, const P& penalty
     auto tables = rows.zero_tables();
     std::vector<double> w(phi[0].size());
     for (int repeat = 0; repeat < 2; ++repeat) {
-        rows.add(team, steps.data(), tables);
+        rows.add(team, steps.data(), tables, team_index);
         for (std::size_t a = 0; a < m; ++a)
             for (std::size_t k = 0; k < w.size(); ++k) w[k] += steps[a] * of(a)[k];
     }

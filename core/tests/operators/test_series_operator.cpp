@@ -23,6 +23,7 @@ double drawn(Random& random) { return static_cast<double>(random.next() >> 11) *
 
 template <class B>
 void compare(const simd::Kernels& kernels, const B& basis, double end, int n_threads) {
+    TeamIndex team_index;
     Random random(3);
     std::vector<double> values(static_cast<std::size_t>(n_rows) * n_features);
     for (double& v : values) v = std::clamp(1.2 * drawn(random) - 0.1, 0.0, 1.0);
@@ -56,8 +57,8 @@ void compare(const simd::Kernels& kernels, const B& basis, double end, int n_thr
     auto fast_tables = fast->zero_tables();
     auto slow_tables = slow.zero_tables();
     for (const std::size_t m : {1u, 16u, 39u}) {
-        fast->add(std::span(rows).first(m), steps.data(), fast_tables);
-        slow.add(std::span(rows).first(m), steps.data(), slow_tables);
+        fast->add(std::span(rows).first(m), steps.data(), fast_tables, team_index);
+        slow.add(std::span(rows).first(m), steps.data(), slow_tables, team_index);
     }
     CHECK(difference(fast->coefficients(fast_tables), slow.coefficients(slow_tables)) < 1e-5);
     CHECK(difference({fast->squared_weight(fast_tables)}, {slow.squared_weight(slow_tables)}) <
@@ -75,8 +76,8 @@ void compare(const simd::Kernels& kernels, const B& basis, double end, int n_thr
     for (const std::size_t m : {5u, 17u, 64u}) {
         std::vector<double> products(m * m, 0.0);
         std::vector<double> exact(m * m, 0.0);
-        fast->gram(std::span(rows).first(m), products.data());
-        slow.gram(std::span(rows).first(m), exact.data());
+        fast->gram(std::span(rows).first(m), products.data(), team_index);
+        slow.gram(std::span(rows).first(m), exact.data(), team_index);
         for (std::size_t a = 0; a < m; ++a)  // only b > a is promised
             for (std::size_t b = 0; b <= a; ++b) products[a * m + b] = exact[a * m + b] = 0.0;
         CHECK(difference(products, exact) < 1e-4);

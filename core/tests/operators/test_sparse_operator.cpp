@@ -57,6 +57,7 @@ void near_all(const std::vector<double>& a, const std::vector<double>& b) {
 // Zeros that are not stored count for as much as zeros that are: for nothing.
 template <Basis B, Penalty P>
 void agrees_with_dense_rows(const B& basis, const P& penalty, double first, double last) {
+    TeamIndex team_index;
     const Drawn data(first, last);
     const ValueRows<double> dense(data.view(), columns, data.axes, data.order);
     const SparseRows sparse(SparseView<double>{data.starts, data.features, data.values}, data.axes,
@@ -70,16 +71,16 @@ void agrees_with_dense_rows(const B& basis, const P& penalty, double first, doub
     auto expected = slow.zero_tables();
     auto found = fast.zero_tables();
     for (int repeat = 0; repeat < 2; ++repeat) {
-        slow.add(team, steps.data(), expected);
-        fast.add(team, steps.data(), found);
+        slow.add(team, steps.data(), expected, team_index);
+        fast.add(team, steps.data(), found, team_index);
     }
     near_all(expected.exact, found.exact);
     CHECK(near(slow.squared_weight(expected), fast.squared_weight(found), 1e-9));
 
     std::vector<double> one(team.size() * team.size());
     std::vector<double> two(one.size());
-    slow.gram(team, one.data());
-    fast.gram(team, two.data());
+    slow.gram(team, one.data(), team_index);
+    fast.gram(team, two.data(), team_index);
     near_all(one, two);
 
     std::vector<Row> rows(n_rows);

@@ -33,6 +33,7 @@ std::vector<double> draw_values(std::size_t n, Random& random) {
 template <int Degree>
 void compare(const simd::Kernels& kernels, int order, int n_bins, std::size_t n_features,
              const std::vector<double>& scale, int n_threads) {
+    TeamIndex team_index;
     Random random(static_cast<std::uint64_t>(n_bins) * 100 + n_features);
     const std::vector<double> values =
         draw_values(static_cast<std::size_t>(n_rows) * n_features, random);
@@ -66,8 +67,8 @@ void compare(const simd::Kernels& kernels, int order, int n_bins, std::size_t n_
     auto fast_tables = fast->zero_tables();
     auto slow_tables = slow.zero_tables();
     for (const std::size_t m : {1u, 5u, 17u, 64u, 70u}) {
-        fast->add(std::span(rows).first(m), steps.data(), fast_tables);
-        slow.add(std::span(rows).first(m), steps.data(), slow_tables);
+        fast->add(std::span(rows).first(m), steps.data(), fast_tables, team_index);
+        slow.add(std::span(rows).first(m), steps.data(), slow_tables, team_index);
     }
     CHECK(difference(fast->coefficients(fast_tables), slow.coefficients(slow_tables)) < 1e-5);
     std::vector<double> found(n_rows);
@@ -87,8 +88,8 @@ void compare(const simd::Kernels& kernels, int order, int n_bins, std::size_t n_
     for (const std::size_t m : {2u, 16u, 33u, 64u}) {
         std::vector<double> products(m * m, 0.0);
         std::vector<double> exact(m * m, 0.0);
-        fast->gram(std::span(rows).last(m), products.data());
-        slow.gram(std::span(rows).last(m), exact.data());
+        fast->gram(std::span(rows).last(m), products.data(), team_index);
+        slow.gram(std::span(rows).last(m), exact.data(), team_index);
         for (std::size_t a = 0; a < m; ++a)  // only b > a is promised
             for (std::size_t b = 0; b <= a; ++b) products[a * m + b] = exact[a * m + b] = 0.0;
         CHECK(difference(products, exact) < 2e-5);

@@ -28,8 +28,9 @@ void rows_agree(const std::vector<std::int64_t>& columns) {
     std::vector<double> coef(n_outputs * n_features * 10);
     for (double& c : coef) c = drawn(random) - 0.5;
     std::vector<double> out(n_rows * n_outputs), w(2);
-    decide(AnyBasis(basis), MatrixView<Real>{X.data(), n_rows, n_features, n_features, 1}, columns,
-           data.axes, coef, intercepts, 2, out.data());
+    const AnyBasis any = basis;
+    decide(Curves{any, data.axes, coef, intercepts},
+           MatrixView<Real>{X.data(), n_rows, n_features, n_features, 1}, columns, 2, out.data());
     for (std::size_t i = 0; i < n_rows; ++i)
         for (std::size_t k = 0; k < n_outputs; ++k) {
             double expected = intercepts[k];
@@ -61,7 +62,8 @@ void stored_gaps_count() {
     const std::array<double, 1> intercept{0.5};
     std::array<double, 2> out{};
     const SparseView<double> X{starts, features, values};
-    decide_sparse(AnyBasis(BSpline<1>{8}), X, data.axes, coef, at_zero, intercept, 1, out.data());
+    const AnyBasis basis = BSpline<1>{8};
+    decide_sparse(Curves{basis, data.axes, coef, intercept}, X, at_zero, 1, out.data());
     CHECK(near(out[0], 0.5 + 7.0 - 1.0 + 2.0 - 0.25) && out[1] == 0.5);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "operators/hessian.hpp"
 #include "operators/passes.hpp"
 #include "rows/blocks.hpp"
 #include "solve/train.hpp"
@@ -35,11 +36,11 @@ struct Plain {
     Row n_rows() const { return 100; }
 };
 
-void a_trail_lets_whole_blocks_go() {
+void whole_blocks_are_released() {
     const Listener rows;
     {
-        Trail trail(rows);
-        for (Row i = 20; i <= 100; i += 20) trail.reached(i);
+        ReleaseBehind behind(rows);
+        for (Row i = 20; i <= 100; i += 20) behind.reached(i);
     }
     const std::vector<std::pair<Row, Row>> expected{{0, 40}, {40, 80}, {80, 100}};
     CHECK(rows.told == expected);
@@ -119,9 +120,8 @@ void what_was_let_go_is_still_there(const Data& data) {
 }
 
 Group group_of(const AnyRows& rows) {
-    return {
-        rows, BSpline<1>{8}, DifferencePenalty(1, 9, 2), std::vector<double>(n_features, 0.125), {},
-        {}};
+    const std::vector<double> scale(n_features, 0.125);
+    return {{BSpline<1>{8}, DifferencePenalty(1, 9, 2), scale, {}, {}}, rows};
 }
 
 void passes_are_the_same_to_the_bit(const Data& data) {
@@ -157,7 +157,7 @@ DualResult fit(const Data& data, const Codes& codes, const AnyLoss& loss, int n_
     const std::array<const Group*, 1> groups{&group};
     const DualProblem problem{data.y, {}, {}, 1.0, 2.0, 1.0};
     Quiet quiet;
-    return train(groups, loss, problem, {1e-4, 1000, 3, n_threads}, {alpha, {}, 0.0}, one, true,
+    return train(groups, loss, problem, {1e-4, 1000, 3, n_threads, true}, {alpha, {}, 0.0}, one,
                  quiet)
         .front();
 }
@@ -189,7 +189,7 @@ void on_disk() {}
 }  // namespace
 
 int main() {
-    a_trail_lets_whole_blocks_go();
+    whole_blocks_are_released();
     rows_in_memory_are_one_block();
     a_unit_is_a_sixteenth_of_a_block();
     on_disk();

@@ -35,7 +35,7 @@ constexpr std::array<std::int64_t, 1> column{0};
 
 Group group_of(const AnyRows& rows, const AnyBasis& basis = BSpline<1>{8},
                const AnyPenalty& penalty = DifferencePenalty(1, 9, 2)) {
-    return {rows, basis, penalty, {0.125}, {}, {}};
+    return {{basis, penalty, {0.125}, {}, {}}, rows};
 }
 
 // One feature; the positive class lies in the middle, with a few rows on the wrong side.
@@ -64,7 +64,7 @@ DualResult fit(const Bump& data, const AnyLoss& loss, const DualOptions& options
                Monitor& monitor) {
     const AnyRows rows = data.rows();
     const Group group = group_of(rows);
-    return train(std::array<const Group*, 1>{&group}, loss, data.problem(), options, {}, one, false,
+    return train(std::array<const Group*, 1>{&group}, loss, data.problem(), options, {}, one,
                  monitor)
         .front();
 }
@@ -117,7 +117,7 @@ void refuses_what_does_not_fit() {
             const AnyRows rows = data.rows();
             const Group group = group_of(rows, basis, penalty);
             train(std::array<const Group*, 1>{&group}, Hinge{}, data.problem(), {1e-2, 100, 0, 1},
-                  {}, one, false, listener);
+                  {}, one, listener);
         });
     };
     CHECK(with(BSpline<1>{8}, DiagonalPenalty(std::vector<double>(9, 1.0))));
@@ -138,7 +138,7 @@ void paths_and_dual_variables() {
     const Bump data;
     const AnyRows rows = data.rows();
     const Group group = group_of(rows);
-    const DualOptions options{1e-8, 10000, 0, 1};
+    const DualOptions options{1e-8, 10000, 0, 1, true};
     const std::array<double, 3> factors{0.1, 1.0, 5.0};
     const auto go = [&](const DualStart& start, std::span<const double> along) {
         class Quiet final : public Monitor {
@@ -146,7 +146,7 @@ void paths_and_dual_variables() {
             bool pass(const Progress&) override { return false; }
         } quiet;
         return train(std::array<const Group*, 1>{&group}, Logistic{}, data.problem(), options,
-                     start, along, true, quiet);
+                     start, along, quiet);
     };
     const auto path = go({}, factors);
     CHECK(path.size() == 3 && path[0].alpha.empty() && path[2].alpha.size() == n_rows);
