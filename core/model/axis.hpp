@@ -83,7 +83,7 @@ private:
     std::span<const double> knots_;
 };
 
-// The basis's argument of a value; that of a gap is NaN.
+// The basis's argument of a value; NaN where it is missing.
 inline double argument_of(const Axis& axis, double x) noexcept {
     return std::isnan(x) ? x : axis.argument(x);
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/basis/any.hpp"
-#include "model/gaps.hpp"
+#include "model/missing.hpp"
 #include "model/penalty/any.hpp"
 
 namespace splinear {
@@ -17,9 +17,9 @@ namespace splinear {
 struct GroupModel {
     AnyBasis basis;
     AnyPenalty penalty;
-    std::vector<double> scale;      // s_j^2, 0 for a feature that takes no part
-    std::vector<double> mean;       // n_features x size; empty: no gaps in this group
-    std::vector<double> gap_scale;  // g_j; empty without gaps
+    std::vector<double> scale;          // s_j^2, 0 for a feature that takes no part
+    std::vector<double> mean;           // n_features x size; empty: no missing values in this group
+    std::vector<double> missing_scale;  // g_j; empty without missing values
 
     std::size_t n_features() const noexcept { return scale.size(); }
     std::size_t size() const noexcept { return static_cast<std::size_t>(basis_size(basis)); }
@@ -27,10 +27,10 @@ struct GroupModel {
         return std::visit([](const auto& b) { return static_cast<std::size_t>(b.support()); },
                           basis);
     }
-    bool has_gaps() const noexcept { return !gap_scale.empty(); }
-    std::size_t stride() const noexcept { return size() + (has_gaps() ? 1 : 0); }
+    bool has_missing() const noexcept { return !missing_scale.empty(); }
+    std::size_t stride() const noexcept { return size() + (has_missing() ? 1 : 0); }
     std::size_t n_coefficients() const noexcept { return n_features() * stride(); }
-    Gaps gaps() const noexcept { return {mean, gap_scale}; }
+    MissingValues missing() const noexcept { return {mean, missing_scale}; }
 };
 
 // B-splines go with differences, the others carry their penalty as weights.
@@ -44,11 +44,12 @@ inline void check(const GroupModel& model) {
         if (!holds) throw std::invalid_argument(what);
     };
     must(model.n_features() > 0, "a group must have features");
-    must(model.mean.empty() == model.gap_scale.empty(), "gaps need both a mean and a scale");
+    must(model.mean.empty() == model.missing_scale.empty(),
+         "missing values need both a mean and a scale");
     must(model.mean.empty() || model.mean.size() == model.n_features() * model.size(),
          "the mean must be n_features x size");
-    must(model.gap_scale.empty() || model.gap_scale.size() == model.n_features(),
-         "there must be one gap_scale per feature");
+    must(model.missing_scale.empty() || model.missing_scale.size() == model.n_features(),
+         "there must be one missing_scale per feature");
     std::visit(
         [&]<class B, class P>(const B& basis, const P& penalty) {
             must(belong_together<B, P>, "this basis does not take this penalty");

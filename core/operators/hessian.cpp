@@ -215,7 +215,7 @@ void read_row(const Group& group, Row i, std::span<const std::int64_t> places, P
             std::vector<double> w(static_cast<std::size_t>(basis.support()));
             source.for_each(i, [&](std::size_t j, double x) {
                 const auto own = places.subspan(j * group.stride(), group.stride());
-                if (std::isnan(x) && group.has_gaps()) return out.push(own.back(), 1.0);
+                if (std::isnan(x) && group.has_missing()) return out.push(own.back(), 1.0);
                 const int start = basis.evaluate(std::isnan(x) ? 0.0 : x, w.data());
                 for (std::size_t p = 0; p < w.size(); ++p)
                     out.push(own[static_cast<std::size_t>(start) + p], w[p]);

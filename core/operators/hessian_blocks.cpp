@@ -23,7 +23,7 @@ std::vector<double> sparse_blocks(const SparseRows& rows, const Group& group,
                 const double weight = h[static_cast<std::size_t>(i)];
                 if (weight == 0.0) continue;
                 rows.for_each(i, [&](std::size_t j, double argument) {
-                    if (std::isnan(argument) && group.has_gaps()) {
+                    if (std::isnan(argument) && group.has_missing()) {
                         sum[(j * stride + group.size()) * support] += weight;
                         return;
                     }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/gaps.hpp"
+#include "model/missing.hpp"
 #include "operators/operator.hpp"
 #include "rows/any_rows.hpp"
 #include "support/pieces.hpp"
@@ -15,21 +15,22 @@
 namespace splinear {
 
 // B-splines of degree 0 without differences: a code is the place in the feature's table, that of a
-// gap too. In double precision; a row costs as much with a hundred levels as with a million.
+// missing value too. In double precision; a row costs as much with a hundred levels as with a
+// million.
 template <class C>
 class LevelOperator final : public Operator {
 public:
     // scale: s_j^2 of every feature.
     LevelOperator(const CodedRowsOf<C>& source, std::size_t n_levels, std::span<const double> scale,
-                  int n_threads, const Gaps& gaps = {})
+                  int n_threads, const MissingValues& missing = {})
         : source_(source),
           n_levels_(n_levels),
           n_threads_(n_threads),
           scale_(scale.begin(), scale.end()),
-          gaps_(gaps) {
-        for (std::size_t j = 0; gaps.any() && j < scale.size(); ++j)
-            gap_norm_.push_back(scale[j] * gaps.mean_product(j, gaps.mean(j).data()) +
-                                gaps.scale(j));
+          missing_(missing) {
+        for (std::size_t j = 0; missing.any() && j < scale.size(); ++j)
+            missing_norm_.push_back(scale[j] * missing.mean_product(j, missing.mean(j).data()) +
+                                    missing.scale(j));
     }
 
     Row n_rows() const noexcept override { return source_.n_rows(); }
@@ -40,10 +41,10 @@ public:
         return {{}, std::vector<double>(scale_.size() * width())};
     }
     GroupTables tables_of(std::span<const double> coef) const override {
-        return {{}, gaps_.tables_of(coef, scale_.size())};
+        return {{}, missing_.tables_of(coef, scale_.size())};
     }
     std::vector<double> coefficients(const GroupTables& tables) const override {
-        return gaps_.coefficients(tables.exact, scale_.size());
+        return missing_.coefficients(tables.exact, scale_.size());
     }
     void blend(double a, GroupTables& tables, double b, const GroupTables& others) const override {
         blend_tables(a, tables, b, others);
@@ -70,17 +71,17 @@ public:
              TeamIndex&) const override {
         for (std::size_t j = 0; j < scale_.size(); ++j) {
             double* table = &tables.exact[j * width()];
-            double gap_steps = 0.0;
+            double missing_steps = 0.0;
             for (std::size_t a = 0; a < rows.size(); ++a) {
                 const std::size_t level = source_.row(rows[a])[j];
                 if (level >= n_levels_)
-                    gap_steps += steps[a];
+                    missing_steps += steps[a];
                 else
                     add_step(j, level, scale_[j] * steps[a], table);
             }
-            if (gap_steps == 0.0) continue;
-            gaps_.add_mean(j, scale_[j] * gap_steps, table);
-            gaps_.settle(j, gap_steps, table);
+            if (missing_steps == 0.0) continue;
+            missing_.add_mean(j, scale_[j] * missing_steps, table);
+            missing_.settle(j, missing_steps, table);
         }
     }
 
@@ -93,19 +94,19 @@ public:
         }
     }
     std::vector<double> sums(const GroupTables& tables) const override {
-        return gaps_.values(tables.exact, scale_.size());
+        return missing_.values(tables.exact, scale_.size());
     }
 
     double squared_norm(Row row) const override {
         const C* codes = source_.row(row);
         double total = 0.0;
         for (std::size_t j = 0; j < scale_.size(); ++j)
-            total += codes[j] >= n_levels_ ? gap_norm_[j] : scale_[j];
+            total += codes[j] >= n_levels_ ? missing_norm_[j] : scale_[j];
         return total;
     }
 
     double squared_weight(const GroupTables& tables) const override {
-        double total = gaps_.squared_weight(tables.exact);
+        double total = missing_.squared_weight(tables.exact);
         for (std::size_t j = 0; j < scale_.size(); ++j) {
             if (scale_[j] == 0.0) continue;
             double sum = 0.0;
@@ -117,7 +118,7 @@ public:
     }
 
 private:
-    std::size_t width() const noexcept { return n_levels_ + gaps_.table_extra(); }
+    std::size_t width() const noexcept { return n_levels_ + missing_.table_extra(); }
 
     double score_row(const C* codes, const double* table) const noexcept {
         double total = 0.0;
@@ -125,34 +126,34 @@ private:
         return total;
     }
 
-    // A step on one level moves the mean of the curve, and with it the value at a gap.
+    // A step on one level moves the mean of the curve, and with it the value where x is missing.
     void add_step(std::size_t j, std::size_t level, double change, double* table) const noexcept {
         table[level] += change;
-        if (gaps_.any()) table[n_levels_] += gaps_.mean(j)[level] * change;
+        if (missing_.any()) table[n_levels_] += missing_.mean(j)[level] * change;
     }
 
     double product(const C* x, const C* y) const noexcept {
         double total = 0.0;
         for (std::size_t j = 0; j < scale_.size(); ++j) {
             if (x[j] >= n_levels_ || y[j] >= n_levels_)
-                total += gap_product(j, x[j], y[j]);
+                total += missing_product(j, x[j], y[j]);
             else if (x[j] == y[j])
                 total += scale_[j];
         }
         return total;
     }
 
-    double gap_product(std::size_t j, C x, C y) const noexcept {
-        if (x == y) return gap_norm_[j];
-        return scale_[j] * gaps_.mean(j)[x >= n_levels_ ? y : x];
+    double missing_product(std::size_t j, C x, C y) const noexcept {
+        if (x == y) return missing_norm_[j];
+        return scale_[j] * missing_.mean(j)[x >= n_levels_ ? y : x];
     }
 
     const CodedRowsOf<C>& source_;
     std::size_t n_levels_;
     int n_threads_;
     std::vector<double> scale_;
-    Gaps gaps_;
-    std::vector<double> gap_norm_;  // per feature, the squared length of a gap's part
+    MissingValues missing_;
+    std::vector<double> missing_norm_;  // per feature, the squared length of a missing value's part
 };
 
 }  // namespace splinear

@@ -24,7 +24,7 @@ OperatorPtr fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
     const simd::Kernels* kernels = simd::chosen();
     if (kernels == nullptr || penalty.held() > 0) return nullptr;
     return SplineOperator::make(rows, basis, penalty, group.scale, *kernels, n_threads,
-                                group.gaps());
+                                group.missing());
 }
 
 template <class B>
@@ -32,7 +32,7 @@ template <class B>
 OperatorPtr fast_operator(const CodedRows& rows, const B& basis, const DiagonalPenalty& penalty,
                           const Group& group, int n_threads) {
     const simd::Kernels* kernels = simd::chosen();
-    if (kernels == nullptr || group.has_gaps()) return nullptr;
+    if (kernels == nullptr || group.has_missing()) return nullptr;
     return SeriesOperator::make(rows, basis, penalty, group.scale, *kernels, n_threads);
 }
 
@@ -47,7 +47,7 @@ OperatorPtr level_operator(const CodedRowsOf<C>& rows, const BSpline<0>& basis,
     const bool many = grid.is_wide || simd::padded_entries(basis.size() + 1) == 0;
     if (!plain || !codes_are_levels || !many) return nullptr;
     return std::make_unique<LevelOperator<C>>(rows, group.size(), group.scale, n_threads,
-                                              group.gaps());
+                                              group.missing());
 }
 
 template <class S, class B, class P>
@@ -61,10 +61,10 @@ OperatorPtr make(const S& source, const B& basis, const P& penalty, const Group&
         return nullptr;  // check() has thrown
     else if constexpr (DenseSource<S>)
         return std::make_unique<RowOperator<S, B, P>>(source, basis, penalty, group.scale,
-                                                      group.gaps());
+                                                      group.missing());
     else
         return std::make_unique<SparseOperator<B, P>>(source, basis, penalty, group.scale,
-                                                      group.gaps());
+                                                      group.missing());
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ struct ManyGroup {
         const bool is_straight = std::holds_alternative<BSpline<1>>(group.basis);
         if (rows == nullptr || !(is_flat || is_straight) || simd::chosen() == nullptr)
             return std::nullopt;
-        // One entry more, as a gap's code and its neighbor are looked up too.
+        // One entry more, as a missing value's code and its neighbor are looked up too.
         const simd::ManyShape shape{is_flat ? 0 : 1, is_flat ? 0 : rows->grid().fraction_bits,
                                     group.stride() + 1, group.n_features()};
         return ManyGroup{rows, shape, group.stride()};

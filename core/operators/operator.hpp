@@ -20,9 +20,9 @@ struct GroupTables {
     std::vector<double> exact;
 };
 
-// The embedding of row i is the concatenation over features j of s_j T' B(x_ij); at a gap it is
-// that of the mean basis vector, and one more coordinate (see gaps.hpp). All calls are about many
-// rows, or rare, so that it costs nothing that they are virtual.
+// The embedding of row i is the concatenation over features j of s_j T' B(x_ij); where x_ij
+// is missing it is that of the mean basis vector, and one more coordinate (see model/missing.hpp).
+// All calls are about many rows, or rare, so that it costs nothing that they are virtual.
 class Operator {
 public:
     Operator() = default;
@@ -54,7 +54,7 @@ public:
     virtual double squared_weight(const GroupTables& tables) const = 0;  // |w|^2
 
     // Coefficients are `stride` numbers per feature: those of the basis functions and, in a group
-    // with gaps, the deviation.
+    // with missing values, the deviation.
     virtual GroupTables zero_tables() const = 0;
     virtual GroupTables tables_of(std::span<const double> coef) const = 0;
     virtual std::vector<double> coefficients(const GroupTables& tables) const = 0;
@@ -65,7 +65,7 @@ public:
 
     // Plain sums, without scale, penalty and mean: sum() adds steps[a] B(x_{rows[a], j}) for every
     // row, to tables that were zero and serve for nothing else; sums() reads them, `stride` numbers
-    // per feature, the last of them the steps of the gaps.
+    // per feature, the last of them the steps of the missing values.
     virtual void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const = 0;
     virtual std::vector<double> sums(const GroupTables& tables) const = 0;
 };

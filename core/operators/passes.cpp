@@ -29,10 +29,11 @@ AnyPenalty no_penalty(const AnyBasis& any) {
 // The group whose coefficients are the values themselves: scales of 1, no penalty, a mean of 0.
 Group plain(const Group& group) {
     const std::size_t n = group.n_features();
-    const std::size_t n_gaps = group.has_gaps() ? n : 0;
-    return {{group.basis, no_penalty(group.basis), std::vector<double>(n, 1.0),
-             std::vector<double>(n_gaps * group.size(), 0.0), std::vector<double>(n_gaps, 1.0)},
-            group.rows};
+    const std::size_t n_missing = group.has_missing() ? n : 0;
+    return {
+        {group.basis, no_penalty(group.basis), std::vector<double>(n, 1.0),
+         std::vector<double>(n_missing * group.size(), 0.0), std::vector<double>(n_missing, 1.0)},
+        group.rows};
 }
 
 // out += the scores of one group.

@@ -16,17 +16,17 @@ namespace splinear {
 template <DenseSource S, Basis B, Penalty P>
 class RowOperator final : public PlainTables<B, P> {
     using Base = PlainTables<B, P>;
-    using Base::basis_, Base::penalty_, Base::scale_, Base::gaps_, Base::at_gap;
+    using Base::basis_, Base::penalty_, Base::scale_, Base::missing_, Base::at_missing;
     using Base::size, Base::support, Base::width;
 
 public:
     // scale: s_j^2 of every feature.
     RowOperator(const S& source, B basis, P penalty, std::span<const double> scale,
-                const Gaps& gaps = {})
-        : Base(std::move(basis), std::move(penalty), scale, gaps), source_(source) {
+                const MissingValues& missing = {})
+        : Base(std::move(basis), std::move(penalty), scale, missing), source_(source) {
         std::vector<double> none(support());
-        for (std::size_t j = 0; gaps.any() && j < scale.size(); ++j)
-            gap_norm_.push_back(this->part_norm(j, at_gap, none));
+        for (std::size_t j = 0; missing.any() && j < scale.size(); ++j)
+            missing_norm_.push_back(this->part_norm(j, at_missing, none));
     }
 
     Row n_rows() const noexcept override { return source_.n_rows(); }
@@ -60,7 +60,7 @@ public:
             for (std::size_t b = 1; b < m; ++b) {
                 this->smooth_row(j, start[b], &w[b * support()], smooth.data());
                 for (std::size_t a = 0; a < b; ++a)
-                    out[a * m + b] += this->row_product(j, smooth.data(), start[b] == at_gap,
+                    out[a * m + b] += this->row_product(j, smooth.data(), start[b] == at_missing,
                                                         start[a], &w[a * support()]);
             }
         }
@@ -73,15 +73,15 @@ public:
         std::vector<double> sum(size());
         for (std::size_t j = 0; j < scale_.size(); ++j) {
             std::fill(sum.begin(), sum.end(), 0.0);
-            double gap_steps = 0.0;
+            double missing_steps = 0.0;
             for (std::size_t a = 0; a < rows.size(); ++a) {
                 const int start = evaluate(rows[a], j, w.data());
-                if (start == at_gap)
-                    gap_steps += steps[a];
+                if (start == at_missing)
+                    missing_steps += steps[a];
                 else
                     this->spread(start, w.data(), steps[a] * scale_[j], sum.data());
             }
-            this->add_sums(j, sum, gap_steps, tables.exact.data() + j * width());
+            this->add_sums(j, sum, missing_steps, tables.exact.data() + j * width());
         }
     }
 
@@ -90,7 +90,7 @@ public:
         for (std::size_t a = 0; a < rows.size(); ++a) {
             double* table = tables.exact.data();
             for (std::size_t j = 0; j < scale_.size(); ++j, table += width())
-                this->spread_or_gap(evaluate(rows[a], j, w.data()), w.data(), steps[a], table);
+                this->spread_or_missing(evaluate(rows[a], j, w.data()), w.data(), steps[a], table);
         }
     }
 
@@ -99,7 +99,7 @@ public:
         double total = 0.0;
         for (std::size_t j = 0; j < scale_.size(); ++j) {
             const int start = evaluate(row, j, w.data());
-            total += start == at_gap ? gap_norm_[j] : this->part_norm(j, start, w);
+            total += start == at_missing ? missing_norm_[j] : this->part_norm(j, start, w);
         }
         return total;
     }
@@ -110,7 +110,7 @@ private:
     }
 
     const S& source_;
-    std::vector<double> gap_norm_;  // per feature
+    std::vector<double> missing_norm_;  // per feature
 };
 
 }  // namespace splinear

@@ -20,8 +20,8 @@
 
 namespace splinear {
 
-// RowOperator is the reference, to which bases of more than simd::max_series functions, and gaps,
-// are left.
+// RowOperator is the reference, to which bases of more than simd::max_series functions, and missing
+// values, are left.
 class SeriesOperator final : public Operator {
 public:
     static std::unique_ptr<SeriesOperator> make(const CodedRows& source, const Fourier& basis,

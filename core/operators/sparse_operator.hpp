@@ -18,13 +18,13 @@ namespace splinear {
 template <Basis B, Penalty P>
 class SparseOperator final : public PlainTables<B, P> {
     using Base = PlainTables<B, P>;
-    using Base::basis_, Base::penalty_, Base::scale_, Base::gaps_, Base::at_gap;
+    using Base::basis_, Base::penalty_, Base::scale_, Base::missing_, Base::at_missing;
     using Base::size, Base::support, Base::width, Base::evaluate;
 
 public:
     SparseOperator(const SparseRows& source, B basis, P penalty, std::span<const double> scale,
-                   const Gaps& gaps = {})
-        : Base(std::move(basis), std::move(penalty), scale, gaps), source_(source) {}
+                   const MissingValues& missing = {})
+        : Base(std::move(basis), std::move(penalty), scale, missing), source_(source) {}
 
     Row n_rows() const noexcept override { return source_.n_rows(); }
     Row rows_per_block() const noexcept override { return source_.rows_per_block(); }
@@ -61,7 +61,7 @@ public:
                     this->smooth_row(j, starts[b], w, smooth.data());
                     for (std::size_t a = 0; a < b; ++a)
                         out[here[a].row * m + here[b].row] +=
-                            this->row_product(j, smooth.data(), starts[b] == at_gap, starts[a],
+                            this->row_product(j, smooth.data(), starts[b] == at_missing, starts[a],
                                               &weights[a * support()]);
                 }
             });
@@ -74,15 +74,15 @@ public:
         team.for_each_feature(
             source_, scale_.size(), rows, [&](std::size_t j, std::span<const Occurrence> here) {
                 std::fill(sum.begin(), sum.end(), 0.0);
-                double gap_steps = 0.0;
+                double missing_steps = 0.0;
                 for (const Occurrence& x : here) {
                     const int start = evaluate(x.argument, w.data());
-                    if (start == at_gap)
-                        gap_steps += steps[x.row];
+                    if (start == at_missing)
+                        missing_steps += steps[x.row];
                     else
                         this->spread(start, w.data(), steps[x.row] * scale_[j], sum.data());
                 }
-                this->add_sums(j, sum, gap_steps, &tables.exact[j * width()]);
+                this->add_sums(j, sum, missing_steps, &tables.exact[j * width()]);
             });
     }
 
@@ -91,7 +91,7 @@ public:
         for (std::size_t a = 0; a < rows.size(); ++a)
             source_.for_each(rows[a], [&](std::size_t j, double argument) {
                 const int start = evaluate(argument, w.data());
-                this->spread_or_gap(start, w.data(), steps[a], &tables.exact[j * width()]);
+                this->spread_or_missing(start, w.data(), steps[a], &tables.exact[j * width()]);
             });
     }
 

@@ -10,13 +10,13 @@ namespace splinear {
 
 SplineOperator::SplineOperator(const CodedRows& source, const DifferencePenalty& penalty,
                                std::span<const double> scale, const simd::Kernels& kernels,
-                               int n_threads, const Gaps& gaps)
+                               int n_threads, const MissingValues& missing)
     : codes_(source.codes()),
       n_rows_(source.n_rows()),
       penalty_(penalty),
       kernels_(kernels),
       n_threads_(n_threads),
-      gaps_(gaps),
+      missing_(missing),
       scale_(scale.size()),
       ones_(scale.size(), 1.0f),
       exact_scale_(scale.begin(), scale.end()) {
@@ -27,7 +27,7 @@ SplineOperator::SplineOperator(const CodedRows& source, const DifferencePenalty&
 // the coefficients by about n^d.
 bool SplineOperator::needs_exact_tables() const noexcept {
     constexpr double largest_ratio = 1 << 17;
-    return gaps_.any() || std::pow(static_cast<double>(size_), shape_.order) > largest_ratio;
+    return missing_.any() || std::pow(static_cast<double>(size_), shape_.order) > largest_ratio;
 }
 
 GroupTables SplineOperator::zero_tables() const {
@@ -38,7 +38,7 @@ GroupTables SplineOperator::zero_tables() const {
 GroupTables SplineOperator::tables_of(std::span<const double> coef) const {
     GroupTables tables = zero_tables();
     if (needs_exact_tables()) {
-        tables.exact = gaps_.tables_of(coef, shape_.n_features);
+        tables.exact = missing_.tables_of(coef, shape_.n_features);
         for (std::size_t j = 0; j < shape_.n_features; ++j)
             round(tables, j, &tables.single[j * entries()]);
         return tables;
@@ -53,7 +53,7 @@ GroupTables SplineOperator::tables_of(std::span<const double> coef) const {
 void SplineOperator::round(const GroupTables& tables, std::size_t j, float* single) const noexcept {
     const double* exact = &tables.exact[j * exact_width()];
     std::transform(exact, exact + size_, single, [](double c) { return static_cast<float>(c); });
-    if (gaps_.any())
+    if (missing_.any())
         std::fill_n(single + size_, shape_.degree + 1, static_cast<float>(exact[size_]));
 }
 
@@ -91,7 +91,7 @@ void SplineOperator::gram(std::span<const Row> rows, double* out, TeamIndex&) co
     const std::size_t m = rows.size();
     const auto codes = pointers(rows);
     if (!unit_ramp_) {
-        const bool by_part = kernels_.products != nullptr && !gaps_.any();
+        const bool by_part = kernels_.products != nullptr && !missing_.any();
         return by_part ? gram_by_part(codes, out) : gram_by_score(codes, out);
     }
     in_parallel(m, m * m / 2, [&](std::size_t a) {
@@ -132,7 +132,7 @@ void SplineOperator::gram_by_score(const Pointers& codes, double* out) const {
             std::fill(tables.begin(), tables.end(), 0.0f);
             const float step = 1.0f;
             kernels_.add(part, smoother(), &scale_[j], here.data(), &step, 1, tables.data());
-            if (gaps_.any()) couple_gaps(here[0], j, part.n_features, tables.data());
+            if (missing_.any()) couple_missing(here[0], j, part.n_features, tables.data());
             for (std::size_t b = 1; b < m - a; b += simd::lanes)
                 kernels_.score(part, tables.data(), &here[b], &products[b]);
         }
@@ -140,18 +140,19 @@ void SplineOperator::gram_by_score(const Pointers& codes, double* out) const {
     });
 }
 
-// Makes of tables that hold one row without a thought of gaps those that hold its embedding: at a
-// gap of the row they are its gap's; elsewhere what a gap has in common with the row is added.
-void SplineOperator::couple_gaps(const Code* row, std::size_t first, std::size_t n,
-                                 float* tables) const {
-    const std::uint32_t gap = codes_.grid().gap;
+// Makes tables hold the embedding of a row, given those that hold its values but know of no missing
+// ones: a feature that the row misses gets the table of a missing value; in all others the product
+// of a missing value with the row is added.
+void SplineOperator::couple_missing(const Code* row, std::size_t first, std::size_t n,
+                                    float* tables) const {
+    const std::uint32_t missing_code = codes_.grid().missing_code;
     const float unit = 1.0f / static_cast<float>(1 << shape_.fraction_bits);
     const int mask = (1 << shape_.fraction_bits) - 1;
     const auto n_copies = static_cast<std::size_t>(shape_.degree) + 1;
     for (std::size_t i = 0; i < n; ++i, tables += entries()) {
-        const float* gap_row = &gap_rows_[(first + i) * entries()];
-        if (row[i] == gap) {
-            std::copy_n(gap_row, entries(), tables);
+        const float* missing_row = &missing_rows_[(first + i) * entries()];
+        if (row[i] == missing_code) {
+            std::copy_n(missing_row, entries(), tables);
             continue;
         }
         std::array<double, 4> w{};
@@ -162,8 +163,8 @@ void SplineOperator::couple_gaps(const Code* row, std::size_t first, std::size_t
             case 2: BSpline<2>::weights(a, w.data()); break;
             default: BSpline<3>::weights(a, w.data());
         }
-        // At the right end of the axis the last weight, that of a gap's entry, is zero.
-        const float* at = gap_row + (row[i] >> shape_.fraction_bits);
+        // At the right end of the axis the last weight, that of a missing value's entry, is zero.
+        const float* at = missing_row + (row[i] >> shape_.fraction_bits);
         double common = 0.0;
         for (std::size_t p = 0; p < n_copies; ++p) common += w[p] * static_cast<double>(at[p]);
         std::fill_n(tables + size_, n_copies, static_cast<float>(common));
@@ -201,21 +202,22 @@ void SplineOperator::add_exactly(const Part& all, const Pointers& codes,
 
 void SplineOperator::add_to_feature(std::size_t j, const float* sums, std::vector<double>& change,
                                     GroupTables& tables) const {
-    const double gap_steps = gap_sum(sums);
+    const double missing_steps = missing_sum(sums);
     std::transform(sums, sums + size_, change.begin(),
                    [&](float v) { return exact_scale_[j] * static_cast<double>(v); });
-    if (gap_steps != 0.0) gaps_.add_mean(j, exact_scale_[j] * gap_steps, change.data());
+    if (missing_steps != 0.0) missing_.add_mean(j, exact_scale_[j] * missing_steps, change.data());
     penalty_.smooth(change.data());
     double* exact = &tables.exact[j * exact_width()];
     for (std::size_t k = 0; k < size_; ++k) exact[k] += change[k];
-    if (gaps_.any()) gaps_.settle(j, gap_steps, exact);
+    if (missing_.any()) missing_.settle(j, missing_steps, exact);
     round(tables, j, &tables.single[j * entries()]);
 }
 
-// The steps of a feature's gaps, which lie with the weights of fraction 0 behind the others.
-double SplineOperator::gap_sum(const float* sums) const noexcept {
+// The steps of a feature's missing values, which lie with the weights of fraction 0 behind the
+// others.
+double SplineOperator::missing_sum(const float* sums) const noexcept {
     double total = 0.0;
-    for (int p = 0; gaps_.any() && p <= shape_.degree; ++p)
+    for (int p = 0; missing_.any() && p <= shape_.degree; ++p)
         total += static_cast<double>(sums[size_ + static_cast<std::size_t>(p)]);
     return total;
 }
@@ -229,11 +231,11 @@ void SplineOperator::sum(std::span<const Row> rows, const double* steps,
 
 std::vector<double> SplineOperator::sums(const GroupTables& tables) const {
     std::vector<double> out;
-    out.reserve(shape_.n_features * (size_ + gaps_.coef_extra()));
+    out.reserve(shape_.n_features * (size_ + missing_.coef_extra()));
     for (std::size_t j = 0; j < shape_.n_features; ++j) {
         const float* table = &tables.single[j * entries()];
         out.insert(out.end(), table, table + size_);
-        if (gaps_.any()) out.push_back(gap_sum(table));
+        if (missing_.any()) out.push_back(missing_sum(table));
     }
     return out;
 }
@@ -241,21 +243,21 @@ std::vector<double> SplineOperator::sums(const GroupTables& tables) const {
 double SplineOperator::squared_norm(Row row) const {
     const Code* codes = codes_.row(row);
     double total = kernels_.norm(shape_, polynomial_.data(), scale_.data(), codes);
-    const std::uint32_t gap = codes_.grid().gap;
-    for (std::size_t j = 0; j < gap_norm_.size(); ++j)
-        total += codes[j] == gap ? gap_norm_[j] : 0.0;
+    const std::uint32_t missing_code = codes_.grid().missing_code;
+    for (std::size_t j = 0; j < missing_norm_.size(); ++j)
+        total += codes[j] == missing_code ? missing_norm_[j] : 0.0;
     return total;
 }
 
 double SplineOperator::squared_weight(const GroupTables& tables) const {
-    if (!gaps_.any())
+    if (!missing_.any())
         return splinear::squared_weight(penalty_, coefficients(tables), size_, scale_);
     return splinear::squared_weight(penalty_, tables.exact, exact_width(), exact_scale_) +
-           gaps_.squared_weight(tables.exact);
+           missing_.squared_weight(tables.exact);
 }
 
 std::vector<double> SplineOperator::coefficients(const GroupTables& tables) const {
-    if (needs_exact_tables()) return gaps_.coefficients(tables.exact, shape_.n_features);
+    if (needs_exact_tables()) return missing_.coefficients(tables.exact, shape_.n_features);
     std::vector<double> coef(shape_.n_features * size_);
     for (std::size_t j = 0; j < shape_.n_features; ++j)
         std::copy_n(tables.single.data() + j * entries(), size_, &coef[j * size_]);
@@ -264,8 +266,8 @@ std::vector<double> SplineOperator::coefficients(const GroupTables& tables) cons
 
 // L_d, one padded row per basis function; L_0 is never read.
 void SplineOperator::fill_smoother() {
-    if (gaps_.any())
-        fill_gap_rows();
+    if (missing_.any())
+        fill_missing_rows();
     else
         note_ramp();
     if (penalty_.order() == 0) return;
@@ -280,18 +282,18 @@ void SplineOperator::fill_smoother() {
     }
 }
 
-void SplineOperator::fill_gap_rows() {
-    gap_rows_ = AlignedFloats(shape_.n_features * entries());
+void SplineOperator::fill_missing_rows() {
+    missing_rows_ = AlignedFloats(shape_.n_features * entries());
     std::vector<double> smooth(size_);
     for (std::size_t j = 0; j < shape_.n_features; ++j) {
         std::fill(smooth.begin(), smooth.end(), 0.0);
-        gaps_.add_mean(j, exact_scale_[j], smooth.data());
+        missing_.add_mean(j, exact_scale_[j], smooth.data());
         penalty_.smooth(smooth.data());
-        gap_norm_.push_back(gaps_.squared_norm(j, penalty_, exact_scale_[j]));
-        float* row = &gap_rows_[j * entries()];
+        missing_norm_.push_back(missing_.squared_norm(j, penalty_, exact_scale_[j]));
+        float* row = &missing_rows_[j * entries()];
         std::transform(smooth.begin(), smooth.end(), row,
                        [](double v) { return static_cast<float>(v); });
-        std::fill_n(row + size_, shape_.degree + 1, static_cast<float>(gap_norm_.back()));
+        std::fill_n(row + size_, shape_.degree + 1, static_cast<float>(missing_norm_.back()));
     }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/basis/bspline.hpp"
-#include "model/gaps.hpp"
+#include "model/missing.hpp"
 #include "model/norm_polynomial.hpp"
 #include "model/penalty/difference.hpp"
 #include "operators/operator.hpp"
@@ -23,9 +23,9 @@ namespace splinear {
 // functions than fit simd::max_entries are left to others.
 //
 // The coefficients are in GroupTables::single; and the same in double precision, where differences
-// of the rounded ones would not give the weights any more, or there are gaps, in ::exact. A gap is
-// a code of fraction 0 in the bin behind the last basis function, so that the kernels read its
-// value like any other from the degree + 1 entries there, which all hold it.
+// of the rounded ones would not give the weights any more, or there are missing values, in ::exact.
+// A missing value is a code of fraction 0 in the bin behind the last basis function, so that the
+// kernels read its value like any other from the degree + 1 entries there, which all hold it.
 class SplineOperator final : public Operator {
 public:
     // Nothing if the basis is too large, or the codes are not those of its bins.
@@ -35,14 +35,14 @@ public:
                                                 const DifferencePenalty& penalty,
                                                 std::span<const double> scale,
                                                 const simd::Kernels& kernels, int n_threads,
-                                                const Gaps& gaps = {}) {
+                                                const MissingValues& missing = {}) {
         const CodeGrid& grid = source.grid();
-        const int room = basis.size() + (gaps.any() ? Degree + 1 : 0);
+        const int room = basis.size() + (missing.any() ? Degree + 1 : 0);
         const int entries = simd::padded_entries(room);
         const bool fits = grid.span == basis.n_bins && (Degree == 0) == (grid.rounding == 0.0);
         if (entries == 0 || !fits) return nullptr;
         std::unique_ptr<SplineOperator> made(
-            new SplineOperator(source, penalty, scale, kernels, n_threads, gaps));
+            new SplineOperator(source, penalty, scale, kernels, n_threads, missing));
         made->size_ = static_cast<std::size_t>(basis.size());
         made->shape_ = {Degree, grid.fraction_bits, penalty.order(), room, entries, scale.size()};
         made->fill_smoother();
@@ -90,10 +90,10 @@ private:
 
     SplineOperator(const CodedRows& source, const DifferencePenalty& penalty,
                    std::span<const double> scale, const simd::Kernels& kernels, int n_threads,
-                   const Gaps& gaps);
+                   const MissingValues& missing);
 
     std::size_t entries() const noexcept { return static_cast<std::size_t>(shape_.entries); }
-    std::size_t exact_width() const noexcept { return size_ + gaps_.table_extra(); }
+    std::size_t exact_width() const noexcept { return size_ + missing_.table_extra(); }
     bool is_long() const noexcept { return shape_.entries > simd::short_entries; }
     bool needs_exact_tables() const noexcept;
 
@@ -103,15 +103,15 @@ private:
                      GroupTables& tables) const;
     void add_to_feature(std::size_t j, const float* sums, std::vector<double>& change,
                         GroupTables& tables) const;
-    double gap_sum(const float* sums) const noexcept;
+    double missing_sum(const float* sums) const noexcept;
 
     void fill_smoother();
-    void fill_gap_rows();
+    void fill_missing_rows();
     void note_ramp();
 
     void gram_by_part(const Pointers& codes, double* out) const;
     void gram_by_score(const Pointers& codes, double* out) const;
-    void couple_gaps(const Code* row, std::size_t first, std::size_t n, float* tables) const;
+    void couple_missing(const Code* row, std::size_t first, std::size_t n, float* tables) const;
 
     std::size_t n_parts() const noexcept { return n_pieces(shape_.n_features, features_per_part); }
     Part part_at(std::size_t p) const noexcept {
@@ -140,17 +140,17 @@ private:
     DifferencePenalty penalty_;
     const simd::Kernels& kernels_;
     int n_threads_;
-    Gaps gaps_;
+    MissingValues missing_;
     std::size_t size_ = 0;  // of the basis
-    simd::Shape shape_{};   // its n_basis has room for the gaps' entries
+    simd::Shape shape_{};   // its n_basis has room for the missing values' entries
     AlignedFloats smoother_;
     AlignedFloats polynomial_;
     std::vector<float> scale_;
     std::vector<float> ones_;
     std::vector<double> exact_scale_;
-    AlignedFloats gap_rows_;           // per feature, the table that holds a gap's embedding
-    std::vector<double> gap_norm_;     // and its squared length
-    std::optional<double> unit_ramp_;  // the common s^2
+    AlignedFloats missing_rows_;  // per feature, the table that holds a missing value's embedding
+    std::vector<double> missing_norm_;  // and its squared length
+    std::optional<double> unit_ramp_;   // the common s^2
     double n_varying_ = 0.0;
 };
 

@@ -42,11 +42,12 @@ void add_values(const B& basis, const Curves& curves, std::size_t j, double x, d
                 std::vector<double>& w, double* total) {
     const auto size = static_cast<std::size_t>(basis.size());
     const std::size_t stride = size + 1;
-    const bool is_gap = std::isnan(x);
-    const auto start = is_gap ? size : static_cast<std::size_t>(basis.evaluate(argument, w.data()));
+    const bool is_missing = std::isnan(x);
+    const auto start =
+        is_missing ? size : static_cast<std::size_t>(basis.evaluate(argument, w.data()));
     for (std::size_t k = 0; k < curves.n_outputs(); ++k) {
         const double* c = &curves.coef[(k * curves.axes.size() + j) * stride + start];
-        if (is_gap) {
+        if (is_missing) {
             total[k] += c[0];
             continue;
         }
@@ -96,7 +97,7 @@ void decide(const Curves& curves, const MatrixView<Real>& X, std::span<const std
                 std::size_t n = 0;
                 if constexpr (std::is_same_v<Real, float>)
                     if (single) single->decide(X, curves.intercepts, begin, end, out);
-                // What the kernels have scored as NaN may be a gap.
+                // What the kernels have scored as NaN may be a missing value.
                 for (Row i = begin; i < end; ++i)
                     if (!single || std::isnan(out[index(i) * curves.n_outputs()])) rows[n++] = i;
                 decide_exactly(basis, X, columns, curves, std::span(rows).first(n), out);

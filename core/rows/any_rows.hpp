@@ -17,7 +17,7 @@
 namespace splinear {
 
 // for_each(row, visit) calls visit(feature, argument) for every value that may count: all of them,
-// or those that are not zero. The argument of a gap is NaN.
+// or those that are not zero. The argument of a missing one is NaN.
 template <class S>
 concept RowSource = requires(const S source, Row row, void (*visit)(std::size_t, double)) {
     { source.n_rows() } -> std::same_as<Row>;

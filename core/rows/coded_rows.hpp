@@ -23,7 +23,7 @@ template <class C>
 class CodedRowsOf {
 public:
     CodedRowsOf(const Codes& codes, const Axes& axes)
-        : codes_(&codes), n_rows_(codes.n_rows()), gap_(codes.grid().gap) {
+        : codes_(&codes), n_rows_(codes.n_rows()), missing_code_(codes.grid().missing_code) {
         if (static_cast<std::ptrdiff_t>(axes.size()) != codes.n_features())
             throw std::invalid_argument("there must be one axis per feature");
         if (codes.grid().is_wide != std::is_same_v<C, WideCode>)
@@ -62,7 +62,7 @@ public:
     void done_with(Row begin, Row end) const noexcept { codes_->done_with(begin, end); }
     double argument(Row i, std::size_t feature) const noexcept {
         const C code = row(i)[feature];
-        if (code == gap_) return std::numeric_limits<double>::quiet_NaN();
+        if (code == missing_code_) return std::numeric_limits<double>::quiet_NaN();
         return first_[feature] + width_[feature] * code;
     }
     template <class Visit>
@@ -74,7 +74,7 @@ private:
     std::shared_ptr<const Codes> own_;  // none, where somebody else owns them
     const Codes* codes_;
     Row n_rows_;
-    std::uint32_t gap_;
+    std::uint32_t missing_code_;
     std::vector<double> first_;
     std::vector<double> width_;  // of one code
 };

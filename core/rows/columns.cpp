@@ -21,7 +21,7 @@ std::vector<ColumnShape> shapes_of(const B& basis, const Group& group) {
         for (std::size_t first = 0; first < support; first += most_at_once) {
             const std::size_t n = std::min(most_at_once, support - first);
             shapes.push_back({j, group.size(), first, n, rounded_up(n), group.size() + 1 - support,
-                              group.has_gaps(), std::is_same_v<B, BSpline<0>>});
+                              group.has_missing(), std::is_same_v<B, BSpline<0>>});
         }
     return shapes;
 }
@@ -49,13 +49,13 @@ private:
     void read_value(Row i, const ColumnShape& shape, std::vector<double>& w, Column& column,
                     std::size_t to) const {
         const double x = source_.argument(i, shape.feature);
-        const bool is_gap = std::isnan(x) && shape.has_gaps;
-        column.cell[to] = is_gap ? static_cast<std::int32_t>(shape.gap_cell)
-                                 : basis_.evaluate(std::isnan(x) ? 0.0 : x, w.data());
+        const bool is_missing = std::isnan(x) && shape.has_missing;
+        column.cell[to] = is_missing ? static_cast<std::int32_t>(shape.missing_cell)
+                                     : basis_.evaluate(std::isnan(x) ? 0.0 : x, w.data());
         if (shape.is_unit) return;
         double* weight = &column.weight[to * shape.width];
         std::fill_n(weight, shape.width, 0.0);
-        if (is_gap) {
+        if (is_missing) {
             weight[0] = shape.first == 0 ? 1.0 : 0.0;
             return;
         }
@@ -83,16 +83,16 @@ private:
         // Copies: what is written to the columns could lie in the members.
         const std::size_t stride = shapes_.size();
         const int bits = source_.grid().fraction_bits;
-        const std::uint32_t gap = source_.grid().gap;
+        const std::uint32_t missing_code = source_.grid().missing_code;
         const std::int32_t last = basis_.n_bins - 1;
         const double unit = 1.0 / static_cast<double>(1 << bits);
         for (std::size_t i = 0; i < n; ++i, weight += width) {
             const std::uint32_t here = code[i * stride];
             const auto bin = std::min(static_cast<std::int32_t>(here >> bits), last);
-            cell[i] = here == gap ? last + 1 : bin;
+            cell[i] = here == missing_code ? last + 1 : bin;
             std::array<double, 4> w{};
             B::weights(static_cast<double>(here) * unit - bin, w.data());
-            if (here == gap) w = {1.0, 0.0, 0.0, 0.0};
+            if (here == missing_code) w = {1.0, 0.0, 0.0, 0.0};
             std::copy_n(w.begin(), width, weight);
         }
     }

@@ -13,23 +13,25 @@
 namespace splinear {
 
 // Which functions a column holds. Where a row lies says which of a feature's functions are not
-// zero: each possibility is a cell, and a gap is one more. A cell has up to 4 functions; a feature
-// with more of them at once takes several columns.
+// zero: each possibility is a cell, and a missing value is one more. A cell has up to 4 functions;
+// a feature with more of them at once takes several columns.
 struct ColumnShape {
-    std::size_t feature;   // of the group
-    std::size_t size;      // of the basis
-    std::size_t first;     // function of cell 0; cell k begins with first + k
-    std::size_t n_used;    // functions per cell
-    std::size_t width;     // weights per row: n_used, rounded up to 1, 2 or 4
-    std::size_t gap_cell;  // the last, if there are gaps
-    bool has_gaps;
+    std::size_t feature;       // of the group
+    std::size_t size;          // of the basis
+    std::size_t first;         // function of cell 0; cell k begins with first + k
+    std::size_t n_used;        // functions per cell
+    std::size_t width;         // weights per row: n_used, rounded up to 1, 2 or 4
+    std::size_t missing_cell;  // the last, if there are missing values
+    bool has_missing;
     bool is_unit;  // all weights are 1, and not stored
 
-    std::size_t n_cells() const noexcept { return gap_cell + (has_gaps ? 1 : 0); }
+    std::size_t n_cells() const noexcept { return missing_cell + (has_missing ? 1 : 0); }
 
-    // Which of the feature's functions weight p of a cell is, `size` being the gap; or -1: none.
+    // Which of the feature's functions weight p of a cell is, `size` being the missing value; or
+    // -1: none.
     std::int64_t function(std::size_t cell, std::size_t p) const noexcept {
-        if (cell == gap_cell) return p == 0 && first == 0 ? static_cast<std::int64_t>(size) : -1;
+        if (cell == missing_cell)
+            return p == 0 && first == 0 ? static_cast<std::int64_t>(size) : -1;
         return p < n_used ? static_cast<std::int64_t>(first + cell + p) : -1;
     }
 };

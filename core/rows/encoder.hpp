@@ -59,7 +59,7 @@ private:
                                 slope_.data(),
                                 grid_.rounding,
                                 static_cast<double>(grid_.last),
-                                grid_.has_gaps() ? static_cast<double>(grid_.gap) : 0.0,
+                                grid_.has_missing() ? static_cast<double>(grid_.missing_code) : 0.0,
                                 axes_.size()};
         std::vector<Real> together(in_a_row_ && X.column_stride == 1 ? 0 : axes_.size());
         for (std::ptrdiff_t i = begin; i < end; ++i) {
@@ -99,9 +99,9 @@ private:
         const auto last = static_cast<double>(grid_.last);
         simd::round_column({axes_[j].first(), steps_[j], grid_.rounding, last}, argument.data(),
                            out);
-        if (!grid_.has_gaps()) return;
+        if (!grid_.has_missing()) return;
         for (std::size_t i = 0; i < simd::column_rows; ++i)
-            if (std::isnan(x[i])) out[i] = static_cast<C>(grid_.gap);
+            if (std::isnan(x[i])) out[i] = static_cast<C>(grid_.missing_code);
     }
 
     const Axes& axes_;

@@ -28,15 +28,17 @@ using Groups = std::span<const Group* const>;
 template <class S, class B>
 constexpr bool has_too_wide_codes = std::is_same_v<S, WideRows> && !std::is_same_v<B, BSpline<0>>;
 
-// Whether codes are those of the basis: of its bins, if of any, and of gaps only if it has some.
+// Whether codes are those of the basis: of its bins, if of any, and of missing values only if it
+// has some.
 inline bool codes_fit(const CodeGrid& grid, const Group& group) {
-    if (grid.has_gaps() && !group.has_gaps()) return false;
+    if (grid.has_missing() && !group.has_missing()) return false;
     return std::visit(
         [&](const auto& basis) {
             if constexpr (requires { basis.n_bins; })
                 return grid.span == 0.0 ||
                        (grid.span == basis.n_bins &&
-                        (!grid.has_gaps() || grid.gap == group.size() << grid.fraction_bits));
+                        (!grid.has_missing() || grid.missing_code == group.size()
+                                                                         << grid.fraction_bits));
             else
                 return true;
         },

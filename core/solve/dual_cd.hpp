@@ -34,7 +34,7 @@ public:
     DualCoordinateDescent(const GroupedRows& rows, const Loss& loss, const DualProblem& problem,
                           const DualOptions& options, Monitor& monitor)
         : stop_(monitor),
-          data_(rows, loss, problem, options, stop_),
+          data_{rows, loss, problem, options, squared_norms(rows, options.n_threads, stop_)},
           state_(data_),
           pass_(data_, stop_),
           path_(data_) {

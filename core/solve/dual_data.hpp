@@ -1,7 +1,6 @@
 // What stays as it is while a problem, or a path of them, is solved.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -33,33 +32,28 @@ void over_all_rows(const GroupedRows& rows, int n_threads, StopRequest& stop, co
     });
 }
 
+// Of the embedding of every row, without the bias.
+inline std::vector<float> squared_norms(const GroupedRows& rows, int n_threads, StopRequest& stop) {
+    std::vector<float> norms(index(rows.n_rows()));
+    over_all_rows(rows, n_threads, stop, [&](Row begin, Row end) {
+        for (Row i = begin; i < end; ++i)
+            norms[index(i)] = static_cast<float>(rows.squared_norm(i));
+    });
+    return norms;
+}
+
 template <DualLoss Loss>
 struct DualData {
-    DualData(const GroupedRows& all_rows, const Loss& its_loss, const DualProblem& its_problem,
-             const DualOptions& its_options, StopRequest& stop)
-        : rows(all_rows),
-          loss(its_loss),
-          problem(its_problem),
-          options(its_options),
-          squared_norm_(problem.y.size()) {
-        over_all_rows(rows, options.n_threads, stop, [&](Row begin, Row end) {
-            for (Row i = begin; i < end; ++i)
-                squared_norm_[index(i)] = static_cast<float>(rows.squared_norm(i));
-        });
-    }
+    const GroupedRows& rows;
+    Loss loss;
+    DualProblem problem;
+    DualOptions options;
+    std::vector<float> squared_norm;  // see squared_norms()
 
     // The squared length of a row's embedding, bias included: exact even where the bias is large.
     double curvature(std::size_t i) const noexcept {
-        return static_cast<double>(squared_norm_[i]) + problem.bias * problem.bias;
+        return static_cast<double>(squared_norm[i]) + problem.bias * problem.bias;
     }
-
-    const GroupedRows& rows;
-    const Loss loss;
-    const DualProblem problem;
-    const DualOptions options;
-
-private:
-    std::vector<float> squared_norm_;  // without the bias
 };
 
 }  // namespace splinear

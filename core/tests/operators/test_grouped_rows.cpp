@@ -23,20 +23,20 @@ class Quiet final : public Monitor {
     bool pass(const Progress&) override { return false; }
 };
 
-// Curves, curves with gaps, and levels with gaps.
+// Curves, curves with missing values, and levels with missing values.
 struct Mixed {
     Mixed()
         : plain(n_rows, 4, 0.0, 12.0, 0.0, 1),
-          gappy(n_rows, 3, 0.0, 7.0, 0.25, 2),
+          holey(n_rows, 3, 0.0, 7.0, 0.25, 2),
           levels(n_rows, 2, 0.0, 5000.0, 0.1, 3),
           plain_codes(plain.coded(CodeGrid::bins(12, 1, false))),
-          gappy_codes(gappy.coded(CodeGrid::bins(7, 2, true))),
+          holey_codes(holey.coded(CodeGrid::bins(7, 2, true))),
           level_codes(levels.coded(CodeGrid::bins(5000, 0, true))),
           plain_rows(coded_rows(plain_codes, plain.axes)),
-          gappy_rows(coded_rows(gappy_codes, gappy.axes)),
+          holey_rows(coded_rows(holey_codes, holey.axes)),
           level_rows(coded_rows(level_codes, levels.axes)),
           first(plain.group(plain_rows, BSpline<1>{12}, DifferencePenalty(1, 13, 2), false)),
-          second(gappy.group(gappy_rows, BSpline<2>{7}, DifferencePenalty(2, 9, 3), true)),
+          second(holey.group(holey_rows, BSpline<2>{7}, DifferencePenalty(2, 9, 3), true)),
           third(levels.group(level_rows, BSpline<0>{5000}, DifferencePenalty(0, 5000, 1), true)) {}
 
     Vectors phi() const {
@@ -61,9 +61,9 @@ struct Mixed {
         return out;
     }
 
-    DrawnRows plain, gappy, levels;
-    Codes plain_codes, gappy_codes, level_codes;
-    AnyRows plain_rows, gappy_rows, level_rows;
+    DrawnRows plain, holey, levels;
+    Codes plain_codes, holey_codes, level_codes;
+    AnyRows plain_rows, holey_rows, level_rows;
     Group first, second, third;
     std::array<const Group*, 3> groups{&first, &second, &third};
 };

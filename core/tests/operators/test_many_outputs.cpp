@@ -28,9 +28,9 @@ std::vector<double> numbers(std::size_t n, std::uint64_t seed) {
     return out;
 }
 
-// Coded rows of one group, a tenth of the values missing if there are gaps.
+// Coded rows of one group, a tenth of the values missing if asked for.
 struct Coded {
-    Coded(double n_bins, const CodeGrid& grid, bool gaps)
+    Coded(double n_bins, const CodeGrid& grid, bool with_missing)
         : lo(n_features, 0.0),
           hi(n_features, 1.0),
           first(n_features, 0.0),
@@ -43,8 +43,9 @@ struct Coded {
         std::iota(columns.begin(), columns.end(), 0);
         Random random(5);
         for (std::size_t i = 0; i < n_rows * n_features; ++i)
-            x.push_back(gaps && drawn(random) < 0.1 ? std::numeric_limits<double>::quiet_NaN()
-                                                    : drawn(random));
+            x.push_back(with_missing && drawn(random) < 0.1
+                            ? std::numeric_limits<double>::quiet_NaN()
+                            : drawn(random));
         codes.fill(MatrixView<double>{x.data(), n_rows, n_features, n_features, 1}, columns, order,
                    axes, 1);
     }
@@ -57,14 +58,15 @@ struct Coded {
 
 // What is done for all outputs at once is what is done for one after the other.
 template <Basis B>
-void agrees_with_single_outputs(const B& basis, bool gaps, std::size_t n_outputs) {
-    const Coded data(basis.n_bins, CodeGrid::bins(basis.n_bins, basis.support() - 1, gaps), gaps);
+void agrees_with_single_outputs(const B& basis, bool with_missing, std::size_t n_outputs) {
+    const Coded data(basis.n_bins, CodeGrid::bins(basis.n_bins, basis.support() - 1, with_missing),
+                     with_missing);
     const AnyRows rows = coded_rows(data.codes, data.axes);
     const auto size = static_cast<std::size_t>(basis.size());
     const Group group{{basis, DifferencePenalty(1, basis.size(), basis.support()),
                        std::vector<double>(n_features, 1.0),
-                       std::vector<double>(gaps ? n_features * size : 0, 0.0),
-                       std::vector<double>(gaps ? n_features : 0, 1.0)},
+                       std::vector<double>(with_missing ? n_features * size : 0, 0.0),
+                       std::vector<double>(with_missing ? n_features : 0, 1.0)},
                       rows};
     const std::array<const Group*, 2> groups{&group, &group};
     const std::size_t length = 2 * group.n_coefficients();
@@ -135,12 +137,12 @@ void some_rows_are_those_named() {
 }  // namespace
 
 int main() {
-    for (const bool gaps : {false, true})
+    for (const bool with_missing : {false, true})
         for (const std::size_t n_outputs : {std::size_t{1}, std::size_t{3}, std::size_t{17}}) {
-            agrees_with_single_outputs(BSpline<0>{12}, gaps, n_outputs);
-            agrees_with_single_outputs(BSpline<1>{10}, gaps, n_outputs);
-            agrees_with_single_outputs(BSpline<1>{100}, gaps, n_outputs);
-            agrees_with_single_outputs(BSpline<3>{8}, gaps, n_outputs);
+            agrees_with_single_outputs(BSpline<0>{12}, with_missing, n_outputs);
+            agrees_with_single_outputs(BSpline<1>{10}, with_missing, n_outputs);
+            agrees_with_single_outputs(BSpline<1>{100}, with_missing, n_outputs);
+            agrees_with_single_outputs(BSpline<3>{8}, with_missing, n_outputs);
         }
     first_rows_are_the_first();
     some_rows_are_those_named();

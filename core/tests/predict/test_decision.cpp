@@ -1,4 +1,4 @@
-// Scores of values, gaps among them, against the basis functions one by one.
+// Scores of values, missing values among them, against the basis functions one by one.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -50,10 +50,10 @@ void rows_agree(const std::vector<std::int64_t>& columns) {
         }
 }
 
-void stored_gaps_count() {
+void stored_missing_values_count() {
     const DrawnRows data(1, 3, 0.0, 8.0, 0.0);
     std::vector<double> coef(3 * 10, 0.0);
-    coef[9] = 7.0;       // a gap in the first feature
+    coef[9] = 7.0;       // a missing value in the first feature
     coef[10 + 4] = 2.0;  // the second at 0.5
     const std::vector<std::int64_t> starts{0, 2, 2};
     const std::vector<std::int32_t> features{0, 1};
@@ -75,6 +75,6 @@ int main() {
         rows_agree<float>(columns);
         rows_agree<double>(columns);
     }
-    stored_gaps_count();
+    stored_missing_values_count();
     return splinear::testing::result();
 }

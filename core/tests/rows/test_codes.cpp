@@ -162,8 +162,9 @@ void rows_are_placed() {
     }
 }
 
-// A gap has a code of its own behind all others; where the grid has none a NaN is the first place.
-void a_gap_has_its_own_code() {
+// A missing value has a code of its own behind all others; where the grid has none a NaN is the
+// first place.
+void a_missing_value_has_its_own_code() {
     const double nan = std::nan("");
     for (const int degree : {1, 2, 3})
         for (const int n_bins : {1, 7, 255, 5000, 65000}) {
@@ -171,10 +172,11 @@ void a_gap_has_its_own_code() {
             const std::int64_t top = std::int64_t{n_bins} + degree + 1;
             CHECK((top << grid.fraction_bits) <= 65535 &&
                   (top << (grid.fraction_bits + 1)) > 65535);
-            CHECK(grid.gap == static_cast<std::uint32_t>(n_bins + degree) << grid.fraction_bits);
-            CHECK(grid.gap > grid.last && !grid.is_wide);
+            CHECK(grid.missing_code == static_cast<std::uint32_t>(n_bins + degree)
+                                           << grid.fraction_bits);
+            CHECK(grid.missing_code > grid.last && !grid.is_wide);
             const Codes codes = codes_of<double>({nan, 1.0}, 0.0, 1.0, grid);
-            CHECK(*codes.row(0) == grid.gap && *codes.row(1) == grid.last);
+            CHECK(*codes.row(0) == grid.missing_code && *codes.row(1) == grid.last);
         }
     CHECK(*codes_of<float>({std::nanf("")}, 0.0, 1.0, CodeGrid::bins(9, 0, true)).row(0) == 9);
     CHECK(*codes_of<double>({nan}, 0.0, 1.0, CodeGrid::whole_axis(true)).row(0) == 65535);
@@ -241,7 +243,7 @@ int main() {
     a_shorter_axis_ends_before_the_last_code();
     features_are_coded_as_if_they_were_alone();
     rows_are_placed();
-    a_gap_has_its_own_code();
+    a_missing_value_has_its_own_code();
     many_levels_take_32_bits();
     features_are_found_in_their_columns();
     arrays_of_the_wrong_size_are_refused();

@@ -57,7 +57,7 @@ void kernels_agree(const simd::Kernels& kernels, int n_bins, int order, std::siz
     const DifferencePenalty penalty(order, basis.size(), basis.support());
     const Group group = data.group(rows, basis, penalty, true);
     const auto fast =
-        SplineOperator::make(source, basis, penalty, group.scale, kernels, 2, group.gaps());
+        SplineOperator::make(source, basis, penalty, group.scale, kernels, 2, group.missing());
     CHECK(fast != nullptr);
     agrees_with(*fast, embeddings(group), 3e-5);
     sums_agree(*fast, group, 1e-5);
@@ -75,8 +75,8 @@ void coded_splines_agree() {
                 }
 }
 
-// Codes, of which none is a gap, in a group that could have some.
-void a_group_may_have_no_gaps_after_all() {
+// Codes, of which none is a missing value, in a group that could have some.
+void a_group_may_have_nothing_missing_after_all() {
     const BSpline<1> basis{9};
     const DrawnRows data(n_rows, 3, 0.0, 9.0, 0.0);
     const Codes codes = data.coded(CodeGrid::bins(9, 1, false));
@@ -86,12 +86,13 @@ void a_group_may_have_no_gaps_after_all() {
 
 void levels_agree(int n_levels, int order, double tolerance) {
     const BSpline<0> basis{n_levels};
-    for (const bool gaps : {false, true}) {
-        const DrawnRows data(n_rows, 4, 0.0, n_levels, gaps ? share : 0.0);
-        const Codes codes = data.coded(CodeGrid::bins(n_levels, 0, gaps));
+    for (const bool with_missing : {false, true}) {
+        const DrawnRows data(n_rows, 4, 0.0, n_levels, with_missing ? share : 0.0);
+        const Codes codes = data.coded(CodeGrid::bins(n_levels, 0, with_missing));
         const AnyRows rows = coded_rows(codes, data.axes);
-        operator_agrees(data.group(rows, basis, DifferencePenalty(order, n_levels, 1), gaps),
-                        tolerance);
+        operator_agrees(
+            data.group(rows, basis, DifferencePenalty(order, n_levels, 1), with_missing),
+            tolerance);
     }
 }
 
@@ -132,7 +133,7 @@ void parts_that_do_not_fit_are_refused() {
     const DifferencePenalty penalty(1, 10, 2);
     const Group good = data.group(rows, BSpline<1>{9}, penalty, true);
     CHECK(!is_refused(good));
-    CHECK(is_refused(data.group(rows, BSpline<1>{9}, penalty, false)));  // but the codes have gaps
+    CHECK(is_refused(data.group(rows, BSpline<1>{9}, penalty, false)));  // but codes are missing
     CHECK(is_refused(data.group(rows, BSpline<2>{8}, penalty, true)));
     Group bad = good;
     bad.mean.pop_back();
@@ -141,7 +142,7 @@ void parts_that_do_not_fit_are_refused() {
     short_scale.scale.pop_back();
     CHECK(is_refused(short_scale));
     Group no_scale = good;
-    no_scale.gap_scale.clear();
+    no_scale.missing_scale.clear();
     CHECK(is_refused(no_scale));
 }
 
@@ -154,7 +155,7 @@ int main() {
     values_agree<3>();
     smooth_curves_agree();
     coded_splines_agree();
-    a_group_may_have_no_gaps_after_all();
+    a_group_may_have_nothing_missing_after_all();
     levels_agree(20, 0, 3e-5);
     levels_agree(3000, 0, 1e-11);     // 16 bits
     levels_agree(100'000, 0, 1e-11);  // 32 bits

@@ -1,9 +1,9 @@
-// Missing values: what a gap adds to a model, in one place for all operators.
+// What missing values add to a model, in one place for all operators.
 //
-// At a gap in feature j the embedding is (s_j T' m_j, sqrt(g_j)): that of the mean basis vector
-// m_j, and a coordinate of its own. With coefficients coef_j = s_j T w_j and the deviation delta_j
-// = sqrt(g_j) w_gap, the curve's value at a gap is m_j'coef_j + delta_j: few gaps stay close to the
-// mean of the curve.
+// Where feature j is missing the embedding is (s_j T' m_j, sqrt(g_j)): that of the mean basis
+// vector m_j, and a coordinate of its own. With coefficients coef_j = s_j T w_j and the deviation
+// delta_j = sqrt(g_j) w_missing, the curve's value there is m_j'coef_j + delta_j: if few values are
+// missing, it stays close to the mean of the curve.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@
 
 namespace splinear {
 
-// The gaps of a group; empty for a group that has none. Tables in double precision hold, per
-// feature, the coefficients and, in a group with gaps, behind them the value at a gap and the
-// deviation.
-class Gaps {
+// The missing values of a group; empty for a group that has none. Tables in double precision hold,
+// per feature, the coefficients and, in a group with missing values, behind them the value where x
+// is missing and the deviation.
+class MissingValues {
 public:
-    Gaps() = default;
+    MissingValues() = default;
 
     // mean: m_j, n_features x size. scale: g_j, n_features; 0 holds the deviation at zero.
-    Gaps(std::span<const double> mean, std::span<const double> scale)
+    MissingValues(std::span<const double> mean, std::span<const double> scale)
         : mean_(mean), scale_(scale) {}
 
     bool any() const noexcept { return !scale_.empty(); }
@@ -49,7 +49,7 @@ public:
         for (std::size_t k = 0; k < m.size(); ++k) a[k] += factor * m[k];
     }
 
-    // s_j^2 m_j'L m_j + g_j, the squared length of a gap's part of the embedding.
+    // s_j^2 m_j'L m_j + g_j, the squared length of a missing value's part of the embedding.
     template <Penalty P>
     double squared_norm(std::size_t j, const P& penalty, double scale) const {
         const auto m = mean(j);
@@ -58,7 +58,7 @@ public:
         return scale * mean_product(j, smooth.data()) + scale_[j];
     }
 
-    // Takes over that the coefficients of a table have changed, and gaps have made steps.
+    // Takes over that the coefficients of a table have changed, and that missing values have steps.
     void settle(std::size_t j, double steps, double* table) const noexcept {
         const std::size_t size = mean_.size() / scale_.size();
         table[size + 1] += scale_[j] * steps;
@@ -85,7 +85,7 @@ public:
         return with_entry(tables, n_features, 1);
     }
 
-    // The same with what stands in the place of the value at a gap, not the deviation.
+    // The same with what stands in the place of the value where x is missing, not the deviation.
     std::vector<double> values(const std::vector<double>& tables, std::size_t n_features) const {
         return with_entry(tables, n_features, 0);
     }
