@@ -1,5 +1,4 @@
 // The diagonal blocks of the second derivatives, one per feature.
-#include <algorithm>
 #include <cmath>
 #include <variant>
 

@@ -1,10 +1,8 @@
 // The operator for categories of many levels: every level has a coefficient of its own.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "model/missing.hpp"

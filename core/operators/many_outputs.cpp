@@ -16,7 +16,7 @@
 namespace splinear {
 namespace {
 
-constexpr Row rows_per_sum = 2048;  // in single precision
+constexpr Row rows_per_float_sum = 2048;  // in single precision
 constexpr std::size_t rows_at_once = 64;
 
 // A group that the kernels of several outputs serve: B-splines of degree 0 or 1 on 16-bit codes.
@@ -117,8 +117,8 @@ void write_sums(const ManyGroup& group, std::span<const double> r, const OutputR
         });
         std::copy(tables.begin(), tables.end(), sum.begin());
     };
-    const std::vector<double> sums =
-        sum_over(*group.rows, group.rows->n_rows(), rows_per_sum, group.length(), n_threads, part);
+    const std::vector<double> sums = sum_over(*group.rows, group.rows->n_rows(), rows_per_float_sum,
+                                              group.length(), n_threads, part);
     for (std::size_t o = 0; o < outputs.count; ++o) {
         double* own = out + outputs.start_of(o);
         for (std::size_t j = 0; j < group.shape.n_features; ++j)
@@ -147,7 +147,7 @@ void write_blocks(const ManyGroup& group, std::span<const double> h, const Outpu
         std::copy(own.begin(), own.end(), sum.begin());
     };
     const std::vector<double> sums =
-        sum_over(*group.rows, group.rows->n_rows(), rows_per_sum, size, n_threads, part);
+        sum_over(*group.rows, group.rows->n_rows(), rows_per_float_sum, size, n_threads, part);
     const std::size_t support = group.shape.degree == 0 ? 1 : 2;
     const auto product = [&](std::size_t j, std::size_t bin, std::size_t q, std::size_t o) {
         return sums[(j * group.shape.entries + bin) * per_bin + q * lanes + o];

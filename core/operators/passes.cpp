@@ -1,8 +1,6 @@
 #include "operators/passes.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <variant>

@@ -75,10 +75,10 @@ void FloatModel::decide(const MatrixView<float>& X, std::span<const double> inte
                         Row end, double* out) const {
     std::array<const float*, max_rows> rows;
     const Row n = whole_pieces(end - begin, Row{simd::lanes});
-    for (std::ptrdiff_t a = 0; a < n; ++a)
-        rows[static_cast<std::size_t>(a)] = X.data + std::min(begin + a, end - 1) * X.row_stride;
+    for (Row a = 0; a < n; ++a)
+        rows[index(a)] = X.data + std::min(begin + a, end - 1) * X.row_stride;
     std::vector<float> copies;
-    const auto all = std::span(rows).first(static_cast<std::size_t>(n));
+    const auto all = std::span(rows).first(index(n));
     if (X.column_stride != 1 || !in_a_row_)
         copy_together(all, X.column_stride, copies);
     else
@@ -86,9 +86,9 @@ void FloatModel::decide(const MatrixView<float>& X, std::span<const double> inte
     for (std::size_t k = 0; k < tables_.size(); ++k) {
         std::array<float, max_rows> scores{};
         decide_together(all, tables_[k], scores.data());
-        double* at = out + static_cast<std::size_t>(begin) * tables_.size() + k;
-        for (std::ptrdiff_t i = 0; i < end - begin; ++i, at += tables_.size())
-            *at = intercepts[k] + static_cast<double>(scores[static_cast<std::size_t>(i)]);
+        double* at = out + index(begin) * tables_.size() + k;
+        for (std::size_t i = 0; i < index(end - begin); ++i, at += tables_.size())
+            *at = intercepts[k] + static_cast<double>(scores[i]);
     }
 }
 

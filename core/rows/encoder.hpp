@@ -1,7 +1,6 @@
 // From values to codes.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>

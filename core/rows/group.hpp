@@ -34,13 +34,13 @@ inline bool codes_fit(const CodeGrid& grid, const Group& group) {
     if (grid.has_missing() && !group.has_missing()) return false;
     return std::visit(
         [&](const auto& basis) {
-            if constexpr (requires { basis.n_bins; })
-                return grid.span == 0.0 ||
-                       (grid.span == basis.n_bins &&
-                        (!grid.has_missing() || grid.missing_code == group.size()
-                                                                         << grid.fraction_bits));
-            else
+            if constexpr (requires { basis.n_bins; }) {
+                const std::size_t behind_all = group.size() << grid.fraction_bits;
+                const bool same_code = !grid.has_missing() || grid.missing_code == behind_all;
+                return grid.span == 0.0 || (grid.span == basis.n_bins && same_code);
+            } else {
                 return true;
+            }
         },
         group.basis);
 }
