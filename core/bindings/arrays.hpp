@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "matrix_view.hpp"
+#include "rows/matrix_view.hpp"
 
 namespace splinear::bindings {
 

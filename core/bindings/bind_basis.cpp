@@ -1,7 +1,7 @@
 #include <stdexcept>
 
-#include "arrays.hpp"
-#include "basis/any.hpp"
+#include "bindings/arrays.hpp"
+#include "model/basis/any.hpp"
 
 namespace splinear::bindings {
 namespace {
@@ -18,7 +18,7 @@ AnyBasis bspline(int degree, int n_bins) {
 }
 
 template <class B>
-AnyBasis smooth(int degree) {
+AnyBasis series(int degree) {
     must(degree > 0, "the degree must be positive");
     return B{degree};
 }
@@ -47,8 +47,8 @@ void bind_basis(nb::module_& m) {
         .def("evaluate", &evaluate, nb::arg("x").noconvert(),
              "The functions at the arguments x, (len(x), size).");
     m.def("bspline", &bspline, nb::arg("degree"), nb::arg("n_bins"));
-    m.def("fourier", &smooth<Fourier>, nb::arg("degree"));
-    m.def("hermite", &smooth<Hermite>, nb::arg("degree"));
+    m.def("fourier", &series<Fourier>, nb::arg("degree"));
+    m.def("hermite", &series<Hermite>, nb::arg("degree"));
 }
 
 }  // namespace splinear::bindings

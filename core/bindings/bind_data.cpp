@@ -1,9 +1,9 @@
 #include <nanobind/stl/vector.h>
 
-#include "arrays.hpp"
-#include "axis.hpp"
-#include "codes.hpp"
-#include "row_source.hpp"
+#include "bindings/arrays.hpp"
+#include "model/axis.hpp"
+#include "rows/any_rows.hpp"
+#include "rows/codes.hpp"
 
 namespace splinear::bindings {
 namespace {
@@ -19,11 +19,11 @@ void make_axes(Axes* self, const Vector<double>& lo, const Vector<double>& hi,
                     {knots.data(), knots.data() + knots.size()});
 }
 
-CodeGrid bins(int n_bins, int degree, bool gaps) {
+CodeGrid bins(int n_bins, int degree, bool missing) {
     must(n_bins > 0 && n_bins < (1 << 30), "there must be bins, and fewer than 2^30");
     must(0 <= degree && degree <= 3, "B-splines are of degree 0, 1, 2 or 3");
     must(degree == 0 || n_bins + degree + 1 <= CodeGrid::most_codes, "too many bins for 16 bits");
-    return CodeGrid::bins(n_bins, degree, gaps);
+    return CodeGrid::bins(n_bins, degree, missing);
 }
 
 void make_codes(Codes* self, Row n_rows, std::ptrdiff_t n_features, const CodeGrid& grid) {
@@ -126,8 +126,8 @@ void bind_data(nb::module_& m) {
              nb::arg("first").noconvert(), nb::arg("last").noconvert(),
              nb::arg("knots").noconvert());
     nb::class_<CodeGrid>(m, "CodeGrid", "How finely 16 or 32 bits divide an axis.")
-        .def_static("bins", &bins, nb::arg("n_bins"), nb::arg("degree"), nb::arg("gaps"))
-        .def_static("smooth", &CodeGrid::smooth, nb::arg("gaps"))
+        .def_static("bins", &bins, nb::arg("n_bins"), nb::arg("degree"), nb::arg("missing"))
+        .def_static("whole_axis", &CodeGrid::whole_axis, nb::arg("missing"))
         .def_ro("steps", &CodeGrid::steps);
     nb::class_<Codes> codes(m, "Codes", "The training data as positions on its axes.");
     codes.def("__init__", &make_codes, nb::arg("n_rows"), nb::arg("n_features"), nb::arg("grid"));

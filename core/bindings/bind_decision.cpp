@@ -1,61 +1,52 @@
-#include "arrays.hpp"
-#include "basis/any.hpp"
-#include "decision.hpp"
+#include "bindings/arrays.hpp"
+#include "predict/decision.hpp"
 
 namespace splinear::bindings {
 namespace {
 
-// Whether coef is n_outputs x n_features x (size + 1).
-void check_coef(const Cube<double>& coef, std::size_t n_outputs, const Axes& axes,
-                const AnyBasis& basis) {
-    must(coef.shape(0) == n_outputs && coef.shape(1) == axes.size() &&
+void make_curves(Curves* self, const AnyBasis& basis, const Axes& axes, const Cube<double>& coef,
+                 const Vector<double>& intercepts) {
+    must(coef.shape(0) == intercepts.size() && coef.shape(1) == axes.size() &&
              coef.shape(2) == static_cast<std::size_t>(basis_size(basis)) + 1,
          "coef must be n_outputs x n_features x (size + 1)");
+    new (self) Curves{basis, axes, as_span(coef), as_span(intercepts)};
 }
 
 template <class Real>
-NumpyTable decision(const AnyBasis& basis, const Matrix<Real>& X,
-                    const Vector<std::int64_t>& columns, const Axes& axes, const Cube<double>& coef,
-                    const Vector<double>& intercepts, int n_threads) {
-    check_coef(coef, intercepts.size(), axes, basis);
-    std::vector<double> out(X.shape(0) * intercepts.size());
+NumpyTable decision(const Curves& curves, const Matrix<Real>& X,
+                    const Vector<std::int64_t>& columns, int n_threads) {
+    std::vector<double> out(X.shape(0) * curves.n_outputs());
     {
         nb::gil_scoped_release release;
-        decide(basis, as_view(X), as_span(columns), axes, as_span(coef), as_span(intercepts),
-               n_threads, out.data());
+        decide(curves, as_view(X), as_span(columns), n_threads, out.data());
     }
-    return to_numpy<NumpyTable>(std::move(out), X.shape(0), intercepts.size());
+    return to_numpy<NumpyTable>(std::move(out), X.shape(0), curves.n_outputs());
 }
 
 template <class Real>
-NumpyTable decision_sparse(const AnyBasis& basis, const Vector<std::int64_t>& starts,
+NumpyTable decision_sparse(const Curves& curves, const Vector<std::int64_t>& starts,
                            const Vector<std::int32_t>& features, const Vector<Real>& values,
-                           const Axes& axes, const Cube<double>& coef, const Table<double>& at_zero,
-                           const Vector<double>& intercepts, int n_threads) {
-    check_coef(coef, intercepts.size(), axes, basis);
+                           const Table<double>& at_zero, int n_threads) {
     must(starts.size() > 0, "there must be one start more than rows");
     const std::size_t n_rows = starts.size() - 1;
-    std::vector<double> out(n_rows * intercepts.size());
+    std::vector<double> out(n_rows * curves.n_outputs());
     {
         nb::gil_scoped_release release;
         const SparseView<Real> X{as_span(starts), as_span(features), as_span(values)};
-        decide_sparse(basis, X, axes, as_span(coef), as_span(at_zero), as_span(intercepts),
-                      n_threads, out.data());
+        decide_sparse(curves, X, as_span(at_zero), n_threads, out.data());
     }
-    return to_numpy<NumpyTable>(std::move(out), n_rows, intercepts.size());
+    return to_numpy<NumpyTable>(std::move(out), n_rows, curves.n_outputs());
 }
 
 template <class Real>
 void bind_real(nb::module_& m) {
-    m.def("decision", &decision<Real>, nb::arg("basis"), nb::arg("X").noconvert(),
-          nb::arg("columns").noconvert(), nb::arg("axes"), nb::arg("coef").noconvert(),
-          nb::arg("intercepts").noconvert(), nb::arg("n_threads"),
+    m.def("decision", &decision<Real>, nb::arg("curves"), nb::arg("X").noconvert(),
+          nb::arg("columns").noconvert(), nb::arg("n_threads"),
           "intercepts[k] + sum_j coef[k, j, :-1] @ B(X[i, columns[j]]) for every row i and output "
           "k; coef[k, j, -1] for a value that is missing.");
-    m.def("decision_sparse", &decision_sparse<Real>, nb::arg("basis"),
+    m.def("decision_sparse", &decision_sparse<Real>, nb::arg("curves"),
           nb::arg("starts").noconvert(), nb::arg("features").noconvert(),
-          nb::arg("values").noconvert(), nb::arg("axes"), nb::arg("coef").noconvert(),
-          nb::arg("at_zero").noconvert(), nb::arg("intercepts").noconvert(), nb::arg("n_threads"),
+          nb::arg("values").noconvert(), nb::arg("at_zero").noconvert(), nb::arg("n_threads"),
           "decision() for a CSR matrix; at_zero (n_outputs, n_features), or (0, 0), is replaced by "
           "the curve at a value that is stored.");
 }
@@ -63,6 +54,11 @@ void bind_real(nb::module_& m) {
 }  // namespace
 
 void bind_decision(nb::module_& m) {
+    nb::class_<Curves>(m, "Curves", "The curves of all outputs, for features of one basis.")
+        .def("__init__", &make_curves, nb::arg("basis"), nb::arg("axes"),
+             nb::arg("coef").noconvert(), nb::arg("intercepts").noconvert(), nb::keep_alive<1, 2>(),
+             nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
+             "coef (n_outputs, n_features, size + 1), intercepts (n_outputs,); no copies.");
     bind_real<float>(m);
     bind_real<double>(m);
 }

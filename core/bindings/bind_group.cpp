@@ -1,5 +1,5 @@
-#include "arrays.hpp"
-#include "group.hpp"
+#include "bindings/arrays.hpp"
+#include "rows/group.hpp"
 
 namespace splinear::bindings {
 namespace {
@@ -11,9 +11,9 @@ std::vector<double> copied(const Array& array) {
 
 void make_group(Group* self, const AnyRows& rows, const AnyBasis& basis, const AnyPenalty& penalty,
                 const Vector<double>& scale, const Table<double>& mean,
-                const Vector<double>& gap_scale) {
+                const Vector<double>& missing_scale) {
     must(mean.size() == 0 || mean.shape(0) == scale.size(), "the mean must be n_features x size");
-    Group group{rows, basis, penalty, copied(scale), copied(mean), copied(gap_scale)};
+    Group group{{basis, penalty, copied(scale), copied(mean), copied(missing_scale)}, rows};
     check(group);
     new (self) Group(std::move(group));
 }
@@ -25,9 +25,9 @@ void bind_group(nb::module_& m) {
                       "Features of one basis, one penalty and one size; and their rows.")
         .def("__init__", &make_group, nb::arg("rows"), nb::arg("basis"), nb::arg("penalty"),
              nb::arg("scale").noconvert(), nb::arg("mean").noconvert(),
-             nb::arg("gap_scale").noconvert(), nb::keep_alive<1, 2>(),
-             "scale (n_features,); mean (n_features, size) and gap_scale (n_features,), or (0, 0) "
-             "and (0,) for a group without gaps.")
+             nb::arg("missing_scale").noconvert(), nb::keep_alive<1, 2>(),
+             "scale (n_features,); mean (n_features, size) and missing_scale (n_features,), or "
+             "(0, 0) and (0,) for a group without missing values.")
         .def_prop_ro("n_features", &Group::n_features)
         .def_prop_ro("stride", &Group::stride, "Numbers per feature in coef and in the passes.");
 }

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "arrays.hpp"
-#include "min_kernel.hpp"
+#include "bindings/arrays.hpp"
+#include "predict/min_kernel.hpp"
 
 namespace splinear::bindings {
 namespace {

@@ -1,8 +1,9 @@
 #include <nanobind/stl/vector.h>
 
-#include "arrays.hpp"
-#include "many_outputs.hpp"
-#include "passes.hpp"
+#include "bindings/arrays.hpp"
+#include "operators/hessian.hpp"
+#include "operators/many_outputs.hpp"
+#include "operators/passes.hpp"
 
 namespace splinear::bindings {
 namespace {
@@ -53,7 +54,8 @@ void bind_passes(nb::module_& m) {
             return unlocked([&] { return score_all(groups, as_span(tables), n_threads); });
         },
         nb::arg("groups"), nb::arg("tables").noconvert(), nb::arg("n_threads"),
-        "tables @ B_i of every row i; per feature the coefficients and, with gaps, a gap's value.");
+        "tables @ B_i of every row i; per feature the coefficients and, with missing values, the "
+        "value where x is missing.");
     m.def(
         "sum_all",
         [](const GroupList& groups, const Vector<double>& r, int n_threads) {

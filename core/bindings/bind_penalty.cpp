@@ -1,5 +1,5 @@
-#include "arrays.hpp"
-#include "penalty/any.hpp"
+#include "bindings/arrays.hpp"
+#include "model/penalty/any.hpp"
 
 namespace splinear::bindings {
 namespace {

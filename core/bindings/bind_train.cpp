@@ -5,16 +5,48 @@
 
 #include <optional>
 
-#include "arrays.hpp"
-#include "train.hpp"
+#include "bindings/arrays.hpp"
+#include "simd/dispatch.hpp"
+#include "solve/train.hpp"
 
 namespace splinear::bindings {
 namespace {
 
-template <class T>
-std::span<const T> as_optional_span(const std::optional<Vector<T>>& array) {
-    return array ? as_span(*array) : std::span<const T>{};
+using Labels = Vector<std::int8_t>;
+using OptionalVector = std::optional<Vector<double>>;
+
+std::span<const double> as_span_or_none(const OptionalVector& array) {
+    return array ? as_span(*array) : std::span<const double>{};
 }
+
+// A struct of spans, and the arrays that they point into.
+struct HeldProblem : DualProblem {
+    HeldProblem(Labels y_array, OptionalVector target_array, OptionalVector weight_array,
+                double negative, double positive, double bias_unit)
+        : DualProblem{as_span(y_array),
+                      as_span_or_none(target_array),
+                      as_span_or_none(weight_array),
+                      negative,
+                      positive,
+                      bias_unit},
+          held_y(std::move(y_array)),
+          held_targets(std::move(target_array)),
+          held_weights(std::move(weight_array)) {}
+
+    Labels held_y;
+    OptionalVector held_targets;
+    OptionalVector held_weights;
+};
+
+struct HeldStart : DualStart {
+    HeldStart(OptionalVector alpha_array, OptionalVector coef_array, double start_intercept)
+        : DualStart{as_span_or_none(alpha_array), as_span_or_none(coef_array), start_intercept},
+          held_alpha(std::move(alpha_array)),
+          held_coef(std::move(coef_array)) {}
+
+    OptionalVector held_alpha;
+    OptionalVector held_coef;
+};
 
 // Asks a Python object with the methods poll() and on_pass(n_iter, gap, n_active) whether to stop.
 // An exception stops the fit as well, and is kept for whoever wants to raise it afterwards.
@@ -52,25 +84,14 @@ private:
 
 using Found = std::pair<std::vector<DualResult>, nb::object>;
 
-Found run(const std::vector<const Group*>& groups, const AnyLoss& loss,
-          const Vector<std::int8_t>& y, const std::optional<Vector<double>>& targets,
-          const std::optional<Vector<double>>& weights, double cost_negative, double cost_positive,
-          double bias, double tol, int max_iter, std::uint64_t seed, int n_threads,
-          const std::optional<Vector<double>>& alpha, const std::optional<Vector<double>>& coef,
-          double intercept, const std::vector<double>& factors, bool keep_alpha, nb::object watch) {
-    const DualProblem problem{as_span(y),
-                              as_optional_span(targets),
-                              as_optional_span(weights),
-                              cost_negative,
-                              cost_positive,
-                              bias};
-    const DualOptions options{tol, max_iter, seed, n_threads};
-    const DualStart start{as_optional_span(alpha), as_optional_span(coef), intercept};
+Found run(const std::vector<const Group*>& groups, const AnyLoss& loss, const HeldProblem& problem,
+          const DualOptions& options, const HeldStart& start, const std::vector<double>& factors,
+          nb::object watch) {
     PythonMonitor monitor(std::move(watch));
     std::vector<DualResult> found;
     {
         nb::gil_scoped_release release;
-        found = train(groups, loss, problem, options, start, factors, keep_alpha, monitor);
+        found = train(groups, loss, problem, options, start, factors, monitor);
     }
     return {std::move(found), monitor.error()};
 }
@@ -92,8 +113,19 @@ void bind_train(nb::module_& m) {
         "epsilon_insensitive",
         [](double epsilon) -> AnyLoss { return EpsilonInsensitive{epsilon}; }, nb::arg("epsilon"));
 
-    m.def("paths", &paths, "Names for SPLINEAR_PATH on this machine, fastest first.");
+    m.def("paths", &simd::names, "Names for SPLINEAR_PATH on this machine, fastest first.");
 
+    nb::class_<HeldProblem>(m, "DualProblem", "The targets and costs of the rows, and the bias.")
+        .def(nb::init<Labels, OptionalVector, OptionalVector, double, double, double>(),
+             nb::arg("y").noconvert(), nb::arg("targets").none(), nb::arg("weights").none(),
+             nb::kw_only(), nb::arg("cost_negative"), nb::arg("cost_positive"), nb::arg("bias"));
+    nb::class_<HeldStart>(m, "DualStart", "Where to begin: None stands for zeros.")
+        .def(nb::init<OptionalVector, OptionalVector, double>(), nb::arg("alpha").none(),
+             nb::arg("coef").none(), nb::arg("intercept"),
+             "coef: an earlier model, all groups one after the other.");
+    nb::class_<DualOptions>(m, "DualOptions", "When to stop, and how to go there.")
+        .def(nb::init<double, int, std::uint64_t, int, bool>(), nb::kw_only(), nb::arg("tol"),
+             nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("keep_alpha"));
     nb::class_<DualResult>(m, "DualResult", "What a fit found, and how close to the optimum it is.")
         .def_prop_ro("coef", &vector_of<&DualResult::coef>, nb::rv_policy::automatic)
         .def_prop_ro("alpha", &vector_of<&DualResult::alpha>, nb::rv_policy::automatic)
@@ -104,16 +136,12 @@ void bind_train(nb::module_& m) {
         .def_ro("n_iter", &DualResult::n_iter)
         .def_ro("converged", &DualResult::converged);
 
-    m.def("train", &run, nb::arg("groups"), nb::arg("loss"), nb::arg("y").noconvert(),
-          nb::arg("targets").none(), nb::arg("weights").none(), nb::kw_only(),
-          nb::arg("cost_negative"), nb::arg("cost_positive"), nb::arg("bias"), nb::arg("tol"),
-          nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("alpha").none(),
-          nb::arg("coef").none(), nb::arg("intercept"), nb::arg("factors"), nb::arg("keep_alpha"),
-          nb::arg("watch"),
-          "Dual coordinate descent for all costs times each factor in turn; coef is that of all "
-          "groups, one after the other. `watch` has the methods "
-          "poll() and on_pass(n_iter, gap, n_active); either stops the fit by returning True or "
-          "raising. Return the results, and what was raised or None.");
+    m.def(
+        "train", &run, nb::arg("groups"), nb::arg("loss"), nb::arg("problem"), nb::arg("options"),
+        nb::arg("start"), nb::arg("factors"), nb::arg("watch"),
+        "Dual coordinate descent for all costs times each factor in turn. `watch` has the methods "
+        "poll() and on_pass(n_iter, gap, n_active); either stops the fit by returning True or "
+        "raising. Return the results, and what was raised or None.");
 }
 
 }  // namespace splinear::bindings

@@ -7,7 +7,7 @@ namespace splinear::simd::avx512 {
 
 void score(const Shape& shape, const float* tables, const std::uint16_t* const* codes, float* out);
 
-void decide(const Shape& shape, const Way& way, const float* tables, const float* const* x,
+void decide(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
             float* out);
 
 void add(const Shape& shape, const float* smoother, const float* scale,

@@ -112,7 +112,7 @@ inline __m512i find_bin(const MemoryTable& knots, __m512 x, int entries) {
 }
 
 template <int Degree, class Length>
-void decide_shape(const Shape& shape, const splinear::simd::Way& way, const float* tables,
+void decide_shape(const Shape& shape, const splinear::simd::BinMap& map, const float* tables,
                   const float* const* x, float* out) {
     using Table = typename Length::Table;
     const auto entries = static_cast<std::size_t>(Length::entries(shape));
@@ -127,19 +127,19 @@ void decide_shape(const Shape& shape, const splinear::simd::Way& way, const floa
         for (int i = 0; i < n; ++i) {
             const std::size_t k = j + static_cast<std::size_t>(i);
             const __m512 value = _mm512_castsi512_ps(values[i]);
-            const __m512 lo = _mm512_set1_ps(way.lo[k]);
-            const __m512 end = _mm512_set1_ps(way.end[k]);
+            const __m512 lo = _mm512_set1_ps(map.lo[k]);
+            const __m512 end = _mm512_set1_ps(map.end[k]);
             __m512i bin;
             __m512 a;
             // max() and min() give the second operand for a NaN.
-            if (way.is_warped[k] != 0) {
-                const float* knots = way.knots + 2 * entries * k;
+            if (map.is_warped[k] != 0) {
+                const float* knots = map.knots + 2 * entries * k;
                 const __m512 inside = _mm512_min_ps(_mm512_max_ps(value, lo), end);
                 const Table lower(knots);
                 bin = find_bin(lower, inside, static_cast<int>(entries));
                 a = _mm512_mul_ps(_mm512_sub_ps(inside, lower[bin]), Table(knots + entries)[bin]);
             } else {
-                __m512 t = _mm512_mul_ps(_mm512_sub_ps(value, lo), _mm512_set1_ps(way.slope[k]));
+                __m512 t = _mm512_mul_ps(_mm512_sub_ps(value, lo), _mm512_set1_ps(map.slope[k]));
                 t = _mm512_min_ps(_mm512_max_ps(t, zero), end);
                 bin = _mm512_cvttps_epi32(t);
                 a = _mm512_sub_ps(t, _mm512_cvtepi32_ps(bin));
@@ -161,10 +161,10 @@ void score(const Shape& shape, const float* tables, const Code* const* codes, fl
     });
 }
 
-void decide(const Shape& shape, const Way& way, const float* tables, const float* const* x,
+void decide(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
             float* out) {
     by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        decide_shape<Degree, Length>(shape, way, tables, x, out);
+        decide_shape<Degree, Length>(shape, map, tables, x, out);
     });
 }
 

@@ -33,16 +33,16 @@ struct Cells {
 };
 
 // Every value is compared with every knot; lanes are rows.
-SPLINEAR_INLINE void pass_knots(const Column& column, const double* x, Cells& cells) {
-    const double front = column.knots[0];
-    const double back = column.knots[column.n_knots - 1];
+SPLINEAR_INLINE void pass_knots(const AxisMap& axis, const double* x, Cells& cells) {
+    const double front = axis.knots[0];
+    const double back = axis.knots[axis.n_knots - 1];
     for (std::size_t i = 0; i < column_rows; ++i) {
         cells.at[i] = 0.0;
         cells.left[i] = front;
         cells.right[i] = back;
     }
-    for (std::size_t k = 1; k + 1 < column.n_knots; ++k) {
-        const double knot = column.knots[k];
+    for (std::size_t k = 1; k + 1 < axis.n_knots; ++k) {
+        const double knot = axis.knots[k];
         for (std::size_t i = 0; i < column_rows; ++i) {
             const bool passed = x[i] >= knot;
             const double low = passed ? knot : front;
@@ -55,42 +55,42 @@ SPLINEAR_INLINE void pass_knots(const Column& column, const double* x, Cells& ce
 }
 
 // By halving; the rows go step by step together, so that none waits for another's.
-SPLINEAR_INLINE void search_knots(const Column& column, const double* x, Cells& cells) {
+SPLINEAR_INLINE void search_knots(const AxisMap& axis, const double* x, Cells& cells) {
     std::int32_t at[column_rows];
     for (std::size_t i = 0; i < column_rows; ++i) at[i] = 0;
-    for (auto n = static_cast<std::int32_t>(column.n_knots - 1); n > 1; n -= n / 2)
+    for (auto n = static_cast<std::int32_t>(axis.n_knots - 1); n > 1; n -= n / 2)
         for (std::size_t i = 0; i < column_rows; ++i)
-            at[i] += n / 2 * static_cast<std::int32_t>(column.knots[at[i] + n / 2] <= x[i]);
+            at[i] += n / 2 * static_cast<std::int32_t>(axis.knots[at[i] + n / 2] <= x[i]);
     for (std::size_t i = 0; i < column_rows; ++i) {
         cells.at[i] = static_cast<double>(at[i]);
-        cells.left[i] = column.knots[at[i]];
-        cells.right[i] = column.knots[at[i] + 1];
+        cells.left[i] = axis.knots[at[i]];
+        cells.right[i] = axis.knots[at[i] + 1];
     }
 }
 
-SPLINEAR_INLINE void warp(const Column& column, const double* x, double* argument) {
-    const double front = column.knots[0];
-    const double back = column.knots[column.n_knots - 1];
-    const auto n_cells = static_cast<double>(column.n_knots - 1);
-    const double length = column.last - column.first;
+SPLINEAR_INLINE void warp(const AxisMap& axis, const double* x, double* argument) {
+    const double front = axis.knots[0];
+    const double back = axis.knots[axis.n_knots - 1];
+    const auto n_cells = static_cast<double>(axis.n_knots - 1);
+    const double length = axis.last - axis.first;
     double inside[column_rows];
     for (std::size_t i = 0; i < column_rows; ++i) inside[i] = x[i] > front ? x[i] : front;
     Cells cells;
-    if (column.n_knots <= few_knots)
-        pass_knots(column, inside, cells);
+    if (axis.n_knots <= few_knots)
+        pass_knots(axis, inside, cells);
     else
-        search_knots(column, inside, cells);
+        search_knots(axis, inside, cells);
     for (std::size_t i = 0; i < column_rows; ++i) {
         const double left = cells.left[i];
         const double fraction = (inside[i] - left) / (cells.right[i] - left);
-        const double a = column.first + (cells.at[i] + fraction) * length / n_cells;
-        argument[i] = inside[i] >= back ? column.last : a;
+        const double a = axis.first + (cells.at[i] + fraction) * length / n_cells;
+        argument[i] = inside[i] >= back ? axis.last : a;
     }
 }
 
-SPLINEAR_INLINE void go_straight(const Column& column, const double* x, double* argument) {
+SPLINEAR_INLINE void go_straight(const AxisMap& axis, const double* x, double* argument) {
     for (std::size_t i = 0; i < column_rows; ++i)
-        argument[i] = column.first + (x[i] * column.prescale - column.lo) * column.slope;
+        argument[i] = axis.first + (x[i] * axis.prescale - axis.lo) * axis.slope;
 }
 
 template <class Code>
@@ -104,15 +104,15 @@ SPLINEAR_INLINE void round(const Rounding& how, const double* argument, Code* ou
 
 }  // namespace
 
-SPLINEAR_CLONES void place_column(const Column& column, const double* x, double* out) {
+SPLINEAR_CLONES void place_column(const AxisMap& axis, const double* x, double* out) {
     double argument[column_rows];
-    if (column.knots == nullptr)
-        go_straight(column, x, argument);
+    if (axis.knots == nullptr)
+        go_straight(axis, x, argument);
     else
-        warp(column, x, argument);
+        warp(axis, x, argument);
     for (std::size_t i = 0; i < column_rows; ++i) {
-        const double a = argument[i] > column.first ? argument[i] : column.first;
-        out[i] = a < column.last ? a : column.last;
+        const double a = argument[i] > axis.first ? argument[i] : axis.first;
+        out[i] = a < axis.last ? a : axis.last;
     }
 }
 

@@ -22,7 +22,7 @@ void code_row(const Coder& coder, const float* x, std::uint16_t* out);
 void code_row(const Coder& coder, const double* x, std::uint16_t* out);
 
 // What Axis::argument() computes from, for one feature.
-struct Column {
+struct AxisMap {
     const double* knots;  // ascending, a finite distance apart; null: a straight line
     std::size_t n_knots;
     double prescale;  // of a straight line
@@ -35,7 +35,7 @@ struct Column {
 inline constexpr std::size_t column_rows = 64;  // values that are placed at a time
 
 // out[i] = Axis::argument(x[i]) for column_rows values, to the bit.
-void place_column(const Column& column, const double* x, double* out);
+void place_column(const AxisMap& axis, const double* x, double* out);
 
 // out[i] = min((argument[i] - first) steps + rounding, last), rounded down; column_rows of them.
 struct Rounding {

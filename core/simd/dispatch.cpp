@@ -28,17 +28,24 @@ std::vector<const Kernels*> available() {
     return found;
 }
 
+std::vector<std::string> names() {
+    std::vector<std::string> all;
+    for (const Kernels* kernels : available()) all.emplace_back(kernels->name);
+    all.emplace_back("reference");
+    return all;
+}
+
 const Kernels* chosen() {
     const char* variable = std::getenv("SPLINEAR_PATH");
     const std::string forced = variable == nullptr ? "" : variable;
     if (forced == "reference") return nullptr;
-    std::string names;
+    std::string others;
     for (const Kernels* kernels : available()) {
         if (forced.empty() || forced == kernels->name) return kernels;
-        names += std::string(kernels->name) + ", ";
+        others += std::string(kernels->name) + ", ";
     }
-    throw std::invalid_argument("SPLINEAR_PATH is '" + forced + "', but this machine has " + names +
-                                "reference");
+    throw std::invalid_argument("SPLINEAR_PATH is '" + forced + "', but this machine has " +
+                                others + "reference");
 }
 
 }  // namespace splinear::simd

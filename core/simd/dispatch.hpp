@@ -1,6 +1,7 @@
 // Which instruction set to use.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "simd/kernels.hpp"
@@ -9,6 +10,9 @@ namespace splinear::simd {
 
 // The kernels that this processor can run, best first.
 std::vector<const Kernels*> available();
+
+// Their names, best first, and "reference": all reach the same optimum.
+std::vector<std::string> names();
 
 // The best of them, or what the environment variable SPLINEAR_PATH names; null for "reference".
 // Throws std::invalid_argument if it names none of them.

@@ -15,7 +15,7 @@ inline constexpr int lanes = 16;  // rows that are scored together
 inline constexpr int tile = 32;   // features come in tiles; tables are padded to whole tiles
 inline constexpr int short_entries = 64;  // of a table that fits a few registers
 inline constexpr int max_entries = 2048;  // of one feature's table
-inline constexpr int max_smooth = 32;     // functions per feature of a Fourier or Hermite basis
+inline constexpr int max_series = 32;     // functions per feature of a Fourier or Hermite basis
 inline constexpr int max_team = 64;       // rows whose products are asked for at once
 inline constexpr std::size_t max_ramp = std::size_t{1} << 19;  // features of min_products()
 
@@ -30,9 +30,9 @@ struct Shape {
 };
 
 // Fourier and Hermite curves: every function is non-zero everywhere.
-struct SmoothShape {
+struct SeriesShape {
     int degree;
-    int size;  // functions per feature, at most max_smooth; also the length of a table
+    int size;  // functions per feature, at most max_series; also the length of a table
     std::size_t n_features;
     const float* first;  // per feature: the argument of the basis is first + width * code
     const float* width;
@@ -41,19 +41,19 @@ struct SmoothShape {
 
 // The members of Kernels of the same names, for 16 rows; missing rows are given a step of 0. gram()
 // takes n_groups times 16 rows, at most max_team, and adds to out[a * max_team + b].
-struct SmoothKernels {
-    void (*score)(const SmoothShape& shape, const float* tables, const std::uint16_t* const* codes,
+struct SeriesKernels {
+    void (*score)(const SeriesShape& shape, const float* tables, const std::uint16_t* const* codes,
                   float* out);
-    void (*norm)(const SmoothShape& shape, const float* scale, const std::uint16_t* const* codes,
+    void (*norm)(const SeriesShape& shape, const float* scale, const std::uint16_t* const* codes,
                  float* out);
-    void (*add)(const SmoothShape& shape, const float* scale, const std::uint16_t* const* codes,
+    void (*add)(const SeriesShape& shape, const float* scale, const std::uint16_t* const* codes,
                 const float* steps, float* tables);
-    void (*gram)(const SmoothShape& shape, const float* scale, const std::uint16_t* const* codes,
+    void (*gram)(const SeriesShape& shape, const float* scale, const std::uint16_t* const* codes,
                  std::size_t n_groups, float* out);
 };
 
-// Per feature, the way from values to bins: a straight line, or straight lines between knots.
-struct Way {
+// Per feature, the map from values to bins: a straight line, or straight lines between knots.
+struct BinMap {
     const float* lo;
     const float* slope;  // bins per unit of a straight line
     const float* end;    // of a straight line, its number of bins; with knots, the last of them
@@ -83,10 +83,10 @@ struct Kernels {
     void (*sum)(const Shape& shape, const std::uint16_t* const* codes, const float* steps,
                 std::size_t n_rows, float* tables);
 
-    // out[a] += sum_j table_j' B(t), t being the place of x[a][j] along the way, for 16 rows of
+    // out[a] += sum_j table_j' B(t), t being where the map sends x[a][j], for 16 rows of
     // values and degrees from 1 on; NaN for a row with a value that is not finite.
-    void (*decide)(const Shape& shape, const Way& way, const float* tables, const float* const* x,
-                   float* out);
+    void (*decide)(const Shape& shape, const BinMap& map, const float* tables,
+                   const float* const* x, float* out);
 
     // sum_j scale[j] q_bin(fraction), with q_bin the polynomial of degree 2 * degree whose
     // coefficients are polynomial[i * entries + bin], lowest first.
@@ -104,8 +104,8 @@ struct Kernels {
     void (*products)(const Shape& shape, const float* smoother, const float* scale,
                      const std::uint16_t* const* codes, std::size_t n_rows, float* out);
 
-    SmoothKernels fourier;
-    SmoothKernels hermite;
+    SeriesKernels fourier;
+    SeriesKernels hermite;
 };
 
 const Kernels& portable_kernels();

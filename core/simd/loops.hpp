@@ -61,36 +61,36 @@ void score_degree(const Shape& shape, const float* tables, const Code* const* co
     }
 }
 
-inline Position along_line(const splinear::simd::Way& way, std::size_t j, float x) {
-    float t = (x - way.lo[j]) * way.slope[j];
+inline Position along_line(const splinear::simd::BinMap& map, std::size_t j, float x) {
+    float t = (x - map.lo[j]) * map.slope[j];
     t = t > 0.0f ? t : 0.0f;
-    t = t < way.end[j] ? t : way.end[j];
+    t = t < map.end[j] ? t : map.end[j];
     const int bin = static_cast<int>(t);
     return {bin, t - static_cast<float>(bin)};
 }
 
 // Halving without a branch: which way a value goes cannot be predicted.
-inline Position between_knots(const Shape& shape, const splinear::simd::Way& way, std::size_t j,
+inline Position between_knots(const Shape& shape, const splinear::simd::BinMap& map, std::size_t j,
                               float x) {
-    x = x > way.lo[j] ? x : way.lo[j];  // also for a NaN
-    x = x < way.end[j] ? x : way.end[j];
+    x = x > map.lo[j] ? x : map.lo[j];  // also for a NaN
+    x = x < map.end[j] ? x : map.end[j];
     const auto entries = static_cast<std::size_t>(shape.entries);
-    const float* knots = way.knots + 2 * entries * j;
+    const float* knots = map.knots + 2 * entries * j;
     int bin = 0;
     for (int n = shape.entries; n > 1; n -= n / 2) bin += n / 2 * (knots[bin + n / 2] <= x ? 1 : 0);
     return {bin, (x - knots[bin]) * knots[shape.entries + bin]};
 }
 
 template <int Degree>
-void decide_degree(const Shape& shape, const splinear::simd::Way& way, const float* tables,
+void decide_degree(const Shape& shape, const splinear::simd::BinMap& map, const float* tables,
                    const float* const* x, float* out) {
     float total[n_lanes] = {};
     for (std::size_t j = 0; j < shape.n_features; ++j) {
         const float* table = tables + j * static_cast<std::size_t>(shape.entries);
         for (int a = 0; a < n_lanes; ++a) {
             const float value = x[a][j];
-            const Position at = way.is_warped[j] != 0 ? between_knots(shape, way, j, value)
-                                                      : along_line(way, j, value);
+            const Position at = map.is_warped[j] != 0 ? between_knots(shape, map, j, value)
+                                                      : along_line(map, j, value);
             float w[Degree + 1];
             weights<Degree>(at.fraction, w);
             for (int p = 0; p <= Degree; ++p) total[a] += table[at.bin + p] * w[p];
@@ -100,12 +100,12 @@ void decide_degree(const Shape& shape, const splinear::simd::Way& way, const flo
     for (int a = 0; a < n_lanes; ++a) out[a] += total[a];
 }
 
-[[maybe_unused]] void decide_loops(const Shape& shape, const splinear::simd::Way& way,
+[[maybe_unused]] void decide_loops(const Shape& shape, const splinear::simd::BinMap& map,
                                    const float* tables, const float* const* x, float* out) {
     switch (shape.degree) {
-        case 1: return decide_degree<1>(shape, way, tables, x, out);
-        case 2: return decide_degree<2>(shape, way, tables, x, out);
-        default: return decide_degree<3>(shape, way, tables, x, out);
+        case 1: return decide_degree<1>(shape, map, tables, x, out);
+        case 2: return decide_degree<2>(shape, map, tables, x, out);
+        default: return decide_degree<3>(shape, map, tables, x, out);
     }
 }
 

@@ -9,13 +9,64 @@ namespace {
 
 constexpr std::size_t features_at_once = 16;  // their tables stay in the nearest cache
 
+// Where a code lies: in a bin, and which share of the way to the next.
+struct Cell {
+    std::size_t entry;  // of all features' tables
+    float share;
+};
+
+// Finds the cells of codes.
+class Cells {
+public:
+    SPLINEAR_INLINE explicit Cells(const ManyShape& shape)
+        : entries_(shape.entries),
+          bits_(shape.fraction_bits),
+          mask_((1u << shape.fraction_bits) - 1u),
+          width_(1.0f / static_cast<float>(mask_ + 1u)) {}
+
+    SPLINEAR_INLINE Cell operator()(std::size_t j, unsigned code) const {
+        return {j * entries_ + (code >> bits_), width_ * static_cast<float>(code & mask_)};
+    }
+
+private:
+    std::size_t entries_;
+    int bits_;
+    unsigned mask_;
+    float width_;
+};
+
+// Calls visit(a, first, last) for each row a and a few features at a time, from first to last - 1.
+template <class Visit>
+SPLINEAR_INLINE void over_features(const ManyShape& shape, std::size_t n_rows, const Visit& visit) {
+    for (std::size_t first = 0; first < shape.n_features; first += features_at_once) {
+        const std::size_t last = std::min(shape.n_features, first + features_at_once);
+        for (std::size_t a = 0; a < n_rows; ++a) visit(a, first, last);
+    }
+}
+
+// The same cell by cell, with a copy of the row's numbers r: visit(numbers, cell).
+template <class Visit>
+SPLINEAR_INLINE void over_cells(const ManyShape& shape, const std::uint16_t* const* codes,
+                                const float* r, std::size_t n_rows, const Visit& visit) {
+    const Cells cells(shape);
+    const auto visit_row = [&](std::size_t a, std::size_t first, std::size_t last)
+                               SPLINEAR_INLINE_LAMBDA {
+                                   float numbers[output_lanes];
+                                   for (std::size_t o = 0; o < output_lanes; ++o)
+                                       numbers[o] = r[a * output_lanes + o];
+                                   for (std::size_t j = first; j < last; ++j)
+                                       visit(numbers, cells(j, codes[a][j]));
+                               };
+    over_features(shape, n_rows, visit_row);
+}
+
 SPLINEAR_INLINE void add_to(float* sum, float factor, const float* x) {
-    for (std::size_t o = 0; o < many; ++o) sum[o] += factor * x[o];
+    for (std::size_t o = 0; o < output_lanes; ++o) sum[o] += factor * x[o];
 }
 
 // Half of the outputs. GCC and Clang keep such vectors in registers, as they do not always keep
 // arrays; twice as long a one GCC keeps in memory.
-constexpr std::size_t half = many / 2;
+constexpr std::size_t half = output_lanes / 2;
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wpsabi"  // about calls, and all of these are inlined
 using Lanes = float __attribute__((vector_size(half * sizeof(float)), aligned(4)));
@@ -48,97 +99,73 @@ inline void store(float* at, const Lanes& x) { std::copy_n(x.at, half, at); }
 
 SPLINEAR_CLONES void score_many(const ManyShape& shape, const float* tables,
                                 const std::uint16_t* const* codes, std::size_t n_rows, float* out) {
-    const unsigned mask = (1u << shape.fraction_bits) - 1u;
-    const float width = 1.0f / static_cast<float>(mask + 1u);
-    const bool is_flat = shape.degree == 0;
-    for (std::size_t first = 0; first < shape.n_features; first += features_at_once) {
-        const std::size_t last = std::min(shape.n_features, first + features_at_once);
-        for (std::size_t a = 0; a < n_rows; ++a) {
-            const std::uint16_t* row = codes[a];
-            Lanes low = {};
-            Lanes high = {};
-            for (std::size_t j = first; j < last; ++j) {
-                const unsigned code = row[j];
-                const float* at =
-                    tables + (j * shape.entries + (code >> shape.fraction_bits)) * many;
-                const float share = is_flat ? 0.0f : width * static_cast<float>(code & mask);
-                low += (1.0f - share) * load(at) + share * load(at + many);
-                high += (1.0f - share) * load(at + half) + share * load(at + many + half);
-            }
-            float* to = out + a * many;
-            store(to, load(to) + low);
-            store(to + half, load(to + half) + high);
+    const Cells cells(shape);
+    const auto score_row = [&](std::size_t a, std::size_t first,
+                               std::size_t last) SPLINEAR_INLINE_LAMBDA {
+        Lanes low = {};
+        Lanes high = {};
+        for (std::size_t j = first; j < last; ++j) {
+            const Cell cell = cells(j, codes[a][j]);
+            const float* at = tables + cell.entry * output_lanes;
+            const float* next = at + output_lanes;
+            low += (1.0f - cell.share) * load(at) + cell.share * load(next);
+            high += (1.0f - cell.share) * load(at + half) + cell.share * load(next + half);
         }
-    }
+        float* to = out + a * output_lanes;
+        store(to, load(to) + low);
+        store(to + half, load(to + half) + high);
+    };
+    over_features(shape, n_rows, score_row);
 }
 
 SPLINEAR_CLONES void sum_many(const ManyShape& shape, const std::uint16_t* const* codes,
                               const float* r, std::size_t n_rows, float* tables) {
-    const unsigned mask = (1u << shape.fraction_bits) - 1u;
-    const float width = 1.0f / static_cast<float>(mask + 1u);
-    for (std::size_t first = 0; first < shape.n_features; first += features_at_once) {
-        const std::size_t last = std::min(shape.n_features, first + features_at_once);
-        for (std::size_t a = 0; a < n_rows; ++a) {
-            float own[many];
-            for (std::size_t o = 0; o < many; ++o) own[o] = r[a * many + o];
-            for (std::size_t j = first; j < last; ++j) {
-                const unsigned code = codes[a][j];
-                float* row = tables + (j * shape.entries + (code >> shape.fraction_bits)) * many;
-                if (shape.degree == 0) {
-                    add_to(row, 1.0f, own);
-                } else {
-                    const float share = width * static_cast<float>(code & mask);
-                    add_to(row, 1.0f - share, own);
-                    add_to(row + many, share, own);
-                }
-            }
-        }
-    }
+    const bool is_flat = shape.degree == 0;
+    over_cells(shape, codes, r, n_rows,
+               [=](const float* numbers, Cell cell) SPLINEAR_INLINE_LAMBDA {
+                   float* at = tables + cell.entry * output_lanes;
+                   if (is_flat) {
+                       add_to(at, 1.0f, numbers);
+                   } else {
+                       add_to(at, 1.0f - cell.share, numbers);
+                       add_to(at + output_lanes, cell.share, numbers);
+                   }
+               });
 }
 
 SPLINEAR_CLONES void own_many(const ManyShape& shape, const std::uint16_t* const* codes,
                               const float* r, std::size_t n_rows, float* own) {
-    const unsigned mask = (1u << shape.fraction_bits) - 1u;
-    const float width = 1.0f / static_cast<float>(mask + 1u);
-    for (std::size_t begin = 0; begin < shape.n_features; begin += features_at_once) {
-        const std::size_t end = std::min(shape.n_features, begin + features_at_once);
-        for (std::size_t a = 0; a < n_rows; ++a) {
-            float of_row[many];
-            for (std::size_t o = 0; o < many; ++o) of_row[o] = r[a * many + o];
-            for (std::size_t j = begin; j < end; ++j) {
-                const unsigned code = codes[a][j];
-                float* at = own + (j * shape.entries + (code >> shape.fraction_bits)) * 3 * many;
-                if (shape.degree == 0) {
-                    add_to(at, 1.0f, of_row);
-                    continue;
-                }
-                const float second = width * static_cast<float>(code & mask);
-                const float first = 1.0f - second;
-                add_to(at, first * first, of_row);
-                add_to(at + many, first * second, of_row);
-                add_to(at + 2 * many, second * second, of_row);
-            }
-        }
-    }
+    const bool is_flat = shape.degree == 0;
+    over_cells(shape, codes, r, n_rows,
+               [=](const float* numbers, Cell cell) SPLINEAR_INLINE_LAMBDA {
+                   float* at = own + cell.entry * 3 * output_lanes;
+                   if (is_flat) {
+                       add_to(at, 1.0f, numbers);
+                   } else {
+                       const float first = 1.0f - cell.share;
+                       add_to(at, first * first, numbers);
+                       add_to(at + output_lanes, first * cell.share, numbers);
+                       add_to(at + 2 * output_lanes, cell.share * cell.share, numbers);
+                   }
+               });
 }
 
 SPLINEAR_CLONES void own_one(const ManyShape& shape, const std::uint16_t* const* codes,
                              const float* r, std::size_t n_rows, float* own) {
-    const unsigned mask = (1u << shape.fraction_bits) - 1u;
-    const float width = 1.0f / static_cast<float>(mask + 1u);
-    const bool is_flat = shape.degree == 0;
-    for (std::size_t begin = 0; begin < shape.n_features; begin += features_at_once) {
-        const std::size_t end = std::min(shape.n_features, begin + features_at_once);
-        for (std::size_t a = 0; a < n_rows; ++a)
-            for (std::size_t j = begin; j < end; ++j) {
-                const unsigned code = codes[a][j];
-                float* at = own + (j * shape.entries + (code >> shape.fraction_bits)) * 4;
-                const float second = is_flat ? 0.0f : width * static_cast<float>(code & mask);
-                const float first = 1.0f - second;
-                const float products[4] = {first * first, first * second, second * second, 0.0f};
-                for (std::size_t q = 0; q < 4; ++q) at[q] += r[a] * products[q];
-            }
-    }
+    const Cells cells(shape);
+    const auto add_row = [&](std::size_t a, std::size_t begin, std::size_t end)
+                             SPLINEAR_INLINE_LAMBDA {
+                                 for (std::size_t j = begin; j < end; ++j) {
+                                     const Cell cell = cells(j, codes[a][j]);
+                                     const float first = 1.0f - cell.share;
+                                     const float products[4] = {first * first, first * cell.share,
+                                                                cell.share * cell.share, 0.0f};
+                                     float* at = own + cell.entry * 4;
+                                     for (std::size_t q = 0; q < 4; ++q)
+                                         at[q] += r[a] * products[q];
+                                 }
+                             };
+    over_features(shape, n_rows, add_row);
 }
 
 }  // namespace splinear::simd

@@ -6,10 +6,11 @@
 
 namespace splinear::simd {
 
-inline constexpr std::size_t many = 16;  // outputs at a time
+inline constexpr std::size_t output_lanes = 16;  // outputs at a time
 
-// B-splines of degree 0 or 1 on 16-bit codes. `tables` holds, per feature, `entries` rows of `many`
-// floats; a code's bin is the first row that counts, and for degree 1 the next one counts too.
+// B-splines of degree 0 or 1 on 16-bit codes; those of degree 0 have no bits of a fraction.
+// `tables` holds, per feature, `entries` rows of `output_lanes` floats; a code's bin is the first
+// row that counts, and for degree 1 the next one counts too.
 struct ManyShape {
     int degree;
     int fraction_bits;
@@ -17,17 +18,17 @@ struct ManyShape {
     std::size_t n_features;
 };
 
-// out[a * many + o] += sum_j table_j' B(codes[a][j]) of output o, for n_rows rows.
+// out[a * output_lanes + o] += sum_j table_j' B(codes[a][j]) of output o, for n_rows rows.
 void score_many(const ManyShape& shape, const float* tables, const std::uint16_t* const* codes,
                 std::size_t n_rows, float* out);
 
-// table_j += sum_a B(codes[a][j]) r[a * many + o], for n_rows rows.
+// table_j += sum_a B(codes[a][j]) r[a * output_lanes + o], for n_rows rows.
 void sum_many(const ManyShape& shape, const std::uint16_t* const* codes, const float* r,
               std::size_t n_rows, float* tables);
 
 // Products of a feature's own functions: with first and second = B_bin, B_bin+1 at the code,
 // own[bin] += r (first^2, first second, second^2), and for degree 0 r (1, 0, 0). `own` holds, per
-// feature, `entries` times 3 rows of `many` floats.
+// feature, `entries` times 3 rows of `output_lanes` floats.
 void own_many(const ManyShape& shape, const std::uint16_t* const* codes, const float* r,
               std::size_t n_rows, float* own);
 

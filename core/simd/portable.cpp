@@ -2,7 +2,7 @@
 
 namespace {
 #include "simd/loops.hpp"
-#include "simd/smooth_loops.hpp"
+#include "simd/series_loops.hpp"
 }  // namespace
 
 namespace splinear::simd {

@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "check.hpp"
-#include "group.hpp"
-#include "operator.hpp"
-#include "random.hpp"
+#include "operators/operator.hpp"
+#include "rows/group.hpp"
+#include "support/random.hpp"
+#include "tests/check.hpp"
 
 namespace splinear::testing {
 
@@ -27,7 +27,7 @@ inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// The basis vector of every feature of a row, and whether it is a gap there; `size` + 1 numbers.
+// The basis vector of every feature of a row, and whether it is missing; `size` + 1 numbers.
 inline std::vector<double> raw_row(const Group& group, Row i) {
     std::vector<double> out(group.n_features() * (group.size() + 1));
     std::visit(
@@ -47,19 +47,19 @@ inline std::vector<double> raw_row(const Group& group, Row i) {
     return out;
 }
 
-// (s_j T' B(x_ij), 0), or (s_j T' m_j, sqrt(g_j)) at a gap.
+// (s_j T' B(x_ij), 0), or (s_j T' m_j, sqrt(g_j)) at a missing value.
 inline std::vector<double> embedding(const Group& group, Row i) {
     const std::vector<double> raw = raw_row(group, i);
     const std::size_t size = group.size();
     std::vector<double> phi;
     for (std::size_t j = 0; j < group.n_features(); ++j) {
         const double* from = &raw[j * (size + 1)];
-        const bool is_gap = from[size] != 0.0;
+        const bool is_missing = from[size] != 0.0;
         std::vector<double> part(from, from + size);
-        if (is_gap) std::copy_n(&group.mean[j * size], size, part.begin());
+        if (is_missing) std::copy_n(&group.mean[j * size], size, part.begin());
         std::visit([&](const auto& penalty) { penalty.embed(part.data()); }, group.penalty);
         for (const double v : part) phi.push_back(std::sqrt(group.scale[j]) * v);
-        phi.push_back(is_gap ? std::sqrt(group.gap_scale[j]) : 0.0);
+        phi.push_back(is_missing ? std::sqrt(group.missing_scale[j]) : 0.0);
     }
     return phi;
 }
@@ -85,7 +85,8 @@ void agrees_with(const Rows& rows, const Vectors& phi, double tolerance) {
         return phi[static_cast<std::size_t>(team[a])];
     };
     std::vector<double> found(m * m), expected(m * m);
-    rows.gram(team, found.data());
+    auto workspace = rows.workspace();
+    rows.gram(team, found.data(), workspace);
     for (std::size_t a = 0; a < m; ++a)
         for (std::size_t b = 0; b < m; ++b) {
             if (b <= a) found[a * m + b] = 0.0;  // only b > a is promised
@@ -105,7 +106,7 @@ void agrees_with(const Rows& rows, const Vectors& phi, double tolerance) {
     std::vector<double> w(phi[0].size()), steps(m);
     for (const std::size_t k : {m, std::size_t{1}, std::size_t{17}}) {
         for (double& step : steps) step = drawn(random) - 0.5;
-        rows.add(std::span(team).first(k), steps.data(), tables);
+        rows.add(std::span(team).first(k), steps.data(), tables, workspace);
         for (std::size_t a = 0; a < k; ++a)
             for (std::size_t e = 0; e < w.size(); ++e) w[e] += steps[a] * of(a)[e];
     }
@@ -177,13 +178,13 @@ struct DrawnRows {
 
     // Scales of which one is zero, means that are any numbers, a deviation that is held at zero.
     Group group(const AnyRows& rows, const AnyBasis& basis, const AnyPenalty& penalty,
-                bool gaps) const {
-        Group made{rows, basis, penalty, {}, {}, {}};
+                bool with_missing) const {
+        Group made{{basis, penalty, {}, {}, {}}, rows};
         Random random(9);
         for (std::size_t j = 0; j < n_features; ++j) {
             made.scale.push_back(j == 1 ? 0.0 : 0.3 + drawn(random));
-            if (!gaps) continue;
-            made.gap_scale.push_back(j == 2 ? 0.0 : 0.2 + drawn(random));
+            if (!with_missing) continue;
+            made.missing_scale.push_back(j == 2 ? 0.0 : 0.2 + drawn(random));
             for (std::size_t k = 0; k < made.size(); ++k)
                 made.mean.push_back(drawn(random) / static_cast<double>(made.size()));
         }

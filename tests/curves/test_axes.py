@@ -45,7 +45,8 @@ def core_arguments(axes: Axes, X: np.ndarray, j: int = 0) -> np.ndarray:
     tables = np.zeros((1, axes.n_features, 2))
     tables[0, j] = [1.0, GAP]
     columns = np.arange(axes.n_features)
-    return _core.decision(_core.hermite(1), X, columns, axes.core(), tables, np.zeros(1), 1)[:, 0]
+    curves = _core.Curves(_core.hermite(1), axes.core(), tables, np.zeros(1))
+    return _core.decision(curves, X, columns, 1)[:, 0]
 
 
 @pytest.mark.parametrize(("lo", "hi"), EXTREMES)
@@ -162,8 +163,8 @@ def test_core_reads_the_columns_it_is_asked_for() -> None:
     columns = np.array([3, 0])
     axes = Axes.spanning(X.min(axis=0)[columns], X.max(axis=0)[columns], BSplineBasis(1, 5))
     tables = np.array([[[1.0, GAP], [100.0, GAP]]])
-    core = (axes.core(), tables, np.array([0.5]), 1)
-    found = _core.decision(_core.hermite(1), X, columns, *core)[:, 0]
+    curves = _core.Curves(_core.hermite(1), axes.core(), tables, np.array([0.5]))
+    found = _core.decision(curves, X, columns, 1)[:, 0]
     expected = 0.5 + axes.argument(X[:, columns]) @ [1.0, 100.0]
     assert_allclose(found, expected, rtol=1e-13)
 

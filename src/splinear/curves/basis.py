@@ -153,7 +153,7 @@ class _GlobalBasis:
 
     def grid(self, *, gaps: bool = False) -> _core.CodeGrid:
         """How the core divides the axis into codes, one of them for missing values if `gaps`."""
-        return _core.CodeGrid.smooth(gaps)
+        return _core.CodeGrid.whole_axis(gaps)
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ def group_scores(group: TermGroup, parameters: Floats, piece: Any, n_threads: in
     else:
         basis, axes = group.embedding.basis.core(), group.embedding.axes.core()
         columns = group.features.astype(np.int64)
-        out = _core.decision(basis, as_floats(piece), columns, axes, tables, none, n_threads)
+        curves = _core.Curves(basis, axes, tables, none)
+        out = _core.decision(curves, as_floats(piece), columns, n_threads)
     if group.extrapolation == "linear":
         _continue(group, tables, piece, out)
     return out
@@ -104,9 +105,8 @@ def _sparse_scores(group: TermGroup, tables: Floats, X: Any, n_threads: int) -> 
         intercept = at_zero.sum(axis=1)
     starts, features, values = csr_parts(here)
     basis, axes = embedding.basis.core(), embedding.axes.core()
-    out: Floats = _core.decision_sparse(
-        basis, starts, features, values, axes, tables, at_zero, intercept, n_threads
-    )
+    curves = _core.Curves(basis, axes, tables, intercept)
+    out: Floats = _core.decision_sparse(curves, starts, features, values, at_zero, n_threads)
     if group.extrapolation == "linear":
         lo, hi = embedding.axes.lo[features], embedding.axes.hi[features]
         for k in map(int, np.unique(features[(values < lo) | (values > hi)])):

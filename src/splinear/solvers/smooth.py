@@ -162,7 +162,7 @@ class _Diagonal:
 
     def level(self, V: Floats) -> Floats:
         total = max(float(self.diagonal.sum()), np.finfo(float).tiny)
-        return -np.einsum("ki,ki->k", self.diagonal, V) / total
+        return np.asarray(-np.einsum("ki,ki->k", self.diagonal, V) / total)
 
     def raised(self, extra: Floats) -> Curvature:
         return _Diagonal(self.diagonal + extra)
@@ -274,9 +274,8 @@ class _SoftmaxCurvature:
         weighted = self.cost * self.probabilities
         H = np.diag(weighted.sum(axis=1)) - weighted @ self.probabilities.T
         if self.extra is not None:
-            H += self.extra.sum() * np.eye(len(H))
-        inverse: Floats = np.linalg.pinv(H, rcond=1e-12, hermitian=True)
-        return inverse
+            H = H + self.extra.sum() * np.eye(len(H))
+        return np.asarray(np.linalg.pinv(H, rcond=1e-12, hermitian=True), dtype=np.float64)
 
     def raised(self, extra: Floats) -> Curvature:
         before = 0.0 if self.extra is None else self.extra

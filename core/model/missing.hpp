@@ -1,0 +1,124 @@
+// What missing values add to a model, in one place for all operators.
+//
+// Where feature j is missing the embedding is (s_j T' m_j, sqrt(g_j)): that of the mean basis
+// vector m_j, and a coordinate of its own. With coefficients coef_j = s_j T w_j and the deviation
+// delta_j = sqrt(g_j) w_missing, the curve's value there is m_j'coef_j + delta_j: if few values are
+// missing, it stays close to the mean of the curve.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "model/penalty/any.hpp"
+
+namespace splinear {
+
+// The missing values of a group; empty for a group that has none. Tables in double precision hold,
+// per feature, the coefficients and, in a group with missing values, behind them the value where x
+// is missing and the deviation.
+class MissingValues {
+public:
+    MissingValues() = default;
+
+    // mean: m_j, n_features x size. scale: g_j, n_features; 0 holds the deviation at zero.
+    MissingValues(std::span<const double> mean, std::span<const double> scale)
+        : mean_(mean), scale_(scale) {}
+
+    bool any() const noexcept { return !scale_.empty(); }
+    std::size_t table_extra() const noexcept { return any() ? 2 : 0; }
+    std::size_t coef_extra() const noexcept { return any() ? 1 : 0; }
+
+    std::span<const double> mean(std::size_t j) const noexcept {
+        const std::size_t size = mean_.size() / scale_.size();
+        return mean_.subspan(j * size, size);
+    }
+    double scale(std::size_t j) const noexcept { return scale_[j]; }
+
+    // m_j'a.
+    double mean_product(std::size_t j, const double* a) const noexcept {
+        const auto m = mean(j);
+        return std::inner_product(m.begin(), m.end(), a, 0.0);
+    }
+
+    // a += factor m_j.
+    void add_mean(std::size_t j, double factor, double* a) const noexcept {
+        const auto m = mean(j);
+        for (std::size_t k = 0; k < m.size(); ++k) a[k] += factor * m[k];
+    }
+
+    // s_j^2 m_j'L m_j + g_j, the squared length of a missing value's part of the embedding.
+    template <Penalty P>
+    double squared_norm(std::size_t j, const P& penalty, double scale) const {
+        const auto m = mean(j);
+        std::vector<double> smooth(m.begin(), m.end());
+        penalty.smooth(smooth.data());
+        return scale * mean_product(j, smooth.data()) + scale_[j];
+    }
+
+    // Takes over that the coefficients of a table have changed, and that missing values have steps.
+    void settle(std::size_t j, double steps, double* table) const noexcept {
+        const std::size_t size = mean_.size() / scale_.size();
+        table[size + 1] += scale_[j] * steps;
+        table[size] = mean_product(j, table) + table[size + 1];
+    }
+
+    // Tables of coefficients, and back.
+    std::vector<double> tables_of(std::span<const double> coef, std::size_t n_features) const {
+        if (!any()) return {coef.begin(), coef.end()};
+        const std::size_t stride = coef.size() / n_features;
+        std::vector<double> tables(n_features * (stride + 1));
+        for (std::size_t j = 0; j < n_features; ++j) {
+            double* table = &tables[j * (stride + 1)];
+            const double* from = &coef[j * stride];
+            std::copy_n(from, stride - 1, table);
+            table[stride] = scale_[j] == 0.0 ? 0.0 : from[stride - 1];
+            settle(j, 0.0, table);
+        }
+        return tables;
+    }
+
+    std::vector<double> coefficients(const std::vector<double>& tables,
+                                     std::size_t n_features) const {
+        return with_entry(tables, n_features, 1);
+    }
+
+    // The same with what stands in the place of the value where x is missing, not the deviation.
+    std::vector<double> values(const std::vector<double>& tables, std::size_t n_features) const {
+        return with_entry(tables, n_features, 0);
+    }
+
+    // What the deviations add to |w|^2.
+    double squared_weight(const std::vector<double>& tables) const {
+        double total = 0.0;
+        const std::size_t width = any() ? tables.size() / scale_.size() : 0;
+        for (std::size_t j = 0; j < scale_.size(); ++j) {
+            const double delta = tables[(j + 1) * width - 1];
+            if (scale_[j] > 0.0) total += delta * delta / scale_[j];
+        }
+        return total;
+    }
+
+private:
+    // The coefficients of every table, and its entry `place` behind them.
+    std::vector<double> with_entry(const std::vector<double>& tables, std::size_t n_features,
+                                   std::size_t place) const {
+        if (!any()) return tables;
+        const std::size_t size = tables.size() / n_features - 2;
+        std::vector<double> out;
+        out.reserve(n_features * (size + 1));
+        for (std::size_t j = 0; j < n_features; ++j) {
+            const double* table = &tables[j * (size + 2)];
+            out.insert(out.end(), table, table + size);
+            out.push_back(table[size + place]);
+        }
+        return out;
+    }
+
+    std::span<const double> mean_;
+    std::span<const double> scale_;
+};
+
+}  // namespace splinear

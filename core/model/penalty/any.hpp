@@ -1,0 +1,50 @@
+// Every penalty of the core, as one run-time value.
+//
+// A penalty is an invertible linear map T: the coefficients are T w, the embedding is T' B(x), and
+// L = T T' carries a step on the embedding over to the coefficients.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "model/penalty/diagonal.hpp"
+#include "model/penalty/difference.hpp"
+
+namespace splinear {
+
+template <class P>
+concept Penalty = requires(const P penalty, double* a, std::span<const double> w) {
+    { penalty.size() } -> std::same_as<int>;
+    penalty.embed(a);       // a <- T' a
+    penalty.integrate(a);   // a <- T a
+    penalty.smooth(a);      // a <- L a
+    penalty.difference(a);  // a <- T^{-1} a
+    { penalty.quadratic(0, w) } -> std::same_as<double>;
+};
+
+// |w|^2 = sum_j |T^{-1} coef_j|^2 / s_j^2 for the coefficients coef_j, the first penalty.size() of
+// `stride` numbers per feature, and scale s_j^2; a feature of scale 0 takes no part.
+template <Penalty P, class Scale>
+double squared_weight(const P& penalty, const std::vector<double>& coef, std::size_t stride,
+                      const Scale& scale) {
+    const auto size = static_cast<std::size_t>(penalty.size());
+    std::vector<double> w(size);
+    double total = 0.0;
+    for (std::size_t j = 0; j < scale.size(); ++j) {
+        if (scale[j] == 0) continue;
+        std::copy_n(coef.data() + j * stride, size, w.begin());
+        penalty.difference(w.data());
+        double sum = 0.0;
+        for (const double v : w) sum += v * v;
+        total += sum / static_cast<double>(scale[j]);
+    }
+    return total;
+}
+
+using AnyPenalty = std::variant<DifferencePenalty, DiagonalPenalty>;
+
+}  // namespace splinear

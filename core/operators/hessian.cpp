@@ -1,0 +1,284 @@
+// The second derivatives of many coefficients at once.
+//
+// Where every row has all features, a pair of features at a time: the sums of their products per
+// pair of cells stay in the nearest cache, and then go to their places in the matrix. What belongs
+// to one pair of features is nobody else's, so that pairs are divided among threads.
+#include "operators/hessian.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+#include "operators/partial_sums.hpp"
+#include "rows/columns.hpp"
+
+namespace splinear {
+namespace {
+
+constexpr Row rows_together = 8192;
+
+// A column, and where its functions stand in the matrix. Cells without a place are one, cell 0.
+struct PlacedColumn {
+    std::size_t group = 0;
+    std::size_t number = 0;  // among the group's columns
+    ColumnShape shape{};
+    std::vector<std::int32_t> cells;   // new number of every cell
+    std::vector<std::int64_t> places;  // n_cells x width; -1: none
+    Column rows{};
+    std::vector<double> scaled{};  // the weights times h
+
+    std::size_t n_cells() const noexcept { return places.size() / shape.width; }
+    void renumber(std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i)
+            rows.cell[i] = cells[static_cast<std::size_t>(rows.cell[i])];
+    }
+};
+
+PlacedColumn placed(const ColumnShape& shape, std::span<const std::int64_t> places) {
+    PlacedColumn column;
+    column.shape = shape;
+    column.places.assign(shape.width, -1);
+    for (std::size_t cell = 0; cell < shape.n_cells(); ++cell) {
+        std::vector<std::int64_t> own(shape.width, -1);
+        for (std::size_t p = 0; p < shape.width; ++p)
+            if (const std::int64_t k = shape.function(cell, p); k >= 0)
+                own[p] = std::max<std::int64_t>(places[static_cast<std::size_t>(k)], -1);
+        const bool is_needed = std::ranges::any_of(own, [](std::int64_t k) { return k >= 0; });
+        column.cells.push_back(is_needed ? static_cast<std::int32_t>(column.n_cells()) : 0);
+        if (is_needed) column.places.insert(column.places.end(), own.begin(), own.end());
+    }
+    return column;
+}
+
+class DenseHessian {
+public:
+    DenseHessian(Groups groups, std::span<const std::int64_t> places, std::size_t n,
+                 std::span<const double> h, double bias, int n_threads)
+        : groups_(groups), n_(n), h_(h), bias_(bias), n_threads_(n_threads), total_(n * n) {
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            readers_.push_back(make_reader(*groups[g]));
+            const auto& shapes = readers_.back()->shapes();
+            for (std::size_t c = 0; c < shapes.size(); ++c) {
+                const std::size_t stride = groups[g]->stride();
+                PlacedColumn column =
+                    placed(shapes[c], places.subspan(shapes[c].feature * stride, stride));
+                column.group = g;
+                column.number = c;
+                if (column.n_cells() > 1) columns_.push_back(std::move(column));
+            }
+            places = places.subspan(groups[g]->n_coefficients());
+        }
+        PlacedColumn last;  // the bias: one cell, one weight
+        last.group = groups.size();
+        last.shape.width = 1;
+        last.places = {static_cast<std::int64_t>(n - 1)};
+        columns_.push_back(std::move(last));
+    }
+
+    std::vector<double> compute() {
+        const auto n_rows = static_cast<Row>(h_.size());
+        read_in_order(RowsOfAll{groups_}, n_rows, rows_together, [&](Row begin, Row end) {
+            read(begin, end);
+            parallel_for(static_cast<Row>(columns_.size()), n_threads_, [&](Row a) {
+                add_pairs(index(a), &h_[index(begin)], index(end - begin));
+            });
+        });
+        for (std::size_t a = 0; a < n_; ++a)
+            for (std::size_t b = a + 1; b < n_; ++b) total_[b * n_ + a] = total_[a * n_ + b];
+        return std::move(total_);
+    }
+
+private:
+    void read(Row begin, Row end) {
+        constexpr Row per_task = 256;
+        const auto n = static_cast<std::size_t>(end - begin);
+        std::vector<std::vector<Column*>> to;
+        for (const auto& reader : readers_) to.emplace_back(reader->shapes().size(), nullptr);
+        for (PlacedColumn& column : columns_) {
+            column.rows.resize(n, column.shape);
+            if (column.group < to.size()) to[column.group][column.number] = &column.rows;
+        }
+        Column& bias_column = columns_.back().rows;
+        std::ranges::fill(bias_column.cell, 0);
+        std::ranges::fill(bias_column.weight, bias_);
+        parallel_pieces(begin, end, per_task, n_threads_, [&](Row first, Row last) {
+            for (std::size_t g = 0; g < readers_.size(); ++g)
+                readers_[g]->read(first, last, to[g].data(), index(first - begin));
+            for (PlacedColumn& column : columns_)
+                if (!column.cells.empty())
+                    column.renumber(index(first - begin), index(last - begin));
+        });
+    }
+
+    // The products of one column with itself and those behind it.
+    void add_pairs(std::size_t first, const double* h, std::size_t n) {
+        PlacedColumn& a = columns_[first];
+        const simd::CellColumn weighted = times(a.rows, a.shape, h, a.scaled);
+        CellSums sum;
+        for (std::size_t second = first; second < columns_.size(); ++second) {
+            const PlacedColumn& b = columns_[second];
+            const std::size_t per_pair = a.shape.width * b.shape.width;
+            if (first == second) {
+                sum.reset(a.n_cells() * per_pair);
+                simd::add_own(weighted, a.rows.view(a.shape), n, sum.to());
+                place_own(a, sum.total());
+            } else if (a.n_cells() * b.n_cells() * per_pair <= 4 * n) {
+                sum.reset(a.n_cells() * b.n_cells() * per_pair);
+                simd::add_joint(weighted, b.rows.view(b.shape),
+                                static_cast<std::int32_t>(b.n_cells()), n, sum.to());
+                place_joint(a, b, sum.total());
+            } else {
+                add_directly(a, b, weighted.weight, n);
+            }
+        }
+    }
+
+    void add(std::int64_t row, std::int64_t column, double value) noexcept {
+        if (row < 0 || column < 0) return;
+        const auto low = static_cast<std::size_t>(std::min(row, column));
+        const auto high = static_cast<std::size_t>(std::max(row, column));
+        total_[low * n_ + high] += value;
+    }
+
+    void place_own(const PlacedColumn& a, std::span<const double> sum) noexcept {
+        const std::size_t width = a.shape.width;
+        const double* value = sum.data();
+        for (std::size_t k = 0; k < a.n_cells(); ++k)
+            for (std::size_t p = 0; p < width; ++p)
+                for (std::size_t q = 0; q < width; ++q, ++value)
+                    if (p <= q) add(a.places[k * width + p], a.places[k * width + q], *value);
+    }
+
+    void place_joint(const PlacedColumn& a, const PlacedColumn& b,
+                     std::span<const double> sum) noexcept {
+        const std::size_t wa = a.shape.width;
+        const std::size_t wb = b.shape.width;
+        const double* value = sum.data();
+        // Columns are in the order of their places, so that all of this is above the diagonal.
+        for (std::size_t k = 0; k < a.n_cells(); ++k)
+            for (std::size_t l = 0; l < b.n_cells(); ++l)
+                for (std::size_t p = 0; p < wa; ++p, value += wb) {
+                    const std::int64_t row = a.places[k * wa + p];
+                    if (row < 0) continue;
+                    double* to = &total_[static_cast<std::size_t>(row) * n_];
+                    for (std::size_t q = 0; q < wb; ++q)
+                        if (const std::int64_t at = b.places[l * wb + q]; at >= 0)
+                            to[at] += value[q];
+                }
+    }
+
+    // Where there are more pairs of cells than rows to fill them.
+    void add_directly(const PlacedColumn& a, const PlacedColumn& b, const double* weight,
+                      std::size_t n) noexcept {
+        const std::size_t wa = a.shape.width;
+        const std::size_t wb = b.shape.width;
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::int64_t* pa = &a.places[static_cast<std::size_t>(a.rows.cell[i]) * wa];
+            const std::int64_t* pb = &b.places[static_cast<std::size_t>(b.rows.cell[i]) * wb];
+            for (std::size_t p = 0; p < wa; ++p)
+                for (std::size_t q = 0; q < wb; ++q)
+                    add(pa[p], pb[q],
+                        b.shape.is_unit ? weight[i * wa + p]
+                                        : weight[i * wa + p] * b.rows.weight[i * wb + q]);
+        }
+    }
+
+    Groups groups_;
+    std::size_t n_;
+    std::span<const double> h_;
+    double bias_;
+    int n_threads_;
+    std::vector<std::unique_ptr<ColumnReader>> readers_;
+    std::vector<PlacedColumn> columns_;
+    std::vector<double> total_;
+};
+
+// What is not zero in a row of (B_i, B), and its place.
+struct PlacedRow {
+    std::vector<std::size_t> place;
+    std::vector<double> value;
+
+    void push(std::int64_t at, double v) {
+        if (at < 0 || v == 0.0) return;
+        place.push_back(static_cast<std::size_t>(at));
+        value.push_back(v);
+    }
+};
+
+void read_row(const Group& group, Row i, std::span<const std::int64_t> places, PlacedRow& out) {
+    std::visit(
+        [&](const auto& source, const auto& basis) {
+            std::vector<double> w(static_cast<std::size_t>(basis.support()));
+            source.for_each(i, [&](std::size_t j, double x) {
+                const auto own = places.subspan(j * group.stride(), group.stride());
+                if (std::isnan(x) && group.has_missing()) return out.push(own.back(), 1.0);
+                const int start = basis.evaluate(std::isnan(x) ? 0.0 : x, w.data());
+                for (std::size_t p = 0; p < w.size(); ++p)
+                    out.push(own[static_cast<std::size_t>(start) + p], w[p]);
+            });
+        },
+        group.rows, group.basis);
+}
+
+// Row by row, for rows of which most values are zero.
+std::vector<double> hessian_by_row(Groups groups, std::span<const std::int64_t> places,
+                                   std::size_t n, std::span<const double> h, double bias,
+                                   int n_threads) {
+    const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
+        PlacedRow row;
+        for (Row i = begin; i < end; ++i) {
+            const double weight = h[static_cast<std::size_t>(i)];
+            if (weight == 0.0) continue;
+            row.place.clear();
+            row.value.clear();
+            std::span<const std::int64_t> left = places;
+            for (const Group* group : groups) {
+                read_row(*group, i, left.first(group->n_coefficients()), row);
+                left = left.subspan(group->n_coefficients());
+            }
+            row.push(static_cast<std::int64_t>(n - 1), bias);
+            for (std::size_t a = 0; a < row.place.size(); ++a) {
+                const double factor = weight * row.value[a];
+                double* to = &sum[row.place[a] * n];
+                for (std::size_t b = a; b < row.place.size(); ++b)
+                    to[row.place[b]] += factor * row.value[b];
+            }
+        }
+    };
+    const auto n_rows = static_cast<Row>(h.size());
+    // Few pieces, as each holds a matrix; their number does not depend on the threads.
+    constexpr Row n_parts = 8;
+    const Row piece = std::max<Row>(n_pieces(n_rows, n_parts), 1);
+    std::vector<double> total = sum_over(RowsOfAll{groups}, n_rows, piece, n * n, n_threads, part);
+    for (std::size_t a = 0; a < n; ++a)
+        for (std::size_t b = a + 1; b < n; ++b) total[b * n + a] = total[a * n + b];
+    return total;
+}
+
+void check_places(Groups groups, std::span<const std::int64_t> places, std::size_t n,
+                  std::span<const double> h) {
+    check(groups);
+    if (places.size() != n_coefficients(groups))
+        throw std::invalid_argument("there must be one place per coefficient");
+    if (n == 0 || std::ranges::any_of(
+                      places, [&](std::int64_t k) { return k >= static_cast<std::int64_t>(n); }))
+        throw std::invalid_argument("a place is beyond the matrix");
+    if (static_cast<Row>(h.size()) > groups.front()->n_rows())
+        throw std::invalid_argument("there are more numbers than rows");
+}
+
+}  // namespace
+
+std::vector<double> hessian_some(Groups groups, std::span<const std::int64_t> places, std::size_t n,
+                                 std::span<const double> h, double bias, int n_threads) {
+    check_places(groups, places, n, h);
+    const bool sparse = std::ranges::any_of(
+        groups, [](const Group* group) { return std::holds_alternative<SparseRows>(group->rows); });
+    if (sparse) return hessian_by_row(groups, places, n, h, bias, n_threads);
+    return DenseHessian(groups, places, n, h, bias, n_threads).compute();
+}
+
+}  // namespace splinear

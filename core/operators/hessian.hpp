@@ -1,0 +1,26 @@
+// Second derivatives, which primal methods sum over the rows; passes.hpp says what B_i is.
+//
+// Both throw std::invalid_argument for groups that do not belong together, and for arrays of the
+// wrong size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rows/group.hpp"
+
+namespace splinear {
+
+// The blocks of sum_i h_i B_i B_i' on its diagonal, one per feature, by bands: for feature j of a
+// group, entry [(j * stride + k) * support + p] of the group's part is sum_i h_i B_jk B_j,k+p.
+std::vector<double> blocks_all(Groups groups, std::span<const double> h, int n_threads);
+
+// The whole of sum_i h_i (B_i, B)(B_i, B)' over the first h.size() rows, n x n, row by row. Entry k
+// of B_i stands at places[k], ascending; a negative place leaves it out. The bias B is the last
+// entry.
+std::vector<double> hessian_some(Groups groups, std::span<const std::int64_t> places, std::size_t n,
+                                 std::span<const double> h, double bias, int n_threads);
+
+}  // namespace splinear

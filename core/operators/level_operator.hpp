@@ -1,0 +1,157 @@
+// The operator for categories of many levels: every level has a coefficient of its own.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "model/missing.hpp"
+#include "operators/operator.hpp"
+#include "rows/any_rows.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear {
+
+// B-splines of degree 0 without differences: a code is the place in the feature's table, that of a
+// missing value too. In double precision; a row costs as much with a hundred levels as with a
+// million.
+template <class C>
+class LevelOperator final : public Operator {
+public:
+    // scale: s_j^2 of every feature.
+    LevelOperator(const CodedRowsOf<C>& source, std::size_t n_levels, std::span<const double> scale,
+                  int n_threads, const MissingValues& missing = {})
+        : source_(source),
+          n_levels_(n_levels),
+          n_threads_(n_threads),
+          scale_(scale.begin(), scale.end()),
+          missing_(missing) {
+        for (std::size_t j = 0; missing.any() && j < scale.size(); ++j)
+            missing_norm_.push_back(scale[j] * missing.mean_product(j, missing.mean(j).data()) +
+                                    missing.scale(j));
+    }
+
+    Row n_rows() const noexcept override { return source_.n_rows(); }
+    Row rows_per_block() const noexcept override { return source_.rows_per_block(); }
+    void done_with(Row begin, Row end) const noexcept override { source_.done_with(begin, end); }
+
+    GroupTables zero_tables() const override {
+        return {{}, std::vector<double>(scale_.size() * width())};
+    }
+    GroupTables tables_of(std::span<const double> coef) const override {
+        return {{}, missing_.tables_of(coef, scale_.size())};
+    }
+    std::vector<double> coefficients(const GroupTables& tables) const override {
+        return missing_.coefficients(tables.exact, scale_.size());
+    }
+    void blend(double a, GroupTables& tables, double b, const GroupTables& others) const override {
+        blend_tables(a, tables, b, others);
+    }
+
+    void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
+        constexpr std::ptrdiff_t rows_per_task = 64;
+        const bool worth_it = rows.size() * scale_.size() > 16384;
+        parallel_pieces(0, std::ssize(rows), rows_per_task, worth_it ? n_threads_ : 1,
+                        [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+                            for (std::size_t a = index(begin); a < index(end); ++a)
+                                out[a] = score_row(source_.row(rows[a]), tables.exact.data());
+                        });
+    }
+
+    void gram(std::span<const Row> rows, double* out, TeamIndex&) const override {
+        const std::size_t m = rows.size();
+        for (std::size_t a = 0; a < m; ++a)
+            for (std::size_t b = a + 1; b < m; ++b)
+                out[a * m + b] = product(source_.row(rows[a]), source_.row(rows[b]));
+    }
+
+    void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+             TeamIndex&) const override {
+        for (std::size_t j = 0; j < scale_.size(); ++j) {
+            double* table = &tables.exact[j * width()];
+            double missing_steps = 0.0;
+            for (std::size_t a = 0; a < rows.size(); ++a) {
+                const std::size_t level = source_.row(rows[a])[j];
+                if (level >= n_levels_)
+                    missing_steps += steps[a];
+                else
+                    add_step(j, level, scale_[j] * steps[a], table);
+            }
+            if (missing_steps == 0.0) continue;
+            missing_.add_mean(j, scale_[j] * missing_steps, table);
+            missing_.settle(j, missing_steps, table);
+        }
+    }
+
+    void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
+        for (std::size_t a = 0; a < rows.size(); ++a) {
+            const C* codes = source_.row(rows[a]);
+            double* table = tables.exact.data();
+            for (std::size_t j = 0; j < scale_.size(); ++j, table += width())
+                table[codes[j]] += steps[a];
+        }
+    }
+    std::vector<double> sums(const GroupTables& tables) const override {
+        return missing_.values(tables.exact, scale_.size());
+    }
+
+    double squared_norm(Row row) const override {
+        const C* codes = source_.row(row);
+        double total = 0.0;
+        for (std::size_t j = 0; j < scale_.size(); ++j)
+            total += codes[j] >= n_levels_ ? missing_norm_[j] : scale_[j];
+        return total;
+    }
+
+    double squared_weight(const GroupTables& tables) const override {
+        double total = missing_.squared_weight(tables.exact);
+        for (std::size_t j = 0; j < scale_.size(); ++j) {
+            if (scale_[j] == 0.0) continue;
+            double sum = 0.0;
+            const double* table = &tables.exact[j * width()];
+            for (std::size_t k = 0; k < n_levels_; ++k) sum += table[k] * table[k];
+            total += sum / scale_[j];
+        }
+        return total;
+    }
+
+private:
+    std::size_t width() const noexcept { return n_levels_ + missing_.table_extra(); }
+
+    double score_row(const C* codes, const double* table) const noexcept {
+        double total = 0.0;
+        for (std::size_t j = 0; j < scale_.size(); ++j, table += width()) total += table[codes[j]];
+        return total;
+    }
+
+    // A step on one level moves the mean of the curve, and with it the value where x is missing.
+    void add_step(std::size_t j, std::size_t level, double change, double* table) const noexcept {
+        table[level] += change;
+        if (missing_.any()) table[n_levels_] += missing_.mean(j)[level] * change;
+    }
+
+    double product(const C* x, const C* y) const noexcept {
+        double total = 0.0;
+        for (std::size_t j = 0; j < scale_.size(); ++j) {
+            if (x[j] >= n_levels_ || y[j] >= n_levels_)
+                total += missing_product(j, x[j], y[j]);
+            else if (x[j] == y[j])
+                total += scale_[j];
+        }
+        return total;
+    }
+
+    double missing_product(std::size_t j, C x, C y) const noexcept {
+        if (x == y) return missing_norm_[j];
+        return scale_[j] * missing_.mean(j)[x >= n_levels_ ? y : x];
+    }
+
+    const CodedRowsOf<C>& source_;
+    std::size_t n_levels_;
+    int n_threads_;
+    std::vector<double> scale_;
+    MissingValues missing_;
+    std::vector<double> missing_norm_;  // per feature, the squared length of a missing value's part
+};
+
+}  // namespace splinear

@@ -1,0 +1,85 @@
+#include "operators/make_operator.hpp"
+
+#include <type_traits>
+#include <variant>
+
+#include "operators/level_operator.hpp"
+#include "operators/row_operator.hpp"
+#include "operators/series_operator.hpp"
+#include "operators/sparse_operator.hpp"
+#include "operators/spline_operator.hpp"
+#include "simd/dispatch.hpp"
+
+namespace splinear {
+namespace {
+
+using OperatorPtr = std::unique_ptr<Operator>;
+
+// The operator by vector instructions; or nothing if the reference was asked for, the basis is too
+// large, or coefficients are held at zero. A source or basis without such a function takes the
+// reference.
+template <int Degree>
+OperatorPtr fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
+                          const DifferencePenalty& penalty, const Group& group, int n_threads) {
+    const simd::Kernels* kernels = simd::chosen();
+    if (kernels == nullptr || penalty.held() > 0) return nullptr;
+    return SplineOperator::make(rows, basis, penalty, group.scale, *kernels, n_threads,
+                                group.missing());
+}
+
+template <class B>
+    requires std::is_same_v<B, Fourier> || std::is_same_v<B, Hermite>
+OperatorPtr fast_operator(const CodedRows& rows, const B& basis, const DiagonalPenalty& penalty,
+                          const Group& group, int n_threads) {
+    const simd::Kernels* kernels = simd::chosen();
+    if (kernels == nullptr || group.has_missing()) return nullptr;
+    return SeriesOperator::make(rows, basis, penalty, group.scale, *kernels, n_threads);
+}
+
+// Where a code is a level and levels have nothing to do with each other, and the vector
+// instructions do not serve so many of them.
+template <class C>
+OperatorPtr level_operator(const CodedRowsOf<C>& rows, const BSpline<0>& basis,
+                           const DifferencePenalty& penalty, const Group& group, int n_threads) {
+    const CodeGrid& grid = rows.grid();
+    const bool plain = penalty.order() == 0 && penalty.held() == 0;
+    const bool codes_are_levels = grid.span == basis.n_bins && grid.rounding == 0.0;
+    const bool many = grid.is_wide || simd::padded_entries(basis.size() + 1) == 0;
+    if (!plain || !codes_are_levels || !many) return nullptr;
+    return std::make_unique<LevelOperator<C>>(rows, group.size(), group.scale, n_threads,
+                                              group.missing());
+}
+
+template <class S, class B, class P>
+OperatorPtr make(const S& source, const B& basis, const P& penalty, const Group& group,
+                 int n_threads) {
+    if constexpr (requires { fast_operator(source, basis, penalty, group, n_threads); })
+        if (auto made = fast_operator(source, basis, penalty, group, n_threads)) return made;
+    if constexpr (requires { level_operator(source, basis, penalty, group, n_threads); })
+        if (auto made = level_operator(source, basis, penalty, group, n_threads)) return made;
+    if constexpr (has_too_wide_codes<S, B>)
+        return nullptr;  // check() has thrown
+    else if constexpr (DenseSource<S>)
+        return std::make_unique<RowOperator<S, B, P>>(source, basis, penalty, group.scale,
+                                                      group.missing());
+    else
+        return std::make_unique<SparseOperator<B, P>>(source, basis, penalty, group.scale,
+                                                      group.missing());
+}
+
+}  // namespace
+
+OperatorPtr make_operator(const Group& group, int n_threads) {
+    simd::chosen();  // an unknown SPLINEAR_PATH is an error even where no kernel is asked for
+    return std::visit(
+        [&]<class S, class B, class P>(const S& source, const B& basis,
+                                       const P& penalty) -> OperatorPtr {
+            if constexpr (belong_together<B, P>)
+                return make(source, basis, penalty, group, n_threads);
+            else
+                return nullptr;  // check() has thrown
+        },
+        group.rows, group.basis, group.penalty);
+}
+
+}  // namespace splinear

@@ -1,0 +1,268 @@
+#include "operators/many_outputs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <stdexcept>
+#include <variant>
+
+#include "operators/hessian.hpp"
+#include "operators/partial_sums.hpp"
+#include "operators/passes.hpp"
+#include "simd/dispatch.hpp"
+#include "simd/many.hpp"
+#include "support/aligned.hpp"
+
+namespace splinear {
+namespace {
+
+constexpr Row rows_per_float_sum = 2048;  // in single precision
+constexpr std::size_t rows_at_once = 64;
+
+// A group that the kernels of several outputs serve: B-splines of degree 0 or 1 on 16-bit codes.
+struct ManyGroup {
+    const CodedRows* rows;
+    simd::ManyShape shape;
+    std::size_t stride;
+
+    // Nothing for other groups, and where vector instructions are not wanted.
+    static std::optional<ManyGroup> of(const Group& group) {
+        const auto* rows = std::get_if<CodedRows>(&group.rows);
+        const bool is_flat = std::holds_alternative<BSpline<0>>(group.basis);
+        const bool is_straight = std::holds_alternative<BSpline<1>>(group.basis);
+        if (rows == nullptr || !(is_flat || is_straight) || simd::chosen() == nullptr)
+            return std::nullopt;
+        // One entry more, as a missing value's code and its neighbor are looked up too.
+        const simd::ManyShape shape{is_flat ? 0 : 1, is_flat ? 0 : rows->grid().fraction_bits,
+                                    group.stride() + 1, group.n_features()};
+        return ManyGroup{rows, shape, group.stride()};
+    }
+
+    std::size_t length() const noexcept {
+        return shape.n_features * shape.entries * simd::output_lanes;
+    }
+
+    std::size_t entry(std::size_t j, std::size_t k) const noexcept {
+        return (j * shape.entries + k) * simd::output_lanes;
+    }
+
+    // Calls use(codes, first row, number of rows) for the rows from begin to end, some at a time.
+    template <class Use>
+    void over_rows(Row begin, Row end, const Use& use) const {
+        std::array<const Code*, rows_at_once> codes;
+        for_each_piece(begin, end, static_cast<Row>(rows_at_once), [&](Row first, Row last) {
+            for (Row i = first; i < last; ++i) codes[index(i - first)] = rows->row(i);
+            use(codes.data(), index(first), index(last - first));
+        });
+    }
+};
+
+// The outputs first, ..., first + count - 1, and where the group's numbers begin in those of an
+// output: of `length` numbers per output the group's are those from `offset` on.
+struct OutputRange {
+    std::size_t first;
+    std::size_t count;
+    std::size_t length;
+    std::size_t offset;
+
+    std::size_t start_of(std::size_t o) const noexcept { return (first + o) * length + offset; }
+};
+
+// out (n_outputs x n_rows) += the scores of some outputs; coef is n_outputs x length.
+void add_scores(const ManyGroup& group, std::span<const double> coef, const OutputRange& outputs,
+                int n_threads, double* out) {
+    AlignedFloats tables(group.length());
+    for (std::size_t o = 0; o < outputs.count; ++o) {
+        const double* own = &coef[outputs.start_of(o)];
+        for (std::size_t j = 0; j < group.shape.n_features; ++j)
+            for (std::size_t k = 0; k < group.stride; ++k)
+                tables[group.entry(j, k) + o] = static_cast<float>(own[j * group.stride + k]);
+    }
+    const Row n_rows = group.rows->n_rows();
+    const auto score_rows = [&](Row begin, Row end) {
+        group.over_rows(begin, end, [&](auto codes, auto i, auto n) {
+            std::array<float, rows_at_once * simd::output_lanes> scores{};
+            simd::score_many(group.shape, tables.data(), codes, n, scores.data());
+            for (std::size_t o = 0; o < outputs.count; ++o) {
+                double* to = out + (outputs.first + o) * index(n_rows) + i;
+                for (std::size_t a = 0; a < n; ++a)
+                    to[a] += static_cast<double>(scores[a * simd::output_lanes + o]);
+            }
+        });
+    };
+    constexpr Row rows_per_task = 512;
+    read_in_order(*group.rows, n_rows, group.rows->rows_per_block(), [&](Row begin, Row end) {
+        parallel_pieces(begin, end, rows_per_task, n_threads, score_rows);
+    });
+}
+
+// Single-precision numbers of some outputs for the rows i, ..., i + n - 1, `lanes` per row.
+void gather(std::span<const double> r, std::size_t n_rows, const OutputRange& outputs,
+            std::size_t lanes, std::size_t i, std::size_t n, float* to) {
+    for (std::size_t o = 0; o < outputs.count; ++o)
+        for (std::size_t a = 0; a < n; ++a)
+            to[a * lanes + o] = static_cast<float>(r[(outputs.first + o) * n_rows + i + a]);
+}
+
+// The group's part of the sums of some outputs, written to out (n_outputs x length).
+void write_sums(const ManyGroup& group, std::span<const double> r, const OutputRange& outputs,
+                int n_threads, double* out) {
+    const std::size_t n_rows = index(group.rows->n_rows());
+    const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
+        AlignedFloats tables(group.length());
+        group.over_rows(begin, end, [&](auto codes, auto i, auto n) {
+            std::array<float, rows_at_once * simd::output_lanes> own{};
+            gather(r, n_rows, outputs, simd::output_lanes, i, n, own.data());
+            simd::sum_many(group.shape, codes, own.data(), n, tables.data());
+        });
+        std::copy(tables.begin(), tables.end(), sum.begin());
+    };
+    const std::vector<double> sums = sum_over(*group.rows, group.rows->n_rows(), rows_per_float_sum,
+                                              group.length(), n_threads, part);
+    for (std::size_t o = 0; o < outputs.count; ++o) {
+        double* own = out + outputs.start_of(o);
+        for (std::size_t j = 0; j < group.shape.n_features; ++j)
+            for (std::size_t k = 0; k < group.stride; ++k)
+                own[j * group.stride + k] = sums[group.entry(j, k) + o];
+    }
+}
+
+// The group's blocks of some outputs, written to out (n_outputs x length). For each bin there are
+// sums of three products, of `lanes` outputs each.
+void write_blocks(const ManyGroup& group, std::span<const double> h, const OutputRange& outputs,
+                  int n_threads, double* out) {
+    const bool is_one = outputs.count == 1;
+    const std::size_t lanes = is_one ? 1 : simd::output_lanes;
+    const std::size_t per_bin = is_one ? 4 : 3 * simd::output_lanes;
+    const std::size_t size = group.shape.n_features * group.shape.entries * per_bin;
+    const std::size_t n_rows = index(group.rows->n_rows());
+    const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
+        AlignedFloats own(size);
+        group.over_rows(begin, end, [&](auto codes, auto i, auto n) {
+            std::array<float, rows_at_once * simd::output_lanes> r{};
+            gather(h, n_rows, outputs, lanes, i, n, r.data());
+            const auto kernel = is_one ? simd::own_one : simd::own_many;
+            kernel(group.shape, codes, r.data(), n, own.data());
+        });
+        std::copy(own.begin(), own.end(), sum.begin());
+    };
+    const std::vector<double> sums =
+        sum_over(*group.rows, group.rows->n_rows(), rows_per_float_sum, size, n_threads, part);
+    const std::size_t support = group.shape.degree == 0 ? 1 : 2;
+    const auto product = [&](std::size_t j, std::size_t bin, std::size_t q, std::size_t o) {
+        return sums[(j * group.shape.entries + bin) * per_bin + q * lanes + o];
+    };
+    for (std::size_t o = 0; o < outputs.count; ++o) {
+        double* to = out + outputs.start_of(o);
+        for (std::size_t j = 0; j < group.shape.n_features; ++j)
+            for (std::size_t k = 0; k < group.stride; ++k, to += support) {
+                to[0] = product(j, k, 0, o);
+                if (support == 1) continue;
+                if (k > 0) to[0] += product(j, k - 1, 2, o);
+                to[1] = product(j, k, 1, o);
+            }
+    }
+}
+
+// Calls together(group, outputs) for groups that the kernels serve, if there are at least `least`
+// outputs, and alone(output, number of the group) for each output otherwise. `starts` says where
+// the parts of the groups begin.
+template <class Together, class Alone>
+void over_groups(Groups groups, const std::vector<std::size_t>& starts, std::size_t n_outputs,
+                 std::size_t least, const Together& together, const Alone& alone) {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const auto served = ManyGroup::of(*groups[g]);
+        if (served && n_outputs >= least)
+            for (std::size_t first = 0; first < n_outputs; first += simd::output_lanes)
+                together(*served,
+                         OutputRange{first, std::min(simd::output_lanes, n_outputs - first),
+                                     starts.back(), starts[g]});
+        else
+            for (std::size_t o = 0; o < n_outputs; ++o) alone(o, g);
+    }
+}
+
+// Where the parts of the groups begin, and where the last one ends.
+template <class LengthOf>
+std::vector<std::size_t> starts_of(Groups groups, const LengthOf& length_of) {
+    std::vector<std::size_t> starts{0};
+    for (const Group* group : groups) starts.push_back(starts.back() + length_of(*group));
+    return starts;
+}
+
+std::size_t n_numbers(const Group& group) { return group.n_coefficients(); }
+
+std::size_t n_in_bands(const Group& group) { return group.n_coefficients() * group.support(); }
+
+void must_be(std::size_t found, std::size_t expected) {
+    if (found != expected) throw std::invalid_argument("an array is not of the expected size");
+}
+
+void write(const std::vector<double>& from, std::vector<double>& to, std::size_t at) {
+    std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+}  // namespace
+
+std::vector<double> score_many(Groups groups, std::size_t n_outputs, std::span<const double> coef,
+                               int n_threads) {
+    check(groups);
+    const auto starts = starts_of(groups, n_numbers);
+    const std::size_t length = starts.back();
+    must_be(coef.size(), n_outputs * length);
+    const auto n_rows = index(groups.front()->n_rows());
+    std::vector<double> out(n_outputs * n_rows);
+    over_groups(
+        groups, starts, n_outputs, 2,
+        [&](const ManyGroup& group, const OutputRange& outputs) {
+            add_scores(group, coef, outputs, n_threads, out.data());
+        },
+        [&](std::size_t o, std::size_t g) {
+            const auto own = coef.subspan(o * length + starts[g], starts[g + 1] - starts[g]);
+            const std::vector<double> scores = score_all(groups.subspan(g, 1), own, n_threads);
+            for (std::size_t i = 0; i < n_rows; ++i) out[o * n_rows + i] += scores[i];
+        });
+    return out;
+}
+
+std::vector<double> sum_many(Groups groups, std::size_t n_outputs, std::span<const double> r,
+                             int n_threads) {
+    check(groups);
+    const auto n_rows = index(groups.front()->n_rows());
+    must_be(r.size(), n_outputs * n_rows);
+    const auto starts = starts_of(groups, n_numbers);
+    const std::size_t length = starts.back();
+    std::vector<double> out(n_outputs * length);
+    over_groups(
+        groups, starts, n_outputs, 2,
+        [&](const ManyGroup& group, const OutputRange& outputs) {
+            write_sums(group, r, outputs, n_threads, out.data());
+        },
+        [&](std::size_t o, std::size_t g) {
+            const auto own = r.subspan(o * n_rows, n_rows);
+            write(sum_all(groups.subspan(g, 1), own, n_threads), out, o * length + starts[g]);
+        });
+    return out;
+}
+
+std::vector<double> blocks_many(Groups groups, std::size_t n_outputs, std::span<const double> h,
+                                int n_threads) {
+    check(groups);
+    const auto n_rows = index(groups.front()->n_rows());
+    must_be(h.size(), n_outputs * n_rows);
+    const auto starts = starts_of(groups, n_in_bands);
+    const std::size_t length = starts.back();
+    std::vector<double> out(n_outputs * length);
+    over_groups(
+        groups, starts, n_outputs, 1,
+        [&](const ManyGroup& group, const OutputRange& outputs) {
+            write_blocks(group, h, outputs, n_threads, out.data());
+        },
+        [&](std::size_t o, std::size_t g) {
+            const auto own = h.subspan(o * n_rows, n_rows);
+            write(blocks_all(groups.subspan(g, 1), own, n_threads), out, o * length + starts[g]);
+        });
+    return out;
+}
+
+}  // namespace splinear

@@ -1,0 +1,82 @@
+// What the solver may do with the rows of one group of features: score them, compare them, add them
+// to the tables.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "operators/team_index.hpp"
+#include "rows/row.hpp"
+#include "support/aligned.hpp"
+
+namespace splinear {
+
+// The weights w of one group, as tables of the curves. What is in them is each operator's own
+// business: numbers that scores are computed from in single precision, in double precision, or
+// both.
+struct GroupTables {
+    AlignedFloats single;
+    std::vector<double> exact;
+};
+
+// The embedding of row i is the concatenation over features j of s_j T' B(x_ij); where x_ij
+// is missing it is that of the mean basis vector, and one more coordinate (see model/missing.hpp).
+// All calls are about many rows, or rare, so that it costs nothing that they are virtual.
+class Operator {
+public:
+    Operator() = default;
+    Operator(const Operator&) = delete;
+    Operator& operator=(const Operator&) = delete;
+    virtual ~Operator() = default;
+
+    // What gram() and add() of one caller share; see team_index.hpp.
+    TeamIndex workspace() const { return {}; }
+
+    virtual Row n_rows() const noexcept = 0;
+
+    // See blocks.hpp.
+    virtual Row rows_per_block() const noexcept = 0;
+    virtual void done_with(Row begin, Row end) const noexcept = 0;
+
+    // out[a] = w'phi of row rows[a].
+    virtual void score(std::span<const Row> rows, const GroupTables& tables, double* out) const = 0;
+
+    // out[a * m + b] = phi'phi of rows[a] and rows[b] for a < b, m = rows.size(), at most
+    // simd::max_team.
+    virtual void gram(std::span<const Row> rows, double* out, TeamIndex& team) const = 0;
+
+    // w += sum_a steps[a] phi of rows[a].
+    virtual void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+                     TeamIndex& team) const = 0;
+
+    virtual double squared_norm(Row row) const = 0;                      // |phi|^2
+    virtual double squared_weight(const GroupTables& tables) const = 0;  // |w|^2
+
+    // Coefficients are `stride` numbers per feature: those of the basis functions and, in a group
+    // with missing values, the deviation.
+    virtual GroupTables zero_tables() const = 0;
+    virtual GroupTables tables_of(std::span<const double> coef) const = 0;
+    virtual std::vector<double> coefficients(const GroupTables& tables) const = 0;
+
+    // tables <- a tables + b others.
+    virtual void blend(double a, GroupTables& tables, double b,
+                       const GroupTables& others) const = 0;
+
+    // Plain sums, without scale, penalty and mean: sum() adds steps[a] B(x_{rows[a], j}) for every
+    // row, to tables that were zero and serve for nothing else; sums() reads them, `stride` numbers
+    // per feature, the last of them the steps of the missing values.
+    virtual void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const = 0;
+    virtual std::vector<double> sums(const GroupTables& tables) const = 0;
+};
+
+inline void blend_tables(double a, GroupTables& tables, double b, const GroupTables& others) {
+    const auto mix = [&](auto& to, const auto& from) {
+        for (std::size_t k = 0; k < to.size(); ++k)
+            to[k] = static_cast<std::decay_t<decltype(to[k])>>(a * to[k] + b * from[k]);
+    };
+    mix(tables.single, others.single);
+    mix(tables.exact, others.exact);
+}
+
+}  // namespace splinear

@@ -1,0 +1,53 @@
+// Sums over rows in pieces, so that they do not depend on the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "rows/blocks.hpp"
+#include "rows/group.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear {
+
+// The sum of what part(begin, end, out) writes for the pieces of the first n_rows rows. The pieces
+// are spread over threads and their sums added in order.
+template <class Rows, class Part>
+std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_t length,
+                             int n_threads, const Part& part) {
+    const Row at_once = std::min<Row>(n_pieces(n_rows, piece), n_threads);
+    std::vector<double> total(length);
+    std::vector<std::vector<double>> sums(index(at_once));
+    read_in_order(rows, n_rows, at_once * piece, [&](Row begin, Row end) {
+        parallel_pieces(begin, end, piece, n_threads, [&](Row first, Row last) {
+            std::vector<double>& sum = sums[index((first - begin) / piece)];
+            sum.assign(length, 0.0);
+            part(first, last, sum);
+        });
+        for (std::size_t t = 0; t < index(n_pieces(end - begin, piece)); ++t)
+            for (std::size_t k = 0; k < length; ++k) total[k] += sums[t][k];
+    });
+    return total;
+}
+
+// Rows of one partial sum: enough that adding it up is less work than the rows themselves.
+inline Row rows_per_sum(const Group& group, std::size_t length, Row at_least) {
+    std::size_t per_row = group.n_features();
+    if (const auto* rows = std::get_if<SparseRows>(&group.rows))
+        per_row = rows->n_entries() / index(std::max<Row>(rows->n_rows(), 1));
+    return std::max(at_least, static_cast<Row>(length / (per_row + 1)));
+}
+
+// Throws std::invalid_argument for groups that do not belong together, and unless there is one
+// number per row.
+inline void check_per_row(Groups groups, std::span<const double> per_row) {
+    check(groups);
+    if (static_cast<Row>(per_row.size()) != groups.front()->n_rows())
+        throw std::invalid_argument("there must be one number per row");
+}
+
+}  // namespace splinear

@@ -1,0 +1,99 @@
+#include "operators/passes.hpp"
+
+#include <array>
+#include <numeric>
+#include <stdexcept>
+#include <variant>
+
+#include "operators/make_operator.hpp"
+#include "operators/partial_sums.hpp"
+
+namespace splinear {
+namespace {
+
+// The penalty that leaves everything as it is.
+AnyPenalty no_penalty(const AnyBasis& any) {
+    return std::visit(
+        []<class B>(const B& basis) -> AnyPenalty {
+            if constexpr (belong_together<B, DiagonalPenalty>)
+                return DiagonalPenalty(
+                    std::vector<double>(static_cast<std::size_t>(basis.size()), 1.0));
+            else
+                return DifferencePenalty(0, basis.size(), basis.support());
+        },
+        any);
+}
+
+// The group whose coefficients are the values themselves: scales of 1, no penalty, a mean of 0.
+Group plain(const Group& group) {
+    const std::size_t n = group.n_features();
+    const std::size_t n_missing = group.has_missing() ? n : 0;
+    return {
+        {group.basis, no_penalty(group.basis), std::vector<double>(n, 1.0),
+         std::vector<double>(n_missing * group.size(), 0.0), std::vector<double>(n_missing, 1.0)},
+        group.rows};
+}
+
+// out += the scores of one group.
+void add_scores(const Group& group, std::span<const double> coef, int n_threads, double* out) {
+    constexpr Row piece = 256;
+    const Group own = plain(group);
+    const auto op = make_operator(own, 1);
+    const GroupTables tables = op->tables_of(coef);
+    read_in_order(*op, op->n_rows(), op->rows_per_block(), [&](Row begin, Row end) {
+        parallel_pieces(begin, end, piece, n_threads, [&](Row first, Row last) {
+            std::array<Row, piece> here;
+            std::array<double, piece> scores;
+            const std::size_t m = index(last - first);
+            std::iota(here.begin(), here.end(), first);
+            op->score(std::span(here).first(m), tables, scores.data());
+            for (std::size_t a = 0; a < m; ++a) out[index(first) + a] += scores[a];
+        });
+    });
+}
+
+std::vector<double> sums_of(const Group& group, std::span<const double> r, int n_threads) {
+    const Group own = plain(group);
+    const auto op = make_operator(own, 1);
+    const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
+        constexpr Row together = 512;
+        std::array<Row, together> here;
+        GroupTables tables = op->zero_tables();
+        for_each_piece(begin, end, together, [&](Row first, Row last) {
+            std::iota(here.begin(), here.end(), first);
+            op->sum(std::span(here).first(index(last - first)), &r[index(first)], tables);
+        });
+        sum = op->sums(tables);
+    };
+    const std::size_t length = group.n_coefficients();
+    // Tables in single precision are short; only others may take more rows at once.
+    const bool is_single = !op->zero_tables().single.empty();
+    const Row piece = is_single ? 2048 : rows_per_sum(group, length, 2048);
+    return sum_over(*op, op->n_rows(), piece, length, n_threads, part);
+}
+
+}  // namespace
+
+std::vector<double> score_all(Groups groups, std::span<const double> coef, int n_threads) {
+    check(groups);
+    if (coef.size() != n_coefficients(groups))
+        throw std::invalid_argument("there must be one number per coefficient");
+    std::vector<double> out(static_cast<std::size_t>(groups.front()->n_rows()));
+    for (const Group* group : groups) {
+        add_scores(*group, coef.first(group->n_coefficients()), n_threads, out.data());
+        coef = coef.subspan(group->n_coefficients());
+    }
+    return out;
+}
+
+std::vector<double> sum_all(Groups groups, std::span<const double> r, int n_threads) {
+    check_per_row(groups, r);
+    std::vector<double> out;
+    for (const Group* group : groups) {
+        const std::vector<double> own = sums_of(*group, r, n_threads);
+        out.insert(out.end(), own.begin(), own.end());
+    }
+    return out;
+}
+
+}  // namespace splinear

@@ -1,0 +1,116 @@
+// The reference operator: any basis, any penalty, any processor, in double precision.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "operators/plain_tables.hpp"
+#include "rows/any_rows.hpp"
+#include "rows/blocks.hpp"
+
+namespace splinear {
+
+template <DenseSource S, Basis B, Penalty P>
+class RowOperator final : public PlainTables<B, P> {
+    using Base = PlainTables<B, P>;
+    using Base::basis_, Base::penalty_, Base::scale_, Base::missing_, Base::at_missing;
+    using Base::size, Base::support, Base::width;
+
+public:
+    // scale: s_j^2 of every feature.
+    RowOperator(const S& source, B basis, P penalty, std::span<const double> scale,
+                const MissingValues& missing = {})
+        : Base(std::move(basis), std::move(penalty), scale, missing), source_(source) {
+        std::vector<double> none(support());
+        for (std::size_t j = 0; missing.any() && j < scale.size(); ++j)
+            missing_norm_.push_back(this->part_norm(j, at_missing, none));
+    }
+
+    Row n_rows() const noexcept override { return source_.n_rows(); }
+    Row rows_per_block() const noexcept override { return splinear::rows_per_block(source_); }
+    void done_with(Row begin, Row end) const noexcept override {
+        splinear::done_with(source_, begin, end);
+    }
+
+    // out[a] = sum_j coef_j' B(x_{rows[a], j}).
+    void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
+        std::vector<double> w(support());
+        for (std::size_t a = 0; a < rows.size(); ++a) {
+            const double* table = tables.exact.data();
+            double total = 0.0;
+            for (std::size_t j = 0; j < scale_.size(); ++j, table += width())
+                total += this->value(table, evaluate(rows[a], j, w.data()), w.data());
+            out[a] = total;
+        }
+    }
+
+    // out[a * m + b] = sum_j s_j^2 B(x_{rows[a], j})' L B(x_{rows[b], j}) for a < b, m =
+    // rows.size().
+    void gram(std::span<const Row> rows, double* out, TeamIndex&) const override {
+        const std::size_t m = rows.size();
+        std::fill_n(out, m * m, 0.0);
+        std::vector<double> w(m * support());
+        std::vector<int> start(m);
+        std::vector<double> smooth(size());
+        for (std::size_t j = 0; j < scale_.size(); ++j) {
+            for (std::size_t a = 0; a < m; ++a) start[a] = evaluate(rows[a], j, &w[a * support()]);
+            for (std::size_t b = 1; b < m; ++b) {
+                this->smooth_row(j, start[b], &w[b * support()], smooth.data());
+                for (std::size_t a = 0; a < b; ++a)
+                    out[a * m + b] += this->row_product(j, smooth.data(), start[b] == at_missing,
+                                                        start[a], &w[a * support()]);
+            }
+        }
+    }
+
+    // coef_j += s_j^2 L sum_a steps[a] B(x_{rows[a], j}): one smoothing per feature, not per row.
+    void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+             TeamIndex&) const override {
+        std::vector<double> w(support());
+        std::vector<double> sum(size());
+        for (std::size_t j = 0; j < scale_.size(); ++j) {
+            std::fill(sum.begin(), sum.end(), 0.0);
+            double missing_steps = 0.0;
+            for (std::size_t a = 0; a < rows.size(); ++a) {
+                const int start = evaluate(rows[a], j, w.data());
+                if (start == at_missing)
+                    missing_steps += steps[a];
+                else
+                    this->spread(start, w.data(), steps[a] * scale_[j], sum.data());
+            }
+            this->add_sums(j, sum, missing_steps, tables.exact.data() + j * width());
+        }
+    }
+
+    void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
+        std::vector<double> w(support());
+        for (std::size_t a = 0; a < rows.size(); ++a) {
+            double* table = tables.exact.data();
+            for (std::size_t j = 0; j < scale_.size(); ++j, table += width())
+                this->spread_or_missing(evaluate(rows[a], j, w.data()), w.data(), steps[a], table);
+        }
+    }
+
+    double squared_norm(Row row) const override {
+        std::vector<double> w(support());
+        double total = 0.0;
+        for (std::size_t j = 0; j < scale_.size(); ++j) {
+            const int start = evaluate(row, j, w.data());
+            total += start == at_missing ? missing_norm_[j] : this->part_norm(j, start, w);
+        }
+        return total;
+    }
+
+private:
+    int evaluate(Row row, std::size_t j, double* w) const noexcept {
+        return Base::evaluate(source_.argument(row, j), w);
+    }
+
+    const S& source_;
+    std::vector<double> missing_norm_;  // per feature
+};
+
+}  // namespace splinear

@@ -1,0 +1,333 @@
+#include "operators/spline_operator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "model/penalty/any.hpp"
+
+namespace splinear {
+
+SplineOperator::SplineOperator(const CodedRows& source, const DifferencePenalty& penalty,
+                               std::span<const double> scale, const simd::Kernels& kernels,
+                               int n_threads, const MissingValues& missing)
+    : codes_(source.codes()),
+      n_rows_(source.n_rows()),
+      penalty_(penalty),
+      kernels_(kernels),
+      n_threads_(n_threads),
+      missing_(missing),
+      scale_(scale.size()),
+      ones_(scale.size(), 1.0f),
+      exact_scale_(scale.begin(), scale.end()) {
+    for (std::size_t j = 0; j < scale.size(); ++j) scale_[j] = static_cast<float>(scale[j]);
+}
+
+// Rounding moves a coefficient by about 1e-7 of itself, and a difference of order d is smaller than
+// the coefficients by about n^d.
+bool SplineOperator::needs_exact_tables() const noexcept {
+    constexpr double largest_ratio = 1 << 17;
+    return missing_.any() || std::pow(static_cast<double>(size_), shape_.order) > largest_ratio;
+}
+
+GroupTables SplineOperator::zero_tables() const {
+    return {AlignedFloats(whole_pieces(shape_.n_features, std::size_t{simd::tile}) * entries()),
+            std::vector<double>(needs_exact_tables() ? shape_.n_features * exact_width() : 0)};
+}
+
+GroupTables SplineOperator::tables_of(std::span<const double> coef) const {
+    GroupTables tables = zero_tables();
+    if (needs_exact_tables()) {
+        tables.exact = missing_.tables_of(coef, shape_.n_features);
+        for (std::size_t j = 0; j < shape_.n_features; ++j)
+            round(tables, j, &tables.single[j * entries()]);
+        return tables;
+    }
+    for (std::size_t j = 0; j < shape_.n_features; ++j)
+        std::transform(&coef[j * size_], &coef[j * size_] + size_, &tables.single[j * entries()],
+                       [](double c) { return static_cast<float>(c); });
+    return tables;
+}
+
+// A feature's table in single precision.
+void SplineOperator::round(const GroupTables& tables, std::size_t j, float* single) const noexcept {
+    const double* exact = &tables.exact[j * exact_width()];
+    std::transform(exact, exact + size_, single, [](double c) { return static_cast<float>(c); });
+    if (missing_.any())
+        std::fill_n(single + size_, shape_.degree + 1, static_cast<float>(exact[size_]));
+}
+
+void SplineOperator::score(std::span<const Row> rows, const GroupTables& tables,
+                           double* out) const {
+    const std::size_t n = is_long() ? max_rows_at_once : simd::lanes;
+    in_parallel(n_pieces(rows.size(), n), rows.size(), [&](std::size_t task) {
+        const std::size_t a = task * n;
+        score_together(rows.subspan(a, std::min(n, rows.size() - a)), tables.single, out + a);
+    });
+}
+
+// Up to max_rows_at_once rows. Long tables do not fit the nearest caches together: all rows are
+// scored by some of them before the next are read.
+void SplineOperator::score_together(std::span<const Row> rows, const AlignedFloats& tables,
+                                    double* out) const {
+    std::array<const Code*, max_rows_at_once> codes;
+    std::array<float, max_rows_at_once> scores;
+    const std::size_t n = whole_pieces(rows.size(), std::size_t{simd::lanes});
+    for (std::size_t a = 0; a < n; ++a) {
+        codes[a] = codes_.row(rows[a < rows.size() ? a : 0]);  // the first for what is missing
+        scores[a] = 0.0f;
+    }
+    const std::size_t step = is_long() ? long_tables_at_once : shape_.n_features;
+    for (std::size_t j = 0; j < shape_.n_features; j += step) {
+        const Part part = part_from(j, step);
+        for (std::size_t a = 0; a < n; a += simd::lanes)
+            kernels_.score(part.shape, tables.data() + j * entries(), &codes[a], &scores[a]);
+        for (std::size_t a = 0; a < n; ++a) codes[a] += part.shape.n_features;
+    }
+    std::copy_n(scores.begin(), rows.size(), out);
+}
+
+void SplineOperator::gram(std::span<const Row> rows, double* out, TeamIndex&) const {
+    const std::size_t m = rows.size();
+    const auto codes = pointers(rows);
+    if (!unit_ramp_) {
+        const bool by_part = kernels_.products != nullptr && !missing_.any();
+        return by_part ? gram_by_part(codes, out) : gram_by_score(codes, out);
+    }
+    in_parallel(m, m * m / 2, [&](std::size_t a) {
+        std::array<float, simd::max_team> line;
+        const std::size_t left = m - a - 1;
+        kernels_.min_products(shape_, codes[a], codes.data() + a + 1, left, line.data());
+        for (std::size_t b = 0; b < left; ++b)
+            out[a * m + a + 1 + b] = *unit_ramp_ * (static_cast<double>(line[b]) + n_varying_);
+    });
+}
+
+// Every part of the features gives its share of all products; they are added up in order.
+void SplineOperator::gram_by_part(const Pointers& codes, double* out) const {
+    const std::size_t m = codes.size();
+    std::vector<float> shares(n_parts() * m * m);
+    in_parallel(n_parts(), m * m / 2, [&](std::size_t p) {
+        const Part part = part_at(p);
+        kernels_.products(part.shape, smoother(), &scale_[part.first],
+                          shifted(codes, part.first).data(), m, &shares[p * m * m]);
+    });
+    std::fill_n(out, m * m, 0.0);
+    for (std::size_t i = 0; i < shares.size(); ++i)
+        out[i % (m * m)] += static_cast<double>(shares[i]);
+}
+
+// A row's product with others is their score by tables that hold that row's embedding alone. One
+// tile of features at a time, so that those tables stay in the nearest cache.
+void SplineOperator::gram_by_score(const Pointers& codes, double* out) const {
+    const std::size_t m = codes.size();
+    in_parallel(m, m * m / 2, [&](std::size_t a) {
+        if (a + 1 == m) return;
+        AlignedFloats tables(simd::tile * entries());
+        std::array<float, simd::max_team + simd::lanes> products{};
+        for (std::size_t j = 0; j < shape_.n_features; j += simd::tile) {
+            const simd::Shape part = part_from(j, simd::tile).shape;
+            Pointers here = shifted(std::span(codes).subspan(a), j);
+            here.resize(here.size() + simd::lanes, here.back());
+            std::fill(tables.begin(), tables.end(), 0.0f);
+            const float step = 1.0f;
+            kernels_.add(part, smoother(), &scale_[j], here.data(), &step, 1, tables.data());
+            if (missing_.any()) couple_missing(here[0], j, part.n_features, tables.data());
+            for (std::size_t b = 1; b < m - a; b += simd::lanes)
+                kernels_.score(part, tables.data(), &here[b], &products[b]);
+        }
+        std::copy_n(&products[1], m - a - 1, out + a * m + a + 1);
+    });
+}
+
+// Makes tables hold the embedding of a row, given those that hold its values but know of no missing
+// ones: a feature that the row misses gets the table of a missing value; in all others the product
+// of a missing value with the row is added.
+void SplineOperator::couple_missing(const Code* row, std::size_t first, std::size_t n,
+                                    float* tables) const {
+    const std::uint32_t missing_code = codes_.grid().missing_code;
+    const float unit = 1.0f / static_cast<float>(1 << shape_.fraction_bits);
+    const int mask = (1 << shape_.fraction_bits) - 1;
+    const auto n_copies = static_cast<std::size_t>(shape_.degree) + 1;
+    for (std::size_t i = 0; i < n; ++i, tables += entries()) {
+        const float* missing_row = &missing_rows_[(first + i) * entries()];
+        if (row[i] == missing_code) {
+            std::copy_n(missing_row, entries(), tables);
+            continue;
+        }
+        std::array<double, 4> w{};
+        const double a = static_cast<double>(static_cast<float>(row[i] & mask) * unit);
+        switch (shape_.degree) {
+            case 0: BSpline<0>::weights(a, w.data()); break;
+            case 1: BSpline<1>::weights(a, w.data()); break;
+            case 2: BSpline<2>::weights(a, w.data()); break;
+            default: BSpline<3>::weights(a, w.data());
+        }
+        // At the right end of the axis the last weight, that of a missing value's entry, is zero.
+        const float* at = missing_row + (row[i] >> shape_.fraction_bits);
+        double common = 0.0;
+        for (std::size_t p = 0; p < n_copies; ++p) common += w[p] * static_cast<double>(at[p]);
+        std::fill_n(tables + size_, n_copies, static_cast<float>(common));
+    }
+}
+
+void SplineOperator::add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+                         TeamIndex&) const {
+    const auto codes = pointers(rows);
+    const std::vector<float> single(steps, steps + rows.size());
+    in_parallel(n_parts(), rows.size(), [&](std::size_t p) {
+        const Part part = part_at(p);
+        const Pointers here = shifted(codes, part.first);
+        if (needs_exact_tables()) return add_exactly(part, here, single, tables);
+        kernels_.add(part.shape, smoother(), &scale_[part.first], here.data(), single.data(),
+                     rows.size(), tables.single.data() + part.first * entries());
+    });
+}
+
+// A tile of features at a time: the sums per basis function, smoothed in double precision.
+void SplineOperator::add_exactly(const Part& all, const Pointers& codes,
+                                 const std::vector<float>& steps, GroupTables& tables) const {
+    AlignedFloats sums(simd::tile * entries());
+    std::vector<double> change(size_);
+    for (std::size_t j = 0; j < all.shape.n_features; j += simd::tile) {
+        Part part = part_from(all.first + j, simd::tile);
+        part.shape.order = 0;
+        std::fill(sums.begin(), sums.end(), 0.0f);
+        kernels_.add(part.shape, nullptr, &ones_[part.first], shifted(codes, j).data(),
+                     steps.data(), steps.size(), sums.data());
+        for (std::size_t i = 0; i < part.shape.n_features; ++i)
+            add_to_feature(part.first + i, &sums[i * entries()], change, tables);
+    }
+}
+
+void SplineOperator::add_to_feature(std::size_t j, const float* sums, std::vector<double>& change,
+                                    GroupTables& tables) const {
+    const double missing_steps = missing_sum(sums);
+    std::transform(sums, sums + size_, change.begin(),
+                   [&](float v) { return exact_scale_[j] * static_cast<double>(v); });
+    if (missing_steps != 0.0) missing_.add_mean(j, exact_scale_[j] * missing_steps, change.data());
+    penalty_.smooth(change.data());
+    double* exact = &tables.exact[j * exact_width()];
+    for (std::size_t k = 0; k < size_; ++k) exact[k] += change[k];
+    if (missing_.any()) missing_.settle(j, missing_steps, exact);
+    round(tables, j, &tables.single[j * entries()]);
+}
+
+// The steps of a feature's missing values, which lie with the weights of fraction 0 behind the
+// others.
+double SplineOperator::missing_sum(const float* sums) const noexcept {
+    double total = 0.0;
+    for (int p = 0; missing_.any() && p <= shape_.degree; ++p)
+        total += static_cast<double>(sums[size_ + static_cast<std::size_t>(p)]);
+    return total;
+}
+
+void SplineOperator::sum(std::span<const Row> rows, const double* steps,
+                         GroupTables& tables) const {
+    const auto codes = pointers(rows);
+    const std::vector<float> single(steps, steps + rows.size());
+    kernels_.sum(shape_, codes.data(), single.data(), rows.size(), tables.single.data());
+}
+
+std::vector<double> SplineOperator::sums(const GroupTables& tables) const {
+    std::vector<double> out;
+    out.reserve(shape_.n_features * (size_ + missing_.coef_extra()));
+    for (std::size_t j = 0; j < shape_.n_features; ++j) {
+        const float* table = &tables.single[j * entries()];
+        out.insert(out.end(), table, table + size_);
+        if (missing_.any()) out.push_back(missing_sum(table));
+    }
+    return out;
+}
+
+double SplineOperator::squared_norm(Row row) const {
+    const Code* codes = codes_.row(row);
+    double total = kernels_.norm(shape_, polynomial_.data(), scale_.data(), codes);
+    const std::uint32_t missing_code = codes_.grid().missing_code;
+    for (std::size_t j = 0; j < missing_norm_.size(); ++j)
+        total += codes[j] == missing_code ? missing_norm_[j] : 0.0;
+    return total;
+}
+
+double SplineOperator::squared_weight(const GroupTables& tables) const {
+    if (!missing_.any())
+        return splinear::squared_weight(penalty_, coefficients(tables), size_, scale_);
+    return splinear::squared_weight(penalty_, tables.exact, exact_width(), exact_scale_) +
+           missing_.squared_weight(tables.exact);
+}
+
+std::vector<double> SplineOperator::coefficients(const GroupTables& tables) const {
+    if (needs_exact_tables()) return missing_.coefficients(tables.exact, shape_.n_features);
+    std::vector<double> coef(shape_.n_features * size_);
+    for (std::size_t j = 0; j < shape_.n_features; ++j)
+        std::copy_n(tables.single.data() + j * entries(), size_, &coef[j * size_]);
+    return coef;
+}
+
+// L_d, one padded row per basis function; L_0 is never read.
+void SplineOperator::fill_smoother() {
+    if (missing_.any())
+        fill_missing_rows();
+    else
+        note_ramp();
+    if (penalty_.order() == 0) return;
+    smoother_.resize((static_cast<std::size_t>(shape_.n_basis) + 1) * entries());
+    std::vector<double> column(size_);
+    for (std::size_t k = 0; k < size_; ++k) {
+        std::fill(column.begin(), column.end(), 0.0);
+        column[k] = 1.0;
+        penalty_.smooth(column.data());
+        std::transform(column.begin(), column.end(), &smoother_[k * entries()],
+                       [](double v) { return static_cast<float>(v); });
+    }
+}
+
+void SplineOperator::fill_missing_rows() {
+    missing_rows_ = AlignedFloats(shape_.n_features * entries());
+    std::vector<double> smooth(size_);
+    for (std::size_t j = 0; j < shape_.n_features; ++j) {
+        std::fill(smooth.begin(), smooth.end(), 0.0);
+        missing_.add_mean(j, exact_scale_[j], smooth.data());
+        penalty_.smooth(smooth.data());
+        missing_norm_.push_back(missing_.squared_norm(j, penalty_, exact_scale_[j]));
+        float* row = &missing_rows_[j * entries()];
+        std::transform(smooth.begin(), smooth.end(), row,
+                       [](double v) { return static_cast<float>(v); });
+        std::fill_n(row + size_, shape_.degree + 1, static_cast<float>(missing_norm_.back()));
+    }
+}
+
+// The kernel of minima serves degree 1 under D_1 if all features that vary weigh the same.
+void SplineOperator::note_ramp() {
+    const float largest = *std::max_element(scale_.begin(), scale_.end());
+    n_varying_ = static_cast<double>(std::count(scale_.begin(), scale_.end(), largest));
+    const auto constant = std::count(scale_.begin(), scale_.end(), 0.0f);
+    const bool equal =
+        n_varying_ + static_cast<double>(constant) == static_cast<double>(scale_.size());
+    if (shape_.degree == 1 && penalty_.order() == 1 && equal && largest > 0.0f &&
+        scale_.size() < simd::max_ramp)
+        unit_ramp_ = static_cast<double>(largest);
+}
+
+// n features, or as many as there are, from `first` on.
+SplineOperator::Part SplineOperator::part_from(std::size_t first, std::size_t n) const noexcept {
+    Part part{first, shape_};
+    part.shape.n_features = std::min(n, shape_.n_features - first);
+    return part;
+}
+
+SplineOperator::Pointers SplineOperator::shifted(std::span<const Code* const> codes,
+                                                 std::size_t j) {
+    Pointers here(codes.begin(), codes.end());
+    for (const Code*& row : here) row += j;
+    return here;
+}
+
+SplineOperator::Pointers SplineOperator::pointers(std::span<const Row> rows) const {
+    Pointers codes;
+    codes.reserve(rows.size());
+    for (const Row row : rows) codes.push_back(codes_.row(row));
+    return codes;
+}
+
+}  // namespace splinear

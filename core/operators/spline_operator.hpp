@@ -1,0 +1,157 @@
+// The operator for B-splines on coded rows, in single precision and by vector instructions.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/basis/bspline.hpp"
+#include "model/missing.hpp"
+#include "model/norm_polynomial.hpp"
+#include "model/penalty/difference.hpp"
+#include "operators/operator.hpp"
+#include "rows/any_rows.hpp"
+#include "simd/dispatch.hpp"
+#include "support/aligned.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear {
+
+// RowOperator is the reference. A feature's table is padded to a multiple of 16 entries; more basis
+// functions than fit simd::max_entries are left to others.
+//
+// The coefficients are in GroupTables::single; and the same in double precision, where differences
+// of the rounded ones would not give the weights any more, or there are missing values, in ::exact.
+// A missing value is a code of fraction 0 in the bin behind the last basis function, so that the
+// kernels read its value like any other from the degree + 1 entries there, which all hold it.
+class SplineOperator final : public Operator {
+public:
+    // Nothing if the basis is too large, or the codes are not those of its bins.
+    template <int Degree>
+    static std::unique_ptr<SplineOperator> make(const CodedRows& source,
+                                                const BSpline<Degree>& basis,
+                                                const DifferencePenalty& penalty,
+                                                std::span<const double> scale,
+                                                const simd::Kernels& kernels, int n_threads,
+                                                const MissingValues& missing = {}) {
+        const CodeGrid& grid = source.grid();
+        const int room = basis.size() + (missing.any() ? Degree + 1 : 0);
+        const int entries = simd::padded_entries(room);
+        const bool fits = grid.span == basis.n_bins && (Degree == 0) == (grid.rounding == 0.0);
+        if (entries == 0 || !fits) return nullptr;
+        std::unique_ptr<SplineOperator> made(
+            new SplineOperator(source, penalty, scale, kernels, n_threads, missing));
+        made->size_ = static_cast<std::size_t>(basis.size());
+        made->shape_ = {Degree, grid.fraction_bits, penalty.order(), room, entries, scale.size()};
+        made->fill_smoother();
+        made->polynomial_ = norm_polynomials<Degree>(penalty, basis.n_bins, made->entries());
+        return made;
+    }
+
+    Row n_rows() const noexcept override { return n_rows_; }
+    Row rows_per_block() const noexcept override { return codes_.rows_per_block(); }
+    void done_with(Row begin, Row end) const noexcept override { codes_.done_with(begin, end); }
+
+    GroupTables zero_tables() const override;
+    GroupTables tables_of(std::span<const double> coef) const override;
+    void blend(double a, GroupTables& tables, double b, const GroupTables& others) const override {
+        blend_tables(a, tables, b, others);
+    }
+
+    void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override;
+
+    // For degree 1 under D_1 in equal units by the kernel of minima, else by scoring.
+    void gram(std::span<const Row> rows, double* out, TeamIndex&) const override;
+
+    // The features are divided among the threads, so every table has one writer.
+    void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+             TeamIndex&) const override;
+
+    void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override;
+    std::vector<double> sums(const GroupTables& tables) const override;
+
+    double squared_norm(Row row) const override;
+    double squared_weight(const GroupTables& tables) const override;
+    std::vector<double> coefficients(const GroupTables& tables) const override;
+
+private:
+    using Pointers = std::vector<const Code*>;
+
+    // A run of whole tiles of features, for one thread.
+    struct Part {
+        std::size_t first;
+        simd::Shape shape;
+    };
+    static constexpr std::size_t features_per_part = 8 * simd::tile;
+    static constexpr std::size_t max_rows_at_once = 16 * simd::lanes;
+    static constexpr std::size_t long_tables_at_once = simd::tile;
+
+    SplineOperator(const CodedRows& source, const DifferencePenalty& penalty,
+                   std::span<const double> scale, const simd::Kernels& kernels, int n_threads,
+                   const MissingValues& missing);
+
+    std::size_t entries() const noexcept { return static_cast<std::size_t>(shape_.entries); }
+    std::size_t exact_width() const noexcept { return size_ + missing_.table_extra(); }
+    bool is_long() const noexcept { return shape_.entries > simd::short_entries; }
+    bool needs_exact_tables() const noexcept;
+
+    void round(const GroupTables& tables, std::size_t j, float* single) const noexcept;
+    void score_together(std::span<const Row> rows, const AlignedFloats& tables, double* out) const;
+    void add_exactly(const Part& all, const Pointers& codes, const std::vector<float>& steps,
+                     GroupTables& tables) const;
+    void add_to_feature(std::size_t j, const float* sums, std::vector<double>& change,
+                        GroupTables& tables) const;
+    double missing_sum(const float* sums) const noexcept;
+
+    void fill_smoother();
+    void fill_missing_rows();
+    void note_ramp();
+
+    void gram_by_part(const Pointers& codes, double* out) const;
+    void gram_by_score(const Pointers& codes, double* out) const;
+    void couple_missing(const Code* row, std::size_t first, std::size_t n, float* tables) const;
+
+    std::size_t n_parts() const noexcept { return n_pieces(shape_.n_features, features_per_part); }
+    Part part_at(std::size_t p) const noexcept {
+        return part_from(p * features_per_part, features_per_part);
+    }
+    Part part_from(std::size_t first, std::size_t n) const noexcept;
+
+    static Pointers shifted(std::span<const Code* const> codes, std::size_t j);
+    Pointers pointers(std::span<const Row> rows) const;
+
+    // Threads only where there is work for longer than it takes to wake them.
+    template <class Task>
+    void in_parallel(std::size_t n_tasks, std::size_t n_rows, const Task& task) const {
+        constexpr std::size_t worth_it = std::size_t{1} << 17;  // codes
+        const int n = n_rows * shape_.n_features < worth_it ? 1 : n_threads_;
+        parallel_for(static_cast<std::ptrdiff_t>(n_tasks), n,
+                     [&](std::ptrdiff_t i) { task(static_cast<std::size_t>(i)); });
+    }
+
+    const float* smoother() const noexcept {
+        return penalty_.order() == 0 ? nullptr : smoother_.data();
+    }
+
+    const Codes& codes_;
+    Row n_rows_;
+    DifferencePenalty penalty_;
+    const simd::Kernels& kernels_;
+    int n_threads_;
+    MissingValues missing_;
+    std::size_t size_ = 0;  // of the basis
+    simd::Shape shape_{};   // its n_basis has room for the missing values' entries
+    AlignedFloats smoother_;
+    AlignedFloats polynomial_;
+    std::vector<float> scale_;
+    std::vector<float> ones_;
+    std::vector<double> exact_scale_;
+    AlignedFloats missing_rows_;  // per feature, the table that holds a missing value's embedding
+    std::vector<double> missing_norm_;  // and its squared length
+    std::optional<double> unit_ramp_;   // the common s^2
+    double n_varying_ = 0.0;
+};
+
+}  // namespace splinear

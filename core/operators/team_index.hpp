@@ -1,0 +1,69 @@
+// The features of a few sparse rows, and which of the rows list them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "rows/row.hpp"
+#include "rows/sparse_rows.hpp"
+
+namespace splinear {
+
+// The products of a team of rows and its steps both go feature by feature: what is in the rows is
+// sorted once for both. Whoever calls an operator keeps one of these for it, and one per thread;
+// operators of dense rows leave it empty.
+class TeamIndex {
+public:
+    struct Occurrence {
+        std::uint32_t row;  // rows[row] has the feature
+        float argument;
+    };
+
+    // Calls body(feature, its occurrences in the rows) for all features that occur. The source must
+    // be the same in all calls; its features are below n_features.
+    template <class Body>
+    void for_each_feature(const SparseRows& source, std::size_t n_features,
+                          std::span<const Row> rows, const Body& body) {
+        if (!std::ranges::equal(rows, sorted_)) sort(source, n_features, rows);
+        std::uint32_t begin = 0;
+        for (std::size_t f = 0; f < features_.size(); ++f) {
+            body(std::size_t{features_[f]},
+                 std::span<const Occurrence>(occurrences_).subspan(begin, ends_[f] - begin));
+            begin = ends_[f];
+        }
+    }
+
+private:
+    void sort(const SparseRows& source, std::size_t n_features, std::span<const Row> rows) {
+        place_.resize(n_features, 0);
+        sorted_.assign(rows.begin(), rows.end());
+        features_.clear();
+        std::size_t n = 0;
+        for (const Row row : rows)
+            for (const auto& entry : source.row(row)) {
+                if (place_[entry.feature]++ == 0) features_.push_back(entry.feature);
+                ++n;
+            }
+        occurrences_.resize(n);
+        std::uint32_t next = 0;  // from counts to the place behind each feature's occurrences
+        for (const std::uint32_t j : features_) next += std::exchange(place_[j], next);
+        for (std::size_t a = 0; a < rows.size(); ++a)
+            for (const auto& entry : source.row(rows[a]))
+                occurrences_[place_[entry.feature]++] = {static_cast<std::uint32_t>(a),
+                                                         entry.argument};
+        ends_.clear();
+        for (const std::uint32_t j : features_) ends_.push_back(std::exchange(place_[j], 0));
+    }
+
+    std::vector<std::uint32_t> place_;  // per feature; all zero between calls
+    std::vector<Row> sorted_;           // the rows that the next three are about
+    std::vector<std::uint32_t> features_;
+    std::vector<std::uint32_t> ends_;
+    std::vector<Occurrence> occurrences_;
+};
+
+}  // namespace splinear

@@ -1,0 +1,148 @@
+#include "predict/decision.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "model/arguments.hpp"
+#include "predict/float_model.hpp"
+#include "rows/row.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear {
+namespace {
+
+constexpr Row rows_per_task = FloatModel::max_rows;
+
+void check(const Curves& curves) {
+    if (curves.intercepts.empty()) throw std::invalid_argument("there must be an output");
+    if (curves.coef.size() != curves.n_outputs() * curves.axes.size() * curves.stride())
+        throw std::invalid_argument("coef must be n_outputs x n_features x (size + 1)");
+    std::visit(
+        [&](const auto& basis) {
+            if constexpr (requires { basis.n_bins; })
+                for (std::size_t j = 0; j < curves.axes.size(); ++j)
+                    if (!(curves.axes[j].first() >= 0.0 && curves.axes[j].last() <= basis.n_bins))
+                        throw std::invalid_argument("an axis goes beyond its basis");
+        },
+        curves.basis);
+}
+
+// The value of one curve of each output, added to total[0], total[1], ...; NaN for one that is not
+// finite.
+template <Basis B>
+void add_values(const B& basis, const Curves& curves, std::size_t j, double x, double argument,
+                std::vector<double>& w, double* total) {
+    const auto size = static_cast<std::size_t>(basis.size());
+    const std::size_t stride = size + 1;
+    const bool is_missing = std::isnan(x);
+    const auto start =
+        is_missing ? size : static_cast<std::size_t>(basis.evaluate(argument, w.data()));
+    for (std::size_t k = 0; k < curves.n_outputs(); ++k) {
+        const double* c = &curves.coef[(k * curves.axes.size() + j) * stride + start];
+        if (is_missing) {
+            total[k] += c[0];
+            continue;
+        }
+        double sum = 0.0 * x;  // NaN, if x is infinite
+        for (std::size_t p = 0; p < w.size(); ++p) sum += c[p] * w[p];
+        total[k] += sum;
+    }
+}
+
+// A value's basis functions are evaluated once, for all outputs; at most rows_per_task rows.
+template <Basis B, class Real>
+void decide_exactly(const B& basis, const MatrixView<Real>& X,
+                    std::span<const std::int64_t> columns, const Curves& curves,
+                    std::span<const Row> rows, double* out) {
+    const std::size_t n_outputs = curves.n_outputs();
+    std::vector<double> w(static_cast<std::size_t>(basis.support()));
+    std::array<double, simd::column_rows> x{};
+    std::array<double, simd::column_rows> argument{};
+    static_assert(rows_per_task <= static_cast<Row>(simd::column_rows));
+    const auto scores = [&](std::size_t i) { return out + index(rows[i]) * n_outputs; };
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        std::copy(curves.intercepts.begin(), curves.intercepts.end(), scores(i));
+    for (std::size_t j = 0; j < curves.axes.size(); ++j) {
+        for (std::size_t i = 0; i < rows.size(); ++i) x[i] = X(rows[i], columns[j]);
+        place_column(curves.axes[j], x.data(), argument.data());
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            add_values(basis, curves, j, x[i], argument[i], w, scores(i));
+    }
+}
+
+}  // namespace
+
+template <class Real>
+void decide(const Curves& curves, const MatrixView<Real>& X, std::span<const std::int64_t> columns,
+            int n_threads, double* out) {
+    check(curves);
+    check_columns(columns, curves.axes.size(), X.n_columns);
+    std::visit(
+        [&]<Basis B>(const B& basis) {
+            const auto single = [&]() -> std::optional<FloatModel> {
+                if constexpr (std::is_same_v<Real, float> && requires { basis.n_bins; })
+                    if (curves.axes.size() > 0) return FloatModel::make(basis, curves, columns);
+                return std::nullopt;
+            }();
+            parallel_pieces(0, X.n_rows, rows_per_task, n_threads, [&](Row begin, Row end) {
+                std::array<Row, rows_per_task> rows;
+                std::size_t n = 0;
+                if constexpr (std::is_same_v<Real, float>)
+                    if (single) single->decide(X, curves.intercepts, begin, end, out);
+                // What the kernels have scored as NaN may be a missing value.
+                for (Row i = begin; i < end; ++i)
+                    if (!single || std::isnan(out[index(i) * curves.n_outputs()])) rows[n++] = i;
+                decide_exactly(basis, X, columns, curves, std::span(rows).first(n), out);
+            });
+        },
+        curves.basis);
+}
+
+template <class Real>
+void decide_sparse(const Curves& curves, const SparseView<Real>& X, std::span<const double> at_zero,
+                   int n_threads, double* out) {
+    const Axes& axes = curves.axes;
+    const std::size_t n_outputs = curves.n_outputs();
+    check(curves);
+    check(X, axes.size());
+    if (!at_zero.empty() && at_zero.size() != n_outputs * axes.size())
+        throw std::invalid_argument("at_zero must be n_outputs x n_features");
+    const auto decide_row = [&]<Basis B>(const B& basis, std::size_t i, std::vector<double>& w) {
+        double* total = out + i * n_outputs;
+        std::copy(curves.intercepts.begin(), curves.intercepts.end(), total);
+        for (std::size_t k = index(X.starts[i]); k < index(X.starts[i + 1]); ++k) {
+            const auto j = static_cast<std::size_t>(X.features[k]);
+            const auto x = static_cast<double>(X.values[k]);
+            add_values(basis, curves, j, x, axes[j].argument(x), w, total);
+            for (std::size_t o = 0; o < n_outputs && !at_zero.empty(); ++o)
+                total[o] -= at_zero[o * axes.size() + j];
+        }
+    };
+    std::visit(
+        [&](const Basis auto& basis) {
+            parallel_pieces(0, X.n_rows(), rows_per_task, n_threads, [&](Row begin, Row end) {
+                std::vector<double> w(static_cast<std::size_t>(basis.support()));
+                for (Row i = begin; i < end; ++i) decide_row(basis, index(i), w);
+            });
+        },
+        curves.basis);
+}
+
+template void decide<float>(const Curves&, const MatrixView<float>&, std::span<const std::int64_t>,
+                            int, double*);
+template void decide<double>(const Curves&, const MatrixView<double>&,
+                             std::span<const std::int64_t>, int, double*);
+template void decide_sparse<float>(const Curves&, const SparseView<float>&, std::span<const double>,
+                                   int, double*);
+template void decide_sparse<double>(const Curves&, const SparseView<double>&,
+                                    std::span<const double>, int, double*);
+
+}  // namespace splinear

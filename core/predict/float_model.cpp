@@ -1,0 +1,128 @@
+#include "predict/float_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "support/pieces.hpp"
+
+namespace splinear {
+namespace {
+
+bool is_moderate(double x) noexcept { return 1e-30 < x && x < 1e30; }
+bool is_single(double x) noexcept { return static_cast<double>(static_cast<float>(x)) == x; }
+
+}  // namespace
+
+FloatModel::FloatModel(const simd::Kernels& kernels, std::span<const std::int64_t> columns)
+    : kernels_(kernels), columns_(columns) {
+    for (std::size_t j = 1; j < columns.size(); ++j)
+        if (columns[j] != columns[j - 1] + 1) in_a_row_ = false;
+}
+
+bool FloatModel::push_axes(const Axes& axes) {
+    for (std::size_t j = 0; j < axes.size(); ++j)
+        if (!(axes[j].has_knots() ? push_knots(j, axes[j]) : push_line(axes[j]))) return false;
+    return true;
+}
+
+bool FloatModel::push_line(const Axis& axis) {
+    const double lo = axis.scaled_lo() / axis.prescale();
+    const double slope = axis.slope() * axis.prescale();
+    push(lo, slope, axis.last(), false);
+    // A float32 column has a float32 minimum; any other would move by being rounded.
+    return (slope == 0.0 || is_moderate(slope)) && is_single(lo);
+}
+
+bool FloatModel::push_knots(std::size_t j, const Axis& axis) {
+    const std::span<const double> knots = axis.knots();
+    const std::size_t n_cells = knots.size() - 1;
+    push(knots.front(), 0.0, knots.back(), true);
+    const auto entries = static_cast<std::size_t>(shape_.entries);
+    if (knots_.empty()) knots_ = AlignedFloats(2 * entries * shape_.n_features);
+    float* lower = knots_.data() + 2 * entries * j;
+    std::fill_n(lower, entries, std::numeric_limits<float>::infinity());
+    for (std::size_t k = 0; k < n_cells; ++k) {
+        const double width = knots[k + 1] - knots[k];
+        if (!is_moderate(width) || !is_single(knots[k])) return false;
+        lower[k] = static_cast<float>(knots[k]);
+        lower[entries + k] = static_cast<float>(1.0 / width);
+    }
+    return is_single(knots.back()) && axis.first() == 0.0 &&
+           axis.last() == static_cast<double>(n_cells);
+}
+
+void FloatModel::push(double lo, double slope, double end, bool warped) {
+    lo_.push_back(static_cast<float>(lo));
+    slope_.push_back(static_cast<float>(slope));
+    end_.push_back(static_cast<float>(end));
+    is_warped_.push_back(warped ? 1 : 0);
+}
+
+void FloatModel::fill_tables(const Curves& curves) {
+    const auto n = static_cast<std::size_t>(shape_.n_basis);
+    const auto entries = static_cast<std::size_t>(shape_.entries);
+    tables_.assign(curves.n_outputs(), AlignedFloats(shape_.n_features * entries));
+    for (std::size_t k = 0; k < curves.n_outputs(); ++k)
+        for (std::size_t j = 0; j < shape_.n_features; ++j) {
+            const double* coef = curves.coef_of(k, j);
+            std::transform(coef, coef + n, tables_[k].data() + j * entries,
+                           [](double c) { return static_cast<float>(c); });
+        }
+}
+
+void FloatModel::decide(const MatrixView<float>& X, std::span<const double> intercepts, Row begin,
+                        Row end, double* out) const {
+    std::array<const float*, max_rows> rows;
+    const Row n = whole_pieces(end - begin, Row{simd::lanes});
+    for (Row a = 0; a < n; ++a)
+        rows[index(a)] = X.data + std::min(begin + a, end - 1) * X.row_stride;
+    std::vector<float> copies;
+    const auto all = std::span(rows).first(index(n));
+    if (X.column_stride != 1 || !in_a_row_)
+        copy_together(all, X.column_stride, copies);
+    else
+        for (const float*& row : all) row += columns_.front();
+    for (std::size_t k = 0; k < tables_.size(); ++k) {
+        std::array<float, max_rows> scores{};
+        decide_together(all, tables_[k], scores.data());
+        double* at = out + index(begin) * tables_.size() + k;
+        for (std::size_t i = 0; i < index(end - begin); ++i, at += tables_.size())
+            *at = intercepts[k] + static_cast<double>(scores[i]);
+    }
+}
+
+// Long tables do not fit the nearest caches together: all rows are scored by some of them
+// before the next are read.
+void FloatModel::decide_together(std::span<const float* const> all,
+                                 const AlignedFloats& tables_of_all, float* scores) const {
+    std::array<const float*, max_rows> rows;
+    std::copy(all.begin(), all.end(), rows.begin());
+    const bool is_long = shape_.entries > simd::short_entries;
+    const std::size_t step = is_long ? std::size_t{simd::tile} : shape_.n_features;
+    for (std::size_t j = 0; j < shape_.n_features; j += step) {
+        const auto entries = static_cast<std::size_t>(shape_.entries);
+        const float* knots = knots_.empty() ? nullptr : knots_.data() + 2 * entries * j;
+        const simd::BinMap map{lo_.data() + j, slope_.data() + j, end_.data() + j,
+                               is_warped_.data() + j, knots};
+        simd::Shape part = shape_;
+        part.n_features = std::min(step, shape_.n_features - j);
+        const float* tables = tables_of_all.data() + j * static_cast<std::size_t>(shape_.entries);
+        for (std::size_t a = 0; a < all.size(); a += simd::lanes)
+            kernels_.decide(part, map, tables, &rows[a], scores + a);
+        for (std::size_t a = 0; a < all.size(); ++a) rows[a] += part.n_features;
+    }
+}
+
+// Copies values that do not lie side by side, and points at the copies.
+void FloatModel::copy_together(std::span<const float*> rows, std::ptrdiff_t stride,
+                               std::vector<float>& copies) const {
+    copies.resize(rows.size() * shape_.n_features);
+    for (std::size_t j = 0; j < shape_.n_features; ++j)
+        for (std::size_t a = 0; a < rows.size(); ++a)
+            copies[a * shape_.n_features + j] =
+                rows[a][static_cast<std::ptrdiff_t>(columns_[j]) * stride];
+    for (std::size_t a = 0; a < rows.size(); ++a) rows[a] = &copies[a * shape_.n_features];
+}
+
+}  // namespace splinear

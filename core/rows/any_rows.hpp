@@ -1,0 +1,51 @@
+// Where the operators read the arguments of the basis from: codes, the values themselves, or
+// those that are not zero.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <variant>
+
+#include "rows/coded_rows.hpp"
+#include "rows/row.hpp"
+#include "rows/sparse_rows.hpp"
+#include "rows/value_rows.hpp"
+
+namespace splinear {
+
+// for_each(row, visit) calls visit(feature, argument) for every value that may count: all of them,
+// or those that are not zero. The argument of a missing one is NaN.
+template <class S>
+concept RowSource = requires(const S source, Row row, void (*visit)(std::size_t, double)) {
+    { source.n_rows() } -> std::same_as<Row>;
+    source.for_each(row, visit);
+};
+
+template <class S>
+concept DenseSource = RowSource<S> && requires(const S source, Row row, std::size_t feature) {
+    { source.argument(row, feature) } -> std::same_as<double>;
+};
+
+using AnyRows = std::variant<CodedRows, WideRows, ValueRows<float>, ValueRows<double>, SparseRows>;
+
+// The first n rows alone; `rows` must outlive them.
+inline AnyRows first_rows(const AnyRows& rows, Row n) {
+    if (n < 0) throw std::invalid_argument("there must be no fewer than 0 rows");
+    return std::visit([&](const auto& source) -> AnyRows { return source.first_rows(n); }, rows);
+}
+
+// Some rows, in the given order; of codes and sparse rows a copy.
+inline AnyRows some_rows(const AnyRows& rows, std::span<const std::int64_t> numbers) {
+    const auto some = [&](const auto& source) -> AnyRows { return source.some_rows(numbers); };
+    return std::visit(some, rows);
+}
+
+inline AnyRows coded_rows(const Codes& codes, const Axes& axes) {
+    if (codes.grid().is_wide) return WideRows(codes, axes);
+    return CodedRows(codes, axes);
+}
+
+}  // namespace splinear

@@ -1,0 +1,85 @@
+// Rows that were coded beforehand.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "model/axis.hpp"
+#include "rows/codes.hpp"
+#include "rows/matrix_view.hpp"
+#include "rows/row.hpp"
+
+namespace splinear {
+
+// Coded rows: 2 bytes per value, rounded to some 32,768 places along the axis or more; or 4.
+template <class C>
+class CodedRowsOf {
+public:
+    CodedRowsOf(const Codes& codes, const Axes& axes)
+        : codes_(&codes), n_rows_(codes.n_rows()), missing_code_(codes.grid().missing_code) {
+        if (static_cast<std::ptrdiff_t>(axes.size()) != codes.n_features())
+            throw std::invalid_argument("there must be one axis per feature");
+        if (codes.grid().is_wide != std::is_same_v<C, WideCode>)
+            throw std::invalid_argument("the codes are not as wide as these rows");
+        for (std::size_t j = 0; j < axes.size(); ++j) {
+            first_.push_back(axes[j].first());
+            width_.push_back(1.0 / codes.grid().density(axes[j]));
+        }
+    }
+
+    // The first n rows alone.
+    CodedRowsOf first_rows(Row n) const {
+        CodedRowsOf some = *this;
+        some.n_rows_ = std::min(n, n_rows_);
+        return some;
+    }
+
+    // Some rows, in memory of their own.
+    CodedRowsOf some_rows(std::span<const std::int64_t> numbers) const {
+        check_rows(numbers, n_rows_);
+        CodedRowsOf some = *this;
+        some.own_ = std::make_shared<const Codes>(codes_->some_rows(numbers));
+        some.codes_ = some.own_.get();
+        some.n_rows_ = some.codes_->n_rows();
+        return some;
+    }
+
+    const Codes& codes() const noexcept { return *codes_; }
+    const CodeGrid& grid() const noexcept { return codes_->grid(); }
+    const C* row(Row i) const noexcept { return codes_->template row<C>(i); }
+    double first(std::size_t feature) const noexcept { return first_[feature]; }
+    double width(std::size_t feature) const noexcept { return width_[feature]; }
+    Row n_rows() const noexcept { return n_rows_; }
+    std::size_t n_features() const noexcept { return first_.size(); }
+    Row rows_per_block() const noexcept { return codes_->rows_per_block(); }
+    void done_with(Row begin, Row end) const noexcept { codes_->done_with(begin, end); }
+    double argument(Row i, std::size_t feature) const noexcept {
+        const C code = row(i)[feature];
+        if (code == missing_code_) return std::numeric_limits<double>::quiet_NaN();
+        return first_[feature] + width_[feature] * code;
+    }
+    template <class Visit>
+    void for_each(Row i, const Visit& visit) const {
+        for (std::size_t j = 0; j < first_.size(); ++j) visit(j, argument(i, j));
+    }
+
+private:
+    std::shared_ptr<const Codes> own_;  // none, where somebody else owns them
+    const Codes* codes_;
+    Row n_rows_;
+    std::uint32_t missing_code_;
+    std::vector<double> first_;
+    std::vector<double> width_;  // of one code
+};
+
+using CodedRows = CodedRowsOf<Code>;
+using WideRows = CodedRowsOf<WideCode>;
+
+}  // namespace splinear

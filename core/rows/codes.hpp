@@ -1,0 +1,127 @@
+// The training data as whole numbers of 16 or 32 bits: all the solver ever reads.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+
+#include "model/axis.hpp"
+#include "rows/code_grid.hpp"
+#include "rows/encoder.hpp"
+#include "rows/matrix_view.hpp"
+#include "rows/paging.hpp"
+#include "rows/row.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear {
+
+// n_rows x n_features codes, row by row: in memory of its own, or in a file that somebody mapped.
+// They are WideCode if the grid says so, else Code.
+class Codes {
+public:
+    Codes(std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid)
+        : n_rows_(n_rows),
+          n_features_(n_features),
+          rows_per_block_(std::max<Row>(n_rows, 1)),
+          grid_(grid),
+          own_(std::make_unique_for_overwrite<std::byte[]>(
+              static_cast<std::size_t>(n_rows * n_features * code_bytes()))),
+          data_(own_.get()) {}
+
+    // Codes in a read-only map of a file, of which rows_per_block rows may be in memory at a time.
+    Codes(const Code* mapped, std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid,
+          Row rows_per_block)
+        : Codes(static_cast<const void*>(mapped), false, n_rows, n_features, grid, rows_per_block) {
+    }
+    Codes(const WideCode* mapped, std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid,
+          Row rows_per_block)
+        : Codes(static_cast<const void*>(mapped), true, n_rows, n_features, grid, rows_per_block) {}
+
+    std::ptrdiff_t n_rows() const noexcept { return n_rows_; }
+    std::ptrdiff_t n_features() const noexcept { return n_features_; }
+    const CodeGrid& grid() const noexcept { return grid_; }
+
+    // C: Code or WideCode, as the grid says.
+    template <class C = Code>
+    const C* row(std::ptrdiff_t i) const noexcept {
+        return static_cast<const C*>(data_) + i * n_features_;
+    }
+
+    // See blocks.hpp.
+    Row rows_per_block() const noexcept { return rows_per_block_; }
+    void done_with(Row begin, Row end) const noexcept {
+        if (!own_) release_pages(at(begin), at(end), at(0), at(n_rows_));
+    }
+
+    // Some rows, copied to memory of their own.
+    Codes some_rows(std::span<const std::int64_t> numbers) const {
+        check_rows(numbers, n_rows_);
+        Codes some(static_cast<std::ptrdiff_t>(numbers.size()), n_features_, grid_);
+        std::byte* to = some.own_.get();
+        for (const std::int64_t i : numbers) to = std::copy(at(i), at(i + 1), to);
+        return some;
+    }
+
+    // Codes the rows of X into the rows places[0], places[1], ...; a negative place skips a row.
+    // Feature j is in column columns[j] of X. Only for codes in memory.
+    template <class Real>
+    void fill(const MatrixView<Real>& X, std::span<const std::int64_t> columns,
+              std::span<const std::int64_t> places, const Axes& axes, int n_threads) {
+        check_fill(X.n_rows, X.n_columns, columns, places, axes);
+        const Encoder encoder(axes, columns, grid_);
+        constexpr Row rows_per_task = 256;
+        parallel_pieces(0, X.n_rows, rows_per_task, n_threads, [&](Row begin, Row end) {
+            if (grid_.is_wide)
+                encoder.encode(X, begin, end, places.data(),
+                               static_cast<WideCode*>(static_cast<void*>(own_.get())));
+            else
+                encoder.encode(X, begin, end, places.data(),
+                               static_cast<Code*>(static_cast<void*>(own_.get())));
+        });
+    }
+
+private:
+    Codes(const void* mapped, bool wide, std::ptrdiff_t n_rows, std::ptrdiff_t n_features,
+          CodeGrid grid, Row rows_per_block)
+        : n_rows_(n_rows),
+          n_features_(n_features),
+          rows_per_block_(std::max<Row>(rows_per_block, 1)),
+          grid_(grid),
+          data_(mapped) {
+        if (wide != grid.is_wide)
+            throw std::invalid_argument("the codes are not as wide as their grid says");
+    }
+
+    std::ptrdiff_t code_bytes() const noexcept {
+        return static_cast<std::ptrdiff_t>(grid_.is_wide ? sizeof(WideCode) : sizeof(Code));
+    }
+
+    const std::byte* at(Row row) const noexcept {
+        return static_cast<const std::byte*>(data_) + row * n_features_ * code_bytes();
+    }
+
+    void check_fill(std::ptrdiff_t n_rows, std::ptrdiff_t n_columns,
+                    std::span<const std::int64_t> columns, std::span<const std::int64_t> places,
+                    const Axes& axes) const {
+        if (!own_) throw std::invalid_argument("codes in a file are not to be filled");
+        if (static_cast<std::ptrdiff_t>(axes.size()) != n_features_)
+            throw std::invalid_argument("there must be one axis per feature");
+        check_columns(columns, axes.size(), n_columns);
+        if (static_cast<std::ptrdiff_t>(places.size()) != n_rows)
+            throw std::invalid_argument("there must be one place per row");
+        for (const std::int64_t place : places)
+            if (place >= n_rows_) throw std::invalid_argument("a place is beyond the last row");
+    }
+
+    std::ptrdiff_t n_rows_;
+    std::ptrdiff_t n_features_;
+    Row rows_per_block_;
+    CodeGrid grid_;
+    std::unique_ptr<std::byte[]> own_;  // not initialised: fill() writes all of it, once
+    const void* data_;
+};
+
+}  // namespace splinear

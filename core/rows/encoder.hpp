@@ -1,0 +1,117 @@
+// From values to codes.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "model/arguments.hpp"
+#include "model/axis.hpp"
+#include "rows/code_grid.hpp"
+#include "rows/matrix_view.hpp"
+#include "rows/row.hpp"
+#include "simd/coding.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear {
+
+// Codes values: the axes, the columns of X that their features are in, and how finely the axes are
+// divided.
+class Encoder {
+public:
+    Encoder(const Axes& axes, std::span<const std::int64_t> columns, const CodeGrid& grid)
+        : axes_(axes), columns_(columns), grid_(grid) {
+        for (std::size_t j = 0; j < axes.size(); ++j) {
+            const Axis& axis = axes[j];
+            const double steps = grid.density(axis);
+            const bool shorter = grid.span > axis.last() - axis.first();
+            if (axis.has_knots() || shorter || grid.is_wide) by_column_.push_back(j);
+            if (columns[j] != columns[0] + static_cast<std::int64_t>(j)) in_a_row_ = false;
+            steps_.push_back(steps);
+            prescale_.push_back(axis.prescale());
+            lo_.push_back(axis.scaled_lo());
+            slope_.push_back(axis.slope() * steps);
+        }
+    }
+
+    // Codes the rows [begin, end) of X into the rows places[begin], ... of `out`; a negative place
+    // skips a row.
+    template <class Real, class C>
+    void encode(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
+                const std::int64_t* places, C* out) const {
+        if constexpr (std::is_same_v<C, Code>)
+            if (by_column_.size() < axes_.size()) encode_rows(X, begin, end, places, out);
+        encode_columns(X, begin, end, places, out);
+    }
+
+private:
+    // All features of a row at once. Values that do not lie side by side are brought together.
+    template <class Real>
+    void encode_rows(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
+                     const std::int64_t* places, Code* out) const {
+        const simd::Coder coder{prescale_.data(),
+                                lo_.data(),
+                                slope_.data(),
+                                grid_.rounding,
+                                static_cast<double>(grid_.last),
+                                grid_.has_missing() ? static_cast<double>(grid_.missing_code) : 0.0,
+                                axes_.size()};
+        std::vector<Real> together(in_a_row_ && X.column_stride == 1 ? 0 : axes_.size());
+        for (std::ptrdiff_t i = begin; i < end; ++i) {
+            if (places[i] < 0) continue;
+            const Real* x = X.data + i * X.row_stride;
+            for (std::size_t j = 0; j < together.size(); ++j)
+                together[j] = x[columns_[j] * X.column_stride];
+            simd::code_row(coder, together.empty() ? x + columns_[0] : together.data(),
+                           out + places[i] * static_cast<std::ptrdiff_t>(axes_.size()));
+        }
+    }
+
+    // Feature by feature, some rows at a time.
+    template <class Real, class C>
+    void encode_columns(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
+                        const std::int64_t* places, C* out) const noexcept {
+        constexpr auto rows = static_cast<std::ptrdiff_t>(simd::column_rows);
+        const auto n_features = static_cast<std::ptrdiff_t>(axes_.size());
+        std::array<double, simd::column_rows> x{};
+        std::array<C, simd::column_rows> codes{};
+        for_each_piece(begin, end, rows, [&](Row first, Row last) {
+            for (const std::size_t j : by_column_) {
+                for (Row i = first; i < last; ++i) x[index(i - first)] = X(i, columns_[j]);
+                encode_column(j, x.data(), codes.data());
+                for (Row i = first; i < last; ++i)
+                    if (places[i] >= 0)
+                        out[places[i] * n_features + static_cast<std::ptrdiff_t>(j)] =
+                            codes[index(i - first)];
+            }
+        });
+    }
+
+    template <class C>
+    void encode_column(std::size_t j, const double* x, C* out) const noexcept {
+        std::array<double, simd::column_rows> argument;
+        place_column(axes_[j], x, argument.data());
+        const auto last = static_cast<double>(grid_.last);
+        simd::round_column({axes_[j].first(), steps_[j], grid_.rounding, last}, argument.data(),
+                           out);
+        if (!grid_.has_missing()) return;
+        for (std::size_t i = 0; i < simd::column_rows; ++i)
+            if (std::isnan(x[i])) out[i] = static_cast<C>(grid_.missing_code);
+    }
+
+    const Axes& axes_;
+    std::span<const std::int64_t> columns_;
+    CodeGrid grid_;
+    bool in_a_row_ = true;                // the features are neighbors in X
+    std::vector<std::size_t> by_column_;  // warped axes, those that end early, all of wide codes
+    std::vector<double> steps_;           // codes per unit of the basis's argument
+    std::vector<double> prescale_;
+    std::vector<double> lo_;
+    std::vector<double> slope_;
+};
+
+}  // namespace splinear

@@ -1,0 +1,109 @@
+// A group of features: their model, and their rows.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <variant>
+
+#include "model/group.hpp"
+#include "rows/any_rows.hpp"
+#include "rows/blocks.hpp"
+
+namespace splinear {
+
+struct Group : GroupModel {
+    const AnyRows& rows;
+
+    Row n_rows() const noexcept {
+        return std::visit([](const auto& source) { return source.n_rows(); }, rows);
+    }
+};
+
+using Groups = std::span<const Group* const>;
+
+// Only levels have codes of more than 16 bits.
+template <class S, class B>
+constexpr bool has_too_wide_codes = std::is_same_v<S, WideRows> && !std::is_same_v<B, BSpline<0>>;
+
+// Whether codes are those of the basis: of its bins, if of any, and of missing values only if it
+// has some.
+inline bool codes_fit(const CodeGrid& grid, const Group& group) {
+    if (grid.has_missing() && !group.has_missing()) return false;
+    return std::visit(
+        [&](const auto& basis) {
+            if constexpr (requires { basis.n_bins; }) {
+                const std::size_t behind_all = group.size() << grid.fraction_bits;
+                const bool same_code = !grid.has_missing() || grid.missing_code == behind_all;
+                return grid.span == 0.0 || (grid.span == basis.n_bins && same_code);
+            } else {
+                return true;
+            }
+        },
+        group.basis);
+}
+
+// Throws std::invalid_argument for parts that do not belong together.
+inline void check(const Group& group) {
+    check(static_cast<const GroupModel&>(group));
+    const auto must = [](bool holds, const char* what) {
+        if (!holds) throw std::invalid_argument(what);
+    };
+    std::visit(
+        [&]<class S, class B>(const S&, const B&) {
+            must(!has_too_wide_codes<S, B>, "this basis does not take codes of 32 bits");
+        },
+        group.rows, group.basis);
+    std::visit(
+        [&](const auto& source) {
+            if constexpr (DenseSource<std::decay_t<decltype(source)>>)
+                must(source.n_features() == group.n_features(),
+                     "there must be one scale per feature");
+            else
+                must(source.n_features() <= group.n_features(), "there is no such feature");
+            if constexpr (requires { source.grid(); })
+                must(codes_fit(source.grid(), group), "the codes are those of another basis");
+        },
+        group.rows);
+}
+
+// Checks every group, and that all have as many rows.
+inline void check(Groups groups) {
+    if (groups.empty()) throw std::invalid_argument("a model must have a group of features");
+    for (const Group* group : groups) {
+        if (group == nullptr) throw std::invalid_argument("None is no group");
+        check(*group);
+        if (group->n_rows() != groups.front()->n_rows())
+            throw std::invalid_argument("the groups differ in their number of rows");
+    }
+}
+
+// The rows of all groups, as read_in_order() takes them.
+struct RowsOfAll {
+    Groups groups;
+
+    Row n_rows() const noexcept { return groups.front()->n_rows(); }
+    Row rows_per_block() const noexcept {
+        Row least = std::max<Row>(n_rows(), 1);
+        for (const Group* group : groups)
+            least = std::min(
+                least, std::visit([](const auto& rows) { return splinear::rows_per_block(rows); },
+                                  group->rows));
+        return least;
+    }
+    void done_with(Row begin, Row end) const noexcept {
+        for (const Group* group : groups)
+            std::visit([&](const auto& rows) { splinear::done_with(rows, begin, end); },
+                       group->rows);
+    }
+};
+
+inline std::size_t n_coefficients(Groups groups) noexcept {
+    std::size_t total = 0;
+    for (const Group* group : groups) total += group->n_coefficients();
+    return total;
+}
+
+}  // namespace splinear

@@ -1,0 +1,170 @@
+// Rows of which most values are zero: only the others are stored.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "model/axis.hpp"
+#include "rows/blocks.hpp"
+#include "rows/matrix_view.hpp"
+#include "rows/paging.hpp"
+#include "rows/row.hpp"
+
+namespace splinear {
+
+// A matrix by rows (CSR), owned by someone else: the non-zeros of row i are values[k] in column
+// features[k], starts[i] <= k < starts[i + 1].
+template <class Real>
+struct SparseView {
+    std::span<const std::int64_t> starts;  // n_rows + 1
+    std::span<const std::int32_t> features;
+    std::span<const Real> values;
+
+    std::ptrdiff_t n_rows() const noexcept {
+        return static_cast<std::ptrdiff_t>(starts.size()) - 1;
+    }
+};
+
+// Throws std::invalid_argument unless the starts ascend from 0 or more to n_entries at most.
+inline void check_starts(std::span<const std::int64_t> starts, std::size_t n_entries) {
+    if (starts.empty() || starts.front() < 0 || !std::ranges::is_sorted(starts) ||
+        starts.back() > static_cast<std::int64_t>(n_entries))
+        throw std::invalid_argument("the starts of the rows do not fit the entries");
+}
+
+template <class Real>
+void check(const SparseView<Real>& X, std::size_t n_features) {
+    if (X.features.size() != X.values.size())
+        throw std::invalid_argument("there must be one feature per value");
+    check_starts(X.starts, X.values.size());
+    for (const std::int32_t j : X.features)
+        if (j < 0 || static_cast<std::size_t>(j) >= n_features)
+            throw std::invalid_argument("there is no such feature");
+}
+
+// Rows of a sparse matrix, each a list of features and arguments of the basis: 8 bytes a non-zero,
+// and 8 a row. What is zero takes no part, so it serves models whose curves are zero at zero.
+class SparseRows {
+public:
+    struct Entry {
+        std::uint32_t feature;
+        float argument;
+    };
+
+    // The rows order[0], order[1], ... of X, in memory of their own.
+    template <class Real>
+    SparseRows(const SparseView<Real>& X, const Axes& axes, std::span<const std::int64_t> order)
+        : n_features_(axes.size()) {
+        check(X, axes.size());
+        check_rows(order, X.n_rows());
+        starts_.reserve(order.size() + 1);
+        starts_.push_back(0);
+        for (const std::int64_t row : order)
+            starts_.push_back(starts_.back() + X.starts[index(row) + 1] - X.starts[index(row)]);
+        own_.reserve(index(starts_.back()));
+        for (const std::int64_t row : order)
+            for (auto k = index(X.starts[index(row)]); k < index(X.starts[index(row) + 1]); ++k) {
+                const auto j = static_cast<std::uint32_t>(X.features[k]);
+                const auto argument = argument_of(axes[j], static_cast<double>(X.values[k]));
+                own_.push_back({j, static_cast<float>(argument)});
+            }
+        entries_ = own_;
+        rows_per_block_ = std::max<Row>(n_rows(), 1);
+    }
+
+    // Rows in a read-only map of a file; the entries of row i begin at starts[i]. Blocks are as
+    // those of Codes.
+    SparseRows(std::vector<std::int64_t> starts, std::span<const Entry> mapped, Row rows_per_block)
+        : starts_(std::move(starts)),
+          entries_(mapped),
+          is_mapped_(true),
+          rows_per_block_(std::max<Row>(rows_per_block, 1)) {
+        check_starts(starts_, entries_.size());
+        note_features();
+    }
+
+    SparseRows(const SparseRows&) = delete;  // entries_ points into own_
+    SparseRows& operator=(const SparseRows&) = delete;
+    SparseRows(SparseRows&&) = default;
+    SparseRows& operator=(SparseRows&&) = default;
+
+    // The first n rows alone, in the memory of these.
+    SparseRows first_rows(Row n) const {
+        const auto end = starts_.begin() + std::min(n, n_rows()) + 1;
+        SparseRows some;
+        some.starts_.assign(starts_.begin(), end);
+        some.entries_ = entries_.first(index(some.starts_.back()));
+        some.is_mapped_ = is_mapped_;
+        some.rows_per_block_ = rows_per_block_;
+        some.n_features_ = n_features_;
+        return some;
+    }
+
+    // Some rows, copied to memory of their own.
+    SparseRows some_rows(std::span<const std::int64_t> numbers) const {
+        check_rows(numbers, n_rows());
+        SparseRows some;
+        some.starts_.push_back(0);
+        for (const std::int64_t i : numbers) {
+            const auto own = row(i);
+            some.own_.insert(some.own_.end(), own.begin(), own.end());
+            some.starts_.push_back(static_cast<std::int64_t>(some.own_.size()));
+        }
+        some.entries_ = some.own_;
+        some.rows_per_block_ = std::max<Row>(some.n_rows(), 1);
+        some.n_features_ = n_features_;
+        return some;
+    }
+
+    // See blocks.hpp.
+    Row rows_per_block() const noexcept { return rows_per_block_; }
+    void done_with(Row begin, Row end) const noexcept {
+        if (!is_mapped_ || entries_.empty()) return;
+        const Entry* first = entries_.data();
+        release_pages(first + starts_[index(begin)], first + starts_[index(end)], first,
+                      first + entries_.size());
+    }
+
+    Row n_rows() const noexcept { return static_cast<Row>(starts_.size()) - 1; }
+    // Features are below this number, which may be more than occur.
+    std::size_t n_features() const noexcept { return n_features_; }
+    std::size_t n_entries() const noexcept { return entries_.size(); }
+
+    std::span<const Entry> row(Row i) const noexcept {
+        const std::size_t begin = index(starts_[index(i)]);
+        return entries_.subspan(begin, index(starts_[index(i) + 1]) - begin);
+    }
+
+    // visit(feature, argument) for the values of a row that are not zero.
+    template <class Visit>
+    void for_each(Row i, const Visit& visit) const {
+        for (const Entry& entry : row(i))
+            visit(std::size_t{entry.feature}, static_cast<double>(entry.argument));
+    }
+
+private:
+    SparseRows() = default;
+
+    // Reads the whole file once: features beyond the tables would be read from anywhere.
+    void note_features() {
+        read_in_order(*this, n_rows(), rows_per_block_, [&](Row begin, Row end) {
+            for (Row i = begin; i < end; ++i)
+                for (const Entry& entry : row(i))
+                    n_features_ = std::max(n_features_, std::size_t{entry.feature} + 1);
+        });
+    }
+
+    std::vector<std::int64_t> starts_;
+    std::vector<Entry> own_;  // empty if they are in a file
+    std::span<const Entry> entries_;
+    bool is_mapped_ = false;  // memory of a file, whose pages may be let go
+    std::size_t n_features_ = 0;
+    Row rows_per_block_ = 1;
+};
+
+}  // namespace splinear

@@ -1,0 +1,65 @@
+// Rows of a matrix, read in full precision whenever they are needed.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "model/axis.hpp"
+#include "rows/matrix_view.hpp"
+#include "rows/row.hpp"
+
+namespace splinear {
+
+// Rows of a matrix in full precision, in a given order: nothing is stored beyond the order. Feature
+// j is in column columns[j].
+template <class Real>
+class ValueRows {
+public:
+    ValueRows(MatrixView<Real> X, std::span<const std::int64_t> columns, const Axes& axes,
+              std::span<const std::int64_t> order)
+        : X_(X), columns_(columns.begin(), columns.end()), axes_(axes), order_(order) {
+        check_columns(columns, axes.size(), X.n_columns);
+        check_rows(order, X.n_rows);
+    }
+
+    ValueRows some_rows(std::span<const std::int64_t> numbers) const {
+        check_rows(numbers, n_rows());
+        auto own = std::make_shared<std::vector<std::int64_t>>();
+        for (const std::int64_t i : numbers) own->push_back(order_[static_cast<std::size_t>(i)]);
+        ValueRows some = *this;
+        some.own_ = own;
+        some.order_ = *own;
+        return some;
+    }
+
+    ValueRows first_rows(Row n) const {
+        ValueRows some = *this;
+        some.order_ = order_.first(static_cast<std::size_t>(std::min(n, n_rows())));
+        return some;
+    }
+
+    Row n_rows() const noexcept { return static_cast<Row>(order_.size()); }
+    std::size_t n_features() const noexcept { return columns_.size(); }
+    double argument(Row row, std::size_t feature) const noexcept {
+        const auto place = static_cast<std::ptrdiff_t>(order_[static_cast<std::size_t>(row)]);
+        return argument_of(axes_[feature],
+                           X_(place, static_cast<std::ptrdiff_t>(columns_[feature])));
+    }
+    template <class Visit>
+    void for_each(Row row, const Visit& visit) const {
+        for (std::size_t j = 0; j < columns_.size(); ++j) visit(j, argument(row, j));
+    }
+
+private:
+    MatrixView<Real> X_;
+    std::vector<std::int64_t> columns_;
+    const Axes& axes_;
+    std::shared_ptr<const std::vector<std::int64_t>> own_;  // none, where somebody else owns it
+    std::span<const std::int64_t> order_;
+};
+
+}  // namespace splinear

@@ -1,0 +1,137 @@
+// One pass of dual coordinate descent: a visit of every active row.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rows/blocks.hpp"
+#include "solve/dual_data.hpp"
+#include "solve/dual_state.hpp"
+#include "solve/stop_request.hpp"
+#include "solve/team.hpp"
+#include "support/pieces.hpp"
+#include "support/random.hpp"
+
+namespace splinear {
+
+// Rows are scored in batches. Most are at their optimum, and done; the others join a team.
+template <DualLoss Loss>
+class DualPass {
+public:
+    DualPass(const DualData<Loss>& data, StopRequest& stop)
+        : data_(data), stop_(stop), random_(data.options.seed), team_(data) {}
+
+    // Returns the sum of the visited rows' gaps, each as it was on the visit.
+    double run(DualState& state) {
+        quiet_ = quiet_share * data_.options.tol * state.primal() /
+                 static_cast<double>(data_.rows.n_rows());
+        state.gap = 0.0;
+        violation_ = 0.0;
+        state.active.deal(random_);
+        // Blocks of nearly one size: the rows of a small one would pull the model their way.
+        const std::size_t n_units = state.active.units().size();
+        const std::size_t n_blocks = n_pieces(n_units, units_per_block);
+        for (std::size_t b = 0; b < n_blocks && !stop_.made(); ++b)
+            visit_block(b * n_units / n_blocks, (b + 1) * n_units / n_blocks, state);
+        state.set_aside_above = violation_ > 0.0 ? violation_ : DualState::unbounded;
+        return state.gap;
+    }
+
+private:
+    static constexpr std::size_t max_batch = 1024;
+    // A row whose part of the gap is below this share of its part of the tolerance is left alone.
+    static constexpr double quiet_share = 0.1;
+
+    // Visits the active rows of some units, and releases them. Rows from disk are visited once more
+    // while they are here, after Yu et al., "Large linear classification when data cannot fit in
+    // memory" (KDD 2010); their gaps count as they were on the first visit.
+    void visit_block(std::size_t begin, std::size_t end, DualState& state) {
+        visit_units(begin, end, state);
+        if (state.active.units().size() == 1) return;
+        const double gap = state.gap;
+        const double violation = violation_;
+        visit_units(begin, end, state);
+        state.gap = gap;
+        violation_ = violation;
+        const Row size = rows_per_unit(data_.rows);
+        for (const std::uint32_t unit : state.active.units().subspan(begin, end - begin))
+            done_with(data_.rows, unit * size, std::min(data_.rows.n_rows(), (unit + 1) * size));
+    }
+
+    void visit_units(std::size_t begin, std::size_t end, DualState& state) {
+        batch_.clear();
+        state.active.for_each_in_random_order(begin, end, random_, [&](Row i) {
+            if (stop_.made()) return;
+            batch_.push_back(i);
+            if (batch_.size() == batch_size_) visit_batch(state);
+        });
+        visit_batch(state);
+        solve_team(state);
+    }
+
+    // Scores the rows of the batch and screens them. When the team is full it is solved for, and
+    // the rest of the batch, whose scores have changed by that, is scored again.
+    void visit_batch(DualState& state) {
+        std::span<const Row> left = batch_;
+        while (!left.empty() && !stop_.made()) {
+            stop_.poll();
+            data_.rows.score(left, state.tables, scores_.data());
+            std::size_t seen = 0;
+            while (seen < left.size() && !team_.is_full()) {
+                screen(left[seen], scores_[seen], state);
+                ++seen;
+            }
+            screened_ += seen;
+            left = left.subspan(seen);
+            if (team_.is_full()) solve_team(state);
+        }
+        batch_.clear();
+    }
+
+    // Puts the row on the team if a step on it would gain something; sets it aside if it is so
+    // far inside its bound that no step of the size of the last pass would bring it back.
+    void screen(Row i, double score, DualState& state) {
+        const std::size_t k = index(i);
+        const Loss& loss = data_.loss;
+        const double alpha = state.alpha[k];
+        const double c = state.cost(data_.problem, k);
+        const double f = score + data_.problem.bias * state.bias_weight;
+        const double margin = data_.problem.margin(k, f);
+        const double gap = loss.gap(alpha, margin, c);
+        const double slope = loss.slope(alpha, margin, c);
+        state.gap += gap;
+        if (loss.at_rest(alpha, margin, data_.curvature(k), c)) {
+            if (std::abs(slope) > state.set_aside_above) state.active.set(i, false);
+            return;
+        }
+        violation_ = std::max(violation_, std::abs(slope));
+        if (gap > quiet_) team_.join(i, f);
+    }
+
+    void solve_team(DualState& state) {
+        if (team_.is_empty()) return;
+        team_.solve(state);
+        // The next team will take about as many rows to fill; half of them make a batch.
+        constexpr auto whole = static_cast<std::size_t>(rows_per_score);
+        batch_size_ = std::clamp(screened_ / 2 / whole * whole, whole, max_batch);
+        screened_ = 0;
+    }
+
+    const DualData<Loss>& data_;
+    StopRequest& stop_;
+    Random random_;
+    Team<Loss> team_;
+    double violation_ = 0.0;  // the largest slope in this pass
+    double quiet_ = 0.0;      // a gap that is left alone
+    std::vector<Row> batch_;
+    std::size_t batch_size_ = team_size;
+    std::size_t screened_ = 0;  // rows since the last team was solved for
+    std::array<double, max_batch> scores_{};
+};
+
+}  // namespace splinear

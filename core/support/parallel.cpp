@@ -1,0 +1,176 @@
+#include "support/parallel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#if __has_include(<unistd.h>)
+#include <unistd.h>
+#endif
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#endif
+
+namespace splinear {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long a thread looks for work before it goes to sleep. The next job of a fit mostly comes
+// sooner than a sleeper would wake up. Much longer would be bad where other programs want the
+// processor as well: who looks for work without end is the first to be interrupted when it comes.
+constexpr auto patience = 100us;
+
+void pause() noexcept {
+#if defined(__x86_64__) || defined(_M_X64)
+    _mm_pause();
+#else
+    std::this_thread::yield();
+#endif
+}
+
+int process() noexcept {
+#if __has_include(<unistd.h>)
+    return static_cast<int>(getpid());
+#else
+    return 0;
+#endif
+}
+
+// Waits, awake at first, until done(value) of an atomic's value.
+template <class T, class Done>
+T wait_until(const std::atomic<T>& atomic, const Done& done) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    for (int turn = 1;; ++turn) {
+        const T value = atomic.load(std::memory_order_acquire);
+        if (done(value)) return value;
+        if (turn % 64 == 0 && std::chrono::steady_clock::now() > deadline) break;
+        pause();
+    }
+    for (;;) {
+        const T value = atomic.load(std::memory_order_acquire);
+        if (done(value)) return value;
+        atomic.wait(value, std::memory_order_acquire);
+    }
+}
+
+thread_local bool in_task = false;
+
+// The threads that help one thread. They come when there is a job, if they are awake in time;
+// nobody waits for one that is not, as the others take its tasks.
+class ThreadPool {
+public:
+    ThreadPool() = default;
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+    ~ThreadPool() {
+        ending_ = true;
+        gate_.fetch_add(one_job, std::memory_order_release);
+        gate_.notify_all();
+        for (std::thread& helper : helpers_) helper.join();
+    }
+
+    void run(std::ptrdiff_t n_tasks, int n_threads, AnyTask task) {
+        hire(static_cast<std::size_t>(std::min<std::ptrdiff_t>(n_threads, n_tasks)) - 1);
+        task_ = task;
+        n_tasks_ = n_tasks;
+        wanted_ = static_cast<std::size_t>(n_threads) - 1;
+        next_.store(0, std::memory_order_relaxed);
+        gate_.fetch_add(one_job, std::memory_order_release);  // open
+        gate_.notify_all();
+        work();
+        gate_.fetch_add(one_job, std::memory_order_acq_rel);  // closed
+        wait_until(gate_, [](std::uint32_t gate) { return inside(gate) == 0; });
+    }
+
+    bool is_ours() const noexcept { return process_ == process(); }
+
+private:
+    // The gate is the number of a job times 256, odd while it is open, plus how many are inside.
+    static constexpr std::uint32_t one_job = 256;
+    static constexpr std::size_t most_helpers = 255;
+    static constexpr std::uint32_t inside(std::uint32_t gate) { return gate % one_job; }
+    static constexpr std::uint32_t number(std::uint32_t gate) { return gate / one_job; }
+    static constexpr bool is_open(std::uint32_t gate) { return number(gate) % 2 == 1; }
+
+    void hire(std::size_t n) {
+        n = std::min(n, most_helpers);
+        try {
+            while (helpers_.size() < n)
+                helpers_.emplace_back([this, rank = helpers_.size()] { help(rank); });
+        } catch (const std::system_error&) {
+            // As many as there are.
+        }
+    }
+
+    void help(std::size_t rank) {
+        in_task = true;
+        std::uint32_t seen = 0;
+        for (;;) {
+            std::uint32_t gate = wait_until(gate_, [&](std::uint32_t g) {
+                return number(g) != seen && (is_open(g) || ending_);
+            });
+            if (ending_) return;
+            seen = number(gate);
+            if (enter(gate)) {
+                if (rank < wanted_) work();
+                if (inside(gate_.fetch_sub(1, std::memory_order_acq_rel)) == 1) gate_.notify_all();
+            }
+        }
+    }
+
+    // Goes in, unless the job is over by now.
+    bool enter(std::uint32_t gate) {
+        const std::uint32_t job = number(gate);
+        while (number(gate) == job)
+            if (gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel)) return true;
+        return false;
+    }
+
+    void work() {
+        for (;;) {
+            const std::ptrdiff_t i = next_.fetch_add(1, std::memory_order_relaxed);
+            if (i >= n_tasks_) return;
+            task_.call(task_.task, i);
+        }
+    }
+
+    const int process_ = process();
+    std::vector<std::thread> helpers_;
+    std::atomic<std::uint32_t> gate_{0};
+    std::atomic<bool> ending_{false};
+
+    // Of the job at hand; read by those inside only.
+    AnyTask task_{};
+    std::ptrdiff_t n_tasks_ = 0;
+    std::size_t wanted_ = 0;
+    std::atomic<std::ptrdiff_t> next_{0};
+};
+
+// A process that was forked off has its parent's pool, but not the threads: it is left alone.
+struct DeleteIfOurs {
+    void operator()(ThreadPool* pool) const {
+        if (pool->is_ours()) delete pool;
+    }
+};
+
+}  // namespace
+
+void run_on_pool(std::ptrdiff_t n_tasks, int n_threads, AnyTask task) {
+    if (in_task) {
+        for (std::ptrdiff_t i = 0; i < n_tasks; ++i) task.call(task.task, i);
+        return;
+    }
+    static thread_local std::unique_ptr<ThreadPool, DeleteIfOurs> pool;
+    if (!pool || !pool->is_ours()) pool.reset(new ThreadPool);
+    in_task = true;
+    pool->run(n_tasks, n_threads, task);
+    in_task = false;
+}
+
+}  // namespace splinear
