@@ -25,66 +25,44 @@ SPLINEAR_INLINE void code(const Coder& coder, const Real* x, std::uint16_t* out)
 
 constexpr std::size_t few_knots = 16;  // that are passed faster than searched
 
-// Where each of column_rows values lies: the number of its cell, and the knots at both ends.
-struct Cells {
-    double at[column_rows];
-    double left[column_rows];
-    double right[column_rows];
-};
-
-// Every value is compared with every knot; lanes are rows.
-SPLINEAR_INLINE void pass_knots(const AxisMap& axis, const double* x, Cells& cells) {
-    const double front = axis.knots[0];
-    const double back = axis.knots[axis.n_knots - 1];
-    for (std::size_t i = 0; i < column_rows; ++i) {
-        cells.at[i] = 0.0;
-        cells.left[i] = front;
-        cells.right[i] = back;
-    }
+// The number of the cell that each of column_rows values lies in. Every value is compared with
+// every knot; lanes are rows.
+SPLINEAR_INLINE void pass_knots(const AxisMap& axis, const double* x, std::int64_t* at) {
+    for (std::size_t i = 0; i < column_rows; ++i) at[i] = 0;
     for (std::size_t k = 1; k + 1 < axis.n_knots; ++k) {
         const double knot = axis.knots[k];
-        for (std::size_t i = 0; i < column_rows; ++i) {
-            const bool passed = x[i] >= knot;
-            const double low = passed ? knot : front;
-            const double high = passed ? back : knot;
-            cells.at[i] += passed ? 1.0 : 0.0;
-            cells.left[i] = low > cells.left[i] ? low : cells.left[i];
-            cells.right[i] = high < cells.right[i] ? high : cells.right[i];
-        }
+        for (std::size_t i = 0; i < column_rows; ++i) at[i] += x[i] >= knot ? 1 : 0;
     }
 }
 
-// By halving; the rows go step by step together, so that none waits for another's.
-SPLINEAR_INLINE void search_knots(const AxisMap& axis, const double* x, Cells& cells) {
-    std::int32_t at[column_rows];
+// The same by halving; the rows go step by step together, so that none waits for another's.
+SPLINEAR_INLINE void search_knots(const AxisMap& axis, const double* x, std::int64_t* at) {
     for (std::size_t i = 0; i < column_rows; ++i) at[i] = 0;
-    for (auto n = static_cast<std::int32_t>(axis.n_knots - 1); n > 1; n -= n / 2)
+    for (auto n = static_cast<std::int64_t>(axis.n_knots - 1); n > 1; n -= n / 2)
         for (std::size_t i = 0; i < column_rows; ++i)
-            at[i] += n / 2 * static_cast<std::int32_t>(axis.knots[at[i] + n / 2] <= x[i]);
-    for (std::size_t i = 0; i < column_rows; ++i) {
-        cells.at[i] = static_cast<double>(at[i]);
-        cells.left[i] = axis.knots[at[i]];
-        cells.right[i] = axis.knots[at[i] + 1];
-    }
+            at[i] += n / 2 * static_cast<std::int64_t>(axis.knots[at[i] + n / 2] <= x[i]);
 }
 
 SPLINEAR_INLINE void warp(const AxisMap& axis, const double* x, double* argument) {
-    const double front = axis.knots[0];
-    const double back = axis.knots[axis.n_knots - 1];
+    const double* knots = axis.knots;
+    const double front = knots[0];
+    const double back = knots[axis.n_knots - 1];
     const auto n_cells = static_cast<double>(axis.n_knots - 1);
-    const double length = axis.last - axis.first;
+    const double first = axis.first;
+    const double last = axis.last;
     double inside[column_rows];
     for (std::size_t i = 0; i < column_rows; ++i) inside[i] = x[i] > front ? x[i] : front;
-    Cells cells;
+    std::int64_t at[column_rows];
     if (axis.n_knots <= few_knots)
-        pass_knots(axis, inside, cells);
+        pass_knots(axis, inside, at);
     else
-        search_knots(axis, inside, cells);
+        search_knots(axis, inside, at);
     for (std::size_t i = 0; i < column_rows; ++i) {
-        const double left = cells.left[i];
-        const double fraction = (inside[i] - left) / (cells.right[i] - left);
-        const double a = axis.first + (cells.at[i] + fraction) * length / n_cells;
-        argument[i] = inside[i] >= back ? axis.last : a;
+        const double left = knots[at[i]];
+        const double fraction = (inside[i] - left) / (knots[at[i] + 1] - left);
+        const double cell = static_cast<double>(static_cast<std::int32_t>(at[i]));
+        const double a = first + (cell + fraction) * (last - first) / n_cells;
+        argument[i] = inside[i] >= back ? last : a;
     }
 }
 
