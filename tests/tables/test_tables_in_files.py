@@ -19,6 +19,7 @@ from splinear import (
 from splinear.curves import knots as knots_module
 from splinear.inspection import contributions, importances, knots, shape_function
 from splinear.solvers.memory import MemoryPlan
+from splinear.tables.parquet import ParquetFiles
 from splinear.terms import Category, Spline
 from splinear.training.columns import InColumns
 
@@ -409,3 +410,32 @@ def test_the_raw_table_in_a_file(tmp_path, monkeypatch):
         expected.score(test, adult.target[adult.is_test]),
         atol=0.003,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "knots", "expected"),
+    [(False, "auto", 3), (False, "uniform", 2), (True, "auto", 4)],
+)
+def test_how_often_a_file_is_read(text, knots, expected, tmp_path, monkeypatch):
+    """For ranges, for knots unless they are uniform, for codes; for levels if there is text."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": random.normal(size=500), "b": random.normal(size=500)})
+    if text:
+        frame["place"] = random.choice(["here", "there"], 500)
+    frame["sick"] = frame["a"] > 0
+    path = tmp_path / "rows.parquet"
+    frame.to_parquet(path)
+    reads = []
+    for name in ("chunks", "frames"):
+        real = getattr(ParquetFiles, name)
+
+        def counted(self, n_rows, real=real, name=name):
+            reads.append(name)
+            return real(self, n_rows)
+
+        monkeypatch.setattr(ParquetFiles, name, counted)
+    model = AdditiveSVC(Spline(knots=knots), **SEED).fit(path, "sick")
+    assert len(reads) == expected
+    reads.clear()
+    model.predict(path)
+    assert len(reads) == 1
