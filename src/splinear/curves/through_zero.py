@@ -97,7 +97,8 @@ def no_longer_than_linear(
             with np.errstate(over="ignore"):  # huge values are longer than any embedding
                 own += np.bincount(j, w * x**2, minlength=len(own))
             embedded += np.bincount(j, w * (phi**2).sum(axis=1), minlength=len(own))
-    linear = np.divide(own, embedded, out=np.full_like(own, np.inf), where=embedded > 0)
+    with np.errstate(over="ignore"):
+        linear = np.divide(own, embedded, out=np.full_like(own, np.inf), where=embedded > 0)
     return embedding.with_scale(np.minimum(embedding.scale, linear))
 
 

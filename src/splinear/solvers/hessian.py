@@ -137,7 +137,8 @@ class _Part:
         if not self.is_whole:
             h, rows = self.curvature.diagonal.sum(axis=0), at.space.rows
             numbers, weights = sample_rows(h, n, in_order=rows.is_on_disk)
-            self.space = Space(rows.some(numbers), at.space.n_outputs, at.space.n_threads)
+            some = rows.first(n) if rows.is_on_disk else rows.some(numbers)
+            self.space = Space(some, at.space.n_outputs, at.space.n_threads)
             self.curvature = self.curvature.some(numbers, weights)
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
