@@ -134,7 +134,7 @@ def is_rule(rule: str | Floats, name: str) -> bool:
 
 
 def _one_each(knots: Any, n_features: int, names: AnyArray | None) -> Sequence[Any]:
-    """Give one entry a feature."""
+    """Return one entry per feature."""
     if isinstance(knots, str):
         return [knots] * n_features
     if isinstance(knots, Mapping):

@@ -126,8 +126,9 @@ def _step(
             moved.n_iter = at.n_iter + 1
             moved.extra = None if at.extra is None else KEPT * at.extra
             moved.n_product = chooser.n_product
-            doubtful = step.at_edge or trust < 0.5 or share < 1.0 or not model.is_whole
-            moved.promised = np.inf if doubtful else step.decrease
+            # A step with a sample, or with more curvature than there is, promises nothing.
+            exact = model.is_whole and at.is_bare and not step.at_edge
+            moved.promised = step.decrease if exact and share == 1.0 and trust >= 0.5 else np.inf
             return moved, radius
         if at.n_raised < MOST_RAISED:
             at = at.raised(scores)

@@ -264,10 +264,6 @@ class _Order:
             out[places[counts]] = values[rows][counts]
         return out
 
-    def weight(self, weights: Floats | None) -> float:
-        """Return the weight of these rows in all, given that of every row of X (None: 1 each)."""
-        return float(self.n_rows if weights is None else self.place(weights).sum())
-
     def restore(self, values: AnyArray) -> AnyArray:
         out = np.zeros(len(self.places), dtype=values.dtype)
         for rows in self._steps():
