@@ -20,6 +20,7 @@ from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.penalties import Penalty
 from splinear.solvers.losses import LOSSES, Loss
+from splinear.tables.opening import open_table
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 from splinear.terms.base import Advice, ColumnData
 from splinear.terms.plan import TermPlan
@@ -97,7 +98,7 @@ def _laid_out(
     lo = np.where(gap.all(axis=0), np.nan, np.min(np.where(gap, np.inf, X), axis=0))
     hi = np.where(gap.all(axis=0), np.nan, np.max(np.where(gap, -np.inf, X), axis=0))
     data = ColumnData(
-        table=X,
+        table=open_table(X),
         lo=lo,
         hi=hi,
         has_gap=gap.any(axis=0),

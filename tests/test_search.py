@@ -31,6 +31,7 @@ from splinear.solvers import dual_cd
 from splinear.solvers.losses import LOSSES
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
+from splinear.tables.opening import open_table
 from splinear.terms import Linear, Spline
 
 CS = [0.01, 0.1, 1.0, 10.0]
@@ -121,7 +122,7 @@ def test_scores_of_regression_are_those_of_cold_fits(model):
 def test_every_point_is_within_tol_of_a_cold_fit(loss, tol, cancer):
     X, y = cancer
     layout = AdditiveSVC(loss=loss, tol=tol, random_state=0).fit(X, y)._model.layout
-    rows = TrainingRows.prepare(X, layout, tol=tol)
+    rows = TrainingRows.prepare(open_table(X), layout, tol=tol)
     problem = Problem(
         y=rows.place(np.where(y > 0, 1, -1).astype(np.int8)),
         loss=LOSSES[loss],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 AnyArray: TypeAlias = NDArray[Any]
-Table: TypeAlias = Any  # (n, n_features): an array, a sparse matrix, or rows in files (a Source)
+Input: TypeAlias = Any  # what a user gives as X, y or weights; checked where it comes in
 
 # How one feature's axis is divided: by a rule, or at these knots; and that of all features.
 KnotRule: TypeAlias = Literal["auto", "uniform", "quantile"] | Sequence[float] | Floats

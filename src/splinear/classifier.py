@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
 from splinear._compat import StrOptions
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Floats
 from splinear.solvers.choosing import choose, final_edf
 from splinear.solvers.losses import Logistic
 from splinear.solvers.memory import Need
@@ -22,7 +22,8 @@ from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable, Softmax, Sum
 from splinear.solvers.smoothness import Smoothness
 from splinear.solvers.watch import Progress
-from splinear.tables.opening import open_table
+from splinear.tables.opening import open_table, open_target
+from splinear.tables.table import Table
 from splinear.terms.base import Advice, Term
 from splinear.training.advice import advise_smooth
 from splinear.training.estimator import AdditiveEstimator
@@ -176,7 +177,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):
         X : array-like of shape (n_samples, n_features)
             Numbers, text and missing values; arrays, data frames, sparse matrices. float32 and
             float64 are read as they are, without a copy. Or data on disk, read in chunks: a
-            numpy.memmap, the name of a .npy, Parquet or LIBSVM file, a list of .npy or Parquet
+            numpy.memmap, the name of a .npy, Parquet, CSV or LIBSVM file, a list of .npy or Parquet
             files, a folder of Parquet files, or a pyarrow.dataset.Dataset.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             The classes; or, for several labels per row, an indicator matrix of 0 and 1. With X in
@@ -191,7 +192,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):
         """
         self._check_params()
         work = self._fresh()
-        data = read_rows(work, X, y, sample_weight, multi_output=True)
+        data = read_rows(work, X, y, sample_weight)
         labels = work._read_target(data.y, data.kept)
         layout = work._lay_out(data)
         before = self._last_fit(layout, labels.n_outputs, data.table.shape[0])
@@ -280,8 +281,8 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):
         -------
         accuracy : float
         """
-        X, y = open_table(X, y)
-        return float(super().score(X, y, sample_weight))
+        table, y = open_target(open_table(X, type(self).__name__), y)
+        return float(super().score(table, y, sample_weight))
 
     # -- training --------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from sklearn.utils import check_scalar
 from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis
-from splinear.tables.reading import as_floats
+from splinear.tables.chunks import as_floats
 
 __all__ = ["min_kernel", "spline_kernel"]
 

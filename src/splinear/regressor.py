@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from splinear._compat import StrOptions
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Floats
 from splinear.solvers.choosing import choose, final_edf
 from splinear.solvers.losses import SquaredError
 from splinear.solvers.memory import Need
@@ -19,7 +19,8 @@ from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable
 from splinear.solvers.watch import Progress
-from splinear.tables.opening import open_table
+from splinear.tables.opening import open_table, open_target
+from splinear.tables.table import Table
 from splinear.tables.target import read_numbers
 from splinear.terms.base import Advice, Term
 from splinear.training.advice import advise_smooth
@@ -131,7 +132,7 @@ n_features_in_, feature_names_in_
         """
         self._check_params()
         work = self._fresh()
-        data = read_rows(work, X, y, sample_weight, y_numeric=True)
+        data = read_rows(work, X, y, sample_weight, numeric=True)
         target = work._read_target(data.y, data.kept)
         layout = work._lay_out(data)
         before = self._last_fit(layout, 1, data.table.shape[0])
@@ -171,8 +172,8 @@ n_features_in_, feature_names_in_
         -------
         r2 : float
         """
-        X, y = open_table(X, y)
-        return float(super().score(X, y, sample_weight))
+        table, y = open_target(open_table(X, type(self).__name__), y)
+        return float(super().score(table, y, sample_weight))
 
     # -- training --------------------------------------------------------------------------------
 

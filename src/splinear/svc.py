@@ -17,7 +17,7 @@ from splinear.solvers.memory import Need
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Progress
-from splinear.tables.opening import open_table
+from splinear.tables.opening import open_table, open_target
 from splinear.terms.base import Term
 from splinear.training.dual import DualEstimator, follow_problems
 from splinear.training.labels import ClassWeight, Labels
@@ -159,7 +159,7 @@ class AdditiveSVC(ClassifierMixin, DualEstimator):
         """
         self._check_params()
         work = self._fresh()
-        data = read_rows(work, X, y, sample_weight, multi_output=True)
+        data = read_rows(work, X, y, sample_weight)
         labels = work._read_target(data.y, data.kept)
         layout = work._lay_out(data)
         before = self._last_fit(layout, labels.n_outputs, data.table.shape[0])
@@ -198,7 +198,7 @@ class AdditiveSVC(ClassifierMixin, DualEstimator):
             raise ValueError(f"classes must stay the same; got {classes!r} after {known!r}.")
         work = self._fresh() if first else self._again()
         columns = None if first else self._columns
-        data = read_rows(work, X, y, sample_weight, columns=columns, multi_output=True)
+        data = read_rows(work, X, y, sample_weight, columns=columns)
         labels = work._read_target(data.y, data.kept, known)
         if first:
             return self._fit(work, data, labels, work._lay_out(data), None)
@@ -250,8 +250,8 @@ class AdditiveSVC(ClassifierMixin, DualEstimator):
         -------
         accuracy : float
         """
-        X, y = open_table(X, y)
-        return float(super().score(X, y, sample_weight))
+        table, y = open_target(open_table(X, type(self).__name__), y)
+        return float(super().score(table, y, sample_weight))
 
     # -- training --------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from splinear.solvers.memory import Need
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Progress
-from splinear.tables.opening import open_table
+from splinear.tables.opening import open_table, open_target
 from splinear.tables.target import read_numbers
 from splinear.terms.base import Term
 from splinear.training.dual import DualEstimator, follow_problems
@@ -128,7 +128,7 @@ n_features_in_, feature_names_in_
         """
         self._check_params()
         work = self._fresh()
-        data = read_rows(work, X, y, sample_weight, y_numeric=True)
+        data = read_rows(work, X, y, sample_weight, numeric=True)
         layout = work._lay_out(data)
         before = self._last_fit(layout, 1, data.table.shape[0])
         return self._fit(work, data, layout, before, None)
@@ -156,7 +156,7 @@ n_features_in_, feature_names_in_
             return self.fit(X, y, sample_weight)
         self._check_params()
         work = self._again()
-        data = read_rows(work, X, y, sample_weight, columns=self._columns, y_numeric=True)
+        data = read_rows(work, X, y, sample_weight, columns=self._columns, numeric=True)
         work._check_finite(data)
         mean = float(self.intercept_[0])
         return self._fit(work, data, self._model.layout, self._before(), mean)
@@ -187,8 +187,8 @@ n_features_in_, feature_names_in_
         -------
         r2 : float
         """
-        X, y = open_table(X, y)
-        return float(super().score(X, y, sample_weight))
+        table, y = open_target(open_table(X, type(self).__name__), y)
+        return float(super().score(table, y, sample_weight))
 
     # -- training --------------------------------------------------------------------------------
 

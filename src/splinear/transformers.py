@@ -24,8 +24,7 @@ from splinear.curves.fitting import (
     make_basis,
     plan_knots,
 )
-from splinear.tables.checks import check_table, column_ranges
-from splinear.tables.sparse import is_sparse
+from splinear.tables.checks import column_ranges, read_numeric
 
 __all__ = ["FourierEmbedding", "HermiteEmbedding", "SplineEmbedding"]
 
@@ -53,9 +52,9 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
         """
         del y
         self._validate_params()
-        X = check_table(self, X, reset=True)
+        table = read_numeric(self, X, reset=True)
         plan = plan_knots(self)
-        through_zero = goes_through_zero(self, X)
+        through_zero = goes_through_zero(self, table)
         basis = make_basis(
             self._family,
             self.degree,
@@ -66,14 +65,14 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
         )
         self.embedding_ = fit_embedding(
             self,
-            X,
+            table,
             basis,
             plan=plan,
             penalty_order=self.penalty_order,
             scale=self.scale,
             through_zero=through_zero,
         )
-        self._n_features_out = X.shape[1] * basis.size
+        self._n_features_out = table.shape[1] * basis.size
         return self
 
     def transform(self, X: Any) -> AnyArray | sparse.csr_array:
@@ -92,19 +91,19 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
             not zero at zero where the curves go through zero.
         """
         check_is_fitted(self)
-        X = check_table(self, X, reset=False)
-        column_ranges(self, X)
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
-        if is_sparse(X):
+        table = read_numeric(self, X, reset=False)
+        column_ranges(self, table)
+        rows, dtype = table.whole(), table.dtype
+        if isinstance(rows, sparse.csr_array):
             if not self.embedding_.through_zero:
                 raise ValueError(
                     "X is sparse, but fit was given dense rows, and the embedding of 0 is not 0. "
                     "Give X.toarray(), or fit with through_zero=True."
                 )
-            return self.embedding_.transform_nonzeros(X, dtype)
+            return self.embedding_.transform_nonzeros(rows, dtype)
         if self.embedding_.is_sparse and getattr(self, "sparse_output", False):
-            return self.embedding_.transform_sparse(X, dtype)
-        return self.embedding_.transform(X, dtype)
+            return self.embedding_.transform_sparse(rows, dtype)
+        return self.embedding_.transform(rows, dtype)
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """Name the columns of the result after the columns of X and the functions of the basis."""

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from splinear import _core
 from splinear.curves.axes import Axes, standardised
 from splinear.curves.basis import Basis, BSplineBasis, HermiteBasis
+from splinear.tables.opening import open_table
 
 LARGEST = np.finfo(np.float64).max
 DENORMAL = 5e-324
@@ -190,7 +191,7 @@ def test_standardised_axes_measure_in_standard_deviations(weighted: bool) -> Non
     seen = np.where(kept[:, None], X, np.nan)
     lo, hi = np.nanmin(seen, axis=0)[columns], np.nanmax(seen, axis=0)[columns]
     axes = Axes.spanning(lo, hi, HermiteBasis(3))
-    found = standardised(X, columns, kept, axes, weights)
+    found = standardised(open_table(X), columns, kept, axes, weights)
     for k, j in enumerate(columns):
         there = kept & ~np.isnan(X[:, j])
         x, w = X[there, j], np.ones(500) if weights is None else weights

@@ -117,7 +117,7 @@ def test_pieces_of_a_large_table_agree(rows, monkeypatch):
     model = AdditiveSVC(Spline(10, extrapolation="linear"), random_state=0).fit(X, rows[1])
     scores = model.decision_function(3 * X)
     strict = AdditiveSVC(Spline(10, extrapolation="error"), random_state=0).fit(X, rows[1])
-    monkeypatch.setattr("splinear.tables.reading._COPIED_PIECE", 3 * 7)
+    monkeypatch.setattr("splinear.tables.table.COPIED_AT_ONCE", 3 * 7)
     assert_allclose(model.decision_function(3 * X), scores, rtol=1e-12)
     row = int(np.argmax((3 * X[:, 0] < X[:, 0].min()) | (3 * X[:, 0] > X[:, 0].max())))
     table = X.copy()

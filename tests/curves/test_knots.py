@@ -19,6 +19,7 @@ from splinear import (
 from splinear.curves.knot_plan import KnotPlan
 from splinear.curves.knots import Sample, filled, quantile_knots, spread_knots, suspects
 from splinear.inspection import contributions, knots, shape_function
+from splinear.tables.opening import open_table
 from splinear.terms import Fourier, Hermite, Spline
 
 GIVEN = [-1.0, -0.25, 0.5, 2.0]
@@ -28,7 +29,7 @@ def placed(column, n_bins, kept=None):
     X = np.asarray(column, dtype=float)[:, None]
     seen = X if kept is None else X[kept]
     plan = KnotPlan(["quantile"], np.array([n_bins]))
-    (row,) = plan.place(X, seen.min(axis=0), seen.max(axis=0), kept)
+    (row,) = plan.place(open_table(X), seen.min(axis=0), seen.max(axis=0), kept)
     return row[~np.isnan(row)]
 
 
@@ -471,7 +472,7 @@ def test_suspects_are_at_least_those_of_few_values_or_a_long_tail(dtype):
     }
     X = np.column_stack([values for values, _ in columns.values()]).astype(dtype)
     lo, hi = np.nanmin(X, axis=0).astype(float), np.nanmax(X, axis=0).astype(float)
-    found = suspects(X, np.arange(n), np.arange(len(columns)), 11, lo, hi)
+    found = suspects(open_table(X), np.arange(n), np.arange(len(columns)), 11, lo, hi)
     np.testing.assert_array_equal(found, [expected for _, expected in columns.values()])
 
 

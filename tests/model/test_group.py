@@ -16,6 +16,7 @@ from splinear.penalties import DiagonalPenalty, DifferencePenalty, difference_ma
 from splinear.solvers.hessian import penalised_bands
 from splinear.solvers.objective import explicit, scores
 from splinear.solvers.rows import TrainingRows
+from splinear.tables.opening import open_table
 
 N_GROUPS = 10  # of the table of all kinds of terms
 every_group = pytest.mark.parametrize("which", range(N_GROUPS))
@@ -27,7 +28,7 @@ def table_and_layout(mixed: Callable) -> tuple[np.ndarray, Layout]:
     """Terms of all kinds that know the means of their rows."""
     X, layout = mixed(0)
     assert len(layout.groups) == N_GROUPS
-    return X, TrainingRows.prepare(X, layout, tol=1e-6).layout
+    return X, TrainingRows.prepare(open_table(X), layout, tol=1e-6).layout
 
 
 @pytest.fixture

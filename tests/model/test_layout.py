@@ -13,6 +13,7 @@ from splinear.model.layout import Layout
 from splinear.solvers.losses import Hinge, Logistic
 from splinear.solvers.objective import explicit, primal, scores
 from splinear.solvers.rows import TrainingRows
+from splinear.tables.opening import open_table
 from splinear.training.moments import moments
 
 MAPS = ["tables", "gather", "stiffen", "soften", "extended"]
@@ -21,7 +22,7 @@ MAPS = ["tables", "gather", "stiffen", "soften", "extended"]
 @pytest.fixture(scope="module")
 def table_and_layout(mixed: Callable) -> tuple[np.ndarray, Layout]:
     X, layout = mixed(1)
-    return X, TrainingRows.prepare(X, layout, tol=1e-6).layout
+    return X, TrainingRows.prepare(open_table(X), layout, tol=1e-6).layout
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +127,7 @@ def test_scores_are_those_by_hand(table_and_layout: tuple[np.ndarray, Layout]) -
     expected = by_hand(layout, theta, X)
     assert_allclose(scores(layout, theta, 0.0, X), expected, rtol=1e-11, atol=1e-11)
     model = Model(layout, theta[None], np.zeros(1))
-    assert_allclose(model.scores(X)[:, 0], expected, rtol=1e-11, atol=1e-11)
+    assert_allclose(model.scores(open_table(X))[:, 0], expected, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -140,16 +141,17 @@ def test_models_score_several_outputs_on_threads(
     expected = [scores(layout, theta, b, X) for theta, b in outputs]
     tolerance = 1e-11 if dtype == np.float64 else 2e-5
     for n_threads in (1, 2):
-        found = model.scores(np.asarray(X, dtype=dtype, order=order), n_threads)
+        table = open_table(np.asarray(X, dtype=dtype, order=order))
+        found = model.scores(table, n_threads)
         assert_allclose(found, np.transpose(expected), rtol=tolerance, atol=tolerance * 10)
 
 
 def test_gaps_and_levels_that_fit_has_not_seen_count_as_the_mean(mixed: Callable) -> None:
     X, layout = mixed(2, gaps=False)
     theta = drawn(layout, 1, seed=4)
-    layout, _ = moments(TrainingRows.prepare(X, layout, tol=1e-6), theta, None, 1)
+    layout, _ = moments(TrainingRows.prepare(open_table(X), layout, tol=1e-6), theta, None, 1)
     model = Model(layout, theta, np.zeros(1))
-    base = model.scores(X)[:, 0]
+    base = model.scores(open_table(X))[:, 0]
     for group, part in zip(layout.groups, layout.split(theta), strict=True):
         for k, j in enumerate(group.features):
             basis, axes = group.embedding.basis, group.embedding.axes
@@ -157,10 +159,12 @@ def test_gaps_and_levels_that_fit_has_not_seen_count_as_the_mean(mixed: Callable
             changed = X.copy()
             changed[:, j] = np.nan
             expected = base - f + f.mean()
-            assert_allclose(model.scores(changed)[:, 0], expected, rtol=1e-9, atol=1e-9)
+            assert_allclose(model.scores(open_table(changed))[:, 0], expected, rtol=1e-9, atol=1e-9)
             if group.levels is not None:
                 changed[:, j] = -1
-                assert_allclose(model.scores(changed)[:, 0], expected, rtol=1e-9, atol=1e-9)
+                assert_allclose(
+                    model.scores(open_table(changed))[:, 0], expected, rtol=1e-9, atol=1e-9
+                )
     assert_allclose(model.means.sum(), base.mean(), rtol=1e-9)
 
 
@@ -168,7 +172,7 @@ def test_infinite_values_give_no_score(table_and_layout: tuple[np.ndarray, Layou
     X, layout = table_and_layout
     X = X.copy()
     X[3, 0], X[5, 2] = np.inf, -np.inf
-    found = Model(layout, drawn(layout, 1), np.zeros(1)).scores(X)[:, 0]
+    found = Model(layout, drawn(layout, 1), np.zeros(1)).scores(open_table(X))[:, 0]
     assert np.flatnonzero(np.isnan(found)).tolist() == [3, 5]
 
 

@@ -19,6 +19,7 @@ from splinear.solvers.objective import explicit, primal, scores
 from splinear.solvers.problem import Problem, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Watch
+from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
 
 BASES = [BSplineBasis(r, n) for r, n in [(0, 7), (1, 5), (2, 4), (3, 6)]]
@@ -71,7 +72,7 @@ def make_mixed(mixed, on_code_grid):
 def prepare(X, layout, problem, stopping, plan=None):
     """The rows and the problem in the order of training."""
     made = TrainingRows.prepare(
-        X,
+        open_table(X),
         layout,
         tol=stopping.tol,
         seed=stopping.seed,
@@ -94,7 +95,7 @@ def solve(X, layout, problem, stopping, start=None, plan=None):
 def with_means(X, layout, problem=None):
     """The layout as the rows make it: with the means of curves that have gaps."""
     weights = None if problem is None else problem.weights
-    return TrainingRows.prepare(X, layout, tol=1e-6, weights=weights).layout
+    return TrainingRows.prepare(open_table(X), layout, tol=1e-6, weights=weights).layout
 
 
 def value_of(found, X, layout, problem):

@@ -17,6 +17,7 @@ from splinear.solvers.problem import Problem, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable, Softmax
 from splinear.solvers.watch import Watch
+from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
 
 BASES = [BSplineBasis(r, n) for r, n in [(0, 7), (1, 5), (2, 4), (3, 6)]]
@@ -56,7 +57,11 @@ def make_problem(curves, mixed, on_code_grid):
 def place(X, layout, problem, stopping):
     """The rows and the problem in the order of training."""
     made = TrainingRows.prepare(
-        X, layout, tol=stopping.tol, n_threads=stopping.n_threads, weights=problem.weights
+        open_table(X),
+        layout,
+        tol=stopping.tol,
+        n_threads=stopping.n_threads,
+        weights=problem.weights,
     )
     placed = {
         name: None if getattr(problem, name) is None else made.place(getattr(problem, name))
@@ -68,7 +73,7 @@ def place(X, layout, problem, stopping):
 def with_means(X, layout, problem=None):
     """The layout as the rows make it: with the means of curves that have gaps."""
     weights = None if problem is None else problem.weights
-    return TrainingRows.prepare(X, layout, tol=1e-6, weights=weights).layout
+    return TrainingRows.prepare(open_table(X), layout, tol=1e-6, weights=weights).layout
 
 
 def solve(X, layout, problem, stopping=TIGHT, start=None, way="auto"):
@@ -312,7 +317,7 @@ def multinomial(make_problem):
 
 
 def solve_softmax(X, layout, labels, cost, stopping=TIGHT, start=None):
-    made = TrainingRows.prepare(X, layout, tol=stopping.tol)
+    made = TrainingRows.prepare(open_table(X), layout, tol=stopping.tol)
     total = Softmax(made.place(labels), made.place(cost), int(labels.max()) + 1)
     return newton.solve(made, total, stopping, start)
 
@@ -548,7 +553,7 @@ def test_every_point_of_a_path_is_a_cold_fit(loss, basis, make_problem):
 
 def test_a_path_of_several_outputs(multinomial):
     X, layout, labels, cost = multinomial()
-    made = TrainingRows.prepare(X, layout, tol=TIGHT.tol)
+    made = TrainingRows.prepare(open_table(X), layout, tol=TIGHT.tol)
     total = Softmax(made.place(labels), made.place(cost), 4)
     for strength, found in zip(
         [0.1, 2.0], newton_path(made, total, [0.1, 2.0], TIGHT), strict=True

@@ -13,6 +13,7 @@ from splinear.model.layout import Layout
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.objective import scores
 from splinear.solvers.rows import TrainingRows
+from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
 
 CODED, VALUES = 1e-2, 1e-6  # tolerances that ask for codes, and for the values themselves
@@ -47,7 +48,7 @@ def test_scores_and_sums(
     table_and_layout: tuple[np.ndarray, Layout], tol: float, n_threads: int
 ) -> None:
     X, layout = table_and_layout
-    rows = TrainingRows.prepare(X, layout, tol=tol, n_threads=n_threads)
+    rows = TrainingRows.prepare(open_table(X), layout, tol=tol, n_threads=n_threads)
     assert rows.is_coded == (tol == CODED)
     random = np.random.default_rng(0)
     theta = random.normal(size=(2, layout.n_parameters))
@@ -69,7 +70,7 @@ def test_blocks_of_the_hessian(
     table_and_layout: tuple[np.ndarray, Layout], tol: float, n_threads: int
 ) -> None:
     X, layout = table_and_layout
-    rows = TrainingRows.prepare(X, layout, tol=tol)
+    rows = TrainingRows.prepare(open_table(X), layout, tol=tol)
     H = np.random.default_rng(1).random((2, len(X)))
     found, B = rows.blocks(np.stack([rows.place(h) for h in H]), n_threads), functions(layout, X)
     for h, of_groups in zip(H, found, strict=True):
@@ -90,7 +91,7 @@ def test_the_whole_hessian_of_the_first_rows(
     table_and_layout: tuple[np.ndarray, Layout], tol: float, n_threads: int
 ) -> None:
     X, layout = table_and_layout
-    rows = TrainingRows.prepare(X, layout, tol=tol)
+    rows = TrainingRows.prepare(open_table(X), layout, tol=tol)
     n = 70
     h = np.random.default_rng(2).random(n)
     places = np.full(layout.n_parameters, -1, dtype=np.int64)
@@ -108,7 +109,7 @@ def test_the_whole_hessian_of_the_first_rows(
 @both_forms
 def test_the_first_rows_alone(table_and_layout: tuple[np.ndarray, Layout], tol: float) -> None:
     X, layout = table_and_layout
-    rows = TrainingRows.prepare(X, layout, tol=tol)
+    rows = TrainingRows.prepare(open_table(X), layout, tol=tol)
     some = rows.first(40)
     theta = np.random.default_rng(5).normal(size=(1, layout.n_parameters))
     assert some.n_rows == 40
@@ -123,8 +124,8 @@ def test_rows_that_do_not_count_are_left_out(
 ) -> None:
     X, layout = table_and_layout
     kept = np.random.default_rng(6).random(len(X)) < 0.6
-    rows = TrainingRows.prepare(X, layout, tol=tol, kept=kept, seed=5)
-    alone = TrainingRows.prepare(X[kept], layout, tol=tol, seed=5)
+    rows = TrainingRows.prepare(open_table(X), layout, tol=tol, kept=kept, seed=5)
+    alone = TrainingRows.prepare(open_table(X[kept]), layout, tol=tol, seed=5)
     theta = np.random.default_rng(7).normal(size=(1, layout.n_parameters))
     assert rows.n_rows == kept.sum()
     assert_array_equal(rows.scores(theta), alone.scores(theta))
@@ -142,7 +143,7 @@ def test_means_of_curves_with_gaps(
     X, layout = table_and_layout
     weights = np.random.default_rng(8).integers(1, 4, len(X)) * 1.0 if weighted else None
     w = np.ones(len(X)) if weights is None else weights
-    groups = TrainingRows.prepare(X, layout, tol=tol, weights=weights).layout.groups
+    groups = TrainingRows.prepare(open_table(X), layout, tol=tol, weights=weights).layout.groups
     B = layout.split(functions(layout, X))
     for group, values in zip(groups, B, strict=True):
         if not group.has_gaps:
@@ -170,7 +171,7 @@ def test_levels_in_16_and_32_bits(
         X[random.random(X.shape) < 0.1] = np.nan
     layout = laid_out(X, {0: Category(), 1: Spline(6)}, {0: tuple(range(n_levels))})
     plan = MemoryPlan(rows_per_block=64) if on_disk else None
-    rows = TrainingRows.prepare(X, layout, tol=CODED, plan=plan)
+    rows = TrainingRows.prepare(open_table(X), layout, tol=CODED, plan=plan)
     theta = random.normal(size=(1, layout.n_parameters))
     table = rows.layout.tables(theta)[0]
     code = np.where(np.isnan(X[:, 0]), n_levels, X[:, 0]).astype(int)
@@ -188,7 +189,7 @@ def test_codes_on_disk_are_those_in_memory(table_and_layout: tuple[np.ndarray, L
     X, layout = table_and_layout
     theta = np.random.default_rng(9).normal(size=(1, layout.n_parameters))
     rows = [
-        TrainingRows.prepare(X, layout, tol=CODED, plan=MemoryPlan(rows_per_block=n))
+        TrainingRows.prepare(open_table(X), layout, tol=CODED, plan=MemoryPlan(rows_per_block=n))
         for n in (None, 16, 150, 4096)
     ]
     for other in rows[1:]:

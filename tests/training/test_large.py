@@ -31,7 +31,7 @@ from splinear.solvers import hessian
 from splinear.solvers.disk import codes_on_disk
 from splinear.solvers.memory import MemoryPlan, Need, bytes_of, least_memory, plan_memory, say_bytes
 from splinear.solvers.rows import STREAM, _Order
-from splinear.tables.reading import float_chunks
+from splinear.tables.opening import open_table
 from splinear.terms import Hermite, Spline
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, or Linux's ru_maxrss")
@@ -83,7 +83,7 @@ def group_of(X, features, basis, *, gaps=False):
 @pytest.mark.parametrize("kept", [None, 3])
 def test_the_files_hold_the_codes_of_memory(kept, rows_per_block, n_threads, monkeypatch):
     """One file per group, whose features are anywhere in X."""
-    monkeypatch.setattr("splinear.tables.reading._PIECE", 8 * 7_001)
+    monkeypatch.setattr("splinear.tables.table.READ_AT_ONCE", 8 * 7_001)
     table = X.copy()
     table[::7, 4] = np.nan
     groups = [
@@ -93,10 +93,12 @@ def test_the_files_hold_the_codes_of_memory(kept, rows_per_block, n_threads, mon
     ]
     counted = None if kept is None else np.arange(len(X)) % kept > 0
     order = _Order.draw(len(X), counted, 5)
-    disk = codes_on_disk(table, order.of, order.n_rows, groups, rows_per_block, n_threads)
+    disk = codes_on_disk(
+        open_table(table), order.of, order.n_rows, groups, rows_per_block, n_threads
+    )
     for group, found in zip(groups, disk, strict=True):
         memory = _core.Codes(order.n_rows, group.n_features, group.grid)
-        for rows, piece in float_chunks(table):
+        for rows, piece in open_table(table).chunks():
             columns = group.features.astype(np.int64)
             memory.fill(piece, columns, order.of(rows), group.embedding.axes.core(), 1)
         assert memory.rows_per_block == order.n_rows
@@ -114,7 +116,7 @@ def test_codes_of_32_bits_go_to_disk():
     levels = (tuple(range(n)),)
     group = TermGroup.of("Category", [0], embedding, True, np.ones(1), levels=levels)
     order = _Order.draw(n, None, 5)
-    [disk] = codes_on_disk(codes, order.of, n, [group], 4096, 1)
+    [disk] = codes_on_disk(open_table(codes), order.of, n, [group], 4096, 1)
     memory = _core.Codes(n, 1, group.grid)
     memory.fill(codes, np.zeros(1, dtype=np.int64), order.of(slice(n)), embedding.axes.core(), 1)
     assert disk.array.dtype == memory.array.dtype == np.uint32
@@ -303,7 +305,7 @@ def test_a_memory_map_is_an_array(X, seed, fortran, n_bins):
     ids=["whole", "slice", "strided", "reversed", "plain"],
 )
 def test_views_of_a_map(view, bound, tmp_path, monkeypatch):
-    monkeypatch.setattr("splinear.tables.reading._COPIED_PIECE", 8 * 5_000)
+    monkeypatch.setattr("splinear.tables.table.COPIED_AT_ONCE", 8 * 5_000)
     array, same = view(X), view(mapped(X, tmp_path))
     y = array[:, 0] > 0.2
     params = {"random_state": 0, "max_memory": bound}
@@ -448,9 +450,9 @@ SLOW_CODING = """
     import time
     import numpy as np
     from splinear import AdditiveSVC
-    from splinear.tables import reading
+    from splinear.tables import table
 
-    reading._PIECE = 8 * 1000
+    table.READ_AT_ONCE = 8 * 1000
     random = np.random.default_rng(0)
     X, y = random.random((60_000, 8)), random.integers(0, 2, 60_000)
     from splinear.solvers import disk
@@ -490,13 +492,13 @@ PEAK = """
     import sys, warnings
     import numpy as np
     from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
-    from splinear.tables import reading
+    from splinear.tables import table
 
     def status(field):  # not ru_maxrss: that of a new process begins with its parent's
         [line] = [line for line in open("/proc/self/status") if line.startswith(field)]
         return 1024 * int(line.split()[1])
 
-    reading._COPIED_PIECE //= 8  # as the table is smaller than one would have a bound for
+    table.COPIED_AT_ONCE //= 8  # as the table is smaller than one would have a bound for
     warnings.simplefilter("ignore")
     path, bound, n_classes, params = sys.argv[1], sys.argv[2], sys.argv[3], eval(sys.argv[4])
     X, y = np.load(f"{path}/X.npy", mmap_mode="r"), np.load(f"{path}/y{n_classes}.npy")

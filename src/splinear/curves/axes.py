@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from splinear import _core
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Floats
 from splinear.curves.basis import Basis, BSplineBasis
-from splinear.tables.reading import float_chunks
+from splinear.tables.chunks import as_dense
+from splinear.tables.table import Table
 
 __all__ = ["Axes", "standardised"]
 
@@ -170,8 +171,9 @@ def standardised(
 
     def mean_of(function: Callable[[Floats], Floats]) -> Floats:
         total, n = np.zeros(axes.n_features), np.zeros(axes.n_features)
-        for rows, piece in float_chunks(X):
-            counted = (piece if kept is None else piece[kept[rows]])[:, features]
+        for rows, piece in X.chunks(features):
+            whole = as_dense(piece)
+            counted = whole if kept is None else whole[kept[rows]]
             w = (~np.isnan(counted)).astype(np.float64)
             if weights is not None:
                 w *= (weights[rows] if kept is None else weights[rows][kept[rows]])[:, None]

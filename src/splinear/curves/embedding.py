@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from splinear import _core
@@ -14,7 +14,7 @@ from splinear._types import AnyArray, Floats
 from splinear.curves.axes import Axes
 from splinear.curves.basis import Basis, BSplineBasis
 from splinear.penalties import DifferencePenalty, Penalty
-from splinear.tables.sparse import csr_parts
+from splinear.tables.chunks import csr_parts
 
 __all__ = ["Embedding"]
 
@@ -101,7 +101,7 @@ class Embedding:
             and self.penalty.order == 0
         )
 
-    def transform(self, X: AnyArray, dtype: type[np.floating] = np.float64) -> AnyArray:
+    def transform(self, X: AnyArray, dtype: DTypeLike = np.float64) -> AnyArray:
         """phi^d of the rows of X, shape (n, n_features * basis.size), as a dense array."""
         out = np.empty((len(X), self.n_features, self.basis.size), dtype=dtype)
         root = np.sqrt(self.scale)
@@ -110,9 +110,7 @@ class Embedding:
             out[:, j] = root[j] * self.penalty.embed(self.basis.evaluate(argument))
         return out.reshape(len(X), -1)
 
-    def transform_sparse(
-        self, X: AnyArray, dtype: type[np.floating] = np.float64
-    ) -> sparse.csr_array:
+    def transform_sparse(self, X: AnyArray, dtype: DTypeLike = np.float64) -> sparse.csr_array:
         """phi^0 of the rows of X, shape (n, n_features * basis.size), for B-splines under D_0."""
         assert isinstance(self.basis, BSplineBasis)
         shape = (len(X), self.n_features, self.basis.support)
@@ -131,7 +129,7 @@ class Embedding:
         out.eliminate_zeros()
         return out
 
-    def transform_nonzeros(self, X: Any, dtype: type[np.floating] = np.float64) -> sparse.csr_array:
+    def transform_nonzeros(self, X: Any, dtype: DTypeLike = np.float64) -> sparse.csr_array:
         """phi^d of a CSR matrix X, shape (n, n_features * basis.size), if it is zero at zero."""
         assert self.through_zero
         starts, features, values = csr_parts(X)

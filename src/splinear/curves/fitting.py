@@ -10,15 +10,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from splinear._compat import Interval, StrOptions
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Floats
 from splinear.curves.axes import Axes, standardised
 from splinear.curves.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
 from splinear.curves.embedding import Embedding
 from splinear.curves.knot_plan import MAX_BINS, RULES, KnotPlan
 from splinear.curves.through_zero import axes_from_zero
 from splinear.tables.checks import column_ranges, feature_label
-from splinear.tables.reading import left_out_zeros
-from splinear.tables.sparse import is_sparse
+from splinear.tables.table import Table
 
 __all__ = [
     "EMBEDDING_CONSTRAINTS",
@@ -119,12 +118,12 @@ def fit_embedding(
     return Embedding.of(axes, basis, order, native=native)
 
 
-def goes_through_zero(estimator: BaseEstimator, X: Any) -> bool:
+def goes_through_zero(estimator: BaseEstimator, X: Table) -> bool:
     """Settle whether the curves are zero at zero: as asked, or if X is sparse."""
     wanted = estimator.through_zero
     if wanted == "auto":
-        return left_out_zeros(X)
-    if is_sparse(X) and not wanted:
+        return X.is_sparse
+    if X.is_sparse and not wanted:
         raise ValueError(
             "through_zero=False needs a dense X, as zeros then count; got a sparse one. Use "
             "through_zero='auto' or True, or X.toarray()."

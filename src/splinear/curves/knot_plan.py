@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Floats
 from splinear.curves.knots import (
     FOR_QUANTILES,
     FOR_TAILS,
@@ -19,6 +19,7 @@ from splinear.curves.knots import (
     quantile_knots,
     samples,
 )
+from splinear.tables.table import Table
 
 __all__ = ["MAX_BINS", "RULES", "KnotPlan", "checked_rule", "is_rule"]
 
@@ -99,7 +100,7 @@ class KnotPlan:
         by_quantiles = [j for j in warped if is_rule(rules[j], "quantile")]
         for j in set(warped) - set(by_quantiles):
             out[j, : len(rules[j])] = rules[j]
-        some = FOR_QUANTILES.rows(len(X), kept, len(by_quantiles))
+        some = FOR_QUANTILES.rows(X.shape[0], kept, len(by_quantiles))
         for k, seen in samples(X, some, np.array(by_quantiles, dtype=np.intp), weights):
             j = by_quantiles[k]
             knots = quantile_knots(seen, lo[j], hi[j], int(self.n_bins[j]))
@@ -121,7 +122,7 @@ class KnotPlan:
         open_ones = [j for j, rule in enumerate(rules) if is_rule(rule, "auto")]
         if not open_ones:
             return rules
-        some = FOR_TAILS.rows(len(X), kept, len(open_ones))
+        some = FOR_TAILS.rows(X.shape[0], kept, len(open_ones))
         for k, seen in samples(X, some, np.array(open_ones, dtype=np.intp), weights):
             j = open_ones[k]
             rules[j] = "quantile" if has_long_tail(seen, lo[j], hi[j]) else "uniform"

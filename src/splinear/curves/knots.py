@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._types import AnyArray, Floats, Table
-from splinear.tables.reading import as_dense, is_on_disk, some_rows
-from splinear.tables.sparse import is_sparse
+from splinear._types import AnyArray, Floats
+from splinear.tables.chunks import as_dense
+from splinear.tables.table import Table
 
 __all__ = [
     "Sample",
@@ -53,18 +53,21 @@ NARROW = 0.2  # it has a long tail if they are closer together than this share o
 
 
 def samples(
-    X: Table, rows: NDArray[np.intp], columns: NDArray[np.intp], weights: Floats | None
+    X: Table,
+    rows: NDArray[np.intp],
+    columns: NDArray[np.intp],
+    weights: Floats | None,
+    most_bytes: int = 2**26,
 ) -> Iterator[tuple[int, Sample]]:
     """Yield the values of some columns in some rows, with the place of each among `columns`.
 
-    Many columns at a time, to read X in order. Missing values are left out.
+    Many columns at a time, to read X in order; of files, which are read once for all of these, as
+    many as `most_bytes` hold. Missing values are left out.
     """
     weight = None if weights is None else weights[rows]
-    if is_on_disk(X):
-        X, rows = as_dense(some_rows(X, rows)), np.arange(len(rows))
-    for start in range(0, len(columns), 256):
-        some = columns[start : start + 256]
-        values = as_dense(X[rows][:, some]) if is_sparse(X) else X[np.ix_(rows, some)]
+    width = max(1, most_bytes // (8 * max(1, len(rows)))) if X.is_on_disk else 256
+    for start in range(0, len(columns), width):
+        values = as_dense(X.sample(rows, columns[start : start + width]))
         for k, column in enumerate(np.ascontiguousarray(values.T)):
             yield start + k, Sample.of(column, weight)
 
@@ -78,11 +81,11 @@ def suspects(
     columns are neither, and need no more.
     """
     out = np.ones(len(columns), dtype=bool)
-    if is_on_disk(X) or is_sparse(X):
+    if X.is_on_disk or X.is_sparse:
         return out
     for start in range(0, len(columns), 256):
         at = slice(start, start + 256)
-        values = np.sort(X[np.ix_(rows, columns[at])].T, axis=1)  # NaN last
+        values = np.sort(as_dense(X.sample(rows, columns[at])).T, axis=1)  # NaN last
         n_distinct = 1 + (values[:, 1:] > values[:, :-1]).sum(axis=1)
         first, last = (values[:, int(share * (len(rows) - 1))] for share in BULK)
         bulk = 0.5 * last.astype(np.float64) - 0.5 * first.astype(np.float64)

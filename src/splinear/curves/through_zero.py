@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear import _core
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Floats
 from splinear.curves.axes import Axes
 from splinear.curves.basis import Basis, BSplineBasis, FourierBasis
 from splinear.curves.embedding import Embedding
 from splinear.curves.knot_plan import KnotPlan, is_rule
 from splinear.curves.knots import BULK, FOR_QUANTILES, NARROW, Sample, quantile_knots
-from splinear.tables.reading import chunks_of, some_rows, values_per_row
-from splinear.tables.sparse import Nonzeros, csr_parts, least_nonzero
+from splinear.curves.nonzeros import Nonzeros
+from splinear.tables.chunks import csr_parts, least_nonzero
+from splinear.tables.table import Table
 
 __all__ = ["axes_from_zero", "axes_of_odd", "no_longer_than_linear"]
 
@@ -79,7 +80,7 @@ def no_longer_than_linear(
     """
     own, embedded = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     axes = embedding.axes.core()
-    for rows, piece in chunks_of(X):
+    for rows, piece in X.chunks():
         weight = np.ones(piece.shape[0]) if weights is None else weights[rows]
         if kept is not None:
             weight = weight * kept[rows]
@@ -118,9 +119,9 @@ def _spline_axes(
     ends = plan.ranges(np.where(lo < hi, 0.0, lo), hi)
     knots = None
     if not all(is_rule(rule, "uniform") for rule in plan.rules):
-        rows = FOR_QUANTILES.rows(X.shape[0], kept, int(values_per_row(X)))
+        rows = FOR_QUANTILES.rows(X.shape[0], kept, int(X.values_per_row))
         weighed = None if weights is None else weights[rows]
-        knots = _knots(Nonzeros.of(some_rows(X, rows), weighed), ends[1], plan, label)
+        knots = _knots(Nonzeros.of(X.sample(rows), weighed), ends[1], plan, label)
     if basis.degree == 0:
         knots, n_bins = _with_bin_for_zero(knots, ends[1], n_bins), n_bins + 1
     return Axes.spanning(*ends, basis, knots, n_bins)
@@ -129,7 +130,7 @@ def _spline_axes(
 def _least(X: Table, kept: AnyArray | None) -> Floats:
     """Give the lowest value of every column that is not zero."""
     least = np.full(X.shape[1], np.inf)
-    for rows, piece in chunks_of(X):
+    for rows, piece in X.chunks():
         counted = piece if kept is None else piece[kept[rows]]
         if counted.shape[0]:
             least = np.minimum(least, least_nonzero(counted))

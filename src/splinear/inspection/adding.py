@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from scipy import sparse
 
 from splinear import _core
-from splinear._types import Floats, Table
+from splinear._types import AnyArray, Floats
 from splinear.model.additive import group_scores
-from splinear.tables.reading import as_dense, as_floats
-from splinear.tables.sparse import is_sparse
 
-__all__ = ["added", "deviations", "sparse_contributions", "stays_sparse"]
+__all__ = ["InMemory", "added", "deviations", "sparse_contributions", "stays_sparse"]
+
+InMemory: TypeAlias = AnyArray | sparse.csc_array  # all rows of a table, as numbers
 
 _BLOCK = 8192  # values evaluated at a time: the basis needs _BLOCK * size floats, whatever X holds
 
 
-def added(model: Any, table: Table) -> Iterator[tuple[int, Floats, Floats]]:
+def added(model: Any, table: InMemory) -> Iterator[tuple[int, Floats, Floats]]:
     """Yield each feature that has a term, what it adds to all outputs, and the mean of that.
 
     What it adds is (n_rows, n_outputs), computed as scores are, one column at a time.
@@ -30,14 +30,17 @@ def added(model: Any, table: Table) -> Iterator[tuple[int, Floats, Floats]]:
         means = group.means(parameters)
         for k, j in enumerate(map(int, group.features)):
             alone = replace(group.of_features(np.array([k])), features=np.zeros(1, dtype=np.intp))
-            column = as_floats(as_dense(table[:, [j]]))
+            here = table[:, [j]]
+            column = here.toarray() if isinstance(here, sparse.csc_array) else here
             yield j, group_scores(alone, parameters[:, [k]], column, n_threads), means[:, k]
 
 
-def stays_sparse(model: Any, table: Table) -> bool:
+def stays_sparse(table: InMemory, model: Any) -> TypeGuard[sparse.csc_array]:
     """Tell whether contributions of zeros are zero."""
     groups = model._model.layout.groups
-    return is_sparse(table) and all(group.embedding.through_zero for group in groups)
+    return isinstance(table, sparse.csc_array) and all(
+        group.embedding.through_zero for group in groups
+    )
 
 
 def sparse_contributions(model: Any, output: int, table: sparse.csc_array) -> sparse.csr_array:

@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from splinear._types import AnyArray, Floats, Table
-from splinear.inspection.adding import added, deviations, sparse_contributions, stays_sparse
+from splinear._types import AnyArray, Floats
+from splinear.inspection.adding import (
+    InMemory,
+    added,
+    deviations,
+    sparse_contributions,
+    stays_sparse,
+)
 from splinear.inspection.naming import check_model, feature_index, feature_names, output_of
 from splinear.model.fitted import FittedTerm, steps
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
-from splinear.tables.reading import Source, as_dense, as_matrix
-from splinear.tables.sparse import is_sparse
 
 __all__ = [
     "base_value",
@@ -179,7 +183,7 @@ def contributions(
     check_model(model)
     output = output_of(model, target)
     table = read_numbers(model, X)
-    if stays_sparse(model, table) and not center:
+    if stays_sparse(table, model) and not center:
         if isinstance(output, slice):
             raise ValueError(
                 "target must be given if X is sparse and the model has several outputs: one of "
@@ -215,7 +219,7 @@ def importances(model: Any, X: Any, *, target: Any = None) -> Floats:
     check_model(model)
     output = output_of(model, target)
     table = read_numbers(model, X)
-    if stays_sparse(model, table):
+    if stays_sparse(table, model):
         n_outputs = len(model.intercept_)
         outputs = range(n_outputs)[output] if isinstance(output, slice) else [output]
         found = (deviations(sparse_contributions(model, k, table)) for k in outputs)
@@ -245,19 +249,19 @@ def knots(model: Any, feature: int | str) -> Floats:
     return np.empty(0) if term is None else term.knots
 
 
-def read_numbers(model: Any, X: Any) -> Table:
+def read_numbers(model: Any, X: Any) -> InMemory:
     """Validate X as predict does, and return it as numbers, by columns if it is sparse."""
     table = model._read_table(X)
-    if isinstance(table, Source):
-        table = as_matrix(table)
     model._check_ranges(table)
     column_ranges(model, table, gaps=model.missing == "level")
-    return sparse.csc_array(table) if is_sparse(table) else table
+    whole = table.whole()
+    return sparse.csc_array(whole) if isinstance(whole, sparse.csr_array) else whole
 
 
-def column_of(table: Table, j: int) -> AnyArray:
+def column_of(table: InMemory, j: int) -> AnyArray:
     """Return a column of a table of numbers as an array."""
-    return as_dense(table[:, [j]])[:, 0]
+    here = table[:, [j]]
+    return (here.toarray() if isinstance(here, sparse.csc_array) else here)[:, 0]
 
 
 def check_n_points(n_points: int) -> int:
@@ -298,7 +302,7 @@ def _as_objects(levels: list[Any]) -> AnyArray:
 
 
 def _curve(
-    model: Any, output: int | slice, j: int, x: AnyArray, center: bool, table: Table
+    model: Any, output: int | slice, j: int, x: AnyArray, center: bool, table: InMemory | None
 ) -> tuple[AnyArray, Floats]:
     term = model.terms_.of_feature(j)
     if term is None:  # dropped
@@ -315,5 +319,5 @@ def _numbers(model: Any, j: int, x: AnyArray) -> AnyArray:
     return numbers
 
 
-def _mean(term: FittedTerm, table: Table, j: int) -> Floats:
+def _mean(term: FittedTerm, table: InMemory, j: int) -> Floats:
     return np.asarray(term.evaluate(column_of(table, j)).mean(axis=0))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from splinear import _core
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Floats
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.tables.reading import as_floats, csr_chunks, float_chunks, left_out_zeros
-from splinear.tables.sparse import csr_parts
+from splinear.tables.chunks import Chunk, csr_parts
+from splinear.tables.table import Table
 
 __all__ = ["Model"]
 
@@ -55,22 +55,21 @@ class Model:
         Rows with an infinite value are NaN.
         """
         out = np.empty((table.shape[0], self.n_outputs))
-        chunks = csr_chunks(table) if left_out_zeros(table) else float_chunks(table)
-        for rows, piece in chunks:
+        for rows, piece in table.chunks():
             out[rows] = self.intercept
             for group, part in self.parts():
                 out[rows] += group_scores(group, part, piece, n_threads)
         return out
 
 
-def group_scores(group: TermGroup, parameters: Floats, piece: Any, n_threads: int) -> Floats:
+def group_scores(group: TermGroup, parameters: Floats, piece: Chunk, n_threads: int) -> Floats:
     """Compute what the terms of a group add to the scores of a piece of X: (n_rows, n_outputs).
 
     `piece` is an array of floats or a CSR matrix, in all columns of X.
     """
     tables = np.ascontiguousarray(group.with_gap_values(parameters))
     none = np.zeros(len(tables))
-    if left_out_zeros(piece):
+    if isinstance(piece, sparse.csr_array):
         return _sparse_scores(group, tables, piece, n_threads)
     if group.levels is not None:
         out = _level_scores(group, tables, piece)
@@ -78,7 +77,7 @@ def group_scores(group: TermGroup, parameters: Floats, piece: Any, n_threads: in
         basis, axes = group.embedding.basis.core(), group.embedding.axes.core()
         columns = group.features.astype(np.int64)
         curves = _core.Curves(basis, axes, tables, none)
-        out = _core.decision(curves, as_floats(piece), columns, n_threads)
+        out = _core.decision(curves, piece, columns, n_threads)
     if group.extrapolation == "linear":
         _continue(group, tables, piece, out)
     return out
@@ -95,7 +94,7 @@ def _level_scores(group: TermGroup, tables: Floats, piece: AnyArray) -> Floats:
     return out
 
 
-def _sparse_scores(group: TermGroup, tables: Floats, X: Any, n_threads: int) -> Floats:
+def _sparse_scores(group: TermGroup, tables: Floats, X: sparse.csr_array, n_threads: int) -> Floats:
     """Score a CSR matrix; where curves are not zero at zero, zeros count as well."""
     here = group_columns(X, group)
     embedding, at_zero = group.embedding, np.empty((0, 0))
@@ -115,7 +114,7 @@ def _sparse_scores(group: TermGroup, tables: Floats, X: Any, n_threads: int) -> 
     return out
 
 
-def group_columns(X: Any, group: TermGroup) -> Any:
+def group_columns(X: sparse.csr_array, group: TermGroup) -> sparse.csr_array:
     """Select the columns of a group from a CSR matrix; X itself if they are all, in order."""
     if group.n_features == X.shape[1] and np.array_equal(group.features, np.arange(X.shape[1])):
         return X

@@ -19,6 +19,7 @@ __all__ = [
     "bytes_of",
     "least_memory",
     "plan_memory",
+    "sample_bytes",
     "say_bytes",
 ]
 
@@ -29,6 +30,7 @@ ENTRY_BYTES = 8  # of a value that is not zero, in sparse rows
 SMALLEST_BLOCK = 4096  # rows
 # Of the bound, what is left for pieces of X on their way into codes, tables and the allocator.
 SPARE = 1 / 8
+SAMPLE = 2**26  # bytes, where there is no bound
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ def bytes_of(max_memory: Any) -> int | None:
         "max_memory must be None, a number of bytes above 0, or a text such as '500MB', '2GB' or "
         f"'1.5GiB'; got {max_memory!r}."
     )
+
+
+def sample_bytes(bound: int | None) -> int:
+    """Return how many bytes of X in files may be looked at together, to place knots."""
+    return SAMPLE if bound is None else max(1, min(SAMPLE, int(SPARE * bound)))
 
 
 def say_bytes(n: float) -> str:

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Floats
 from splinear.model.additive import group_columns
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.disk import codes_on_disk, entries_on_disk
 from splinear.solvers.memory import MemoryPlan
-from splinear.tables.reading import as_array, as_one_csr, float_chunks, left_out_zeros
-from splinear.tables.sparse import csr_parts
+from splinear.tables.chunks import as_dense, as_sparse, csr_parts
+from splinear.tables.table import Table
 
 __all__ = ["CODES_SUFFICE", "TrainingRows"]
 
@@ -68,7 +68,7 @@ class TrainingRows:
         """
         plan = plan or MemoryPlan()
         order = _Order.draw(X.shape[0], kept, seed)
-        sparse = left_out_zeros(X) and all(g.embedding.through_zero for g in layout.groups)
+        sparse = X.is_sparse and all(g.embedding.through_zero for g in layout.groups)
         is_coded = not sparse and tol >= CODES_SUFFICE
         if sparse:
             parts = _nonzeros(X, layout, order, plan)
@@ -76,7 +76,11 @@ class TrainingRows:
             parts = _codes(X, layout, order, plan, n_threads)
         else:
             parts = _values(X, layout, order)
-        n_values = X.nnz if sparse else X.shape[0] * sum(g.n_features for g in layout.groups)
+        n_values = (
+            int(X.values_per_row * X.shape[0])
+            if sparse
+            else X.shape[0] * sum(g.n_features for g in layout.groups)
+        )
         rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, plan)
         return rows._with_gap_means(weights, n_threads)
 
@@ -195,16 +199,16 @@ def _codes(
     else:
         codes = [_core.Codes(order.n_rows, g.n_features, g.grid) for g in layout.groups]
         axes = [group.embedding.axes.core() for group in layout.groups]
-        for rows, piece in float_chunks(X):
+        for rows, piece in X.chunks():
             places = order.of(rows)
             for group, ax, out in zip(layout.groups, axes, codes, strict=True):
-                out.fill(piece, group.features.astype(np.int64), places, ax, n_threads)
+                out.fill(as_dense(piece), group.features.astype(np.int64), places, ax, n_threads)
     pairs = zip(layout.groups, codes, strict=True)
     return [_core.coded_rows(out, group.embedding.axes.core()) for group, out in pairs]
 
 
 def _values(X: Table, layout: Layout, order: _Order) -> list[_core.Rows]:
-    numbers, array = order.place(np.arange(X.shape[0])), as_array(X)
+    numbers, array = order.place(np.arange(X.shape[0])), as_dense(X.whole())
     return [
         _core.value_rows(
             array, group.features.astype(np.int64), group.embedding.axes.core(), numbers
@@ -219,7 +223,7 @@ def _nonzeros(X: Table, layout: Layout, order: _Order, plan: MemoryPlan) -> list
             entries_on_disk(X, order.of, order.n_rows, group, plan.rows_per_block)
             for group in layout.groups
         ]
-    numbers, matrix = order.place(np.arange(X.shape[0])), as_one_csr(X)
+    numbers, matrix = order.place(np.arange(X.shape[0])), as_sparse(X.whole())
 
     def of_group(group: TermGroup) -> _core.Rows:
         here = csr_parts(group_columns(matrix, group))

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from splinear._compat import check_sample_weight
-from splinear._types import AnyArray, Floats, Table
-from splinear.tables.kinds import refuse_dates, refuse_text, without_objects
-from splinear.tables.reading import as_dense, chunks_of
-from splinear.tables.sparse import as_csr, is_sparse, ranges
+from splinear._types import AnyArray, Floats, Input
+from splinear.tables.chunks import as_dense, ranges
+from splinear.tables.kinds import refuse_others, refuse_text
+from splinear.tables.opening import open_table
+from splinear.tables.table import Table
 
 __all__ = [
+    "check_columns",
     "check_in_range",
-    "check_source",
-    "check_table",
+    "check_size",
     "check_weights",
     "column_ranges",
     "feature_label",
+    "read_numeric",
 ]
 
 
@@ -31,56 +31,49 @@ def feature_label(estimator: BaseEstimator, j: int) -> str:
     return f"column {j}" if names is None else f"column {names[j]!r}"
 
 
-def check_table(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> Any:
-    """Validate X (and y, if given): 2-D, numeric, real, the columns of fit; not yet finite.
-
-    float32, float64 and whole numbers stay as they are, without a copy. A sparse X is given by
-    rows, in floats.
-    """
-    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
-        X = np.ma.filled(X.astype(np.float64), np.nan)
-    refuse_dates(X)
-    refuse_text(X, reset=reset)
-    X = without_objects(X)
-    checked = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype="numeric",
-        accept_sparse=("csr", "csc"),
-        ensure_all_finite=False,
-        **options,
-    )
-    if not is_sparse(X):
-        return checked
-    return (as_csr(checked[0]), checked[1]) if isinstance(checked, tuple) else as_csr(checked)
+def read_numeric(estimator: BaseEstimator, X: Input, *, reset: bool) -> Table:
+    """Read X, all of whose columns must hold numbers; NaN and infinity are not looked for yet."""
+    table = open_table(X, type(estimator).__name__)
+    table = check_columns(estimator, table, reset=reset)
+    check_size(estimator, table)
+    refuse_others(table)
+    refuse_text(table, (), reset=reset)
+    return table
 
 
-def check_source(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
-    """Validate a table in files: the columns of fit, found by name where they have names."""
-    name = type(estimator).__name__
+def check_columns(estimator: BaseEstimator, table: Table, *, reset: bool) -> Table:
+    """Note the number and names of columns in fit, or compare them; those of files, by name."""
+    if table.given is not None:
+        validate_data(estimator, table.given, reset=reset, skip_check_array=True)
+        return table
     if reset:
-        estimator.n_features_in_ = X.shape[1]
+        estimator.n_features_in_ = table.shape[1]
         estimator.__dict__.pop("feature_names_in_", None)
-        if X.names is not None:
-            estimator.feature_names_in_ = np.asarray(X.names, dtype=object)
-    elif X.names is not None and hasattr(estimator, "feature_names_in_"):
-        X = X.select(list(estimator.feature_names_in_))
-    elif hasattr(X, "widened"):  # a format without columns that are 0 at its end
-        X = X.widened(estimator.n_features_in_)
-    if X.shape[1] != estimator.n_features_in_:
+        if table.names is not None:
+            estimator.feature_names_in_ = np.asarray(table.names, dtype=object)
+    if table.shape[1] != estimator.n_features_in_:
         raise ValueError(
-            f"{X} has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} "
-            "features as input."
+            f"{table} has {table.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
         )
-    return X
+    return table
 
 
-def check_weights(sample_weight: Any, X: AnyArray) -> Floats | None:
+def check_size(estimator: BaseEstimator, table: Table) -> None:
+    """Refuse a table without rows or columns, naming its shape."""
+    if 0 in table.shape:
+        what, plural = ("row", "sample(s)") if table.shape[0] == 0 else ("feature", "feature(s)")
+        raise ValueError(
+            f"Found array with 0 {plural} (shape={table.shape}) while a minimum of 1 is "
+            f"required by {type(estimator).__name__}: there is no {what} in X."
+        )
+
+
+def check_weights(sample_weight: Input, n_rows: int) -> Floats | None:
     """Validate the rows' weights: None, or one finite number >= 0 per row, not all 0."""
     if sample_weight is None:
         return None
-    weights: Floats = check_sample_weight(sample_weight, X, dtype=np.float64)
+    weights: Floats = check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64)
     if np.any(weights < 0):
         row = int(np.argmax(weights < 0))
         raise ValueError(
@@ -93,7 +86,7 @@ def check_weights(sample_weight: Any, X: AnyArray) -> Floats | None:
 
 
 def column_ranges(
-    estimator: BaseEstimator, X: Table, kept: AnyArray | None = None, *, gaps: bool = False
+    estimator: BaseEstimator, table: Table, kept: AnyArray | None = None, *, gaps: bool = False
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return lowest and highest value of every column, and which have missing values.
 
@@ -101,10 +94,10 @@ def column_ranges(
     `gaps`, naming the column. The ends of a column of gaps alone are NaN. Columns that the
     estimator drops may hold anything, and count as such.
     """
-    n = X.shape[1]
+    n = table.shape[1]
     lo, hi, has_gap = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n, dtype=bool)
     with np.errstate(invalid="ignore"):
-        for rows, piece in chunks_of(X):
+        for rows, piece in table.chunks():
             counted = piece if kept is None else piece[kept[rows]]
             if counted.shape[0]:
                 least, most, missing = ranges(counted)
@@ -115,9 +108,9 @@ def column_ranges(
     empty = lo > hi
     empty[dropped] = True
     lo[empty], hi[empty] = np.nan, np.nan
-    _check_finite(estimator, X, np.isinf(lo) | np.isinf(hi), "infinity")
+    _check_finite(estimator, table, np.isinf(lo) | np.isinf(hi), "infinity")
     if not gaps:
-        _check_finite(estimator, X, has_gap, "NaN")
+        _check_finite(estimator, table, has_gap, "NaN")
     return lo, hi, has_gap
 
 
@@ -135,7 +128,9 @@ def check_in_range(
         )
 
 
-def _check_finite(estimator: BaseEstimator, X: Table, bad: NDArray[np.bool_], found: str) -> None:
+def _check_finite(
+    estimator: BaseEstimator, table: Table, bad: NDArray[np.bool_], found: str
+) -> None:
     """Refuse NaN or infinity in columns that were found to have some."""
     if not bad.any():
         return
@@ -143,8 +138,8 @@ def _check_finite(estimator: BaseEstimator, X: Table, bad: NDArray[np.bool_], fo
     j = int(np.argmax(bad))
     row = next(
         rows.start + int(np.argmax(wrong))
-        for rows, piece in chunks_of(X)
-        if (wrong := wrong_in(as_dense(piece[:, [j]])[:, 0])).any()
+        for rows, piece in table.chunks([j])
+        if (wrong := wrong_in(as_dense(piece)[:, 0])).any()
     )
     more = int(bad.sum()) - 1
     others = f" and {more} other column{'s' if more > 1 else ''}" if more else ""

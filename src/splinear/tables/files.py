@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+
+from splinear._types import Input
 
 __all__ = ["checked_paths", "is_path", "listed"]
 
 
-def is_path(value: Any) -> bool:
+def is_path(value: object) -> bool:
     """Tell whether the value names a file."""
     return isinstance(value, (str, os.PathLike))
 
 
-def checked_paths(paths: Any) -> list[Path]:
-    """Give a path, or several, as a list of files that are there."""
-    given: Sequence[Any] = [paths] if is_path(paths) else list(paths)
+def checked_paths(paths: Input) -> list[Path]:
+    """Return a path, or several, as a list of files that are there."""
+    given: Sequence[Input] = [paths] if is_path(paths) else list(paths)
     found = [Path(os.fspath(path)) for path in given]
     if not found:
         raise ValueError("There are no files to read.")

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from io import BytesIO
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from splinear._types import Floats
+from splinear._types import Floats, Input
+from splinear.tables import table as sizes
+from splinear.tables.chunks import Chunk, as_csr
 from splinear.tables.files import checked_paths
+from splinear.tables.table import ColumnNumbers, Table
 
 __all__ = ["LibsvmFile"]
 
 CHUNK = 2**23  # bytes of text that are read at a time
 
 
-class LibsvmFile:
+class LibsvmFile(Table):
     """The rows of a LIBSVM file, `label index:value index:value ...` a line.
 
     They are those of a sparse matrix.
@@ -32,10 +34,9 @@ class LibsvmFile:
         prediction, if it was so in fit.
     """
 
-    names: list[str] | None = None
-    dtype = np.dtype(np.float64)
+    is_sparse = is_on_disk = True
 
-    def __init__(self, path: Any, zero_based: bool | None = None) -> None:
+    def __init__(self, path: Input, zero_based: bool | None = None) -> None:
         [self.path] = checked_paths(path)
         labels, least, most = [], np.inf, -1
         self.nnz = 0
@@ -48,53 +49,67 @@ class LibsvmFile:
         self._has_zero, self._most, self._is_given = bool(least == 0), most, zero_based is not None
         self._count_from(self._has_zero if zero_based is None else bool(zero_based))
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def __str__(self) -> str:
         return str(self.path)
 
-    def chunks(self, n_rows: int) -> Iterator[Any]:
-        """Give all rows in order, at most n_rows at a time, as sparse arrays."""
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return len(self.labels), self.n_columns
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The type of the chunks."""
+        return np.dtype(np.float64)
+
+    @property
+    def values_per_row(self) -> float:
+        """Number of non-zeros per row, on average."""
+        return self.nnz / max(1, len(self.labels))
+
+    def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
+        """Yield all rows in order, some at a time, as sparse arrays."""
+        n_rows, done = self.rows_of(sizes.COPIED_AT_ONCE), 0
         for raw, _ in self._read():
-            columns = raw.indices if self.zero_based else raw.indices - 1
-            X = sparse.csr_array((raw.data, columns, raw.indptr), (raw.shape[0], self.shape[1]))
+            at = raw.indices if self.zero_based else raw.indices - 1
+            X = as_csr(sparse.csr_array((raw.data, at, raw.indptr), (raw.shape[0], self.shape[1])))
             for start in range(0, X.shape[0], n_rows):
-                yield X[start : start + n_rows]
+                piece = X[start : start + n_rows]
+                yield (
+                    slice(done, done + piece.shape[0]),
+                    piece if columns is None else piece[:, list(columns)],
+                )
+                done += piece.shape[0]
 
-    def counted_from(self, zero_based: bool | None) -> LibsvmFile:
-        """Return the same rows, indices being counted as in another file unless the user said how.
+    def matched(self, names: list[str] | None, n_columns: int, zero_based: bool | None) -> Table:
+        """Return the same rows with the columns of another file, of fit.
 
-        None: there is no other file.
+        Indices are counted as there, unless the user said how. The file leaves columns out that are
+        0 everywhere at its end.
         """
-        if zero_based is None or self._is_given or zero_based == self.zero_based:
-            return self
+        del names
         other = copy(self)
-        other._count_from(zero_based)
+        if zero_based is not None and not self._is_given:
+            other._count_from(zero_based)
+        other.n_columns = max(n_columns, other.n_columns)
         return other
 
     def _count_from(self, zero_based: bool) -> None:
         if self._has_zero and not zero_based:
             raise ValueError(
                 f"{self.path} has the index 0, but its indices should begin with 1 as those of the "
-                "training file do. Give io.LibsvmFile(path, zero_based=True) where they begin with "
-                "0."
+                "training file do. Use LibsvmFile(path, zero_based=True) of splinear.tables.libsvm "
+                "where they begin with 0."
             )
         self.zero_based = zero_based
-        self.shape = (len(self.labels), int(self._most) + zero_based)
+        self.n_columns = int(self._most) + zero_based
 
-    def widened(self, n_features: int) -> LibsvmFile:
-        """Give the same rows in more columns, those at the end being 0 everywhere."""
-        wider = copy(self)
-        wider.shape = (self.shape[0], max(n_features, self.shape[1]))
-        return wider
-
-    def target(self, y: Any) -> Any:
-        """Give the target: y itself, or the labels of the file."""
+    def target(self, y: Input) -> Input:
+        """Return the target: y itself, or the labels of the file."""
         return self.labels if y is None else y
 
-    def _read(self) -> Iterator[tuple[Any, Floats]]:
-        """Give the file's rows in pieces, columns being numbered as in the file; and labels."""
+    def _read(self) -> Iterator[tuple[sparse.csr_matrix, Floats]]:
+        """Yield the file's rows in pieces, columns being numbered as in the file; and labels."""
         with self.path.open("rb") as file:
             line = 0
             while text := file.read(CHUNK) + file.readline():
@@ -102,7 +117,7 @@ class LibsvmFile:
                     yield self._parsed(text, line)
                 line += text.count(b"\n")
 
-    def _parsed(self, text: bytes, line: int) -> tuple[Any, Floats]:
+    def _parsed(self, text: bytes, line: int) -> tuple[sparse.csr_matrix, Floats]:
         """Read lines of text, the first being number `line`, from 0."""
         try:
             X, y = load_svmlight_file(BytesIO(text), zero_based=True)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from splinear._types import AnyArray
+from splinear._types import AnyArray, Input
+from splinear.tables.chunks import Chunk, float_type
+from splinear.tables.dense import ArrayTable
 from splinear.tables.files import checked_paths, is_path, listed
-from splinear.tables.reading import pieces
+from splinear.tables.table import ColumnNumbers, Table
 
 __all__ = ["NpyFiles", "are_npy", "open_npy"]
 
 
-class NpyFiles:
+class NpyFiles(Table):
     """The rows of one or several .npy files, one after the other.
 
     Parameters
@@ -25,9 +26,9 @@ class NpyFiles:
         Files of two-dimensional arrays of numbers, with the same columns and of the same type.
     """
 
-    names: list[str] | None = None
+    is_on_disk = True
 
-    def __init__(self, paths: Any) -> None:
+    def __init__(self, paths: Input) -> None:
         self.paths = checked_paths(paths)
         first, n_rows = self.paths[0], 0
         for path in self.paths:
@@ -38,28 +39,38 @@ class NpyFiles:
                     "of numbers was expected, with two dimensions."
                 )
             if path == first:
-                width, self.dtype = array.shape[1], array.dtype
-            if (array.shape[1], array.dtype) != (width, self.dtype):
+                width, kind = array.shape[1], array.dtype
+            if (array.shape[1], array.dtype) != (width, kind):
                 raise ValueError(
                     f"{path} has {array.shape[1]} columns of type {array.dtype}; {first} has "
-                    f"{width} of type {self.dtype}. All files must be alike."
+                    f"{width} of type {kind}. All files must be alike."
                 )
             n_rows += len(array)
-        self.shape = (n_rows, width)
-
-    def __len__(self) -> int:
-        return self.shape[0]
+        self._shape, self._dtype = (n_rows, width), float_type(kind)
 
     def __str__(self) -> str:
         return listed(self.paths)
 
-    def chunks(self, n_rows: int) -> Iterator[AnyArray]:
-        """Give all rows in order, at most n_rows at a time."""
-        for path in self.paths:
-            yield from pieces(open_npy(path), n_rows)
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return self._shape
 
-    def target(self, y: Any) -> Any:
-        """Give the target: y itself, or what is in the .npy files that it names."""
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The type of the chunks."""
+        return self._dtype
+
+    def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
+        """Yield all rows in order, some at a time."""
+        start = 0
+        for path in self.paths:
+            for _, piece in ArrayTable(open_npy(path)).chunks(columns):
+                yield slice(start, start + len(piece)), piece
+                start += len(piece)
+
+    def target(self, y: Input) -> Input:
+        """Return the target: y itself, or what is in the .npy files that it names."""
         if y is None or not are_npy(y):
             return y
         paths = checked_paths(y)
@@ -73,7 +84,7 @@ class NpyFiles:
         return np.concatenate(parts)
 
 
-def are_npy(value: Any) -> bool:
+def are_npy(value: Input) -> bool:
     """Tell whether the value is the name of a .npy file, or a list of such names."""
     if is_path(value):
         return Path(value).suffix == ".npy"

@@ -2,62 +2,139 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from splinear._types import AnyArray, Input
+from splinear.tables.csv import CsvFile
+from splinear.tables.dense import ArrayTable
 from splinear.tables.files import is_path
+from splinear.tables.frame import FrameTable
 from splinear.tables.libsvm import LibsvmFile
 from splinear.tables.npy import NpyFiles, are_npy
 from splinear.tables.parquet import ArrowDataset, ParquetFiles
-from splinear.tables.reading import Source
+from splinear.tables.sparse import SparseTable
+from splinear.tables.table import Table
+from splinear.tables.values import as_missing
 
-__all__ = ["as_source", "open_table"]
+__all__ = ["FORMATS", "open_files", "open_table", "open_target"]
 
-PARQUET = (".parquet", ".pq")
-LIBSVM = (".svm", ".libsvm", ".svmlight", ".txt")
+# How a file is opened, by the ending of its name. To add a format is a subclass of Table, and a
+# line here.
+FORMATS: dict[str, Callable[[Path], Table]] = {
+    ".npy": NpyFiles,
+    ".parquet": ParquetFiles,
+    ".pq": ParquetFiles,
+    ".csv": CsvFile,
+    ".svm": LibsvmFile,
+    ".libsvm": LibsvmFile,
+    ".svmlight": LibsvmFile,
+    ".txt": LibsvmFile,
+}
 
 
-def as_source(X: Any) -> Source | None:
+def open_table(X: Input, estimator: str | None = None) -> Table:
+    """Open X, whatever it is: two-dimensional, or an error that names the estimator.
+
+    What its columns hold is not checked yet. Nothing in memory is copied that can be read as it is.
+    """
+    table = open_files(X)
+    if table is not None:
+        return table
+    if nw.dependencies.is_into_dataframe(X):
+        return FrameTable.of(X)
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        raise TypeError(f"X is a {type(X).__name__}, which has no rows yet; use X.collect().")
+    if hasattr(X, "__arrow_c_stream__"):
+        return FrameTable.of(nw.from_arrow(X, backend="pyarrow").to_native())
+    X = _as_rows(X)
+    of_objects = isinstance(X, np.ndarray) and X.dtype.kind in "OUSmM"
+    if of_objects and X.ndim == 2:
+        return FrameTable(list(X.T), None, X, len(X))
+    checked = check_array(
+        X,
+        dtype=None if of_objects else "numeric",
+        accept_sparse=("csr", "csc"),
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name="X",
+        estimator=estimator,
+    )
+    if isinstance(checked, np.ndarray):
+        return ArrayTable(checked)
+    return SparseTable(checked)
+
+
+def open_files(X: Input) -> Table | None:
     """Open the files that X names, by their endings; None if X is no name of files."""
-    if isinstance(X, Source):
+    if isinstance(X, Table):
         return X
     if hasattr(X, "scanner") and hasattr(X, "count_rows"):
         return ArrowDataset(X)
-    if are_npy(X):
-        return NpyFiles(X)
     if is_path(X):
         path = Path(X)
-        if path.is_dir() or path.suffix in PARQUET:
+        if path.is_dir():
             return ParquetFiles(path)
-        if path.suffix in LIBSVM:
-            return LibsvmFile(path)
+        if path.suffix in FORMATS:
+            return FORMATS[path.suffix](path)
         raise ValueError(
             f"X is the text {str(X)!r}, which does not name a folder or a file that can be read: "
-            f"endings may be .npy, {', '.join(PARQUET + LIBSVM)}."
+            f"endings may be {', '.join(FORMATS)}."
         )
-    several = isinstance(X, (list, tuple)) and len(X) > 0
-    if several and all(is_path(path) and Path(path).suffix in PARQUET for path in X):
-        return ParquetFiles(X)
-    return None
+    several = isinstance(X, (list, tuple)) and len(X) > 0 and all(map(is_path, X))
+    endings = {Path(path).suffix for path in X} if several else set()
+    if are_npy(X):
+        return NpyFiles(X)
+    return ParquetFiles(X) if endings and endings <= {".parquet", ".pq"} else None
 
 
-def open_table(X: Any, y: Any = None) -> tuple[Any, Any]:
-    """Open X if it names files, and take y from them where it is there; all else stays as it is."""
-    source: Any = as_source(X)
-    if source is None:
-        return X, y
-    if len(source) == 0:
-        raise ValueError(f"There are no rows in {source}.")
-    target = source.target(y)
+def open_target(table: Table, y: Input) -> tuple[Table, Input]:
+    """Take y from the files of the table where it is there, and its column out of the table."""
+    if table.given is not None:
+        return table, y
+    if table.shape[0] == 0:
+        raise ValueError(f"There are no rows in {table}.")
+    target = table.target(y)
     if is_path(target):
         raise ValueError(
-            f"y is the text {str(y)!r}, but there are no names of columns in {source}; y must be "
+            f"y is the text {str(y)!r}, but there are no names of columns in {table}; y must be "
             "an array, or the names of .npy files."
         )
-    if isinstance(y, str) and hasattr(source, "without"):
-        source = source.without(y)
-    if target is not None and hasattr(target, "__len__") and len(target) != len(source):
+    if isinstance(y, str):
+        table = table.without(y)
+    if target is not None and hasattr(target, "__len__") and len(target) != table.shape[0]:
         raise ValueError(
-            f"y has {len(target):,} entries, but there are {len(source):,} rows in {source}."
+            f"y has {len(target):,} entries, but there are {table.shape[0]:,} rows in {table}."
         )
-    return source, target
+    return table, target
+
+
+def _as_rows(X: Input) -> Input:
+    """Return a list of rows as an array: of numbers, or of objects if there is text in it."""
+    if isinstance(X, np.ma.MaskedArray):
+        return _unmasked(X)
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return X
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        return X  # ragged: the check of X will say so
+    return np.array(X, dtype=object) if array.dtype.kind in "US" else array
+
+
+def _unmasked(X: np.ma.MaskedArray) -> AnyArray:
+    """Put NaN, or None among objects and text, where an array is masked."""
+    data, gone = X.data, np.ma.getmaskarray(X)
+    if data.dtype.kind in "OUS":
+        return as_missing(data, gone)
+    if data.dtype.kind not in "fiub":
+        return data  # dates, for example, which are refused
+    out = data.astype(data.dtype if data.dtype.kind == "f" else np.float64)
+    out[gone] = np.nan
+    return out

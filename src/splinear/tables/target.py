@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from scipy import sparse
 
-from splinear._types import AnyArray, Floats
-from splinear.tables.reading import as_missing, is_missing
-from splinear.tables.sparse import is_sparse
+from splinear._types import AnyArray, Floats, Input
+from splinear.tables.values import as_missing, is_missing
 
 __all__ = ["check_target", "read_numbers"]
 
 
-def check_target(y: Any, *, numeric: bool) -> Any:
+def check_target(y: Input, *, numeric: bool) -> Input:
     """Refuse a target with missing values, naming the first row; return it for further checks.
 
     A numeric one, of regression, must be of finite numbers, or of text that can be read as such.
@@ -53,9 +51,9 @@ def read_numbers(y: AnyArray, kept: AnyArray | None) -> Floats:
     return numbers
 
 
-def _as_array(y: Any) -> AnyArray | None:
+def _as_array(y: Input) -> AnyArray | None:
     """Return y as an array, its missing values still there; None if it is something else."""
-    if y is None or is_sparse(y):
+    if y is None or sparse.issparse(y):
         return None
     if isinstance(y, np.ma.MaskedArray):
         gaps = np.ma.getmaskarray(y)

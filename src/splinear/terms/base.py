@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Floats
 from splinear.model.group import TermGroup
+from splinear.tables.table import Table
 
 __all__ = ["Advice", "ColumnData", "Term"]
 
@@ -62,6 +63,8 @@ class ColumnData:
     weights : ndarray of shape (n_rows,) or None
     through_zero : bool
         Whether X is sparse, so that curves should be zero at zero.
+    most_bytes : int
+        Bytes of X in files that may be looked at together.
     label : callable
         label(j) names a feature as the user knows it.
     """
@@ -75,6 +78,7 @@ class ColumnData:
     weights: Floats | None
     through_zero: bool
     label: Callable[[int], str]
+    most_bytes: int = 2**26
 
     def ranges(self, features: Sequence[int] | AnyArray) -> tuple[Floats, Floats]:
         """Return the lowest and highest values of some features; 0 and 0 if all are missing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal
@@ -29,7 +29,6 @@ from splinear.curves.knots import (
 )
 from splinear.curves.through_zero import axes_from_zero, no_longer_than_linear
 from splinear.model.group import Extrapolation, TermGroup, size_class, split_by
-from splinear.tables.reading import select_columns
 from splinear.terms.base import Advice, ColumnData, Term
 
 __all__ = ["Spline"]
@@ -159,10 +158,16 @@ class Spline(Term):
                 few = max(advice.few, 2)
                 of = suspects(data.table, rows, features[varies], few, lo[varies], hi[varies])
                 varies = varies[of]
-            rows = FOR_QUANTILES.rows(n_rows, data.kept, len(features))
-            for k, seen in samples(data.table, rows, features[varies], data.weights):
+            for k, seen in self._samples(data, features[varies], len(features)):
                 self._divide(pieces, int(varies[k]), seen, advice, data)
         return pieces
+
+    def _samples(
+        self, data: ColumnData, features: NDArray[np.intp], n_features: int
+    ) -> Iterator[tuple[int, Sample]]:
+        """Look at some rows of some of n_features features."""
+        rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, n_features)
+        return samples(data.table, rows, features, data.weights, data.most_bytes)
 
     def _divide(
         self, pieces: _Pieces, k: int, seen: Sample, advice: Advice, data: ColumnData
@@ -234,7 +239,7 @@ class Spline(Term):
         basis = BSplineBasis(int(self.degree), n_bins + (self.degree == 0))
         lo, hi = data.ranges(features)
         axes = axes_from_zero(
-            select_columns(data.table, features),
+            data.table.select(features),
             lo,
             hi,
             basis,
@@ -247,7 +252,7 @@ class Spline(Term):
         order = int(self.penalty_order)
         embedding = Embedding.of(axes, basis, order, native=native, through_zero=True)
         if not native:
-            table = select_columns(data.table, features)
+            table = data.table.select(features)
             embedding = no_longer_than_linear(table, embedding, data.kept, data.weights)
         groups = []
         for at in split_by(data.has_gap[features][:, None]):

@@ -5,8 +5,7 @@ docs/defaults.md has the evidence, and benchmarks/defaults.py the measurements.
 
 from __future__ import annotations
 
-from splinear._types import Table
-from splinear.tables.reading import left_out_zeros
+from splinear.tables.table import Table
 from splinear.terms.base import Advice
 
 __all__ = ["advise_fixed", "advise_smooth"]
@@ -18,7 +17,7 @@ LEAST, MOST_COEFFICIENTS = 16, 8_192  # of wide tables: bins, and coefficients i
 
 def advise_smooth(table: Table, *, chosen: bool) -> Advice:
     """Advise an estimator whose smoothness is chosen from the data, or given by one C."""
-    if not chosen or left_out_zeros(table):
+    if not chosen or table.is_sparse:
         return advise_fixed(table)
     n_columns = table.shape[1]
     n_bins = max(LEAST, min(MANY, MOST_COEFFICIENTS // max(1, n_columns)))
@@ -27,6 +26,6 @@ def advise_smooth(table: Table, *, chosen: bool) -> Advice:
 
 def advise_fixed(table: Table) -> Advice:
     """Advise an estimator with one C for all terms."""
-    if table.shape[1] >= WIDE and not left_out_zeros(table):
+    if table.shape[1] >= WIDE and not table.is_sparse:
         return Advice(FEW, quantiles=False, few=2)
     return Advice(FEW, quantiles=False)

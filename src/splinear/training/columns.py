@@ -9,26 +9,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.tables.reading import (
-    Source,
-    column_of,
-    factor,
-    numbers,
-    raw_pieces,
-)
+from splinear.tables.chunks import Chunk
+from splinear.tables.table import ColumnNumbers, Table
+from splinear.tables.values import Values, factor, numbers, ordered
 
-__all__ = ["Columns"]
+__all__ = ["Columns", "Levels", "NumberTable", "Seen"]
 
-UNSEEN = -1.0  # instead of the number of a level; a gap is NaN
-MOST_AT_ONCE = 2**24  # values of the table; a larger one is made in pieces, while it is read
+UNSEEN = -1.0  # instead of the number of a level; a missing value is NaN
 MANY_LEVELS = 50  # fewer are no identifier, however few the rows
 
-Label = Callable[[int], str]  # how the user knows a feature
+Label: TypeAlias = Callable[[int], str]  # how the user knows a feature
+Levels: TypeAlias = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class Columns:
     """
 
     n_features: int
-    levels: dict[int, tuple[Any, ...]]
+    levels: dict[int, Levels]
     strict: frozenset[int] = frozenset()
     periods: dict[int, float] = field(default_factory=dict)
     dropped: frozenset[int] = frozenset()
@@ -68,7 +64,7 @@ class Columns:
         """The features that are categories."""
         return sorted(self.levels)
 
-    def numbers_of(self, j: int, values: Any, label: Label, first_row: int = 0) -> AnyArray:
+    def numbers_of(self, j: int, values: Values, label: Label, first_row: int = 0) -> AnyArray:
         """Return feature j's values as numbers, (n,); the first is in row `first_row`."""
         if j in self.levels:
             return self._codes(j, values, label, first_row)
@@ -78,11 +74,11 @@ class Columns:
         with np.errstate(invalid="ignore"):  # infinity is refused later
             return np.where(np.isinf(x), x, x % self.periods[j])
 
-    def _codes(self, j: int, values: Any, label: Label, first_row: int) -> Floats:
+    def _codes(self, j: int, values: Values, label: Label, first_row: int) -> Floats:
         distinct, rows = factor(values)
         place = {level: float(k) for k, level in enumerate(self.levels[j])}
         found = [place.get(value, UNSEEN) for value in distinct]
-        codes = np.array([*found, np.nan])[rows]  # missing values are row -1 of the factor
+        codes = np.array([*found, np.nan])[rows]  # missing values have place -1
         if UNSEEN in found:
             self._mention_unseen(j, distinct, found, codes, label, first_row)
         return codes
@@ -90,7 +86,7 @@ class Columns:
     def _mention_unseen(
         self,
         j: int,
-        distinct: list[Any],
+        distinct: list[object],
         found: list[float],
         codes: Floats,
         label: Label,
@@ -116,36 +112,27 @@ class Columns:
                 stacklevel=2,
             )
 
-    def counted(self, X: Source) -> Any:
-        """Return a table in files whose indices are counted from where those of fit were."""
-        return X.counted_from(self.zero_based) if hasattr(X, "counted_from") else X
 
-    def apply(self, X: Any, label: Label, first_row: int = 0) -> Any:
-        """Return the table of numbers of a piece of X; X itself where nothing is to be done."""
-        if self.is_plain:
-            return X
-        out = np.empty((len(X), self.n_features), _float_type(X))
-        for j in range(self.n_features):
-            out[:, j] = self.numbers_of(j, column_of(X, j), label, first_row)
-        return out
-
-
-def _shown(levels: tuple[Any, ...]) -> str:
+def _shown(levels: Levels) -> str:
     rest = f", ... ({len(levels):,} in all)" if len(levels) > 10 else ""
     return ", ".join(map(repr, levels[:10])) + rest
 
 
-@dataclass(frozen=True, eq=False)
-class InColumns:
-    """The rows of a table in files, or of a large one, as numbers: a Source."""
+class NumberTable(Table):
+    """A table as the numbers that terms read.
 
-    table: Any
-    columns: Columns
-    label: Label
-    names = None
+    Parameters
+    ----------
+    table : Table
+    how : Columns
+    label : callable
+        label(j) names a feature as the user knows it.
+    """
 
-    def __len__(self) -> int:
-        return len(self.table)
+    converts = True
+
+    def __init__(self, table: Table, how: Columns, label: Label) -> None:
+        self.table, self.how, self.label, self.is_on_disk = table, how, label, table.is_on_disk
 
     def __str__(self) -> str:
         return str(self.table)
@@ -153,31 +140,21 @@ class InColumns:
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and columns."""
-        return len(self), self.columns.n_features
+        return self.table.shape
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype[np.floating]:
         """The type of the chunks."""
-        in_frames = self.columns.categorical and hasattr(self.table, "frames")
-        return np.dtype(np.float64) if in_frames else _float_type(self.table)
+        return np.dtype(np.float64) if self.how.levels else self.table.dtype
 
-    def chunks(self, n_rows: int) -> Iterator[AnyArray]:
-        """Yield all rows in order, at most n_rows at a time."""
-        as_frames = bool(self.columns.categorical)
-        for rows, piece in raw_pieces(self.table, n_rows, as_frames=as_frames):
-            yield self.columns.apply(piece, self.label, rows.start)
-
-
-def _float_type(X: Any) -> np.dtype[Any]:
-    """Return the type of the numbers made of X: that of an array of float32, else float64."""
-    single = getattr(X, "dtype", None) == np.float32
-    return np.dtype(np.float32 if single else np.float64)
-
-
-# -- what estimators call -------------------------------------------------------------------------
-
-
-# -- learning columns -----------------------------------------------------------------------------
+    def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
+        """Yield all rows in order, some at a time."""
+        wanted = range(self.shape[1]) if columns is None else columns
+        for rows, data in self.table.columns(wanted):
+            out = np.empty((rows.stop - rows.start, len(wanted)), self.dtype)
+            for k, j in enumerate(map(int, wanted)):
+                out[:, k] = self.how.numbers_of(j, data[k], self.label, rows.start)
+            yield rows, out
 
 
 @dataclass
@@ -185,11 +162,10 @@ class Seen:
     """The distinct values of a categorical feature, in the pieces of a table so far."""
 
     label: str
-    values: dict[Any, None] = field(default_factory=dict)
-    floats: bool = False
-    ordered: tuple[Any, ...] | None = None
+    values: dict[object, None] = field(default_factory=dict)
+    ordered: Levels | None = None
 
-    def add(self, values: Any, kept: Any) -> None:
+    def add(self, values: Values, kept: AnyArray | slice) -> None:
         """Look at a piece of the column, in the rows that count."""
         try:
             distinct, rows = factor(values)
@@ -200,11 +176,8 @@ class Seen:
             ) from error
         counted = rows[kept]
         self.values |= dict.fromkeys(distinct[k] for k in np.unique(counted[counted >= 0]))
-        # Whole numbers are floats in a piece with missing values, and so they are in all.
-        self.floats |= getattr(getattr(values, "dtype", None), "kind", "") == "f"
-        categories = getattr(getattr(values, "dtype", None), "categories", None)
-        if categories is not None and getattr(values.dtype, "ordered", False):
-            self.ordered = tuple(categories.tolist())
+        in_order = ordered(values)
+        self.ordered = self.ordered if in_order is None else in_order
 
     def warn_of_identifiers(self, n_rows: int) -> None:
         """Warn of a feature of which most rows have a level of their own."""
@@ -217,13 +190,13 @@ class Seen:
                 stacklevel=2,
             )
 
-    def levels(self) -> tuple[Any, ...]:
+    def levels(self) -> Levels:
         """Return the levels in order."""
-        levels = [float(v) if self.floats and isinstance(v, int) else v for v in self.values]
+        levels = list(self.values)
         if self.ordered is not None and all(level in self.ordered for level in levels):
             there = set(levels)
             return tuple(level for level in self.ordered if level in there)
         try:
-            return tuple(sorted(levels))
+            return tuple(sorted(levels))  # type: ignore[type-var]
         except TypeError:  # of several types
             return tuple(sorted(levels, key=str))

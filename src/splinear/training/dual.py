@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from splinear._types import Floats, Table
+from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.solvers import dual_cd
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
+from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training.advice import advise_fixed
 from splinear.training.estimator import AdditiveEstimator

@@ -18,17 +18,17 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._compat import Interval, StrOptions
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Floats
 from splinear.model.additive import Model
 from splinear.model.fitted import FittedTerms
 from splinear.model.layout import Layout
-from splinear.solvers.memory import MemoryPlan, Need, bytes_of
+from splinear.solvers.memory import MemoryPlan, Need, bytes_of, sample_bytes
 from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Progress, Watch
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
-from splinear.tables.reading import as_dense, chunks_of, left_out_zeros
-from splinear.tables.sparse import is_sparse
+from splinear.tables.chunks import dense_columns
+from splinear.tables.table import Table
 from splinear.terms.base import Advice, ColumnData, Term
 from splinear.terms.plan import check_terms
 from splinear.training.columns import Columns
@@ -149,7 +149,8 @@ class AdditiveEstimator(BaseEstimator):
             levels=data.columns.levels,
             kept=data.kept,
             weights=data.weights,
-            through_zero=left_out_zeros(data.table),
+            through_zero=data.table.is_sparse,
+            most_bytes=sample_bytes(bytes_of(self.max_memory)),
             label=partial(feature_label, self),
         )
         return term_plan(self).place(columns, self._advice(data.table))
@@ -158,7 +159,7 @@ class AdditiveEstimator(BaseEstimator):
         self, data: TrainingTable, layout: Layout, plan: MemoryPlan | None = None
     ) -> TrainingRows:
         """Bring the rows into the form that the core reads."""
-        if left_out_zeros(data.table):
+        if data.table.is_sparse:
             for group in layout.groups:
                 if not group.embedding.through_zero:
                     raise ValueError(
@@ -322,12 +323,10 @@ class AdditiveEstimator(BaseEstimator):
             if group.extrapolation != "error":
                 continue
             axes = group.embedding.axes
-            for rows, piece in chunks_of(table):
-                by_column = piece.tocsc() if is_sparse(piece) else piece
-                for k, j in enumerate(group.features):
-                    lo, hi = float(axes.lo[k]), float(axes.hi[k])
-                    values = as_dense(by_column[:, [j]])[:, 0]
-                    check_in_range(self, values, int(j), lo, hi, rows.start)
+            for rows, piece in table.chunks(group.features):
+                for k, values in enumerate(dense_columns(piece)):
+                    lo, hi, j = float(axes.lo[k]), float(axes.hi[k]), int(group.features[k])
+                    check_in_range(self, values, j, lo, hi, rows.start)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

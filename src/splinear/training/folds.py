@@ -9,20 +9,21 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from splinear._compat import safe_indexing
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Floats, Input
 from splinear.model.additive import Model
 from splinear.model.fitted import FittedTerms
 from splinear.solvers.problem import Stopping
 from splinear.solvers.rows import TrainingRows
-from splinear.tables.reading import Source, as_frame
-from splinear.tables.sparse import is_sparse
+from splinear.tables.opening import open_table
+from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.table import TrainingTable, as_rows, read_rows
+from splinear.training.table import TrainingTable, read_rows
 
 __all__ = ["Data", "Fold", "Path", "follow_fold", "make_folds", "read_data"]
 
@@ -60,16 +61,11 @@ class Data:
 def read_data(model: AdditiveEstimator, X: Any, y: Any, sample_weight: Any) -> Data:
     """Check what a search was given."""
     model._check_params()
-    options: dict[str, Any] = (
-        {"multi_output": True} if is_classifier(model) else {"y_numeric": True}
-    )
-    training = read_rows(model, X, y, sample_weight, **options)
-    if isinstance(training.table, Source) and not hasattr(X, "__array__"):
-        raise ValueError(
-            f"PathSearchCV needs X in memory, or as a numpy.memmap; got {training.table}."
-        )
-    given = as_frame(X) if hasattr(X, "shape") else as_rows(X)
-    return Data(training.table if is_sparse(X) else given, training)
+    table = open_table(X, type(model).__name__)
+    if table.given is None:
+        raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
+    training = read_rows(model, table, y, sample_weight, numeric=not is_classifier(model))
+    return Data(table.given, training)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +133,7 @@ def follow_fold(
         finished = all(found.converged for found in path[-1])
         path = path if finished else path[:-1]
     scored = copy(model).set_params(n_jobs=stopping.n_threads)
-    X, y = safe_indexing(data.given, fold.test), data.y[fold.test]
+    X, y = _some_rows(data.given, fold.test), data.y[fold.test]
     held_out = None if data.weights is None else data.weights[fold.test]
     try:
         for k, results in enumerate(path):
@@ -152,6 +148,13 @@ def follow_fold(
         stopping.watch.fail(error)
     n_unconverged = sum(not found.converged for results in path for found in results)
     return Path(scores, n_unconverged, seconds)
+
+
+def _some_rows(given: Input, rows: AnyArray) -> Input:
+    """Return some rows of X as the user gave it."""
+    if nw.dependencies.is_into_dataframe(given):
+        return nw.from_native(given, eager_only=True)[rows].to_native()
+    return safe_indexing(given, rows)
 
 
 def _weights_for(scorer: Scorer, weights: Floats | None) -> dict[str, Floats]:

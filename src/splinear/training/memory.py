@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from sklearn.base import BaseEstimator
 
-from splinear._types import Table
 from splinear.model.layout import Layout
 from splinear.solvers.disk import code_bytes
 from splinear.solvers.memory import (
@@ -22,7 +21,7 @@ from splinear.solvers.memory import (
     say_bytes,
 )
 from splinear.solvers.rows import CODES_SUFFICE
-from splinear.tables.reading import Source, left_out_zeros, values_per_row
+from splinear.tables.table import Table
 
 __all__ = ["Demand", "plan_fit"]
 
@@ -56,9 +55,9 @@ def plan_fit(
         return MemoryPlan()
     n_rows = X.shape[0]
     row_bytes = float(sum(code_bytes(group) * group.n_features for group in layout.groups))
-    takes_nonzeros = left_out_zeros(X)
+    takes_nonzeros = X.is_sparse
     if takes_nonzeros:
-        row_bytes = ENTRY_BYTES * values_per_row(X)
+        row_bytes = ENTRY_BYTES * X.values_per_row
         demand = replace(demand, need=demand.need + Need(shared=8))  # where a row's begin
     plan = plan_memory(bound, n_rows, row_bytes, demand.total, width)
     if plan is None:
@@ -68,7 +67,7 @@ def plan_fit(
             f"{demand.n_outputs} output{'s' if demand.n_outputs > 1 else ''} need at least "
             f"{say_bytes(least)}."
         )
-    on_disk = plan.rows_per_block is not None or isinstance(X, Source)
+    on_disk = plan.rows_per_block is not None or X.is_on_disk
     if estimator.tol < CODES_SUFFICE and on_disk and not takes_nonzeros:
         raise ValueError(
             f"tol={estimator.tol:g} is below {CODES_SUFFICE:g}, so that training reads X itself, "

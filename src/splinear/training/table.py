@@ -4,42 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, check_X_y
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_X_y
 
-from splinear._types import AnyArray, Floats, Table
-from splinear.tables.checks import check_source, check_table, check_weights, feature_label
-from splinear.tables.kinds import refuse_dates, text_columns
-from splinear.tables.opening import open_table
-from splinear.tables.reading import (
-    Source,
-    as_frame,
-    column_of,
-    is_frame,
-    is_on_disk,
-    left_out_zeros,
-    raw_pieces,
-    with_zeros,
-    without,
-)
-from splinear.tables.sparse import is_sparse
+from splinear._types import AnyArray, Floats, Input
+from splinear.tables.checks import check_columns, check_size, check_weights, feature_label
+from splinear.tables.chunks import as_dense
+from splinear.tables.dense import ArrayTable
+from splinear.tables.kinds import categories_in, refuse_others, refuse_text
+from splinear.tables.opening import open_table, open_target
+from splinear.tables.table import Table, WithZeros
 from splinear.tables.target import check_target
 from splinear.terms.plan import TermPlan
-from splinear.training.columns import MOST_AT_ONCE, Columns, InColumns, Seen
+from splinear.training.columns import Columns, NumberTable, Seen
 
-__all__ = [
-    "TrainingTable",
-    "as_rows",
-    "find_categorical",
-    "in_columns",
-    "read_rows",
-    "read_table",
-    "term_plan",
-]
+__all__ = ["TrainingTable", "read_rows", "read_table", "term_plan"]
+
+MOST_AT_ONCE = 2**24  # values of a table of numbers that is made once, and not whenever it is read
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +32,7 @@ class TrainingTable:
     Attributes
     ----------
     table : Table
-        X as numbers: an array, a CSR matrix, or a Source.
+        X as numbers.
     y : ndarray
     weights : ndarray of shape (n_rows,) or None
     kept : ndarray of shape (n_rows,) or None
@@ -66,47 +49,68 @@ class TrainingTable:
 
 def read_rows(
     estimator: BaseEstimator,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    X: Input,
+    y: Input,
+    sample_weight: Input,
     *,
     columns: Columns | None = None,
-    **options: Any,
+    numeric: bool = False,
 ) -> TrainingTable:
-    """Check what fit was given; learn how columns become numbers, unless `columns` says so."""
-    reset = columns is None
-    X, y = open_table(X, y)
-    y = check_target(y, numeric=options.get("y_numeric", False))
-    if isinstance(X, Source):
-        X = X if columns is None else columns.counted(X)
-        X = check_source(estimator, X, reset=reset)
+    """Check what fit was given; learn how columns become numbers, unless `columns` says so.
+
+    `numeric`: the target is a number per row, and not a class or several labels.
+    """
+    table, y = open_target(open_table(X, type(estimator).__name__), y)
+    y = check_target(y, numeric=numeric)  # what it says names the row
+    table = _matched(estimator, table, columns)
+    if columns is None:
+        table, categorical = find_categorical(estimator, table)
     else:
-        X = as_rows(as_frame(X))
-    if reset:
-        X, categorical = find_categorical(estimator, X)
-    else:
-        X = without(X, columns.dropped)  # type: ignore[union-attr]
-        categorical = columns.categorical  # type: ignore[union-attr]
-    if isinstance(X, Source):
-        empty = np.empty((len(X), 0))
-        _, y = check_X_y(empty, y, estimator=estimator, ensure_min_features=0, **options)
-    elif categorical:
-        _check_rows(estimator, X)
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        _, y = check_X_y(np.zeros((len(X), 1)), y, estimator=estimator, **options)
-        refuse_dates(X)
-    else:
-        if is_frame(X):
-            _check_rows(estimator, X)
-        X, y = check_table(estimator, X, y=y, reset=reset, **options)
-    weights = check_weights(sample_weight, X)
+        table, categorical = table.blanked(columns.dropped), columns.categorical
+    check_size(estimator, table)
+    y = _checked_target(estimator, y, table.shape[0], numeric=numeric)
+    _refuse(estimator, table, categorical, reset=columns is None)
+    weights = check_weights(sample_weight, table.shape[0])
     kept = None if weights is None or np.all(weights > 0) else weights > 0
     if columns is None:
-        columns = _learn(estimator, X, categorical, weights)
-    table = in_columns(estimator, X, columns)
-    if isinstance(table, Source) and left_out_zeros(table) and _zeros_count(estimator):
-        table = with_zeros(table)
-    return TrainingTable(table, y, weights, kept, columns)
+        columns = _learn(estimator, table, categorical, weights)
+    if table.is_sparse and table.is_on_disk and _zeros_count(estimator):
+        table = WithZeros(table)
+    return TrainingTable(in_columns(estimator, table, columns), y, weights, kept, columns)
+
+
+def _checked_target(estimator: BaseEstimator, y: Input, n_rows: int, *, numeric: bool) -> AnyArray:
+    """Check y as scikit-learn does: its shape, its length, its type."""
+    _, checked = check_X_y(
+        np.empty((n_rows, 0)),
+        y,
+        estimator=estimator,
+        ensure_min_features=0,
+        y_numeric=numeric,
+        multi_output=not numeric,
+    )
+    found: AnyArray = checked
+    return found
+
+
+def _matched(estimator: BaseEstimator, table: Table, columns: Columns | None) -> Table:
+    """Compare the columns with those of fit, `columns`; None: this is fit."""
+    if columns is not None:
+        names = getattr(estimator, "feature_names_in_", None)
+        listed = None if names is None else names.tolist()
+        table = table.matched(listed, columns.n_features, columns.zero_based)
+    return check_columns(estimator, table, reset=columns is None)
+
+
+def _refuse(estimator: BaseEstimator, table: Table, categorical: list[int], *, reset: bool) -> None:
+    """Refuse columns that hold no numbers and are no categories, and sparse categories."""
+    refuse_others(table)
+    refuse_text(table, categorical, reset=reset)
+    if reset and categorical and table.is_sparse:
+        raise ValueError(
+            "Categories are for dense tables, and X is sparse. Use a column of 0 and 1 for every "
+            "level, or X.toarray()."
+        )
 
 
 def _zeros_count(estimator: BaseEstimator) -> bool:
@@ -116,92 +120,45 @@ def _zeros_count(estimator: BaseEstimator) -> bool:
     return any(getattr(term, "through_zero", None) is False for term in terms)
 
 
-def read_table(estimator: BaseEstimator, X: Any, columns: Columns) -> Table:
+def read_table(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
     """Check the rows to predict, and return them as numbers."""
-    X, _ = open_table(X)
-    if isinstance(X, Source):
-        X = without(check_source(estimator, columns.counted(X), reset=False), columns.dropped)
-        text_columns(X)  # refuses dates, for example
-        return in_columns(estimator, X, columns)
-    X = without(as_rows(as_frame(X)), columns.dropped)
-    if not columns.categorical:
-        return in_columns(estimator, check_table(estimator, X, reset=False), columns)
-    if len(getattr(X, "shape", ())) != 2 or is_sparse(X):
-        check_array(X, dtype=None, estimator=estimator)  # raises
-    _check_rows(estimator, X)
-    validate_data(estimator, X, reset=False, skip_check_array=True)
-    refuse_dates(X)
-    return in_columns(estimator, X, columns)
+    table, _ = open_target(open_table(X, type(estimator).__name__), None)
+    table = _matched(estimator, table, columns).blanked(columns.dropped)
+    check_size(estimator, table)
+    _refuse(estimator, table, columns.categorical, reset=False)
+    return in_columns(estimator, table, columns)
 
 
-def _check_rows(estimator: BaseEstimator, X: Any) -> None:
-    """Refuse a table without rows or columns, naming its shape."""
-    if 0 in X.shape:
-        what = "row" if X.shape[0] == 0 else "feature"
-        plural = "sample(s)" if X.shape[0] == 0 else "feature(s)"
-        raise ValueError(
-            f"Found array with 0 {plural} (shape={tuple(X.shape)}) while a minimum of 1 is "
-            f"required by {type(estimator).__name__}: there is no {what} in X."
-        )
-
-
-def in_columns(estimator: BaseEstimator, X: Any, columns: Columns) -> Table:
-    """Return X as numbers, in pieces if it is large or in files."""
-    if columns.is_plain:
-        return X
-    if left_out_zeros(X):
+def in_columns(estimator: BaseEstimator, table: Table, columns: Columns) -> Table:
+    """Return a table as numbers: made once if that takes little memory, else while it is read."""
+    if not columns.is_plain and table.is_sparse:
         raise ValueError(
             f"{type(estimator).__name__} was fitted with categories or periods, and X is sparse; "
-            "give a dense table."
+            "use a dense table."
         )
     label = partial(feature_label, estimator)
-    large = is_on_disk(X) or X.shape[0] * columns.n_features > MOST_AT_ONCE
-    if isinstance(X, Source) or large:
-        return InColumns(X, columns, label)
-    return columns.apply(X, label)
+    numbers = table if columns.is_plain else NumberTable(table, columns, label)
+    is_large = table.is_on_disk or table.shape[0] * columns.n_features > MOST_AT_ONCE
+    return ArrayTable(as_dense(numbers.whole())) if numbers.converts and not is_large else numbers
 
 
-def find_categorical(estimator: BaseEstimator, X: Any) -> tuple[Any, list[int]]:
+def find_categorical(estimator: BaseEstimator, table: Table) -> tuple[Table, list[int]]:
     """Find the features that are categories: by their types, the user's list and the user's terms.
 
-    Returns X too, without what is in features that are dropped.
+    Returns the table too, without what is in features that are dropped.
     """
-    shape = getattr(X, "shape", ())
-    if len(shape) != 2:
-        return X, []  # the check of X will say what is wrong
-    names = X.names if isinstance(X, Source) else getattr(X, "columns", None)
-    names = None if names is None else list(names)
+    names, n_features = table.names, table.shape[1]
     given = estimator.categorical_features
-    listed: set[int] = set()
-    if given is not None and not isinstance(given, str):
-        listed = set(_positions(given, X.shape[1], names))
-    plan = TermPlan.read(estimator.curve, estimator.terms, X.shape[1], names)
-    X, by_terms = without(X, plan.dropped), plan.categories
-    text = set(text_columns(X))
-    by_type = text if isinstance(given, str) else set()
-    if (listed or by_terms) and left_out_zeros(X):
-        raise ValueError(
-            "Categories are for dense tables, and X is sparse. Give every level a column of 0 and "
-            "1 in X, or X.toarray()."
-        )
-    return X, sorted((by_type | listed | by_terms) - plan.dropped)
+    plan = TermPlan.read(estimator.curve, estimator.terms, n_features, names)
+    table = table.blanked(plan.dropped)
+    if isinstance(given, str):
+        found = set(categories_in(table))
+    else:
+        found = set() if given is None else set(_positions(given, n_features, names))
+    return table, sorted((found | plan.categories) - plan.dropped)
 
 
-def as_rows(X: Any) -> Any:
-    """Return a list of rows as an array: of numbers, or of objects if there is text in it.
-
-    Tables stay as they are.
-    """
-    if isinstance(X, np.ndarray) or is_frame(X) or is_sparse(X):
-        return X
-    try:
-        array = np.asarray(X)
-    except ValueError:
-        return X  # ragged: the check of X will say so
-    return as_frame(np.array(X, dtype=object) if array.dtype.kind in "US" else array)
-
-
-def _positions(categorical: Any, n_features: int, names: list[Any] | None) -> list[int]:
+def _positions(categorical: Input, n_features: int, names: list[str] | None) -> list[int]:
     """Read `categorical_features`: positions, names or a mask."""
     listed = np.asarray(categorical)
     wrong = (
@@ -227,27 +184,25 @@ def _positions(categorical: Any, n_features: int, names: list[Any] | None) -> li
 
 
 def _learn(
-    estimator: BaseEstimator, X: Any, categorical: list[int], weights: Floats | None
+    estimator: BaseEstimator, table: Table, categorical: list[int], weights: Floats | None
 ) -> Columns:
-    """Find the levels of categories in the rows of X that count."""
-    label = partial(feature_label, estimator)
-    seen = {j: Seen(label(j)) for j in categorical}
-    n_rows = 0
-    for rows, piece in raw_pieces(X, as_frames=True) if categorical else ():
-        kept: Any = slice(None) if weights is None else weights[rows] > 0
-        for j, levels in seen.items():
-            levels.add(column_of(piece, j), kept)
-        n_rows += len(piece) if weights is None else int(np.count_nonzero(kept))
+    """Find the levels of categories in the rows that count."""
+    seen = {j: Seen(feature_label(estimator, j)) for j in categorical}
+    for rows, data in table.columns(categorical) if categorical else ():
+        kept = slice(None) if weights is None else weights[rows] > 0
+        for levels, values in zip(seen.values(), data, strict=True):
+            levels.add(values, kept)
+    n_rows = table.shape[0] if weights is None else int(np.count_nonzero(weights))
     for levels in seen.values():
         levels.warn_of_identifiers(n_rows)
     plan = term_plan(estimator)
     return Columns(
-        X.shape[1],
+        table.shape[1],
         {j: seen[j].levels() for j in seen},
         plan.strict(categorical),
         plan.periods(categorical),
         frozenset(plan.dropped),
-        getattr(X, "zero_based", None),
+        table.zero_based,
     )
 
 

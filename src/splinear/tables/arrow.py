@@ -1,0 +1,204 @@
+"""Tables of Arrow: columns by name, of numbers, text and more, read in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from copy import copy
+from functools import cached_property
+from importlib import import_module
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+
+from splinear._types import AnyArray, Input
+from splinear.tables import table as sizes
+from splinear.tables.chunks import Chunk, float_type
+from splinear.tables.table import ColumnNumbers, Table
+from splinear.tables.values import Kind, Values
+
+__all__ = ["Arrow", "ArrowTable", "import_arrow"]
+
+# Arrow has no types for a type checker, and is imported only where it is needed.
+Arrow: TypeAlias = Any
+
+
+class ArrowTable(Table):
+    """Columns by name, in one or several parts.
+
+    `schemas` are those of all parts, each with what to call it in a message; `chosen` the columns
+    that are features, in order (None: all but the index of a data frame that was written to the
+    file). What is not read need not be of numbers.
+    """
+
+    is_on_disk = True
+
+    def __init__(
+        self, schemas: list[tuple[str, Arrow]], n_rows: int, chosen: Sequence[str] | None = None
+    ) -> None:
+        where, first = schemas[0]
+        self.all_names = list(first.names)
+        self._refuse_repeated(where)
+        for other, schema in schemas[1:]:
+            unlike = sorted(set(schema.names) ^ set(self.all_names))
+            if unlike:
+                raise ValueError(
+                    f"{other} and {where} do not have the same columns; these are in one of them "
+                    f"only: {_some(unlike)}."
+                )
+        self.schemas, self.n_rows = schemas, n_rows
+        index = (first.pandas_metadata or {}).get("index_columns", [])
+        features = [name for name in self.all_names if name not in index]
+        self.features = features if chosen is None else list(chosen)
+        self.names = self.features
+        self.blank: frozenset[str] = frozenset()  # features that are not read, but count as 0
+
+    def _refuse_repeated(self, where: str) -> None:
+        repeated = sorted({name for name in self.all_names if self.all_names.count(name) > 1})
+        if repeated:
+            raise ValueError(
+                f"{where} has several columns named {_some(list(map(repr, repeated)))}; columns "
+                "are found by their names, which must differ."
+            )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and features."""
+        return self.n_rows, len(self.features)
+
+    @cached_property
+    def kinds(self) -> list[Kind]:
+        """What each feature holds: in all parts, or what is no number in one of them."""
+        return [self._kind(name) for name in self.features]
+
+    def _kind(self, name: str) -> Kind:
+        if name in self.blank:
+            return Kind.NUMBER
+        found = {_kind_of(schema.field(name).type) for _, schema in self.schemas}
+        return min(found - {Kind.NUMBER}, key=lambda kind: kind.value, default=Kind.NUMBER)
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The type of the chunks."""
+        read = [name for name in self.features if name not in self.blank]
+        types = {schema.field(name).type for _, schema in self.schemas for name in read}
+        return float_type(*[_numpy_type(found) for found in types])
+
+    def select_names(self, names: Sequence[str]) -> ArrowTable:
+        """Return the table with these features alone, in this order."""
+        missing = [name for name in names if name not in self.all_names]
+        if missing:
+            raise ValueError(
+                f"{self} has no column {_some(list(map(repr, missing)))}; it has "
+                f"{_some(list(map(repr, self.all_names)))}."
+            )
+        other = copy(self)
+        other.features = other.names = list(names)
+        other.__dict__.pop("kinds", None)
+        return other
+
+    def matched(self, names: list[str] | None, n_columns: int, zero_based: bool | None) -> Table:
+        """Return the table with the columns of that of fit, found by their names."""
+        del n_columns, zero_based
+        return self if names is None else self.select_names(names)
+
+    def blanked(self, columns: Collection[int]) -> Table:
+        """Return the table with 0 in these features, whatever they hold."""
+        other = copy(self)
+        other.blank = frozenset(self.features[j] for j in columns)
+        other.__dict__.pop("kinds", None)
+        return other
+
+    def without(self, name: str) -> Table:
+        """Return the table without the column of the target."""
+        return self.select_names([other for other in self.features if other != name])
+
+    def _batches(self, columns: list[str], n_rows: int) -> Iterator[Arrow]:
+        """Yield record batches of these columns, of at most n_rows rows."""
+        raise NotImplementedError
+
+    def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
+        """Yield all rows in order, some at a time."""
+        wanted = [self.features[j] for j in columns] if columns is not None else self.features
+        dtype = self.dtype
+        for rows, batch in self._rows(wanted):
+            out = np.zeros((rows.stop - rows.start, len(wanted)), dtype=dtype)
+            for k, name in enumerate(wanted):
+                if name not in self.blank:
+                    out[:, k] = batch.column(name).to_numpy(zero_copy_only=False)
+            del batch  # or it would stay until the next one is there
+            yield rows, out
+
+    def columns(self, wanted: ColumnNumbers) -> Iterator[tuple[slice, list[Values]]]:
+        """Yield all rows in order, some at a time, as columns of whatever they hold."""
+        names = [self.features[j] for j in wanted]
+        for rows, batch in self._rows(names):
+            zeros = np.zeros(rows.stop - rows.start, dtype=np.float32)
+            data = [zeros if name in self.blank else _series(batch, name) for name in names]
+            del batch  # as above
+            yield rows, data
+
+    def _rows(self, names: list[str]) -> Iterator[tuple[slice, Arrow]]:
+        start = 0
+        read = [name for name in names if name not in self.blank]
+        n_values = max(1, len(read))
+        for batch in self._batches(read, max(1, sizes.COPIED_AT_ONCE // n_values)):
+            yield slice(start, start + batch.num_rows), batch
+            start += batch.num_rows
+        import_module("pyarrow").default_memory_pool().release_unused()
+
+    def target(self, y: Input) -> Input:
+        """Return the target: y itself, or the column that it names."""
+        if not isinstance(y, str):
+            return y
+        self.select_names([y])  # or an error
+        column = [batch.column(y) for batch in self._batches([y], 2**20)]
+        if any(part.null_count for part in column):
+            raise ValueError(f"The column {y!r} of {self} has missing values; y must have none.")
+        return np.concatenate([_target_values(part) for part in column])
+
+
+def import_arrow(what: object, module: str = "pyarrow") -> Arrow:
+    """Import Arrow, or a part of it, or say how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"Reading {what} needs pyarrow: pip install pyarrow, or pip install 'splinear[data]'."
+        ) from error
+
+
+def _kind_of(found: Arrow) -> Kind:
+    types = import_module("pyarrow.types")
+    if types.is_boolean(found) or types.is_integer(found) or types.is_floating(found):
+        return Kind.NUMBER
+    if types.is_null(found):  # nothing but missing values
+        return Kind.NUMBER
+    if types.is_string(found) or types.is_large_string(found) or types.is_dictionary(found):
+        return Kind.CATEGORY
+    return Kind.DATE if types.is_temporal(found) else Kind.OTHER
+
+
+def _numpy_type(found: Arrow) -> np.dtype[np.generic]:
+    single = import_module("pyarrow.types").is_float32(found)
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def _series(batch: Arrow, name: str) -> Values:
+    """Return a column of a batch as narwhals sees it."""
+    column = import_module("pyarrow").chunked_array([batch.column(name)])
+    series: Values = nw.from_native(column, series_only=True)
+    return series
+
+
+def _target_values(part: Arrow) -> AnyArray:
+    """Return a piece of the target; whole numbers and text as they are."""
+    types = import_module("pyarrow.types")
+    if types.is_dictionary(part.type):
+        part = part.dictionary_decode()
+    values: AnyArray = part.to_numpy(zero_copy_only=False)
+    return values.astype(str) if values.dtype == object else values
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

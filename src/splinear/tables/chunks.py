@@ -1,0 +1,115 @@
+"""Pieces of a table as the core reads them: arrays of floats, or CSR matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.sparsefuncs import min_max_axis
+
+from splinear._types import AnyArray, Floats, Input
+
+__all__ = [
+    "Chunk",
+    "as_csr",
+    "as_dense",
+    "as_floats",
+    "as_sparse",
+    "csr_parts",
+    "dense_columns",
+    "float_type",
+    "least_nonzero",
+    "ranges",
+]
+
+Chunk: TypeAlias = AnyArray | sparse.csr_array
+
+
+def float_type(*dtypes: np.dtype[np.generic]) -> np.dtype[np.floating]:
+    """Return the type in which numbers of these types are read.
+
+    float32 if all are of that type, so that they need no copy; else float64.
+    """
+    single = all(dtype.newbyteorder("=") == np.float32 for dtype in dtypes)
+    return np.dtype(np.float32 if dtypes and single else np.float64)
+
+
+def as_floats(X: AnyArray) -> AnyArray:
+    """Return an array as the core reads it; X itself if it is so."""
+    wanted = float_type(X.dtype)
+    return X if X.dtype == wanted and X.flags.aligned else X.astype(wanted)
+
+
+def as_dense(chunk: Chunk) -> AnyArray:
+    """Return a chunk as an array."""
+    return chunk.toarray() if isinstance(chunk, sparse.csr_array) else chunk
+
+
+def as_sparse(chunk: Chunk) -> sparse.csr_array:
+    """Return a chunk as a CSR matrix."""
+    return chunk if isinstance(chunk, sparse.csr_array) else as_csr(sparse.csr_array(chunk))
+
+
+def dense_columns(chunk: Chunk) -> Iterator[AnyArray]:
+    """Yield the columns of a chunk, zeros written out, one at a time."""
+    if not isinstance(chunk, sparse.csr_array):
+        yield from chunk.T
+        return
+    by_column = chunk.tocsc()
+    for k in range(chunk.shape[1]):
+        yield by_column[:, [k]].toarray()[:, 0]
+
+
+def as_csr(given: Input) -> sparse.csr_array:
+    """Return a sparse matrix by rows, in floats, columns ascending, without zeros."""
+    if hasattr(given, "check_format"):  # the core trusts what it is told of rows and columns
+        given.check_format(full_check=True)
+    X = sparse.csr_array(given)
+    if not X.has_canonical_format or not X.data.all():
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    floats: sparse.csr_array = X.astype(float_type(X.dtype), copy=False)
+    return floats
+
+
+def csr_parts(X: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], AnyArray]:
+    """Return where the rows start, columns and values: as the core reads them."""
+    return (
+        X.indptr.astype(np.int64, copy=False),
+        X.indices.astype(np.int32, copy=False),
+        np.ascontiguousarray(X.data),
+    )
+
+
+def ranges(chunk: Chunk) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return the lowest and highest value of every column, zeros included.
+
+    And which columns have NaN; these are left out of the others, which are NaN if nothing is left.
+    """
+    if isinstance(chunk, sparse.csr_array):
+        lo, hi = min_max_axis(chunk, axis=0, ignore_nan=True)
+        has_nan = np.zeros(chunk.shape[1], dtype=bool)
+        has_nan[chunk.indices[np.isnan(chunk.data)]] = True
+        return lo.astype(np.float64), hi.astype(np.float64), has_nan
+    lo, hi = chunk.min(axis=0).astype(np.float64), chunk.max(axis=0).astype(np.float64)
+    has_nan = np.isnan(lo)
+    if has_nan.any():
+        some = chunk[:, has_nan]
+        lo[has_nan], hi[has_nan] = np.fmin.reduce(some, axis=0), np.fmax.reduce(some, axis=0)
+    return lo, hi, has_nan
+
+
+def least_nonzero(chunk: Chunk) -> Floats:
+    """Return the lowest value of every column, zeros left out; infinity if none is left."""
+    if not isinstance(chunk, sparse.csr_array):
+        return np.asarray(np.where(chunk != 0, chunk, np.inf).min(axis=0), dtype=np.float64)
+    columns = chunk.tocsc()
+    out = np.full(columns.shape[1], np.inf)
+    some = np.flatnonzero(np.diff(columns.indptr))
+    if len(some):
+        out[some] = np.minimum.reduceat(columns.data, columns.indptr[some])
+    return out

@@ -1,0 +1,85 @@
+"""Arrays, in memory or mapped from a file."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear._types import AnyArray
+from splinear.tables import table as sizes
+from splinear.tables.chunks import Chunk, as_floats, float_type
+from splinear.tables.table import ColumnNumbers, Table
+
+__all__ = ["ArrayTable", "pieces"]
+
+
+class ArrayTable(Table):
+    """A two-dimensional array of numbers.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_rows, n_columns)
+    """
+
+    def __init__(self, array: AnyArray) -> None:
+        self.array = self.given = array
+        self.is_on_disk = _map_of(array) is not None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The type of the chunks."""
+        return float_type(self.array.dtype)
+
+    def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
+        """Yield all rows in order, some at a time."""
+        copied = self.is_on_disk or self.array.dtype != self.dtype
+        step = self.rows_of(sizes.COPIED_AT_ONCE if copied else sizes.READ_AT_ONCE)
+        start = 0
+        for piece in pieces(self.array, step):
+            yield slice(start, start + len(piece)), as_floats(_some(piece, columns))
+            start += len(piece)
+
+    def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:
+        """Return some rows of some columns or all."""
+        if self.is_on_disk:  # in order, and pages do not stay
+            return super().sample(rows, columns)
+        if columns is None:
+            return np.asarray(self.array[rows])
+        return np.asarray(self.array[np.ix_(rows, np.asarray(columns))])
+
+    def whole(self) -> Chunk:
+        """Return all rows at once."""
+        return as_floats(self.array)
+
+
+def pieces(array: AnyArray, n_rows: int) -> Iterator[AnyArray]:
+    """Yield an array n_rows at a time; pages of a mapped file do not stay in memory."""
+    pages = _map_of(array)
+    for start in range(0, len(array), n_rows):
+        yield array[start : start + n_rows]
+        if pages is not None:
+            pages.madvise(mmap.MADV_DONTNEED)
+
+
+def _some(piece: AnyArray, columns: ColumnNumbers | None) -> AnyArray:
+    return piece if columns is None else piece[:, columns]
+
+
+def _map_of(array: AnyArray) -> mmap.mmap | None:
+    """Return the map of a file that an array lies in, if its pages can be let go without a loss."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        # Pages of a map of mode "c" hold changes that are nowhere else.
+        if isinstance(base, np.memmap) and base.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
+            pages: mmap.mmap | None = getattr(base, "_mmap", None)
+            return pages
+        base = base.base
+    return None

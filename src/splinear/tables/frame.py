@@ -1,0 +1,101 @@
+"""Data frames of pandas, polars and Arrow, and arrays of objects: columns of whatever they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import cached_property
+
+import narwhals as nw
+import numpy as np
+
+from splinear._types import Input
+from splinear.tables import table as sizes
+from splinear.tables.chunks import Chunk, float_type
+from splinear.tables.table import ColumnNumbers, Table
+from splinear.tables.values import Kind, Values, kind_of, numbers
+
+__all__ = ["FrameTable"]
+
+
+class FrameTable(Table):
+    """Columns of numbers, text and more, in memory.
+
+    Parameters
+    ----------
+    data : list of ndarray or of narwhals series
+        The columns, of the same length.
+    names : list of str or None
+    given : object
+        What they were read from.
+    n_rows : int
+    """
+
+    converts = True
+
+    def __init__(
+        self, data: list[Values], names: list[str] | None, given: Input, n_rows: int
+    ) -> None:
+        self.data, self.names, self.given, self.n_rows = data, names, given, n_rows
+
+    @classmethod
+    def of(cls, given: Input) -> FrameTable:
+        """Read a data frame."""
+        if hasattr(given, "iloc"):  # of pandas, whose names may repeat or be no text
+            data = [
+                nw.from_native(given.iloc[:, j], series_only=True) for j in range(given.shape[1])
+            ]
+            return cls(data, list(given.columns), given, len(given))
+        frame = nw.from_native(given, eager_only=True)
+        return cls(list(frame.iter_columns()), list(frame.columns), given, len(frame))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return self.n_rows, len(self.data)
+
+    @cached_property
+    def kinds(self) -> list[Kind]:
+        """What each column holds."""
+        return [kind_of(column) for column in self.data]
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The type of the chunks."""
+        return float_type(*[_numpy_type(column) for column in self.data])
+
+    def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
+        """Yield all rows in order, some at a time."""
+        wanted = range(len(self.data)) if columns is None else columns
+        for rows, values in self.columns(wanted):
+            out = np.empty((rows.stop - rows.start, len(values)), self.dtype)
+            for k, j in enumerate(map(int, wanted)):
+                out[:, k] = numbers(values[k], self.label(j))
+            yield rows, out
+
+    def columns(self, wanted: ColumnNumbers) -> Iterator[tuple[slice, list[Values]]]:
+        """Yield all rows in order, some at a time, as columns of whatever they hold."""
+        step = self.rows_of(sizes.COPIED_AT_ONCE)
+        for start in range(0, self.n_rows, step):
+            stop = min(start + step, self.n_rows)
+            yield slice(start, stop), [self.data[int(j)][start:stop] for j in wanted]
+
+    def blanked(self, columns: Collection[int]) -> Table:
+        """Return the table with 0 in some columns."""
+        zeros = np.zeros(self.n_rows, dtype=np.float32)
+        data = [zeros if j in columns else column for j, column in enumerate(self.data)]
+        return FrameTable(data, self.names, self.given, self.n_rows) if columns else self
+
+    def label(self, j: int) -> str:
+        """Name a column in a message."""
+        return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
+
+
+def _series(column: Input) -> Values:
+    series: Values = nw.from_native(column, series_only=True)
+    return series
+
+
+def _numpy_type(column: Values) -> np.dtype[np.generic]:
+    if isinstance(column, np.ndarray):
+        return column.dtype
+    return np.dtype(np.float32 if column.dtype == nw.Float32 else np.float64)

@@ -1,0 +1,151 @@
+"""The values of a column: what kind they are, and how they are read as numbers or as levels.
+
+A column is a NumPy array, or a series of a data frame seen through narwhals.
+"""
+
+from __future__ import annotations
+
+from datetime import date, time, timedelta
+from enum import Enum
+from numbers import Number
+from typing import TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear._compat import is_pandas_na
+from splinear._types import AnyArray, Input
+from splinear.tables.chunks import as_floats
+
+__all__ = ["Kind", "Values", "as_missing", "factor", "is_missing", "kind_of", "numbers", "ordered"]
+
+Values: TypeAlias = "AnyArray | nw.Series[Input]"
+
+DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
+SPANS = ("Period", "Interval")  # of pandas, by the names of their types
+
+
+class Kind(Enum):
+    """What a column holds."""
+
+    NUMBER = "numbers"
+    CATEGORY = "text or categories"
+    OBJECT = "objects that are neither text nor numbers"  # which may be categories
+    DATE = "dates, times or intervals"
+    COMPLEX = "complex numbers"
+    OTHER = "neither numbers nor text"
+
+
+def kind_of(values: Values) -> Kind:
+    """Find out what a column holds; of objects, by looking at each."""
+    if isinstance(values, np.ndarray):
+        return _kind_of_array(values)
+    if _are_objects(values):
+        return _kind_of_array(values.to_numpy())
+    dtype = values.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return Kind.NUMBER
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return Kind.CATEGORY
+    return Kind.DATE if dtype.is_temporal() else Kind.OTHER
+
+
+def _are_objects(values: nw.Series[Input]) -> bool:
+    """Tell whether only the values themselves tell what they are."""
+    if values.dtype in (nw.Object, nw.Unknown):
+        return True
+    # narwhals takes objects of pandas for text if nothing speaks against it.
+    return values.dtype == nw.String and str(getattr(values.to_native(), "dtype", "")) == "object"
+
+
+def _kind_of_array(values: AnyArray) -> Kind:
+    if values.dtype.kind == "O":
+        return _kind_of_objects(values)
+    by_letter = {"c": Kind.COMPLEX, "m": Kind.DATE, "M": Kind.DATE}
+    by_letter |= dict.fromkeys("fiub", Kind.NUMBER) | dict.fromkeys("US", Kind.CATEGORY)
+    return by_letter.get(values.dtype.kind, Kind.OTHER)
+
+
+def _kind_of_objects(values: AnyArray) -> Kind:
+    found = [value for value in values.tolist() if not is_missing(value)]
+    types = {type(value) for value in found}
+    if any(issubclass(kind, DATES) or kind.__name__ in SPANS for kind in types):
+        return Kind.DATE
+    if all(issubclass(kind, (Number, np.number, np.bool_)) for kind in types):
+        has_complex = any(issubclass(kind, (complex, np.complexfloating)) for kind in types)
+        return Kind.COMPLEX if has_complex else Kind.NUMBER
+    return Kind.CATEGORY if any(issubclass(kind, str) for kind in types) else Kind.OBJECT
+
+
+def numbers(values: Values, label: str) -> AnyArray:
+    """Return a column of numbers as floats, missing values as NaN; `label` names it in errors."""
+    try:
+        if isinstance(values, np.ndarray):
+            return as_floats(_without_na(values))
+        if _are_objects(values):
+            return as_floats(_without_na(values.to_numpy()))
+        wanted = nw.Float32 if values.dtype == nw.Float32 else nw.Float64
+        return (values if values.dtype == wanted else values.cast(wanted)).to_numpy()
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"X must hold numbers in {label}: {error}. Text is for categories, which "
+            "categorical_features='from_dtype' finds, or a list there names."
+        ) from error
+
+
+def _without_na(values: AnyArray) -> AnyArray:
+    """Return objects with None in the place of pandas.NA, which is no number."""
+    if values.dtype != object:
+        return values
+    return as_missing(values, np.array([is_missing(value) for value in values.tolist()], bool))
+
+
+def factor(values: Values) -> tuple[list[object], NDArray[np.intp]]:
+    """Return the distinct values of a column, and the place of each row among them; -1: missing."""
+    if isinstance(values, np.ndarray):
+        return _factor_of_array(values)
+    native = values.to_native()
+    if hasattr(native, "factorize"):  # of pandas: several times as fast as what follows
+        places, distinct = native.factorize()
+        return distinct.tolist(), places
+    if _are_objects(values):
+        return _factor_of_array(values.to_numpy())
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+    distinct = values.drop_nulls().unique(maintain_order=True).to_list()
+    old, new = [*distinct, None], [*range(len(distinct)), -1]
+    return distinct, values.replace_strict(old, new, return_dtype=nw.Int64).to_numpy()
+
+
+def _factor_of_array(values: AnyArray) -> tuple[list[object], NDArray[np.intp]]:
+    places: dict[object, int] = {}
+    found = [
+        -1 if is_missing(value) else places.setdefault(value, len(places))
+        for value in values.tolist()
+    ]
+    return list(places), np.array(found, dtype=np.intp)
+
+
+def ordered(values: Values) -> tuple[object, ...] | None:
+    """Return all levels of a column of ordered categories; None if it is no such column."""
+    if isinstance(values, np.ndarray) or values.dtype != nw.Enum:
+        return None
+    return tuple(values.dtype.categories)  # type: ignore[attr-defined]
+
+
+def as_missing(values: AnyArray, gone: AnyArray) -> AnyArray:
+    """Return the values as objects, with None where they are `gone`."""
+    out = values.astype(object)
+    out[gone] = None
+    return out
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a value is None, pandas.NA, or not equal to itself, as NaN and NaT are."""
+    if value is None or is_pandas_na(value):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # an array, for example
+        return False

@@ -1,0 +1,289 @@
+"""One kind of table: every form of the same rows reads the same."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
+from splinear.tables.opening import FORMATS, open_table
+from splinear.tables.table import Table, WithZeros
+from splinear.tables.values import Kind
+
+pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+pq = pytest.importorskip("pyarrow.parquet")
+
+NAMES = list("abcd")
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    monkeypatch.setattr("splinear.tables.table.COPIED_AT_ONCE", 4 * 70)
+    monkeypatch.setattr("splinear.tables.table.READ_AT_ONCE", 4 * 90)
+
+
+@pytest.fixture
+def rows():
+    random = np.random.default_rng(0)
+    return np.where(random.random((300, 4)) < 0.4, random.random((300, 4)).round(3), 0.0)
+
+
+@pytest.fixture
+def forms(rows, tmp_path):
+    """The same numbers in every form that is read."""
+    frame = pd.DataFrame(rows, columns=NAMES)
+    np.save(tmp_path / "x.npy", rows)
+    np.save(tmp_path / "first.npy", rows[:123])
+    np.save(tmp_path / "second.npy", rows[123:])
+    frame.to_parquet(tmp_path / "x.parquet", row_group_size=101)
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    # The last column of a LIBSVM file is there only if it is not all zeros.
+    dump_svmlight_file(rows, np.zeros(len(rows)), str(tmp_path / "x.svm"), zero_based=False)
+    return {
+        "array": rows,
+        "by columns": np.asfortranarray(rows),
+        "list": rows.tolist(),
+        "objects": rows.astype(object),
+        "pandas": frame,
+        "polars": pl.from_pandas(frame),
+        "arrow": pa.Table.from_pandas(frame),
+        "sparse": sparse.csr_array(rows),
+        "sparse by columns": sparse.csc_matrix(rows),
+        "mapped": np.load(tmp_path / "x.npy", mmap_mode="r"),
+        "npy": tmp_path / "x.npy",
+        "npy files": [tmp_path / "first.npy", tmp_path / "second.npy"],
+        "parquet": tmp_path / "x.parquet",
+        "csv": tmp_path / "x.csv",
+        "libsvm": tmp_path / "x.svm",
+    }
+
+
+FORMS = [
+    "array",
+    "by columns",
+    "list",
+    "objects",
+    "pandas",
+    "polars",
+    "arrow",
+    "sparse",
+    "sparse by columns",
+    "mapped",
+    "npy",
+    "npy files",
+    "parquet",
+    "csv",
+    "libsvm",
+]
+
+
+def dense(chunk):
+    return chunk.toarray() if sparse.issparse(chunk) else chunk
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_forms_read_the_same(form, forms, rows):
+    table = open_table(forms[form])
+    assert table.shape == rows.shape
+    assert table.dtype == np.float64
+    assert table.kinds == [Kind.NUMBER] * 4
+    for columns in (None, [2], [3, 0]):
+        start, found = 0, []
+        for here, chunk in table.chunks(columns):
+            assert here.start == start
+            start = here.stop
+            found.append(dense(chunk))
+        assert start == len(rows)
+        wanted = rows if columns is None else rows[:, columns]
+        assert_array_equal(np.concatenate(found), wanted)
+    assert_array_equal(dense(table.whole()), rows)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_some_rows_of_some_columns(form, forms, rows):
+    table = open_table(forms[form])
+    some = np.array([0, 3, 119, 120, 299])
+    assert_array_equal(dense(table.sample(some)), rows[some])
+    assert_array_equal(dense(table.sample(some, [3, 1])), rows[np.ix_(some, [3, 1])])
+    part = table.select(np.array([3, 0, 2]))
+    assert part.shape == (300, 3)
+    assert_array_equal(dense(part.whole()), rows[:, [3, 0, 2]])
+    assert_array_equal(dense(part.sample(some, [2, 0])), rows[np.ix_(some, [2, 3])])
+    assert table.select(np.arange(4)) is table
+    if table.is_sparse:
+        assert_array_equal(WithZeros(table).whole(), rows)
+        assert not WithZeros(table).is_sparse
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form not in ("sparse", "libsvm")])
+def test_all_forms_give_the_same_model(form, forms, rows):
+    y = rows[:, 0] + (rows[:, 1] > 0.5) > 0.4
+    curve_form = "sparse" if "sparse" in form else "array"
+    expected = AdditiveSVC(random_state=0).fit(forms[curve_form], y)
+    model = AdditiveSVC(random_state=0).fit(forms[form], y)
+    assert_array_equal(model._model.parameters, expected._model.parameters)
+    assert_array_equal(model.decision_function(forms[form]), expected.decision_function(rows))
+
+
+def mixed():
+    random = np.random.default_rng(1)
+    return {
+        "size": random.normal(size=400),
+        "place": random.choice(["here", "there", None], 400).tolist(),
+        "count": random.integers(0, 5, 400),
+        "open": random.random(400) < 0.5,
+    }
+
+
+def test_polars_and_arrow_need_no_pandas(monkeypatch):
+    data = mixed()
+    y = np.asarray(data["size"]) + np.asarray(data["open"]) > 0
+    expected = AdditiveClassifier(random_state=0).fit(pd.DataFrame(data), y)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for frame in (pl.DataFrame(data), pa.table(data)):
+        model = AdditiveClassifier(random_state=0).fit(frame, y)
+        assert_array_equal(model._model.parameters, expected._model.parameters)
+        assert model.terms_[1].levels == ("here", "there")
+        assert model.terms_[1].had_gaps
+
+
+def test_kinds_of_columns():
+    data = mixed()
+    frame = pl.DataFrame(data).with_columns(
+        day=pl.lit("2020-01-01").str.to_date(),
+        level=pl.Series(["low", "high"] * 200, dtype=pl.Enum(["low", "high"])),
+        empty=pl.Series([None] * 400),
+        lists=pl.Series([[1]] * 400),
+    )
+    expected = [
+        Kind.NUMBER,
+        Kind.CATEGORY,
+        Kind.NUMBER,
+        Kind.NUMBER,
+        Kind.DATE,
+        Kind.CATEGORY,
+        Kind.NUMBER,
+        Kind.OTHER,
+    ]
+    assert open_table(frame).kinds == expected
+    assert open_table(frame.to_arrow()).kinds == expected
+    assert open_table(frame.to_pandas().drop(columns="lists")).kinds == expected[:-1]
+    with pytest.raises(ValueError, match="hold neither numbers nor text: lists"):
+        AdditiveSVC().fit(frame.drop("day"), data["open"])
+
+
+def test_an_enum_keeps_its_order():
+    level = pl.Series("level", ["low", "mid", "high"] * 100, dtype=pl.Enum(["low", "mid", "high"]))
+    model = AdditiveSVC(random_state=0).fit(level.to_frame(), np.arange(300) % 2)
+    assert model.terms_[0].levels == ("low", "mid", "high")
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_csv_with_text_and_missing_values(tmp_path):
+    frame = pd.DataFrame(mixed())
+    y = frame["size"] + frame["open"] > 0
+    frame.assign(sick=y).to_csv(tmp_path / "x.csv", index=False)
+    model = AdditiveClassifier(random_state=0).fit(tmp_path / "x.csv", "sick")
+    expected = AdditiveClassifier(random_state=0).fit(frame, y)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    assert_array_equal(model._model.parameters, expected._model.parameters)
+    assert_array_equal(model.predict(tmp_path / "x.csv"), expected.predict(frame))
+    assert model.score(tmp_path / "x.csv", "sick") == expected.score(frame, y)
+
+
+def test_csv_whose_later_values_are_of_another_type(tmp_path, monkeypatch):
+    """A file of several blocks: whole numbers, then a fraction, then text."""
+    n = 200_000
+    lines = ["whole,mixed,y"] + [f"{k % 7},{k % 11},{k % 2}" for k in range(n)]
+    lines += ["2.5,3,1", "3,many,0"]
+    path = write(tmp_path / "x.csv", "\n".join(lines) + "\n")
+    table = open_table(path)
+    assert table.shape == (n + 2, 3)
+    assert table.kinds == [Kind.NUMBER, Kind.CATEGORY, Kind.NUMBER]
+    assert table.sample(np.array([n]), [0])[0, 0] == 2.5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "cannot be read as CSV"),
+        ("a,b\n1,2\n3\n", r"cannot be read as CSV: .*Expected 2 columns"),
+        ("a,a,y\n1,2,0\n3,4,1\n", "several columns named 'a'"),
+        ("a,y\n", "There are no rows"),
+        ("a,y\n1,0\n2,\n", "column 'y' .* has missing values"),
+        ("a,b\n1,0\n2,1\n", "has no column 'y'"),
+    ],
+)
+def test_broken_csv(text, message, tmp_path):
+    path = write(tmp_path / "x.csv", text)
+    with pytest.raises(ValueError, match=message):
+        AdditiveSVC().fit(path, "y")
+
+
+def test_knots_read_only_the_columns_they_need(tmp_path, monkeypatch):
+    """And as many at a time as the memory allows."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{j}": random.normal(size=2_000) for j in range(12)})
+    frame["fixed"], frame["y"] = 1.0, frame["x0"] > 0
+    frame.to_parquet(tmp_path / "x.parquet")
+    table = open_table(tmp_path / "x.parquet").without("y")
+    reads = []
+    real = type(table).chunks
+
+    def counted(self, columns=None):
+        reads.append(columns)
+        return real(self, columns)
+
+    monkeypatch.setattr(type(table), "chunks", counted)
+    AdditiveClassifier(random_state=0).fit(tmp_path / "x.parquet", "y")
+    assert [columns for columns in reads if columns is not None] == [list(range(12))]
+    reads.clear()
+    # An eighth of the bound: 31 kB, two columns of 2,000 rows.
+    monkeypatch.setattr("splinear.solvers.memory.SAMPLE", 32_000)
+    AdditiveClassifier(random_state=0).fit(tmp_path / "x.parquet", "y")
+    found = [columns for columns in reads if columns is not None]
+    assert found == [[j, j + 1] for j in range(0, 12, 2)]
+
+
+def test_a_new_format(tmp_path, monkeypatch, rows):
+    """What CONTRIBUTING says of formats: a subclass of Table, and an ending."""
+
+    class RawFile(Table):
+        is_on_disk = True
+
+        def __init__(self, path):
+            self.path = path
+
+        @property
+        def shape(self):
+            return self.path.stat().st_size // 32, 4
+
+        @property
+        def dtype(self):
+            return np.dtype(np.float64)
+
+        def chunks(self, columns=None):
+            with self.path.open("rb") as file:
+                start = 0
+                while block := file.read(32 * 50):
+                    piece = np.frombuffer(block).reshape(-1, 4)
+                    here = slice(start, start + len(piece))
+                    yield here, piece if columns is None else piece[:, columns]
+                    start = here.stop
+
+    monkeypatch.setitem(FORMATS, ".raw", RawFile)
+    rows.tofile(tmp_path / "x.raw")
+    y = rows @ [1.0, 2.0, 0.0, 1.0]
+    model = AdditiveRegressor(random_state=0).fit(tmp_path / "x.raw", y)
+    expected = AdditiveRegressor(random_state=0).fit(rows, y)
+    assert_array_equal(model._model.parameters, expected._model.parameters)
+    assert_array_equal(model.predict(tmp_path / "x.raw"), expected.predict(rows))
