@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.utils.class_weight import compute_sample_weight
@@ -339,6 +339,15 @@ def test_chunks_are_trained_by_the_same_objects(name, noted):
     np.testing.assert_array_equal([start.coef for start in starts], first.parameters)
     centre = first.intercept[0] if y is NUMBERS else 0.0
     assert two.target.centre(two.weighted) == centre
+
+
+def test_there_are_no_classes_before_a_fit():
+    for model in (AdditiveSVC(), AdditiveClassifier()):
+        assert not hasattr(model, "classes_")
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            model.classes_  # noqa: B018
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            model.predict(X)
 
 
 def test_a_chunk_of_another_kind_is_refused():

@@ -45,7 +45,7 @@ class Problem:
         )
 
     def margin(self, scores: Floats) -> Floats:
-        """Give y_i f_i - t_i, the number that the loss is of."""
+        """Return y_i f_i - t_i, the number that the loss is of."""
         signed: Floats = self.y * scores
         return signed if self.targets is None else signed - self.targets
 
@@ -61,7 +61,7 @@ class Stopping:
     watch: Watch = field(default_factory=Watch)
 
     def inside(self, width: int, *, fold: int) -> Stopping:
-        """Give that of one fold, where `width` folds share the threads."""
+        """Return that of one fold, where `width` folds share the threads."""
         watch = replace(self.watch, fold=fold)
         return replace(self, n_threads=self.n_threads // width, watch=watch)
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import AnyArray, Floats
 from splinear.tables.opening import open_table
@@ -49,6 +50,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
     @property
     def classes_(self) -> AnyArray:
         """The classes, or the numbers of the labels."""
+        check_is_fitted(self, "terms_")
         return self._outputs.classes
 
     def decision_function(self, X: Any) -> Floats:

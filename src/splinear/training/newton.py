@@ -94,7 +94,8 @@ class NewtonTrainer:
         )
         data = data.with_layout(chosen.layout)
         settled, edf = stopping.watch.reason is None, chosen.edf
-        if starts is None and not self.noise:  # of squares a Newton step finds the least anyway
+        # A sum of squares is least after a Newton step or two, from wherever it starts.
+        if starts is None and not self.noise:
             starts = _starts_of(chosen)
         [results] = self.follow(data, stopping, [1.0], starts)
         if settled:
