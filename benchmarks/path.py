@@ -19,11 +19,11 @@ import sets
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from splinear import AdditiveClassifier, AdditiveSVC, PathSearchCV
-from splinear.solvers.problem import Result
 from splinear.terms import Spline
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.folds import read_data
+from splinear.training.folds import Setting
 from splinear.training.running import one_blas_thread
+from splinear.training.trainer import objective
 
 T = TypeVar("T")
 
@@ -136,10 +136,10 @@ def load(name: str, n_rows: int | None) -> tuple[Any, Any]:
 def measure(case: Case, X: Any, y: Any, Cs: Any) -> Found:
     """Search for C; then follow its path on all rows, and fit each point on its own."""
     found, search = timed(lambda: PathSearchCV(case.make(), Cs=Cs).fit(X, y))
-    results, path = timed(lambda: follow(case.make(), X, y, found.Cs_))
+    objectives, path = timed(lambda: follow(case.make(), X, y, found.Cs_))
     cold = [timed(lambda C=C: case.make(C).fit(X, y)) for C in found.Cs_]
     seconds = [spent for _, spent in cold]
-    pairs = zip(cold, results, strict=True)
+    pairs = zip(cold, objectives, strict=True)
     return Found(
         shape=X.shape,
         C=found.best_params_["C"],
@@ -149,19 +149,20 @@ def measure(case: Case, X: Any, y: Any, Cs: Any) -> Found:
         cold=seconds[found.best_index_],
         slowest=max(seconds),
         all_cold=sum(seconds),
-        disagreement=max(
-            abs(model._objective_of(of_C) / model.objective_ - 1) for (model, _), of_C in pairs
-        ),
+        disagreement=max(abs(found / model.objective_ - 1) for (model, _), found in pairs),
     )
 
 
-def follow(model: AdditiveEstimator, X: Any, y: Any, Cs: Any) -> list[list[Result]]:
-    """Train on all rows along the path, from checking and coding on, as a fit does."""
-    data = read_data(model, X, y, None)
-    labels = model._read_target(data.y, data.kept)
-    rows = model._prepare(data.training, model._lay_out(data.training))
+def follow(model: AdditiveEstimator, X: Any, y: Any, Cs: Any) -> list[float]:
+    """Train on all rows along the path, from checking and coding on, as a fit does.
+
+    Returns the objectives.
+    """
+    setting = Setting.prepare(model, X, y, None)
+    training_set = setting.training_set
     with one_blas_thread():
-        return model._train(rows, labels, None, None, model._stopping(rows), Cs=list(Cs))
+        path = setting.trainer.follow(training_set, model._stopping(training_set.rows), list(Cs))
+    return [objective(results, training_set.outputs) for results in path]
 
 
 def timed(job: Callable[[], T]) -> tuple[T, float]:

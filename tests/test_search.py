@@ -131,10 +131,10 @@ def test_every_point_is_within_tol_of_a_cold_fit(loss, tol, cancer):
     )
     stopping = Stopping(tol=tol, max_iter=20_000)
     # Up to where the classes are separated and the model no longer grows with C.
-    factors = np.geomspace(1e-3, 1e3, 13)
-    path = dual_cd.follow_path(rows, problem, stopping, factors)
-    for factor, found in zip(factors, path, strict=True):
-        cold = dual_cd.solve(rows, problem.scaled(factor), stopping)
+    Cs = np.geomspace(1e-3, 1e3, 13)
+    path = dual_cd.follow_path(rows, problem, stopping, Cs)
+    for C, found in zip(Cs, path, strict=True):
+        cold = dual_cd.solve(rows, problem.scaled(C), stopping)
         assert found.converged
         assert 0 <= found.gap <= tol
         np.testing.assert_allclose(found.primal, cold.primal, rtol=1.1 * tol)

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import expit, softmax
-from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
 
 from splinear._compat import StrOptions
-from splinear._types import AnyArray, Floats
-from splinear.solvers.choosing import choose, final_edf
+from splinear._types import Floats
 from splinear.solvers.losses import Logistic
-from splinear.solvers.memory import Need
-from splinear.solvers.path import newton_path
-from splinear.solvers.problem import Problem, Result, Start, Stopping
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Separable, Softmax, Sum
-from splinear.solvers.smoothness import Smoothness
 from splinear.solvers.watch import Progress
-from splinear.tables.opening import open_table, open_target
-from splinear.tables.table import Table
-from splinear.terms.base import Advice, Term
-from splinear.training.advice import advise_smooth
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.labels import ClassWeight, Labels
-from splinear.training.memory import Demand
+from splinear.terms.base import Term
+from splinear.training.classification import ClassEstimator
+from splinear.training.newton import NewtonTrainer
+from splinear.training.outputs.class_reader import ClassReader
+from splinear.training.outputs.class_weights import ClassWeight
+from splinear.training.outputs.classes import Binary, Softmax
+from splinear.training.outputs.labels import MultiLabel
 from splinear.training.parameters import positive
-from splinear.training.running import one_blas_thread, side_by_side
-from splinear.training.table import read_rows
+from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveClassifier"]
 
 
-class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):
+class AdditiveClassifier(ClassEstimator):
     """Additive classifier with probabilities, every curve as smooth as the data ask for.
 
     Learns f(x) = b + sum_k f_k(x), each f_k the curve of a feature of numbers or the effects of a
@@ -129,10 +117,12 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        **AdditiveEstimator._parameter_constraints,
+        **ClassEstimator._parameter_constraints,
         "C": [positive(), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
+
+    _outputs: Binary | Softmax | MultiLabel
 
     def __init__(
         self,
@@ -169,72 +159,9 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AdditiveClassifier:
-        """Learn the terms.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers, text and missing values; arrays, data frames, sparse matrices. float32 and
-            float64 are read as they are, without a copy. Or data on disk, read in chunks: a
-            numpy.memmap, the name of a .npy, Parquet, CSV or LIBSVM file, a list of .npy or Parquet
-            files, a folder of Parquet files, or a pyarrow.dataset.Dataset.
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            The classes; or, for several labels per row, an indicator matrix of 0 and 1. With X in
-            files also the name of a Parquet column, a list of .npy files, or None for the labels
-            of a LIBSVM file.
-        sample_weight : array-like of shape (n_samples,), default=None
-            The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
-
-        Returns
-        -------
-        self
-        """
-        self._check_params()
-        work = self._fresh()
-        data = read_rows(work, X, y, sample_weight)
-        labels = work._read_target(data.y, data.kept)
-        layout = work._lay_out(data)
-        before = self._last_fit(layout, labels.n_outputs, data.table.shape[0])
-        demand = work._demand(labels, weighted=data.weights is not None)
-        rows = work._prepare(data, layout, work._plan_memory(data, layout, demand, 1))
-        stopping = work._stopping(rows)
-        results, settled = work._learn(rows, labels, data.weights, data.kept, stopping, before)
-        self._adopt(work)
-        self._end(results, stopping.watch, settled=settled)
-        return self
-
-    def decision_function(self, X: Any) -> Floats:
-        """Compute the scores: for two classes positive for classes_[1], else highest for the best.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or files as in fit
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        scores = self._scores(X)
-        return scores[:, 0] if self._is_binary else scores
-
-    def predict(self, X: Any) -> AnyArray:
-        """Predict the class of every row of X, or its labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or files as in fit
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
-        """
-        scores = self._scores(X)
-        if self._multilabel:
-            return (scores > 0).astype(np.int64)
-        best = (scores[:, 0] > 0).astype(np.intp) if self._is_binary else scores.argmax(axis=1)
-        labels: AnyArray = self.classes_[best]
-        return labels
+    def _recipe(self) -> Recipe:
+        reader = ClassReader(self.class_weight, coupled=True)
+        return Recipe(reader, NewtonTrainer(Logistic(), self.C))
 
     def predict_proba(self, X: Any) -> Floats:
         """Compute the probabilities of the classes, or of the labels.
@@ -248,11 +175,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
         """
         scores = self._scores(X)
-        if self._multilabel:
-            return np.asarray(expit(scores))
-        if self._is_binary:
-            return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
-        return np.asarray(softmax(scores, axis=1))
+        return self._outputs.probabilities(scores)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Compute the logarithms of predict_proba.
@@ -267,172 +190,3 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the share of rows that are predicted right.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or files as in fit
-        y : array-like of shape (n_samples,) or (n_samples, n_labels), or None or text, as in fit
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        accuracy : float
-        """
-        table, y = open_target(open_table(X, type(self).__name__), y)
-        return float(super().score(table, y, sample_weight))
-
-    # -- training --------------------------------------------------------------------------------
-
-    def _advice(self, table: Table) -> Advice:
-        return advise_smooth(table, chosen=self.C is None)
-
-    def _read_target(self, y: AnyArray, kept: AnyArray | None) -> Labels:
-        labels = Labels.read(y, kept)
-        self.classes_ = labels.classes
-        self._multilabel = labels.multilabel
-        return labels
-
-    @property
-    def _is_binary(self) -> bool:
-        return len(self.classes_) == 2 and not self._multilabel
-
-    def _demand(self, labels: Labels, *, weighted: bool) -> Demand:
-        need = self._need(labels.n_outputs, weighted=weighted)
-        by_class = self.class_weight is not None and labels.n_outputs > 1
-        need += Need(shared=labels.bytes_per_row + (16 if by_class else 0))
-        together = 1 if labels.multilabel else labels.n_outputs
-        return Demand(labels.n_outputs, need, newton=True, together=together)
-
-    def _learn(
-        self,
-        rows: TrainingRows,
-        labels: Labels,
-        weights: Floats | None,
-        kept: AnyArray | None,
-        stopping: Stopping,
-        before: list[Start] | None,
-    ) -> tuple[list[Result], bool]:
-        """Train and store; also tell whether smoothness was settled before something stopped it."""
-        with one_blas_thread():
-            edf, n_turns, settled = None, 0, True
-            if self.C is None:
-                chosen = self._choose(rows, labels, weights, kept, stopping)
-                rows = rows.with_layout(chosen.layout)
-                edf, n_turns = chosen.edf, chosen.n_turns
-                settled = stopping.watch.reason is None
-                if before is None:
-                    before = _starts_of(chosen)
-            [results] = self._train(rows, labels, weights, kept, stopping, before)
-            if self.C is None and settled:
-                totals = self._totals(rows, labels, weights, kept)
-                edf = final_edf(chosen, rows, totals, results, stopping.n_threads)
-            self._finish(self._scaled(rows), results, weights, edf=edf, n_turns=n_turns)
-        return results, settled
-
-    def _scaled(self, rows: TrainingRows) -> TrainingRows:
-        """Return the rows with the variances of a fixed C."""
-        return rows if self.C is None else rows.with_layout(rows.layout.scaled(self.C))
-
-    def _choose(
-        self,
-        rows: TrainingRows,
-        labels: Labels,
-        weights: Floats | None,
-        kept: AnyArray | None,
-        stopping: Stopping,
-    ) -> Smoothness:
-        """Choose the variance of every term, the same for all outputs."""
-        return choose(
-            rows,
-            lambda some: self._totals(some, labels, weights, kept),
-            stopping,
-            lambda some: some.weight(weights),
-        )
-
-    def _totals(
-        self,
-        rows: TrainingRows,
-        labels: Labels,
-        weights: Floats | None,
-        kept: AnyArray | None,
-    ) -> list[Sum]:
-        """Return the sums of losses: one for all classes, or one per label."""
-        by_class = labels.row_weights(self.class_weight, kept)
-        if by_class is not None:
-            weights = by_class if weights is None else weights * by_class
-        placed = None if weights is None else rows.place(weights)
-        if labels.n_outputs > 1 and not labels.multilabel:
-            cost = np.ones(rows.n_rows) if placed is None else placed
-            return [Softmax(rows.place(labels.index), cost, labels.n_outputs)]
-        costs = labels.class_weights(self.class_weight, kept)
-        return [
-            Separable(_problem(rows, labels, k, costs[k], placed), Logistic())
-            for k in range(labels.n_outputs)
-        ]
-
-    def _train(
-        self,
-        rows: TrainingRows,
-        labels: Labels,
-        weights: Floats | None,
-        kept: AnyArray | None,
-        stopping: Stopping,
-        before: list[Start] | None = None,
-        Cs: Sequence[float] | None = None,
-    ) -> list[list[Result]]:
-        """Train all outputs for each C in turn, None: that of the estimator; results per C."""
-        strengths = [1.0 if self.C is None else float(self.C)] if Cs is None else list(Cs)
-        totals = self._totals(rows, labels, weights, kept)
-        starts: list[Start | None] = [None] * len(totals)
-        if before is not None:
-            starts = list(before) if labels.multilabel else [_joined(before)]
-        tasks = [
-            partial(newton_path, rows, total, strengths, stopping, start)
-            for total, start in zip(totals, starts, strict=True)
-        ]
-        paths = side_by_side(tasks, 1, stopping.watch)
-        some = zip(*paths, strict=False)  # some may have stopped
-        return [[found for results in of_C for found in results] for of_C in some]
-
-    def _objective_of(self, results: Sequence[Result]) -> float:
-        together = not self._multilabel
-        return results[0].primal if together else super()._objective_of(results)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
-def _problem(
-    rows: TrainingRows, labels: Labels, output: int, cost: Floats, weights: Floats | None
-) -> Problem:
-    """Pose the problem of one output against the rest."""
-    return Problem(
-        y=rows.place(labels.signs(output)),
-        loss=Logistic(),
-        cost_negative=float(cost[0]),
-        cost_positive=float(cost[1]),
-        weights=weights,
-    )
-
-
-def _joined(starts: Sequence[Start]) -> Start:
-    """Return one start for all outputs."""
-    return Start(
-        coef=np.stack([start.coef for start in starts if start.coef is not None]),
-        intercept=np.array([float(start.intercept) for start in starts]),
-    )
-
-
-def _starts_of(chosen: Smoothness) -> list[Start]:
-    """Return one start per output."""
-    return [
-        Start(coef=coef, intercept=float(b))
-        for start in chosen.starts
-        if start.coef is not None
-        for coef, b in zip(start.coef, np.atleast_1d(start.intercept), strict=True)
-    ]

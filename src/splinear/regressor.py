@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any, Literal
 
-import numpy as np
-from sklearn.base import RegressorMixin
-
 from splinear._compat import StrOptions
-from splinear._types import AnyArray, Floats
-from splinear.solvers.choosing import choose, final_edf
 from splinear.solvers.losses import SquaredError
-from splinear.solvers.memory import Need
-from splinear.solvers.path import newton_path
-from splinear.solvers.problem import Problem, Result, Start, Stopping
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Separable
 from splinear.solvers.watch import Progress
-from splinear.tables.opening import open_table, open_target
-from splinear.tables.table import Table
-from splinear.tables.target import read_numbers
-from splinear.terms.base import Advice, Term
-from splinear.training.advice import advise_smooth
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.memory import Demand
+from splinear.terms.base import Term
+from splinear.training.newton import NewtonTrainer
+from splinear.training.outputs.numbers import NumberReader
 from splinear.training.parameters import positive
-from splinear.training.running import one_blas_thread
-from splinear.training.table import read_rows
+from splinear.training.regression import RegressionEstimator
+from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveRegressor"]
 
 
-class AdditiveRegressor(RegressorMixin, AdditiveEstimator):
+class AdditiveRegressor(RegressionEstimator):
     """Additive regression by least squares, every curve as smooth as the data ask for.
 
     Learns f(x) = b + sum_k f_k(x), each f_k the curve of a feature of numbers or the effects of a
@@ -74,7 +59,7 @@ n_features_in_, feature_names_in_
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        **AdditiveEstimator._parameter_constraints,
+        **RegressionEstimator._parameter_constraints,
         "loss": [StrOptions({"squared_error"})],
         "C": [positive(), None],
     }
@@ -114,140 +99,5 @@ n_features_in_, feature_names_in_
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AdditiveRegressor:
-        """Learn the terms.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or files as in AdditiveClassifier.fit
-        y : array-like of shape (n_samples,)
-            The targets. With X in files also the name of a Parquet column, a list of .npy files,
-            or None for those of a LIBSVM file.
-        sample_weight : array-like of shape (n_samples,), default=None
-            The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
-
-        Returns
-        -------
-        self
-        """
-        self._check_params()
-        work = self._fresh()
-        data = read_rows(work, X, y, sample_weight, numeric=True)
-        target = work._read_target(data.y, data.kept)
-        layout = work._lay_out(data)
-        before = self._last_fit(layout, 1, data.table.shape[0])
-        # The targets as floats, what their mean leaves over, and that in the order of training.
-        need = work._need(1, weighted=data.weights is not None) + Need(shared=16, each=8)
-        demand = Demand(1, need, newton=True)
-        rows = work._prepare(data, layout, work._plan_memory(data, layout, demand, 1))
-        stopping = work._stopping(rows)
-        results, settled = work._learn(rows, target, data.weights, stopping, before)
-        self._adopt(work)
-        self._end(results, stopping.watch, settled=settled)
-        return self
-
-    def predict(self, X: Any) -> Floats:
-        """Compute f(x).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or files as in fit
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,)
-        """
-        return self._scores(X)[:, 0]
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return R^2, the share of the targets' variance that is predicted.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or files as in fit
-        y : array-like of shape (n_samples,), or None or text, as in fit
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        r2 : float
-        """
-        table, y = open_target(open_table(X, type(self).__name__), y)
-        return float(super().score(table, y, sample_weight))
-
-    # -- training --------------------------------------------------------------------------------
-
-    def _advice(self, table: Table) -> Advice:
-        return advise_smooth(table, chosen=self.C is None)
-
-    def _read_target(self, y: AnyArray, kept: AnyArray | None) -> Floats:
-        return read_numbers(y, kept)
-
-    def _learn(
-        self,
-        rows: TrainingRows,
-        y: Floats,
-        weights: Floats | None,
-        stopping: Stopping,
-        before: list[Start] | None,
-    ) -> tuple[list[Result], bool]:
-        """Train and store; also tell whether smoothness was settled before something stopped it."""
-        with one_blas_thread():
-            edf, n_turns, settled = None, 0, True
-            if self.C is None:
-                mean = _mean(y, weights)
-                chosen = choose(
-                    rows,
-                    lambda some: [self._total(some, y - mean, weights)],
-                    stopping,
-                    lambda some: some.weight(weights),
-                    noise=True,
-                )
-                rows = rows.with_layout(chosen.layout)
-                edf, n_turns = chosen.edf, chosen.n_turns
-                settled = stopping.watch.reason is None
-            [results] = self._train(rows, y, weights, None, stopping, before)
-            if self.C is None and settled:
-                totals = [self._total(rows, y, weights)]
-                edf = final_edf(chosen, rows, totals, results, stopping.n_threads)
-            scaled = rows if self.C is None else rows.with_layout(rows.layout.scaled(self.C))
-            self._finish(scaled, results, weights, edf=edf, n_turns=n_turns)
-        return results, settled
-
-    def _total(self, rows: TrainingRows, targets: Floats, weights: Floats | None) -> Separable:
-        problem = Problem(
-            y=np.ones(rows.n_rows, dtype=np.int8),
-            targets=rows.place(targets),
-            loss=SquaredError(),
-            cost_negative=1.0,
-            cost_positive=1.0,
-            weights=None if weights is None else rows.place(weights),
-        )
-        return Separable(problem, SquaredError())
-
-    def _train(
-        self,
-        rows: TrainingRows,
-        y: Floats,
-        weights: Floats | None,
-        kept: AnyArray | None,
-        stopping: Stopping,
-        before: list[Start] | None = None,
-        Cs: Sequence[float] | None = None,
-    ) -> list[list[Result]]:
-        """Train for each C in turn, None: that of the estimator; one list, of one result, per C."""
-        del kept
-        strengths = [1.0 if self.C is None else float(self.C)] if Cs is None else list(Cs)
-        mean = _mean(y, weights)  # taken off so that the sums of squares keep their digits
-        start = None if before is None else before[0]
-        if start is not None:
-            start = replace(start, intercept=start.intercept - mean)
-        path = newton_path(rows, self._total(rows, y - mean, weights), strengths, stopping, start)
-        return [
-            [replace(found, intercept=found.intercept + mean) for found in results]
-            for results in path
-        ]
-
-
-def _mean(y: Floats, weights: Floats | None) -> float:
-    return float(np.average(y, weights=weights))
+    def _recipe(self) -> Recipe:
+        return Recipe(NumberReader(), NewtonTrainer(SquaredError(), self.C, noise=True))

@@ -23,9 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 from splinear._compat import Interval, StrOptions
 from splinear._types import AnyArray, Floats
 from splinear.solvers.watch import Watch
-from splinear.training.candidates import Candidate, results_table
+from splinear.training.candidates import Candidate, Comparison
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.folds import Data, Fold, Path, follow_fold, make_folds, read_data
+from splinear.training.folds import Fold, FoldPath, Setting, make_folds
 from splinear.training.parameters import positive
 from splinear.training.running import one_blas_thread, side_by_side
 
@@ -164,35 +164,10 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         self._validate_params()
         began = time.monotonic()
-        settings = self._settings()
-        scorer = check_scoring(self.estimator, scoring=self.scoring)
         deadline = None if self.time_limit is None else began + SEARCH_SHARE * self.time_limit
         watch = Watch(deadline=deadline)
-        found: list[Candidate] = []
-        folds: list[Fold] | None = None
-        for setting in settings:
-            # C is what a path changes; None would stand for another choice of knots.
-            model = clone(self.estimator).set_params(**setting, C=1.0)
-            data = read_data(model, X, y, sample_weight)
-            if folds is None:
-                classifier = is_classifier(self.estimator)
-                folds = make_folds(self.cv, data.table, data.y, data.kept, classifier=classifier)
-                Cs = self._strengths(data)
-            found.append(self._follow(model, setting, data, folds, Cs, scorer, watch))
-            if watch.poll():
-                break
-        assert folds is not None
-        stopped = [Candidate(s, [None] * len(folds), len(Cs)) for s in settings[len(found) :]]
-        results = results_table([*found, *stopped], Cs)
-        index = self._choose(results, len(folds), watch)
-        learned = {
-            "cv_results_": results,
-            "Cs_": Cs,
-            "n_splits_": len(folds),
-            "best_index_": index,
-            "best_params_": results["params"][index],
-            "best_score_": float(results["mean_test_score"][index]),
-        }
+        compared = self._compare(X, y, sample_weight, watch)
+        learned = self._choose(compared, watch)
         error = watch.error
         if self.refit:
             start = time.monotonic()
@@ -204,22 +179,43 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.__dict__.update(learned)
         if error is not None:
             raise error
-        self._warn(found, watch)
+        self._warn(compared, watch)
         return self
 
     # -- the search ------------------------------------------------------------------------------
 
-    def _settings(self) -> list[dict[str, Any]]:
-        settings = [{}] if self.param_grid is None else list(ParameterGrid(self.param_grid))
-        for setting in settings:
-            if "C" in setting:
-                raise ValueError("param_grid must not name 'C'; the values of C are Cs.")
-        return settings
+    def _compare(self, X: Any, y: Any, sample_weight: Any, watch: Watch) -> Comparison:
+        """Follow the path of every setting, until the watch says to stop."""
+        grid, scorer = self._grid(), check_scoring(self.estimator, scoring=self.scoring)
+        found: list[Candidate] = []
+        for params in grid:
+            # C is what a path changes; None would stand for another choice of knots.
+            model = clone(self.estimator).set_params(**params, C=1.0)
+            setting = Setting.prepare(model, X, y, sample_weight)
+            if not found:
+                y_given, kept = setting.data.y, setting.data.kept
+                folds = make_folds(self.cv, y_given, kept, classifier=is_classifier(model))
+                Cs = self._path(setting.path_unit)
+            paths = self._follow(setting, folds, Cs, scorer, watch)
+            found.append(Candidate(params, paths, len(Cs)))
+            if self.verbose:
+                print(found[-1].summary)
+            if watch.poll():
+                break
+        stopped = [Candidate(params, [None] * len(folds), len(Cs)) for params in grid[len(found) :]]
+        return Comparison([*found, *stopped], Cs, len(folds))
 
-    def _strengths(self, data: Data) -> Floats:
-        """Return the values of C to compare, in increasing order."""
+    def _grid(self) -> list[dict[str, Any]]:
+        """Return the parameters of every setting."""
+        grid = [{}] if self.param_grid is None else list(ParameterGrid(self.param_grid))
+        if any("C" in params for params in grid):
+            raise ValueError("param_grid must not name 'C'; the values of C are Cs.")
+        return grid
+
+    def _path(self, unit: float) -> Floats:
+        """Return the values of C to compare, in increasing order; by default in this unit."""
         if isinstance(self.Cs, Integral):
-            return np.geomspace(*C_RANGE, int(self.Cs)) * self.estimator._unit_of_cost(data.y)
+            return np.geomspace(*C_RANGE, int(self.Cs)) * unit
         Cs = np.sort(np.asarray(self.Cs, dtype=np.float64))
         if Cs.ndim != 1 or not len(Cs) or not np.all((Cs > 0) & np.isfinite(Cs)):
             raise ValueError(
@@ -228,49 +224,45 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         return Cs
 
     def _follow(
-        self,
-        model: AdditiveEstimator,
-        setting: dict[str, Any],
-        data: Data,
-        folds: list[Fold],
-        Cs: Floats,
-        scorer: Any,
-        watch: Watch,
-    ) -> Candidate:
+        self, setting: Setting, folds: list[Fold], Cs: Floats, scorer: Any, watch: Watch
+    ) -> list[FoldPath | None]:
         """Follow the path of one setting in every fold, side by side."""
-        layout = model._lay_out(data.training)
-        rows = model._prepare(data.training, layout)
-        own = model._stopping(rows)
+        rows = setting.training_set.rows
+        own = setting.model._stopping(rows)
         watch.tell, watch.n_rows = own.watch.tell, rows.n_rows
         n_threads = int(effective_n_jobs(self.n_jobs))
         width = min(n_threads, len(folds))
         stopping = replace(own, watch=watch, n_threads=n_threads)
-        target = model._read_target(data.y, data.kept)
-        paths: list[Path | None] = [None] * len(folds)
+        paths: list[FoldPath | None] = [None] * len(folds)
 
         def follow(number: int) -> None:
             inside = stopping.inside(width, fold=number)
-            paths[number] = follow_fold(
-                model, rows, target, data, folds[number], Cs, scorer, inside
-            )
+            paths[number] = setting.follow(folds[number], Cs, scorer, inside)
 
         try:
             with one_blas_thread():
                 side_by_side([partial(follow, k) for k in range(len(folds))], width, watch)
         except KeyboardInterrupt as error:
             watch.fail(error)
-        candidate = Candidate(setting, paths, len(Cs))
-        if self.verbose:
-            mean = candidate.scores.mean(axis=0)
-            shown = "stopped" if np.isnan(mean).all() else f"best mean score {np.nanmax(mean):.4f}"
-            print(f"{setting or 'path of C'}: {shown}")
-        return candidate
+        return paths
 
     # -- what came out ---------------------------------------------------------------------------
 
-    def _choose(self, results: dict[str, Any], n_folds: int, watch: Watch) -> int:
+    def _choose(self, compared: Comparison, watch: Watch) -> dict[str, Any]:
+        """Return what was learned by comparing."""
+        results = compared.results()
+        index = self._best_index(results["mean_test_score"], compared.n_splits, watch)
+        return {
+            "cv_results_": results,
+            "Cs_": compared.Cs,
+            "n_splits_": compared.n_splits,
+            "best_index_": index,
+            "best_params_": results["params"][index],
+            "best_score_": float(results["mean_test_score"][index]),
+        }
+
+    def _best_index(self, mean: Floats, n_splits: int, watch: Watch) -> int:
         """Return the place of the best setting, or say why there is none."""
-        mean = results["mean_test_score"]
         if not np.isnan(mean).all():
             return int(np.nanargmax(mean))
         if watch.error is not None:
@@ -279,7 +271,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"scoring={self.scoring!r} gave NaN for every value of C.")
         raise RuntimeError(
             f"{_cause(watch, self.time_limit)} ended the search before any value of C was scored "
-            f"in any of {n_folds} folds. Allow more time, or ask for fewer folds or values of C."
+            f"in any of {n_splits} folds. Allow more time, or ask for fewer folds or values of C."
         )
 
     def _train_best(
@@ -303,8 +295,9 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         model.time_limit = limit
         return model, raised
 
-    def _warn(self, found: list[Candidate], watch: Watch) -> None:
-        said = []
+    def _warn(self, compared: Comparison, watch: Watch) -> None:
+        """Warn of what was not reached."""
+        said, n_unconverged = [], compared.n_unconverged
         mean = self.cv_results_["mean_test_score"]
         if watch.reason is not None:
             done = int(np.count_nonzero(~np.isnan(mean)))
@@ -312,7 +305,6 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
                 f"{_cause(watch, self.time_limit)} ended the search after {done} of {len(mean)} "
                 "settings; the best of these was chosen."
             )
-        n_unconverged = sum(path.n_unconverged for c in found for path in c.paths if path)
         if n_unconverged:
             said.append(
                 f"{n_unconverged} fits along the paths stopped after "

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
 
 from splinear._compat import StrOptions
-from splinear._types import AnyArray, Floats
-from splinear.model.layout import Layout
 from splinear.solvers.losses import LOSSES
-from splinear.solvers.memory import Need
-from splinear.solvers.problem import Problem, Result, Start, Stopping
-from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Progress
-from splinear.tables.opening import open_table, open_target
 from splinear.terms.base import Term
-from splinear.training.dual import DualEstimator, follow_problems
-from splinear.training.labels import ClassWeight, Labels
-from splinear.training.memory import Demand
-from splinear.training.table import TrainingTable, read_rows
+from splinear.training.classification import ClassEstimator
+from splinear.training.dual import DUAL_PARAMETERS, DualTrainer
+from splinear.training.outputs.class_reader import ClassReader
+from splinear.training.outputs.class_weights import ClassWeight
+from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveSVC"]
 
 
-class AdditiveSVC(ClassifierMixin, DualEstimator):
+class AdditiveSVC(ClassEstimator):
     """The additive support vector classifier of the paper, trained as fast as a linear one.
 
     Learns f(x) = b + sum_k f_k(x) by minimising
@@ -96,7 +90,8 @@ class AdditiveSVC(ClassifierMixin, DualEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        **DualEstimator._parameter_constraints,
+        **ClassEstimator._parameter_constraints,
+        **DUAL_PARAMETERS,
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
@@ -142,28 +137,10 @@ class AdditiveSVC(ClassifierMixin, DualEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AdditiveSVC:
-        """Learn the terms.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or files as in AdditiveClassifier.fit
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            The classes; or, for several labels per row, an indicator matrix of 0 and 1.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C per row. A row of weight 2 counts as two rows, one of weight 0 as none.
-
-        Returns
-        -------
-        self
-        """
-        self._check_params()
-        work = self._fresh()
-        data = read_rows(work, X, y, sample_weight)
-        labels = work._read_target(data.y, data.kept)
-        layout = work._lay_out(data)
-        before = self._last_fit(layout, labels.n_outputs, data.table.shape[0])
-        return self._fit(work, data, labels, layout, before)
+    def _recipe(self) -> Recipe:
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        trainer = DualTrainer(LOSSES[self.loss], self.C, bias, keep_duals=self.warm_start)
+        return Recipe(ClassReader(self.class_weight, coupled=False), trainer)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -190,144 +167,12 @@ class AdditiveSVC(ClassifierMixin, DualEstimator):
         self
         """
         self._check_params()
-        first = not hasattr(self, "terms_")
-        if first and classes is None:
+        more = hasattr(self, "terms_")
+        if not more and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit.")
-        known = np.unique(np.asarray(classes)) if first else self.classes_
+        known = self.classes_ if more else np.unique(np.asarray(classes))
         if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
             raise ValueError(f"classes must stay the same; got {classes!r} after {known!r}.")
-        work = self._fresh() if first else self._again()
-        columns = None if first else self._columns
-        data = read_rows(work, X, y, sample_weight, columns=columns)
-        labels = work._read_target(data.y, data.kept, known)
-        if first:
-            return self._fit(work, data, labels, work._lay_out(data), None)
-        work._check_finite(data)
-        return self._fit(work, data, labels, self._model.layout, self._before())
-
-    def decision_function(self, X: Any) -> Floats:
-        """Compute the scores: for two classes positive for classes_[1], else highest for the best.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or files as in fit
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        scores = self._scores(X)
-        return scores[:, 0] if self._is_binary else scores
-
-    def predict(self, X: Any) -> AnyArray:
-        """Predict the class of every row of X, or its labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or files as in fit
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
-        """
-        scores = self._scores(X)
-        if self._multilabel:
-            return (scores > 0).astype(np.int64)
-        best = (scores[:, 0] > 0).astype(np.intp) if self._is_binary else scores.argmax(axis=1)
-        labels: AnyArray = self.classes_[best]
-        return labels
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the share of rows that are predicted right.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or files as in fit
-        y : array-like of shape (n_samples,) or (n_samples, n_labels), or None or text, as in fit
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        accuracy : float
-        """
-        table, y = open_target(open_table(X, type(self).__name__), y)
-        return float(super().score(table, y, sample_weight))
-
-    # -- training --------------------------------------------------------------------------------
-
-    def _read_target(
-        self, y: AnyArray, kept: AnyArray | None, classes: AnyArray | None = None
-    ) -> Labels:
-        labels = Labels.read(y, kept, classes)
-        self.classes_ = labels.classes
-        self._multilabel = labels.multilabel
-        return labels
-
-    @property
-    def _is_binary(self) -> bool:
-        return len(self.classes_) == 2 and not self._multilabel
-
-    def _fit(
-        self,
-        work: AdditiveSVC,
-        data: TrainingTable,
-        labels: Labels,
-        layout: Layout,
-        before: list[Start] | None,
-    ) -> AdditiveSVC:
-        """Train `work`, and take over what it has learned."""
-        need = work._need(labels.n_outputs, weighted=data.weights is not None)
-        by_class = self.class_weight is not None and labels.n_outputs > 1
-        need += Need(shared=labels.bytes_per_row + (16 if by_class else 0))
-        demand = Demand(labels.n_outputs, need, newton=False)
-        width = min(self._n_threads(), labels.n_outputs)
-        rows = work._prepare(data, layout, work._plan_memory(data, layout, demand, width))
-        stopping = work._stopping(rows)
-        [results] = work._train(rows, labels, data.weights, data.kept, stopping, before)
-        work._finish(rows, results, data.weights)
-        work._keep_alpha(rows, results)
-        self._adopt(work)
-        self._end(results, stopping.watch)
-        return self
-
-    def _train(
-        self,
-        rows: TrainingRows,
-        labels: Labels,
-        weights: Floats | None,
-        kept: AnyArray | None,
-        stopping: Stopping,
-        before: list[Start] | None = None,
-        Cs: Sequence[float] | None = None,
-    ) -> list[list[Result]]:
-        """Train all outputs for each C in turn, None: that of the estimator; results per C."""
-        by_class = labels.row_weights(self.class_weight, kept)
-        if by_class is not None:
-            weights = by_class if weights is None else weights * by_class
-        placed = None if weights is None else rows.place(weights)
-        costs = labels.class_weights(self.class_weight, kept)
-
-        def problem_of(k: int) -> Problem:
-            return Problem(
-                y=rows.place(labels.signs(k)),
-                loss=LOSSES[self.loss],
-                cost_negative=float(costs[k, 0]),
-                cost_positive=float(costs[k, 1]),
-                weights=placed,
-                bias=self._bias,
-            )
-
-        return follow_problems(
-            rows,
-            problem_of,
-            [labels.label(k) for k in range(labels.n_outputs)],
-            stopping,
-            before,
-            [self.C] if Cs is None else Cs,
-            keep_alpha=self.warm_start,
-        )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
+        reader = ClassReader(self.class_weight, coupled=False, classes=known)
+        recipe = replace(self._recipe(), reader=reader)
+        return self._fit(X, y, sample_weight, recipe, more=more)

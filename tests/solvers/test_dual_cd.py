@@ -450,10 +450,10 @@ def test_every_point_of_a_path_is_a_cold_fit(basis, loss, make_problem, make_mix
         X, layout, problem = make_problem(7, 300, basis=basis, loss=loss)
     stopping = Stopping(tol=1e-6, max_iter=50_000)
     made, placed = prepare(X, layout, problem, stopping)
-    factors = [0.01, 0.1, 1.0, 0.3]
-    path = dual_cd.follow_path(made, placed, stopping, factors)
-    for factor, found in zip(factors, path, strict=True):
-        scaled = replace(problem, cost_negative=factor, cost_positive=factor)
+    Cs = [0.01, 0.1, 1.0, 0.3]
+    path = dual_cd.follow_path(made, placed, stopping, Cs)
+    for C, found in zip(Cs, path, strict=True):
+        scaled = replace(problem, cost_negative=C, cost_positive=C)
         cold = solve(X, layout, scaled, stopping)
         assert found.converged
         assert found.primal == pytest.approx(cold.primal, rel=1e-6)

@@ -537,28 +537,26 @@ def test_the_dense_way_is_for_few_coefficients(make_problem, monkeypatch):
 @by_loss
 @by_kind
 def test_every_point_of_a_path_is_a_cold_fit(loss, basis, make_problem):
-    """Variances times a strength; the losses times it, and all divided by it, are the same."""
+    """Variances times C; the losses times it, and all divided by it, are the same."""
     X, layout, problem = make_problem(loss, basis, seed=18)
     made, placed = place(X, layout, problem, TIGHT)
-    strengths = [0.01, 0.1, 1.0, 0.3, 0.3]
-    path = newton_path(made, Separable(placed, loss), strengths, TIGHT)
-    for strength, (found,) in zip(strengths, path, strict=True):
-        cold = solve(X, layout.scaled(strength), problem)
+    Cs = [0.01, 0.1, 1.0, 0.3, 0.3]
+    path = newton_path(made, Separable(placed, loss), Cs, TIGHT)
+    for C, (found,) in zip(Cs, path, strict=True):
+        cold = solve(X, layout.scaled(C), problem)
         assert found.primal == pytest.approx(cold.primal, rel=1e-9)
         np.testing.assert_allclose(found.coef, cold.coef, atol=1e-3)
-        scaled = problem.scaled(strength)
+        scaled = problem.scaled(C)
         other = by_scipy(X, with_means(X, layout), scaled)
-        assert found.primal * strength == pytest.approx(other.fun, rel=1e-7)
+        assert found.primal * C == pytest.approx(other.fun, rel=1e-7)
 
 
 def test_a_path_of_several_outputs(multinomial):
     X, layout, labels, cost = multinomial()
     made = TrainingRows.prepare(open_table(X), layout, tol=TIGHT.tol)
     total = Softmax(made.place(labels), made.place(cost), 4)
-    for strength, found in zip(
-        [0.1, 2.0], newton_path(made, total, [0.1, 2.0], TIGHT), strict=True
-    ):
-        cold = solve_softmax(X, layout.scaled(strength), labels, cost)
+    for C, found in zip([0.1, 2.0], newton_path(made, total, [0.1, 2.0], TIGHT), strict=True):
+        cold = solve_softmax(X, layout.scaled(C), labels, cost)
         assert len(found) == 4
         assert found[0].primal == pytest.approx(cold[0].primal, rel=1e-9)
 

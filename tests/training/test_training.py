@@ -108,7 +108,7 @@ def test_without_warm_start_nothing_is_kept(cancer):
         model = make(model).fit(*cancer)
         first = model.n_iter_
         assert model.fit(*cancer).n_iter_ == first
-        assert not hasattr(model, "_alpha")
+        assert model._duals is None
 
 
 # -- chunks of rows --------------------------------------------------------------------------------

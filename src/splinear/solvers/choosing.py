@@ -19,7 +19,7 @@ from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.solvers import newton
 from splinear.solvers.iterate import Iterate
-from splinear.solvers.problem import Result, Start, Stopping
+from splinear.solvers.problem import Result, Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Sum
 from splinear.solvers.smoothness import (
@@ -99,9 +99,7 @@ def final_edf(
     points, left = [], list(results)
     for total in totals:
         own, left = left[: total.n_outputs], left[total.n_outputs :]
-        coef = np.stack([found.coef for found in own])
-        start = Start(coef=coef, intercept=np.array([found.intercept for found in own]))
-        points.append(newton.begin(rows, total, n_threads, start))
+        points.append(newton.begin(rows, total, n_threads, Start(*stack(own))))
     return degrees_of_freedom(points, rows.layout)
 
 

@@ -31,32 +31,23 @@ def follow_path(
     rows: TrainingRows,
     problem: Problem,
     stopping: Stopping,
-    factors: Sequence[float],
+    Cs: Sequence[float],
     start: Start | None = None,
     *,
     keep_alpha: bool = False,
 ) -> list[Result]:
-    """Solve the problem with all costs times each of `factors` in turn.
+    """Solve the problem with all costs times each C in turn; `start` is for the first.
 
     Each problem starts where the straight line through the last two solutions leads. Fewer results
-    than factors if the watch stopped it.
+    than Cs if the watch stopped it.
     """
-    # Scaling all embeddings by 1 / r and the costs by r^2 leaves the model as it is, and keeps
-    # squared lengths in the range of a float even where native units are as large as 1e300.
-    largest = max((float(_largest(group)) for group in rows.layout.groups), default=0.0)
-    unit = min(max(largest, problem.bias**2), 1e280) or 1.0
+    problem = problem.scaled(float(Cs[0]))
+    unit = _unit(rows, problem)
     start = start or Start()
     results, error = _core.train(
         rows.with_layout(rows.layout.scaled(1.0 / unit)).groups,
         problem.loss.core(),
-        _core.DualProblem(
-            problem.y,
-            problem.targets,
-            problem.weights,
-            cost_negative=problem.cost_negative * unit,
-            cost_positive=problem.cost_positive * unit,
-            bias=problem.bias / unit**0.5,
-        ),
+        _in_unit(problem, unit),
         _core.DualOptions(
             tol=stopping.tol,
             max_iter=stopping.max_iter,
@@ -69,25 +60,47 @@ def follow_path(
             coef=np.ascontiguousarray(start.coef) if start.proximal else None,
             intercept=float(start.intercept),
         ),
-        list(factors),
+        [float(C) / float(Cs[0]) for C in Cs],
         stopping.watch,
     )
     if error is not None:
         stopping.watch.fail(cast(BaseException, error))
-    return [
-        Result(
-            coef=found.coef,
-            intercept=found.intercept,
-            primal=found.primal / unit,
-            dual=found.dual / unit,
-            gap=found.gap,
-            n_iter=found.n_iter,
-            converged=found.converged,
-            certified=found.converged,
-            alpha=found.alpha / unit if len(found.alpha) else None,
-        )
-        for found in results
-    ]
+    return [_out_of_unit(found, unit) for found in results]
+
+
+def _unit(rows: TrainingRows, problem: Problem) -> float:
+    """Return r^2, the largest squared length of an embedding, or about that.
+
+    Scaling all embeddings by 1 / r and the costs by r^2 leaves the model as it is, and keeps
+    squared lengths in the range of a float even where native units are as large as 1e300.
+    """
+    largest = max((float(_largest(group)) for group in rows.layout.groups), default=0.0)
+    return min(max(largest, problem.bias**2), 1e280) or 1.0
+
+
+def _in_unit(problem: Problem, unit: float) -> _core.DualProblem:
+    return _core.DualProblem(
+        problem.y,
+        problem.targets,
+        problem.weights,
+        cost_negative=problem.cost_negative * unit,
+        cost_positive=problem.cost_positive * unit,
+        bias=problem.bias / unit**0.5,
+    )
+
+
+def _out_of_unit(found: _core.DualResult, unit: float) -> Result:
+    return Result(
+        coef=found.coef,
+        intercept=found.intercept,
+        primal=found.primal / unit,
+        dual=found.dual / unit,
+        gap=found.gap,
+        n_iter=found.n_iter,
+        converged=found.converged,
+        certified=found.converged,
+        alpha=found.alpha / unit if len(found.alpha) else None,
+    )
 
 
 def _largest(group: TermGroup) -> float:

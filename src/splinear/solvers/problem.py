@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from splinear._types import Floats
 from splinear.solvers.losses import Loss
 from splinear.solvers.watch import Watch
 
-__all__ = ["Problem", "Result", "Start", "Stopping"]
+__all__ = ["Problem", "Result", "Start", "Stopping", "stack"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +38,14 @@ class Problem:
         by_class = np.where(self.y > 0, self.cost_positive, self.cost_negative)
         return by_class if self.weights is None else by_class * self.weights
 
-    def scaled(self, factor: float) -> Problem:
-        """Give the problem with all costs times the factor."""
+    def scaled(self, C: float) -> Problem:
+        """Return the problem with all costs times C."""
         return replace(
-            self,
-            cost_negative=factor * self.cost_negative,
-            cost_positive=factor * self.cost_positive,
+            self, cost_negative=C * self.cost_negative, cost_positive=C * self.cost_positive
         )
 
     def margin(self, scores: Floats) -> Floats:
-        """Give y_i f_i - t_i, the number that the loss is of."""
+        """Return y_i f_i - t_i, the number that the loss is of."""
         signed: Floats = self.y * scores
         return signed if self.targets is None else signed - self.targets
 
@@ -62,7 +61,7 @@ class Stopping:
     watch: Watch = field(default_factory=Watch)
 
     def inside(self, width: int, *, fold: int) -> Stopping:
-        """Give that of one fold, where `width` folds share the threads."""
+        """Return that of one fold, where `width` folds share the threads."""
         watch = replace(self.watch, fold=fold)
         return replace(self, n_threads=self.n_threads // width, watch=watch)
 
@@ -99,3 +98,12 @@ class Result:
     converged: bool
     certified: bool = False
     alpha: Floats | None = None
+
+
+def stack(outputs: Sequence[Result | Start]) -> tuple[Floats, Floats]:
+    """Return the models of several outputs as one: (n_outputs, n_parameters), (n_outputs,).
+
+    A start without a model counts as none of them.
+    """
+    models = [(found.coef, found.intercept) for found in outputs if found.coef is not None]
+    return np.stack([coef for coef, _ in models]), np.array([b for _, b in models], dtype=float)

@@ -9,23 +9,23 @@ import numpy as np
 from scipy.stats import rankdata
 
 from splinear._types import AnyArray, Floats
-from splinear.training.folds import Path
+from splinear.training.folds import FoldPath
 
-__all__ = ["Candidate", "results_table"]
+__all__ = ["Candidate", "Comparison"]
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """What one setting reached along the path of C, in each fold; None: nothing."""
 
-    setting: dict[str, Any]
-    paths: list[Path | None]
-    n_costs: int
+    params: dict[str, Any]
+    paths: list[FoldPath | None]
+    n_points: int
 
     @property
     def scores(self) -> Floats:
         """Scores of the rows held out, (n_folds, n_Cs); NaN where the search was stopped."""
-        nothing = np.full(self.n_costs, np.nan)
+        nothing = np.full(self.n_points, np.nan)
         return np.stack([nothing if path is None else path.scores for path in self.paths])
 
     @property
@@ -33,27 +33,47 @@ class Candidate:
         """The mean over folds."""
         return float(np.mean([np.nan if path is None else path.seconds for path in self.paths]))
 
+    @property
+    def summary(self) -> str:
+        """One line for people."""
+        mean = self.scores.mean(axis=0)
+        shown = "stopped" if np.isnan(mean).all() else f"best mean score {np.nanmax(mean):.4f}"
+        return f"{self.params or 'path of C'}: {shown}"
 
-def results_table(candidates: list[Candidate], Cs: Floats) -> dict[str, Any]:
-    """Return cv_results_: one entry per candidate and C."""
-    params = [{**c.setting, "C": float(C)} for c in candidates for C in Cs]
-    scores = np.concatenate([c.scores for c in candidates], axis=1)  # (n_folds, n_settings)
-    compared = _compared(scores)
-    mean = compared.mean(axis=0)
-    results: dict[str, Any] = {"params": params}
-    for name in sorted({name for setting in params for name in setting}):
-        results[f"param_{name}"] = np.ma.MaskedArray(
-            _objects([setting.get(name) for setting in params]),
-            mask=[name not in setting for setting in params],
-        )
-    for k, of_fold in enumerate(scores):
-        results[f"split{k}_test_score"] = of_fold
-    results["mean_test_score"], results["std_test_score"] = mean, compared.std(axis=0)
-    filled = np.where(np.isnan(mean), -np.inf, mean)
-    results["rank_test_score"] = rankdata(-filled, method="min").astype(np.int32)
-    seconds = [c.seconds / len(Cs) for c in candidates]
-    results["mean_fit_time"] = np.repeat(seconds, len(Cs))
-    return results
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All candidates of a search, each for all Cs in all folds."""
+
+    candidates: list[Candidate]
+    Cs: Floats
+    n_splits: int
+
+    @property
+    def n_unconverged(self) -> int:
+        """Number of fits that did not get as far as they should."""
+        return sum(path.n_unconverged for c in self.candidates for path in c.paths if path)
+
+    def results(self) -> dict[str, Any]:
+        """Return cv_results_: one entry per candidate and C."""
+        params = [{**c.params, "C": float(C)} for c in self.candidates for C in self.Cs]
+        scores = np.concatenate([c.scores for c in self.candidates], axis=1)  # (n_folds, n_params)
+        compared = _compared(scores)
+        mean = compared.mean(axis=0)
+        results: dict[str, Any] = {"params": params}
+        for name in sorted({name for setting in params for name in setting}):
+            results[f"param_{name}"] = np.ma.MaskedArray(
+                _objects([setting.get(name) for setting in params]),
+                mask=[name not in setting for setting in params],
+            )
+        for k, of_fold in enumerate(scores):
+            results[f"split{k}_test_score"] = of_fold
+        results["mean_test_score"], results["std_test_score"] = mean, compared.std(axis=0)
+        filled = np.where(np.isnan(mean), -np.inf, mean)
+        results["rank_test_score"] = rankdata(-filled, method="min").astype(np.int32)
+        seconds = [c.seconds / len(self.Cs) for c in self.candidates]
+        results["mean_fit_time"] = np.repeat(seconds, len(self.Cs))
+        return results
 
 
 def _compared(scores: Floats) -> Floats:

@@ -1,9 +1,10 @@
-"""Training by dual coordinate descent: what AdditiveSVC and AdditiveSVR share."""
+"""Training by dual coordinate descent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,82 +12,105 @@ import numpy as np
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.solvers import dual_cd
+from splinear.solvers.losses import Loss
+from splinear.solvers.memory import NEED_DUAL, Need
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training.advice import advise_fixed
-from splinear.training.estimator import AdditiveEstimator
+from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import positive
 from splinear.training.running import side_by_side
+from splinear.training.set import TrainingSet
+from splinear.training.trainer import Duals, LastFit, Trained
 
-__all__ = ["DualEstimator", "follow_problems"]
+__all__ = ["DUAL_PARAMETERS", "DualTrainer"]
+
+DUAL_PARAMETERS: dict[str, list[Any]] = {
+    "C": [positive()],
+    "fit_intercept": ["boolean"],
+    "intercept_scaling": [positive()],
+}
 
 
-class DualEstimator(AdditiveEstimator):
-    """An additive estimator whose outputs are problems for dual coordinate descent."""
+@dataclass(frozen=True)
+class DualTrainer:
+    """A problem per output, solved side by side.
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
-        **AdditiveEstimator._parameter_constraints,
-        "C": [positive()],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [positive()],
-    }
+    Attributes
+    ----------
+    loss : Loss
+    C : float
+    bias : float
+        B; 0: there is no intercept.
+    keep_duals : bool
+        Whether dual variables are kept for another fit.
+    """
 
-    @property
-    def _bias(self) -> float:
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+    loss: Loss
+    C: float
+    bias: float
+    keep_duals: bool = False
 
-    def _advice(self, table: Table) -> Advice:
+    def advice(self, table: Table) -> Advice:
+        """Say how fine curves should be under one C for all."""
         return advise_fixed(table)
 
-    def _last_fit(self, layout: Layout, n_outputs: int, n_rows: int) -> list[Start] | None:
-        """Return the dual variables of the last fit, if it was to as many rows."""
-        alpha = getattr(self, "_alpha", None)
-        if not self.warm_start or alpha is None or alpha.shape != (n_outputs, n_rows):
+    def need(self, outputs: Outputs) -> Need:
+        """Return the bytes per row of a problem."""
+        del outputs
+        return NEED_DUAL
+
+    def width(self, outputs: Outputs, n_threads: int) -> int:
+        """Return how many outputs are trained at a time."""
+        return min(n_threads, outputs.n_outputs)
+
+    def path_unit(self, target: Target) -> float:
+        """Return the unit of the scores: |w|^2 grows with its square, the losses with itself."""
+        return target.spread
+
+    def starts(
+        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
+    ) -> list[Start] | None:
+        """Start from the dual variables of the last fit, if it was to as many rows."""
+        del layout
+        duals = last.duals
+        if duals is None or duals.alpha.shape != (n_outputs, n_rows):
             return None
-        return [Start(alpha=a * (self.C / self._alpha_C)) for a in alpha]
+        return [Start(alpha=alpha * (self.C / duals.C)) for alpha in duals.alpha]
 
-    def _keep_alpha(self, rows: TrainingRows, results: Sequence[Result]) -> None:
-        """Keep the dual variables for warm_start."""
-        alphas = [rows.restore(found.alpha) for found in results if found.alpha is not None]
-        if self.warm_start and alphas:
-            self._alpha, self._alpha_C = np.stack(alphas), self.C
+    def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
+        """Train all outputs for C."""
+        [results] = self.follow(data, stopping, [self.C], starts)
+        alphas = [data.rows.restore(found.alpha) for found in results if found.alpha is not None]
+        duals = Duals(np.stack(alphas), self.C) if alphas else None
+        return Trained(data.rows.layout, results, duals=duals)
 
-    def _before(self) -> list[Start]:
-        """Return the last model, which partial_fit stays close to."""
-        pairs = zip(self._model.parameters, self._model.intercept, strict=True)
-        return [Start(coef=theta, intercept=float(b), proximal=True) for theta, b in pairs]
+    def follow(
+        self,
+        data: TrainingSet,
+        stopping: Stopping,
+        Cs: Sequence[float],
+        starts: list[Start] | None = None,
+    ) -> list[list[Result]]:
+        """Train all outputs for each C in turn."""
+        rows, outputs = data.rows, data.outputs
+        width = min(stopping.n_threads, outputs.n_outputs, rows.plan.width)
+        problem_of = data.problems(self.loss, self.bias)
+        starts = None if starts is None else data.centred(starts)
 
+        def follow(k: int) -> list[Result]:
+            problem = problem_of(k)
+            start = None if starts is None else _feasible(starts[k], rows, problem.scaled(Cs[0]))
+            watch = stopping.watch.of(outputs.label(k))
+            own = replace(stopping, n_threads=stopping.n_threads // width, watch=watch)
+            return dual_cd.follow_path(rows, problem, own, Cs, start, keep_alpha=self.keep_duals)
 
-def follow_problems(
-    rows: TrainingRows,
-    problem_of: Callable[[int], Problem],
-    labels: Sequence[object],
-    stopping: Stopping,
-    before: list[Start] | None,
-    Cs: Sequence[float],
-    *,
-    keep_alpha: bool,
-) -> list[list[Result]]:
-    """Solve one problem per label, side by side, for each C in turn; results per C.
-
-    problem_of(k) poses problem k for C = 1. Fewer lists than Cs if the watch stopped it.
-    """
-    width = min(stopping.n_threads, len(labels), rows.plan.width)
-    inner = replace(stopping, n_threads=stopping.n_threads // width)
-
-    def follow(k: int) -> list[Result]:
-        problem = problem_of(k).scaled(float(Cs[0]))
-        start = None if before is None else _feasible(before[k], rows, problem)
-        watch = stopping.watch.of(labels[k])
-        factors = [float(C) / float(Cs[0]) for C in Cs]
-        own = replace(inner, watch=watch)
-        return dual_cd.follow_path(rows, problem, own, factors, start, keep_alpha=keep_alpha)
-
-    tasks = [lambda k=k: follow(k) for k in range(len(labels))]
-    paths = side_by_side(tasks, width, stopping.watch)
-    return [list(results) for results in zip(*paths, strict=False)]  # some may have stopped
+        tasks = [partial(follow, k) for k in range(outputs.n_outputs)]
+        paths = side_by_side(tasks, width, stopping.watch)
+        # Some may have stopped before others.
+        return [data.restored(of_C) for of_C in zip(*paths, strict=False)]
 
 
 def _feasible(start: Start, rows: TrainingRows, problem: Problem) -> Start:

@@ -1,4 +1,4 @@
-"""What the four estimators share: parameters, the way from a table to rows, what a fit leaves."""
+"""What the four estimators share: parameters, one way to fit, what a fit leaves."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._compat import Interval, StrOptions
-from splinear._types import AnyArray, Floats
+from splinear._types import Floats
 from splinear.model.additive import Model
 from splinear.model.fitted import FittedTerms
 from splinear.model.layout import Layout
 from splinear.solvers.memory import MemoryPlan, Need, bytes_of, sample_bytes
-from splinear.solvers.problem import Result, Start, Stopping
+from splinear.solvers.problem import Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Progress, Watch
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
@@ -34,18 +34,33 @@ from splinear.terms.plan import check_terms
 from splinear.training.columns import Columns
 from splinear.training.memory import Demand, plan_fit
 from splinear.training.moments import moments
+from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import draw_seed, positive
-from splinear.training.table import TrainingTable, read_table, term_plan
+from splinear.training.set import TrainingSet
+from splinear.training.table import TrainingTable, read_rows, read_table, term_plan
+from splinear.training.trainer import (
+    Duals,
+    LastFit,
+    Recipe,
+    Trained,
+    Trainer,
+    objective,
+    starts_of,
+)
+from splinear.training.weighted import WeightedRows
 
 __all__ = ["AdditiveEstimator"]
 
 Self = TypeVar("Self", bound="AdditiveEstimator")
 
-PRIVATE = frozenset({"_model", "_columns", "_multilabel", "_alpha", "_alpha_C"})  # of a fit
+PRIVATE = frozenset({"_model", "_columns", "_outputs", "_duals"})  # of a fit
 
 
 class AdditiveEstimator(BaseEstimator):
-    """Base of the estimators: f(x) = b + sum_k f_k(x) for each output."""
+    """Base of the estimators: f(x) = b + sum_k f_k(x) for each output.
+
+    What kind of estimator it is, is what `_recipe` puts together.
+    """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
         "curve": [Term, None],
@@ -65,6 +80,8 @@ class AdditiveEstimator(BaseEstimator):
 
     _model: Model
     _columns: Columns
+    _outputs: Outputs
+    _duals: Duals | None
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; those of `curve` as curve__n_bins and so on, once it is a term.
@@ -84,6 +101,56 @@ class AdditiveEstimator(BaseEstimator):
                 "Give curve a term first, for example curve=Spline()."
             )
         return super().set_params(**params)  # type: ignore[no-any-return]
+
+    def _recipe(self) -> Recipe:
+        """Return what the parameters ask for: how y is read, and who trains."""
+        raise NotImplementedError
+
+    # -- a fit -----------------------------------------------------------------------------------
+
+    def _fit(
+        self: Self, X: Any, y: Any, sample_weight: Any, recipe: Recipe, *, more: bool = False
+    ) -> Self:
+        """Learn from rows; if `more`, go on from the last model, with its knots and levels.
+
+        All work is done on a copy: a fit that fails leaves the last model as it was.
+        """
+        work, trainer = copy(self) if more else self._fresh(), recipe.trainer
+        columns = self._columns if more else None
+        data = read_rows(work, X, y, sample_weight, columns=columns, numeric=recipe.reader.numeric)
+        target = recipe.reader.read(data.y, data.kept)
+        starts: list[Start] | None
+        if more:
+            work._check_more(data, target.outputs)
+            layout, starts = self._model.layout, starts_of(self._model, proximal=True)
+        else:
+            layout = work._lay_out(data, trainer.advice(data.table))
+            starts = self._warm_starts(trainer, layout, target.outputs, data.table.shape[0])
+        demand = work._demand(target, trainer, weighted=data.weights is not None)
+        plan = work._plan_memory(data, layout, demand)
+        training_set = work._training_set(data, target, layout, plan)
+        stopping = work._stopping(training_set.rows)
+        trained = trainer.fit(training_set, stopping, starts)
+        work._store(training_set, trained)
+        self._adopt(work)
+        self._end(trained, stopping.watch)
+        return self
+
+    def _training_set(
+        self, data: TrainingTable, target: Target, layout: Layout, plan: MemoryPlan | None = None
+    ) -> TrainingSet:
+        """Put together what trainers see."""
+        rows = self._prepare(data, layout, plan)
+        return TrainingSet(WeightedRows(rows, data.weights, data.kept), target)
+
+    def _warm_starts(
+        self, trainer: Trainer, layout: Layout, outputs: Outputs, n_rows: int
+    ) -> list[Start] | None:
+        """Return where warm_start begins, one start per output; None: at zero."""
+        if not self.warm_start or not hasattr(self, "_model"):
+            return None
+        last = LastFit(self._model, self._duals)
+        return trainer.starts(last, layout, outputs.n_outputs, n_rows)
 
     # -- before training -------------------------------------------------------------------------
 
@@ -109,9 +176,14 @@ class AdditiveEstimator(BaseEstimator):
         kept = {name: value for name, value in vars(self).items() if not _is_learned(name)}
         self.__dict__ = kept | learned
 
-    def _again(self: Self) -> Self:
-        """Return a copy that has all that was learned, to go on with."""
-        return copy(self)
+    def _check_more(self, data: TrainingTable, outputs: Outputs) -> None:
+        """Refuse what was not there in the first chunk of rows, and infinity."""
+        if type(outputs) is not type(self._outputs):
+            raise ValueError(
+                f"y is of another kind ({type(outputs).__name__}) than in the first call of "
+                f"partial_fit ({type(self._outputs).__name__})."
+            )
+        self._check_finite(data)
 
     def _check_finite(self, data: TrainingTable) -> None:
         """Refuse infinity in a later chunk of rows, and gaps and levels that were not there."""
@@ -132,11 +204,7 @@ class AdditiveEstimator(BaseEstimator):
                     "has some."
                 )
 
-    def _advice(self, table: Table) -> Advice:
-        """Say how fine curves should be where the user did not."""
-        raise NotImplementedError
-
-    def _lay_out(self, data: TrainingTable) -> Layout:
+    def _lay_out(self, data: TrainingTable, advice: Advice) -> Layout:
         """Let every term meet its columns."""
         self._columns = data.columns
         gaps = self.missing == "level"
@@ -153,7 +221,7 @@ class AdditiveEstimator(BaseEstimator):
             most_bytes=sample_bytes(bytes_of(self.max_memory)),
             label=partial(feature_label, self),
         )
-        return term_plan(self).place(columns, self._advice(data.table))
+        return term_plan(self).place(columns, advice)
 
     def _prepare(
         self, data: TrainingTable, layout: Layout, plan: MemoryPlan | None = None
@@ -184,109 +252,59 @@ class AdditiveEstimator(BaseEstimator):
             )
         return rows
 
-    def _plan_memory(
-        self, data: TrainingTable, layout: Layout, demand: Demand, width: int
-    ) -> MemoryPlan:
+    def _plan_memory(self, data: TrainingTable, layout: Layout, demand: Demand) -> MemoryPlan:
         """Keep within max_memory, or say why it is too small."""
-        return plan_fit(self, data.table, layout, demand, width)
+        return plan_fit(self, data.table, layout, demand)
 
-    def _need(self, n_outputs: int, *, weighted: bool) -> Need:
-        """Return the bytes per row beyond what a solver needs: order, weights, what is kept."""
-        need = Need(shared=4 + 3 + (17 if weighted else 0))
+    def _demand(self, target: Target, trainer: Trainer, *, weighted: bool) -> Demand:
+        """Return what each row needs: order, weights, what is kept, the target, the solver."""
+        outputs = target.outputs
+        need = Need(shared=4 + 3 + (17 if weighted else 0)) + target.need + trainer.need(outputs)
         if self.warm_start:
-            need += Need(shared=8 * n_outputs, each=32)
-        return need
+            need += Need(shared=8 * outputs.n_outputs, each=32)
+        return Demand(outputs.n_outputs, need, trainer.width(outputs, self._n_threads()))
 
-    def _stopping(self, rows: TrainingRows, n_threads: int | None = None) -> Stopping:
+    def _stopping(self, rows: TrainingRows) -> Stopping:
         tell = _printing(self.callback) if self.verbose else self.callback
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         return Stopping(
             tol=float(self.tol),
             max_iter=int(self.max_iter),
             seed=rows.seed,
-            n_threads=self._n_threads() if n_threads is None else n_threads,
+            n_threads=self._n_threads(),
             watch=Watch(deadline=deadline, tell=tell, n_rows=rows.n_rows),
         )
-
-    def _unit_of_cost(self, y: AnyArray) -> float:
-        """Return the unit in which a path of C is laid out."""
-        del y
-        return 1.0
 
     def _n_threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))
 
-    # -- training --------------------------------------------------------------------------------
+    # -- what a fit leaves -----------------------------------------------------------------------
 
-    def _read_target(self, y: AnyArray, kept: AnyArray | None) -> Any:
-        """Check y, and return it in the form that is trained on."""
-        raise NotImplementedError
-
-    def _train(
-        self,
-        rows: TrainingRows,
-        target: Any,
-        weights: Floats | None,
-        kept: AnyArray | None,
-        stopping: Stopping,
-        before: list[Start] | None = None,
-        Cs: Sequence[float] | None = None,
-    ) -> list[list[Result]]:
-        """Train all outputs for each C in turn, None: that of the estimator; results per C.
-
-        `weights` (n,) may be 0 for rows that were prepared; `kept` (n,) marks the others. Fewer
-        lists than Cs if the watch stopped it.
-        """
-        raise NotImplementedError
-
-    def _last_fit(self, layout: Layout, n_outputs: int, n_rows: int) -> list[Start] | None:
-        """Return where warm_start begins, one start per output; None: at zero."""
-        del n_rows
-        before = getattr(self, "_model", None)
-        if not self.warm_start or before is None or before.n_outputs != n_outputs:
-            return None
-        if [g.shape for g in before.layout.groups] != [g.shape for g in layout.groups]:
-            return None
-        return [
-            Start(coef=theta, intercept=float(b))
-            for theta, b in zip(before.parameters, before.intercept, strict=True)
-        ]
-
-    def _finish(
-        self,
-        rows: TrainingRows,
-        results: Sequence[Result],
-        weights: Floats | None,
-        *,
-        edf: Sequence[Floats] | None = None,
-        n_turns: int = 0,
-    ) -> None:
+    def _store(self, data: TrainingSet, trained: Trained) -> None:
         """Store what was learned."""
-        parameters = np.stack([found.coef for found in results])
-        intercept = np.array([found.intercept for found in results])
-        layout, deviations = moments(rows, parameters, weights, self._n_threads())
-        self._model = Model(layout, parameters, intercept)
-        self.intercept_ = intercept
-        self.terms_ = FittedTerms(self._model, getattr(self, "feature_names_in_", None), edf)
+        results, rows = trained.results, data.rows.with_layout(trained.layout)
+        parameters, intercept = stack(results)
+        layout, deviations = moments(rows, parameters, data.weighted.weights, self._n_threads())
+        self._show(Model(layout, parameters, intercept), data.outputs, trained.edf)
+        self._duals = trained.duals
         self.feature_importances_ = deviations
-        self.n_iter_ = max(found.n_iter for found in results) + n_turns
+        self.n_iter_ = max(found.n_iter for found in results) + trained.n_turns
         self.dual_gap_ = float(max(found.gap for found in results))
         self.certified_ = all(found.certified for found in results)
-        self.objective_ = self._objective_of(results)
+        self.objective_ = objective(results, data.outputs)
 
-    def _objective_of(self, results: Sequence[Result]) -> float:
-        return float(sum(found.primal for found in results))
+    def _show(self, model: Model, outputs: Outputs, edf: Sequence[Floats] | None = None) -> None:
+        """Store a model, and what makes predictions of its scores."""
+        self._model, self._outputs, self.intercept_ = model, outputs, model.intercept
+        self.terms_ = FittedTerms(model, getattr(self, "feature_names_in_", None), edf)
 
-    def _end(self, results: Sequence[Result], watch: Watch, *, settled: bool = True) -> None:
-        """Say how a fit ended, if not well; the model has been stored.
-
-        Not `settled`: it was stopped while smoothness was being chosen.
-        """
+    def _end(self, trained: Trained, watch: Watch) -> None:
+        """Say how a fit ended, if not well; the model has been stored."""
         if watch.error is not None:
             raise watch.error
-        if not settled or not all(found.converged for found in results):
-            message = self._how_it_ended(watch.reason, settled)
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        if not trained.converged:
+            message = self._how_it_ended(watch.reason, trained.settled)
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)  # who has called fit
 
     def _how_it_ended(self, reason: str | None, settled: bool) -> str:
         cause = {

@@ -11,21 +11,21 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from splinear._compat import safe_indexing
 from splinear._types import AnyArray, Floats, Input
 from splinear.model.additive import Model
-from splinear.model.fitted import FittedTerms
-from splinear.solvers.problem import Stopping
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.problem import Result, Stopping, stack
 from splinear.tables.opening import open_table
 from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.outputs.base import Reader
+from splinear.training.set import TrainingSet
 from splinear.training.table import TrainingTable, read_rows
+from splinear.training.trainer import Trainer
 
-__all__ = ["Data", "Fold", "Path", "follow_fold", "make_folds", "read_data"]
+__all__ = ["Data", "Fold", "FoldPath", "Setting", "make_folds"]
 
 Scorer = Callable[..., float]
 
@@ -58,13 +58,12 @@ class Data:
         return self.training.weights
 
 
-def read_data(model: AdditiveEstimator, X: Any, y: Any, sample_weight: Any) -> Data:
+def read_data(model: AdditiveEstimator, reader: Reader, X: Any, y: Any, sample_weight: Any) -> Data:
     """Check what a search was given."""
-    model._check_params()
     table = open_table(X, type(model).__name__)
     if table.given is None:
         raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
-    training = read_rows(model, table, y, sample_weight, numeric=not is_classifier(model))
+    training = read_rows(model, table, y, sample_weight, numeric=reader.numeric)
     return Data(table.given, training)
 
 
@@ -72,17 +71,11 @@ def read_data(model: AdditiveEstimator, X: Any, y: Any, sample_weight: Any) -> D
 class Fold:
     """One way to divide the rows; rows that do not count are in neither part."""
 
-    train: AnyArray  # (n,) whether each row is trained on
-    test: AnyArray  # numbers of the rows that are held out
-
-    def weights(self, weights: Floats | None) -> Floats:
-        """Return the rows' weights in training, (n,): 0 for those that are held out."""
-        return self.train.astype(np.float64) if weights is None else self.train * weights
+    kept: AnyArray  # (n,) whether each row is trained on
+    held_out: AnyArray  # numbers of the rows that are not
 
 
-def make_folds(
-    cv: Any, X: Table, y: AnyArray, kept: AnyArray | None, *, classifier: bool
-) -> list[Fold]:
+def make_folds(cv: Any, y: AnyArray, kept: AnyArray | None, *, classifier: bool) -> list[Fold]:
     """Divide the rows as `cv` says: by a number of folds, a splitter, or given splits.
 
     `kept` (n,) marks the rows that count; None: all.
@@ -95,8 +88,8 @@ def make_folds(
         held_out = np.arange(len(y))[test]
         folds.append(Fold(chosen & counts, held_out[counts[held_out]]))
     for number, fold in enumerate(folds):
-        if not fold.train.any() or not len(fold.test):
-            part = "training" if len(fold.test) else "held-out"
+        if not fold.kept.any() or not len(fold.held_out):
+            part = "training" if len(fold.held_out) else "held-out"
             raise ValueError(f"cv={cv!r} leaves fold {number} without {part} rows that count.")
     if not folds:
         raise ValueError(f"cv={cv!r} gave no folds; at least one is needed.")
@@ -104,7 +97,7 @@ def make_folds(
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class FoldPath:
     """What a path of C reached in one fold."""
 
     scores: Floats  # (n_Cs,) of the rows held out; NaN where the search was stopped before
@@ -112,42 +105,63 @@ class Path:
     seconds: float
 
 
-def follow_fold(
-    model: AdditiveEstimator,
-    rows: TrainingRows,
-    target: Any,
-    data: Data,
-    fold: Fold,
-    Cs: Floats,
-    scorer: Scorer,
-    stopping: Stopping,
-) -> Path:
-    """Follow the path in one fold, and score the rows held out; after Ctrl-C, as far as it got."""
-    began, scores = time.monotonic(), np.full(len(Cs), np.nan)
-    if stopping.watch.poll():
-        return Path(scores, 0, 0.0)
-    weights = fold.weights(data.weights)
-    path = model._train(rows, target, weights, fold.train, stopping, Cs=list(Cs))
-    seconds = time.monotonic() - began
-    if stopping.watch.reason is not None and path:
-        finished = all(found.converged for found in path[-1])
-        path = path if finished else path[:-1]
-    scored = copy(model).set_params(n_jobs=stopping.n_threads)
-    X, y = _some_rows(data.given, fold.test), data.y[fold.test]
-    held_out = None if data.weights is None else data.weights[fold.test]
-    try:
-        for k, results in enumerate(path):
-            parameters = np.stack([found.coef for found in results])
-            intercept = np.array([found.intercept for found in results])
-            scored._model = Model(rows.layout, parameters, intercept)
-            scored.intercept_ = intercept
-            names = getattr(model, "feature_names_in_", None)
-            scored.terms_ = FittedTerms(scored._model, names, None)
-            scores[k] = scorer(scored, X, y, **_weights_for(scorer, held_out))
-    except KeyboardInterrupt as error:
-        stopping.watch.fail(error)
-    n_unconverged = sum(not found.converged for results in path for found in results)
-    return Path(scores, n_unconverged, seconds)
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """An estimator, and what all folds share: who trains, on rows that were prepared once."""
+
+    model: AdditiveEstimator
+    trainer: Trainer
+    training_set: TrainingSet
+    data: Data
+
+    @classmethod
+    def prepare(cls, model: AdditiveEstimator, X: Any, y: Any, sample_weight: Any) -> Setting:
+        """Check and read what a search was given, as a fit does."""
+        model._check_params()
+        recipe = model._recipe()
+        data = read_data(model, recipe.reader, X, y, sample_weight)
+        target = recipe.reader.read(data.y, data.kept)
+        layout = model._lay_out(data.training, recipe.trainer.advice(data.table))
+        training_set = model._training_set(data.training, target, layout)
+        return cls(model, recipe.trainer, training_set, data)
+
+    @property
+    def path_unit(self) -> float:
+        """The unit in which a path of C is laid out."""
+        return self.trainer.path_unit(self.training_set.target)
+
+    def follow(self, fold: Fold, Cs: Floats, scorer: Scorer, stopping: Stopping) -> FoldPath:
+        """Train for each C without the rows held out, and score those; as far as it gets."""
+        began = time.monotonic()
+        if stopping.watch.poll():
+            return FoldPath(np.full(len(Cs), np.nan), 0, 0.0)
+        path = self.trainer.follow(self.training_set.within(fold.kept), stopping, list(Cs))
+        seconds = time.monotonic() - began
+        if stopping.watch.reason is not None and path:
+            finished = all(found.converged for found in path[-1])
+            path = path if finished else path[:-1]
+        scores = np.full(len(Cs), np.nan)
+        scores[: len(path)] = self._scores(fold, path, scorer, stopping)
+        n_unconverged = sum(not found.converged for results in path for found in results)
+        return FoldPath(scores, n_unconverged, seconds)
+
+    def _scores(
+        self, fold: Fold, path: list[list[Result]], scorer: Scorer, stopping: Stopping
+    ) -> Floats:
+        """Score the rows held out by every model of the path; after Ctrl-C the rest is NaN."""
+        scores = np.full(len(path), np.nan)
+        scored = copy(self.model).set_params(n_jobs=stopping.n_threads)
+        data, rows = self.data, fold.held_out
+        X, y = _some_rows(data.given, rows), data.y[rows]
+        weights = _weights_for(scorer, None if data.weights is None else data.weights[rows])
+        layout = self.training_set.rows.layout
+        try:
+            for k, results in enumerate(path):
+                scored._show(Model(layout, *stack(results)), self.training_set.outputs)
+                scores[k] = scorer(scored, X, y, **weights)
+        except KeyboardInterrupt as error:
+            stopping.watch.fail(error)
+        return scores
 
 
 def _some_rows(given: Input, rows: AnyArray) -> Input:

@@ -10,9 +10,6 @@ from splinear.model.layout import Layout
 from splinear.solvers.disk import code_bytes
 from splinear.solvers.memory import (
     ENTRY_BYTES,
-    NEED_DUAL,
-    NEED_NEWTON,
-    NEED_SOFTMAX,
     MemoryPlan,
     Need,
     bytes_of,
@@ -28,27 +25,14 @@ __all__ = ["Demand", "plan_fit"]
 
 @dataclass(frozen=True)
 class Demand:
-    """What is to be trained, and what each row needs for it beside the solver's own.
-
-    `newton`: by Newton's method, of which `together` outputs are one problem.
-    """
+    """What is to be trained: `width` problems at a time are wanted, and rows need so much."""
 
     n_outputs: int
     need: Need
-    newton: bool
-    together: int = 1
-
-    @property
-    def total(self) -> Need:
-        """What the solver needs, added."""
-        if not self.newton:
-            return self.need + NEED_DUAL
-        return self.need + (NEED_SOFTMAX * self.together if self.together > 1 else NEED_NEWTON)
+    width: int
 
 
-def plan_fit(
-    estimator: BaseEstimator, X: Table, layout: Layout, demand: Demand, width: int
-) -> MemoryPlan:
+def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, demand: Demand) -> MemoryPlan:
     """Keep within estimator.max_memory, or say why it is too small."""
     bound = bytes_of(estimator.max_memory)
     if bound is None:
@@ -59,9 +43,9 @@ def plan_fit(
     if takes_nonzeros:
         row_bytes = ENTRY_BYTES * X.values_per_row
         demand = replace(demand, need=demand.need + Need(shared=8))  # where a row's begin
-    plan = plan_memory(bound, n_rows, row_bytes, demand.total, width)
+    plan = plan_memory(bound, n_rows, row_bytes, demand.need, demand.width)
     if plan is None:
-        least = least_memory(n_rows, row_bytes, demand.total)
+        least = least_memory(n_rows, row_bytes, demand.need)
         raise ValueError(
             f"max_memory={estimator.max_memory!r} is too small: {n_rows:,} rows and "
             f"{demand.n_outputs} output{'s' if demand.n_outputs > 1 else ''} need at least "

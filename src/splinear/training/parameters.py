@@ -22,5 +22,5 @@ def draw_seed(random_state: Any) -> int:
 
 
 def positive(kind: type = Real) -> Interval:
-    """Give the constraint of a number greater than zero."""
+    """Return the constraint of a number greater than zero."""
     return Interval(kind, 0, None, closed="neither")

@@ -1,0 +1,103 @@
+"""What the two classifiers share: classes out of scores."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from splinear._types import AnyArray, Floats
+from splinear.tables.opening import open_table, open_target
+from splinear.training.estimator import AdditiveEstimator
+from splinear.training.outputs.base import ClassOutputs
+
+__all__ = ["ClassEstimator"]
+
+Self = TypeVar("Self", bound="ClassEstimator")
+
+
+class ClassEstimator(ClassifierMixin, AdditiveEstimator):
+    """An additive estimator whose outputs stand for classes or labels."""
+
+    _outputs: ClassOutputs
+
+    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the terms.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, text and missing values; arrays, data frames, sparse matrices. float32 and
+            float64 are read as they are, without a copy. Or data on disk, read in chunks: a
+            numpy.memmap, the name of a .npy, Parquet, CSV or LIBSVM file, a list of .npy or Parquet
+            files, a folder of Parquet files, or a pyarrow.dataset.Dataset.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            The classes; or, for several labels per row, an indicator matrix of 0 and 1. With X in
+            files also the name of a Parquet column, a list of .npy files, or None for the labels
+            of a LIBSVM file.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        return self._fit(X, y, sample_weight, self._recipe())
+
+    @property
+    def classes_(self) -> AnyArray:
+        """The classes, or the numbers of the labels."""
+        check_is_fitted(self, "terms_")
+        return self._outputs.classes
+
+    def decision_function(self, X: Any) -> Floats:
+        """Compute the scores: for two classes positive for classes_[1], else highest for the best.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        scores = self._scores(X)
+        return self._outputs.decision(scores)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predict the class of every row of X, or its labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
+        """
+        scores = self._scores(X)
+        return self._outputs.predict(scores)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of rows that are predicted right.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+        y : array-like of shape (n_samples,) or (n_samples, n_labels), or None or text, as in fit
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        accuracy : float
+        """
+        X, y = open_target(open_table(X, type(self).__name__), y)
+        return float(super().score(X, y, sample_weight))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

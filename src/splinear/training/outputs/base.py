@@ -1,0 +1,128 @@
+"""Outputs, which turn scores into predictions, and targets, which turn y into problems.
+
+Outputs are what a fitted estimator keeps. A target is y in the form that is trained on, together
+with the outputs that it asks for; it is gone after the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from splinear._types import AnyArray, Floats
+from splinear.solvers.losses import Loss, SmoothLoss
+from splinear.solvers.memory import Need
+from splinear.solvers.problem import Problem
+from splinear.solvers.smooth import Separable, Sum
+from splinear.training.weighted import WeightedRows
+
+__all__ = [
+    "ClassOutputs",
+    "MarginTarget",
+    "Outputs",
+    "Problems",
+    "Reader",
+    "Target",
+    "separable",
+]
+
+Problems = Callable[[int], Problem]  # from the number of an output to its problem
+
+
+class Outputs(Protocol):
+    """How scores (n_rows, n_outputs) become predictions."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores per row."""
+        ...
+
+    @property
+    def together(self) -> int:
+        """Number of outputs that are one problem for Newton's method."""
+        ...
+
+    def label(self, output: int) -> Any:
+        """Name what an output stands for; None if there is only one."""
+        ...
+
+    def predict(self, scores: Floats) -> AnyArray:
+        """Return the predictions, (n_rows,) or one per label."""
+        ...
+
+
+class ClassOutputs(Outputs, Protocol):
+    """Outputs that stand for classes or labels."""
+
+    @property
+    def classes(self) -> AnyArray:
+        """The classes, or the numbers of the labels."""
+        ...
+
+    def decision(self, scores: Floats) -> Floats:
+        """Return the scores as decision_function does."""
+        ...
+
+
+class Target(Protocol):
+    """What is to be learned from the rows of X."""
+
+    @property
+    def outputs(self) -> Outputs:
+        """What the model will predict."""
+        ...
+
+    @property
+    def need(self) -> Need:
+        """Bytes per row that it takes."""
+        ...
+
+    @property
+    def spread(self) -> float:
+        """The unit of the scores."""
+        ...
+
+    def centre(self, rows: WeightedRows) -> float:
+        """Return the number that is taken off before training, and belongs to the intercept."""
+        ...
+
+    def problems(self, rows: WeightedRows, loss: Loss, bias: float) -> Problems:
+        """Pose the problem of each output, for C = 1; `bias` is B."""
+        ...
+
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[Sum]:
+        """Return the sums of losses, together of all outputs."""
+        ...
+
+
+class MarginTarget:
+    """A target of signs, 1 and -1: margins have no unit, and nothing is taken off."""
+
+    @property
+    def spread(self) -> float:
+        """The unit of the scores."""
+        return 1.0
+
+    def centre(self, rows: WeightedRows) -> float:
+        """Return 0."""
+        del rows
+        return 0.0
+
+
+class Reader(Protocol):
+    """Makes a target of y: what kind it is, is decided here and nowhere else."""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether y holds a number per row, and not a class or several labels."""
+        ...
+
+    def read(self, y: AnyArray, kept: AnyArray | None) -> Target:
+        """Check y (n,) or (n, n_labels); `kept` (n,) marks the rows that count."""
+        ...
+
+
+def separable(target: Target, rows: WeightedRows, loss: SmoothLoss) -> list[Sum]:
+    """Return a sum of losses per output, none of which knows of the others."""
+    problem_of = target.problems(rows, loss, bias=1.0)
+    return [Separable(problem_of(k), loss) for k in range(target.outputs.n_outputs)]

@@ -1,0 +1,115 @@
+"""From y to classes or labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from splinear._types import AnyArray
+from splinear.training.outputs.base import Target
+from splinear.training.outputs.class_weights import STEP, ClassWeight, kept_pieces
+from splinear.training.outputs.classes import (
+    Binary,
+    BinaryTarget,
+    OneVsRest,
+    OneVsRestTarget,
+    Softmax,
+    SoftmaxTarget,
+)
+from splinear.training.outputs.labels import MultiLabel, MultiLabelTarget
+
+__all__ = ["ClassReader"]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassReader:
+    """Reads classes, or an indicator matrix of labels.
+
+    Attributes
+    ----------
+    class_weight : dict, "balanced" or None
+    coupled : bool
+        Whether several classes are trained together, by softmax, or each against the rest.
+    classes : ndarray or None
+        All classes that there are, sorted; None: those of the rows that count.
+    """
+
+    class_weight: ClassWeight
+    coupled: bool
+    classes: AnyArray | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether y holds a number per row."""
+        return False
+
+    def read(self, y: AnyArray, kept: AnyArray | None) -> Target:
+        """Find the classes (or take those given), and number the rows."""
+        if not hasattr(y, "toarray") and y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        kind = _kind(y)
+        if kind == "multilabel-indicator":
+            return self._labels(y)
+        if kind not in ("binary", "multiclass"):
+            raise ValueError(
+                "y must hold one class per row, or an indicator matrix of labels; "
+                f"the type of the target is {kind}."
+            )
+        classes = self._found(_distinct(y, kept))
+        index = _numbered(y, classes)
+        if len(classes) == 2:
+            return BinaryTarget(Binary(classes), index, self.class_weight)
+        if self.coupled:
+            return SoftmaxTarget(Softmax(classes), index, self.class_weight)
+        return OneVsRestTarget(OneVsRest(classes), index, self.class_weight)
+
+    def _labels(self, y: AnyArray) -> Target:
+        indicator = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+        n_labels = indicator.shape[1]
+        if self.classes is not None and n_labels != len(self.classes):
+            raise ValueError(f"y has {n_labels} labels; expected {len(self.classes)}.")
+        indicator = (indicator != 0).astype(np.int8)
+        return MultiLabelTarget(MultiLabel(n_labels), indicator, self.class_weight)
+
+    def _found(self, found: AnyArray) -> AnyArray:
+        """Return the classes, once those found have been compared with those that are known."""
+        if self.classes is None:
+            if len(found) < 2:
+                raise ValueError(
+                    f"y must have two classes, but only one class was found: {found!r}."
+                )
+            return found
+        if not np.isin(found, self.classes).all():
+            unknown = np.setdiff1d(found, self.classes)
+            raise ValueError(
+                f"y holds {unknown!r}, which is not among the classes {self.classes!r}."
+            )
+        return self.classes
+
+
+def _kind(y: AnyArray) -> str:
+    """Return scikit-learn's name for the type of a target; refuse one that has no classes."""
+    # Of many rows the distinct values suffice: twice each, as single ones are warned about.
+    few = y.ndim > 1 or len(y) <= STEP
+    example = y if few else np.tile(_distinct(y, None), 2)
+    check_classification_targets(example)
+    return str(type_of_target(example, input_name="y"))
+
+
+def _distinct(y: AnyArray, kept: AnyArray | None) -> AnyArray:
+    return np.unique(np.concatenate([np.unique(piece) for piece in kept_pieces(y, kept)]))
+
+
+def _numbered(y: AnyArray, classes: AnyArray) -> AnyArray:
+    """Return the number of each row's class.
+
+    A class seen only in rows that do not count gets the number of some other class.
+    """
+    index = np.empty(len(y), dtype=np.int8 if len(classes) < 128 else np.int32)
+    for start in range(0, len(y), STEP):
+        places = np.searchsorted(classes, y[start : start + STEP])
+        index[start : start + STEP] = np.minimum(places, len(classes) - 1)
+    return index

@@ -1,0 +1,195 @@
+"""One class per row: two classes, several against the rest, or several by softmax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from splinear._types import AnyArray, Floats
+from splinear.solvers import smooth
+from splinear.solvers.losses import Loss, SmoothLoss
+from splinear.solvers.memory import Need
+from splinear.solvers.problem import Problem
+from splinear.training.outputs.base import MarginTarget, Problems, separable
+from splinear.training.outputs.class_weights import ClassWeight, class_weights
+from splinear.training.weighted import WeightedRows
+
+__all__ = [
+    "Binary",
+    "BinaryTarget",
+    "OneVsRest",
+    "OneVsRestTarget",
+    "Softmax",
+    "SoftmaxTarget",
+    "sided",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Binary:
+    """Two classes have one output, whose score is positive for the second."""
+
+    classes: AnyArray
+    n_outputs: int = 1
+    together: int = 1
+
+    def label(self, output: int) -> Any:
+        """Return None: there is only one output."""
+        del output
+
+    def decision(self, scores: Floats) -> Floats:
+        """Return the scores (n_rows,)."""
+        return scores[:, 0]
+
+    def predict(self, scores: Floats) -> AnyArray:
+        """Return the classes (n_rows,)."""
+        predicted: AnyArray = self.classes[(scores[:, 0] > 0).astype(np.intp)]
+        return predicted
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probabilities of both classes, (n_rows, 2)."""
+        return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
+
+
+@dataclass(frozen=True, eq=False)
+class OneVsRest:
+    """Several classes have an output each, and the highest score wins."""
+
+    classes: AnyArray
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def together(self) -> int:
+        """Every class is a problem of its own."""
+        return 1
+
+    def label(self, output: int) -> Any:
+        """Return the class of an output."""
+        return self.classes[output]
+
+    def decision(self, scores: Floats) -> Floats:
+        """Return the scores (n_rows, n_classes)."""
+        return scores
+
+    def predict(self, scores: Floats) -> AnyArray:
+        """Return the classes (n_rows,)."""
+        predicted: AnyArray = self.classes[scores.argmax(axis=1)]
+        return predicted
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax(OneVsRest):
+    """The same, where scores are logarithms of probabilities, up to a number per row."""
+
+    @property
+    def together(self) -> int:
+        """All classes are one problem."""
+        return self.n_outputs
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probabilities of all classes, (n_rows, n_classes)."""
+        return np.asarray(softmax(scores, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryTarget(MarginTarget):
+    """Two classes: one problem, in which each of them has its weight.
+
+    `index` (n,) holds the number of each row's class.
+    """
+
+    outputs: Binary
+    index: AnyArray
+    class_weight: ClassWeight = None
+
+    @property
+    def need(self) -> Need:
+        """Bytes of the numbers of the classes."""
+        return Need(shared=self.index.itemsize)
+
+    def problems(self, rows: WeightedRows, loss: Loss, bias: float) -> Problems:
+        """Pose the problem of the second class against the first."""
+        costs = class_weights(self.class_weight, self.outputs.classes, self.index, rows.kept)
+        placed = rows.place_weights()
+        return lambda _: sided(rows, self.index == 1, costs, placed, loss, bias)
+
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[smooth.Sum]:
+        """Return the sum of losses of the one output."""
+        return separable(self, rows, loss)
+
+
+@dataclass(frozen=True, eq=False)
+class OneVsRestTarget(MarginTarget):
+    """Several classes: a problem each, in which every row weighs by its own class.
+
+    `index` (n,) holds the number of each row's class.
+    """
+
+    outputs: OneVsRest
+    index: AnyArray
+    class_weight: ClassWeight = None
+
+    @property
+    def need(self) -> Need:
+        """Bytes of the numbers of the classes, and of weights by class."""
+        return Need(shared=self.index.itemsize + (0 if self.class_weight is None else 16))
+
+    def problems(self, rows: WeightedRows, loss: Loss, bias: float) -> Problems:
+        """Pose the problems of each class against the rest."""
+        placed, alike = self._placed(rows), np.ones(2)
+        return lambda k: sided(rows, self.index == k, alike, placed, loss, bias)
+
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[smooth.Sum]:
+        """Return a sum of losses per class."""
+        return separable(self, rows, loss)
+
+    def _placed(self, rows: WeightedRows) -> Floats | None:
+        """Return the weights of rows times those of their classes, in the order of training."""
+        if self.class_weight is None:
+            return rows.place_weights()
+        classes = self.outputs.classes
+        by_class = class_weights(self.class_weight, classes, self.index, rows.kept)
+        return rows.place_weights(by_class[self.index])
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxTarget(OneVsRestTarget):
+    """Several classes, whose losses Newton's method takes together."""
+
+    outputs: Softmax
+
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[smooth.Sum]:
+        """Return the one sum of all classes: the log-loss, whichever `loss` two classes have."""
+        del loss
+        placed, index = self._placed(rows), rows.rows.place(self.index)
+        cost = np.ones(rows.rows.n_rows) if placed is None else placed
+        return [smooth.Softmax(index, cost, self.outputs.n_outputs)]
+
+
+def sided(
+    rows: WeightedRows,
+    member: AnyArray,
+    costs: Floats,
+    weights: Floats | None,
+    loss: Loss,
+    bias: float,
+) -> Problem:
+    """Pose the problem of the members (n_given,) of a class against the others.
+
+    `costs` (2,) are those of others and of members; `weights` are in the order of training.
+    """
+    return Problem(
+        y=rows.rows.place(np.where(member, np.int8(1), np.int8(-1))),
+        loss=loss,
+        cost_negative=float(costs[0]),
+        cost_positive=float(costs[1]),
+        weights=weights,
+        bias=bias,
+    )

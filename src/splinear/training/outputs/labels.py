@@ -1,0 +1,82 @@
+"""Several labels per row, or none: each is a question of yes or no."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from splinear._types import AnyArray, Floats
+from splinear.solvers.losses import Loss, SmoothLoss
+from splinear.solvers.memory import Need
+from splinear.solvers.problem import Problem
+from splinear.solvers.smooth import Sum
+from splinear.training.outputs.base import MarginTarget, Problems, separable
+from splinear.training.outputs.class_weights import ClassWeight, class_weights
+from splinear.training.outputs.classes import sided
+from splinear.training.weighted import WeightedRows
+
+__all__ = ["MultiLabel", "MultiLabelTarget"]
+
+
+@dataclass(frozen=True, eq=False)
+class MultiLabel:
+    """Every label has an output, whose score is positive for rows that have it."""
+
+    n_outputs: int
+    together: int = 1
+
+    @property
+    def classes(self) -> AnyArray:
+        """The numbers of the labels."""
+        return np.arange(self.n_outputs)
+
+    def label(self, output: int) -> Any:
+        """Return the number of the label of an output; None if there is only one."""
+        return None if self.n_outputs == 1 else self.classes[output]
+
+    def decision(self, scores: Floats) -> Floats:
+        """Return the scores (n_rows, n_labels)."""
+        return scores
+
+    def predict(self, scores: Floats) -> AnyArray:
+        """Return 1 for the labels of each row and 0 for the others, (n_rows, n_labels)."""
+        return (scores > 0).astype(np.int64)
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probability of every label, (n_rows, n_labels)."""
+        return np.asarray(expit(scores))
+
+
+@dataclass(frozen=True, eq=False)
+class MultiLabelTarget(MarginTarget):
+    """Labels: a problem each. 0 and 1 are the classes that have weights, of every label.
+
+    `indicator` (n, n_labels) holds 0 and 1.
+    """
+
+    outputs: MultiLabel
+    indicator: AnyArray
+    class_weight: ClassWeight = None
+
+    @property
+    def need(self) -> Need:
+        """Bytes of the indicator."""
+        return Need(shared=self.indicator.itemsize * self.indicator.shape[1])
+
+    def problems(self, rows: WeightedRows, loss: Loss, bias: float) -> Problems:
+        """Pose the problems of rows with a label against those without."""
+        placed, classes = rows.place_weights(), np.array([0, 1])
+
+        def problem_of(k: int) -> Problem:
+            has = self.indicator[:, k]
+            costs = class_weights(self.class_weight, classes, has, rows.kept)
+            return sided(rows, has > 0, costs, placed, loss, bias)
+
+        return problem_of
+
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[Sum]:
+        """Return a sum of losses per label."""
+        return separable(self, rows, loss)

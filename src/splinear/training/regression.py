@@ -1,0 +1,68 @@
+"""What the two regressors share: the one score is the prediction."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from sklearn.base import RegressorMixin
+
+from splinear._types import AnyArray
+from splinear.tables.opening import open_table, open_target
+from splinear.training.estimator import AdditiveEstimator
+
+__all__ = ["RegressionEstimator"]
+
+Self = TypeVar("Self", bound="RegressionEstimator")
+
+
+class RegressionEstimator(RegressorMixin, AdditiveEstimator):
+    """An additive estimator of one number per row."""
+
+    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the terms.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in AdditiveClassifier.fit
+        y : array-like of shape (n_samples,)
+            The targets. With X in files also the name of a Parquet column, a list of .npy files,
+            or None for those of a LIBSVM file.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        return self._fit(X, y, sample_weight, self._recipe())
+
+    def predict(self, X: Any) -> AnyArray:
+        """Compute f(x).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+        """
+        scores = self._scores(X)
+        return self._outputs.predict(scores)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return R^2, the share of the targets' variance that is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+        y : array-like of shape (n_samples,), or None or text, as in fit
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        r2 : float
+        """
+        X, y = open_target(open_table(X, type(self).__name__), y)
+        return float(super().score(X, y, sample_weight))

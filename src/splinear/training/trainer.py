@@ -1,0 +1,131 @@
+"""What the two ways to train have in common: what they are asked for, and what they return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from splinear._types import Floats
+from splinear.model.additive import Model
+from splinear.model.layout import Layout
+from splinear.solvers.memory import Need
+from splinear.solvers.problem import Result, Start, Stopping
+from splinear.tables.table import Table
+from splinear.terms.base import Advice
+from splinear.training.outputs.base import Outputs, Reader, Target
+from splinear.training.set import TrainingSet
+
+__all__ = ["Duals", "LastFit", "Recipe", "Trained", "Trainer", "objective", "starts_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Duals:
+    """The dual variables of a fit, (n_outputs, n_rows) in the order of X, and its C."""
+
+    alpha: Floats
+    C: float
+
+
+@dataclass(frozen=True, eq=False)
+class LastFit:
+    """What a fit has left for another one to start from."""
+
+    model: Model
+    duals: Duals | None
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What a trainer has learned.
+
+    Attributes
+    ----------
+    layout : Layout
+        With the variances that were chosen, or that C stands for.
+    results : list of Result
+        One per output.
+    edf : sequence of ndarray or None
+        Degrees of freedom of each group's terms, where smoothness was chosen.
+    n_turns : int
+        Turns of REML.
+    settled : bool
+        Whether smoothness had been chosen when something stopped the fit.
+    duals : Duals or None
+        For the next fit to start from.
+    """
+
+    layout: Layout
+    results: list[Result]
+    edf: Sequence[Floats] | None = None
+    n_turns: int = 0
+    settled: bool = True
+    duals: Duals | None = None
+
+    @property
+    def converged(self) -> bool:
+        """Whether all was found that was asked for."""
+        return self.settled and all(found.converged for found in self.results)
+
+
+class Trainer(Protocol):
+    """A solver and its settings: it trains any set, whatever the outputs stand for."""
+
+    def advice(self, table: Table) -> Advice:
+        """Say how fine curves should be where the user did not."""
+        ...
+
+    def need(self, outputs: Outputs) -> Need:
+        """Return the bytes per row that the solver takes."""
+        ...
+
+    def width(self, outputs: Outputs, n_threads: int) -> int:
+        """Return how many problems are best solved at a time."""
+        ...
+
+    def path_unit(self, target: Target) -> float:
+        """Return the unit in which a path of C is laid out."""
+        ...
+
+    def starts(
+        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
+    ) -> list[Start] | None:
+        """Return where to start after another fit, per output; None: it is no help."""
+        ...
+
+    def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
+        """Train all outputs for the C that the user gave, or choose the smoothness first."""
+        ...
+
+    def follow(
+        self,
+        data: TrainingSet,
+        stopping: Stopping,
+        Cs: Sequence[float],
+        starts: list[Start] | None = None,
+    ) -> list[list[Result]]:
+        """Train all outputs for each C in turn; the results of each, one per output.
+
+        Fewer lists than Cs if the watch stopped it.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """What an estimator's parameters ask for: how y is read, and who trains."""
+
+    reader: Reader
+    trainer: Trainer
+
+
+def starts_of(model: Model, *, proximal: bool = False) -> list[Start]:
+    """Return a start at a model, one per output."""
+    pairs = zip(model.parameters, model.intercept, strict=True)
+    return [Start(coef=theta, intercept=float(b), proximal=proximal) for theta, b in pairs]
+
+
+def objective(results: Sequence[Result], outputs: Outputs) -> float:
+    """Return the value of the function that was minimised, summed over problems."""
+    # Outputs that are one problem have its value in common.
+    return float(sum(found.primal for found in results[:: outputs.together]))
