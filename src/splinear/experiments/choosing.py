@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Recipe
-from splinear.experiments.results import Choice
 
 from splinear._types import AnyArray
+from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Recipe
+from splinear.experiments.results import Choice
 
 __all__ = ["Grid", "choose", "chosen", "curves_grid", "linear_grid", "unit_only"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
-from splinear.experiments.models import Fit, fit
 
 from splinear._types import AnyArray
 from splinear.datasets import load_daimler
+from splinear.experiments.models import Fit, fit
 from splinear.features import GradientPyramid
 
 __all__ = ["Daimler", "load", "six_runs"]

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+
+from splinear._types import AnyArray
 from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import Grid, choose, chosen, curves_grid, linear_grid, unit_only
 from splinear.experiments.daimler import Daimler, six_runs
 from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, additive, linear, spline
 from splinear.experiments.results import Choice, Column, Measured, Row, Table
-
-from splinear._types import AnyArray
 
 __all__ = ["tables"]
 
