@@ -67,6 +67,10 @@ class Embedding:
         """Return the embedding with other s_j^2."""
         return replace(self, scale=scale)
 
+    def with_penalty(self, penalty: Penalty) -> Embedding:
+        """Return the embedding under another penalty."""
+        return replace(self, penalty=penalty)
+
     def of_features(self, at: AnyArray) -> Embedding:
         """Return the embedding of some features."""
         return replace(self, axes=self.axes.of_features(at), scale=self.scale[at])

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from splinear._types import AnyArray, Floats, Table
-from splinear.model.group import TermGroup
+from splinear.curves.embedding import Embedding
+from splinear.model.group import Extrapolation, TermGroup, split_by
 
-__all__ = ["Advice", "ColumnData", "Term"]
+__all__ = ["Advice", "ColumnData", "Term", "curve_groups"]
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,41 @@ class ColumnData:
         return lo, hi
 
 
+def curve_groups(
+    kind: str,
+    features: NDArray[np.intp],
+    data: ColumnData,
+    embedding: Embedding,
+    *,
+    extrapolation: Extrapolation = "constant",
+    periods: Floats | None = None,
+) -> list[TermGroup]:
+    """Return the curves of some features as groups: those with missing values, and the others.
+
+    g_j, the variance of the deviation of missing values, is s_j^2.
+    """
+    groups = []
+    for at in split_by(data.has_gap[features][:, None]):
+        here, has_gap = embedding.of_features(at), data.has_gap[features[at]]
+        groups.append(
+            TermGroup.of(
+                kind,
+                features[at],
+                here,
+                bool(has_gap.any()),
+                np.where(has_gap, here.scale, 0.0),
+                extrapolation=extrapolation,
+                periods=None if periods is None else periods[at],
+            )
+        )
+    return groups
+
+
 class Term(BaseEstimator):
     """Base of the terms.
 
     A subclass has constructor parameters, `_parameter_constraints` in scikit-learn's form, and
-    `place`. To add a kind of term is one such class, and nothing else in Python.
+    `place`. To add a kind of term is one such class.
     """
 
     _parameter_constraints: dict[str, list[Any]] = {}  # noqa: RUF012 (scikit-learn's own form)

@@ -13,8 +13,8 @@ from splinear.curves.axes import Axes
 from splinear.curves.basis import FourierBasis
 from splinear.curves.embedding import Embedding
 from splinear.curves.through_zero import axes_of_odd
-from splinear.model.group import TermGroup, split_by
-from splinear.terms.base import Advice, ColumnData, Term
+from splinear.model.group import TermGroup
+from splinear.terms.base import Advice, ColumnData, Term, curve_groups
 
 __all__ = ["Fourier"]
 
@@ -81,19 +81,4 @@ class Fourier(Term):
         axes = axes_of_odd(lo, hi, basis) if data.through_zero else Axes.spanning(lo, hi, basis)
         order, native = int(self.penalty_order), self.scale == "native"
         embedding = Embedding.of(axes, basis, order, native=native, through_zero=data.through_zero)
-        groups = []
-        for at in split_by(data.has_gap[features][:, None]):
-            here = embedding.of_features(at)
-            some = features[at]
-            gap_scale = np.where(data.has_gap[some], np.where(here.scale > 0, here.scale, 0.0), 0.0)
-            groups.append(
-                TermGroup.of(
-                    "Fourier",
-                    some,
-                    here,
-                    bool(data.has_gap[some].any()),
-                    gap_scale,
-                    periods=None if periods is None else periods[at],
-                )
-            )
-        return groups
+        return curve_groups("Fourier", features, data, embedding, periods=periods)

@@ -13,8 +13,8 @@ from splinear.curves.axes import Axes, standardised
 from splinear.curves.basis import HermiteBasis
 from splinear.curves.embedding import Embedding
 from splinear.curves.through_zero import axes_of_odd
-from splinear.model.group import Extrapolation, TermGroup, split_by
-from splinear.terms.base import Advice, ColumnData, Term
+from splinear.model.group import Extrapolation, TermGroup
+from splinear.terms.base import Advice, ColumnData, Term, curve_groups
 
 __all__ = ["Hermite", "Linear"]
 
@@ -101,13 +101,4 @@ def _place(
     embedding = Embedding.of(
         axes, basis, order, native=scale == "native", through_zero=data.through_zero
     )
-    groups = []
-    for at in split_by(data.has_gap[features][:, None]):
-        here = embedding.of_features(at)
-        some = features[at]
-        gap_scale = np.where(data.has_gap[some] & (here.scale > 0), here.scale, 0.0)
-        has_gaps = bool(data.has_gap[some].any())
-        groups.append(
-            TermGroup.of(kind, some, here, has_gaps, gap_scale, extrapolation=extrapolation)
-        )
-    return groups
+    return curve_groups(kind, features, data, embedding, extrapolation=extrapolation)
