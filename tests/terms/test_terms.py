@@ -164,7 +164,7 @@ def test_wrong_terms_are_named(params, message):
 
 
 def test_a_name_where_there_are_no_names():
-    with pytest.raises(ValueError, match="'age', but X has no column names; give positions from 0"):
+    with pytest.raises(ValueError, match="'age', which is not there: X has no column names"):
         AdditiveRegressor(terms={"age": Linear()}).fit(np.ones((5, 2)), np.arange(5.0))
 
 

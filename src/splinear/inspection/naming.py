@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
-from numbers import Integral
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from splinear._lookup import column_position, is_whole
 from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["check_model", "feature_index", "feature_names", "output_of"]
@@ -53,37 +52,13 @@ def feature_index(model: Any, feature: int | str, names: Sequence[str] | None = 
         If there is no such feature; the message names it and says what exists.
     """
     check_model(model)
-    if isinstance(feature, str):
-        known = getattr(model, "feature_names_in_", None) if names is None else names
-        return _position_of(feature, known, model.n_features_in_)
-    if not isinstance(feature, Integral) or isinstance(feature, bool):
+    if not isinstance(feature, str) and not is_whole(feature):
         raise TypeError(
             f"feature must be a whole number or a column name; got {feature!r} "
             f"of type {type(feature).__name__}."
         )
-    if not 0 <= feature < model.n_features_in_:
-        raise ValueError(f"There is no feature {feature}: {_span(model.n_features_in_)}.")
-    return int(feature)
-
-
-def _position_of(name: str, known: Any, n_features: int) -> int:
-    if known is None:
-        raise ValueError(
-            f"There is no feature {name!r}: the model was fitted without column names, and "
-            f"{_span(n_features)}. Give a number, or fit on a data frame."
-        )
-    names = [str(other) for other in known]
-    if name in names:
-        return names.index(name)
-    close = get_close_matches(name, names, n=1)
-    guess = f" Did you mean {close[0]!r}?" if close else ""
-    shown = ", ".join(repr(other) for other in names[:10])
-    rest = f", ... ({len(names)} in all)" if len(names) > 10 else ""
-    raise ValueError(f"There is no feature {name!r}.{guess} The features are {shown}{rest}.")
-
-
-def _span(n_features: int) -> str:
-    return "the only one is 0" if n_features == 1 else f"they run from 0 to {n_features - 1}"
+    known = getattr(model, "feature_names_in_", None) if names is None else names
+    return column_position(feature, model.n_features_in_, known, f"There is no feature {feature!r}")
 
 
 def check_model(model: Any) -> None:
