@@ -12,6 +12,7 @@ from scipy import sparse
 from splinear import _core
 from splinear._types import Floats, Table
 from splinear.model.additive import group_scores
+from splinear.model.group import Extrapolation
 from splinear.tables.reading import as_dense, as_floats
 from splinear.tables.sparse import is_sparse
 
@@ -59,7 +60,7 @@ def sparse_contributions(model: Any, output: int, table: sparse.csc_array) -> sp
             arguments = _core.sparse_arguments(j, np.where(gap, 0.0, values), axes)
             f = np.sum(embedding.basis.evaluate(arguments) * tables[j, :-1], axis=1)
             parts[at[block]] = np.where(gap, tables[j, -1], f)
-        if group.extrapolation == "linear":
+        if group.extrapolation is Extrapolation.LINEAR:
             for k in range(group.n_features):
                 here = slice(starts[group.features[k]], starts[group.features[k] + 1])
                 parts[here] += embedding.continuation(table.data[here], k, tables[k, :-1])

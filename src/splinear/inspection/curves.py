@@ -12,6 +12,7 @@ from splinear._types import AnyArray, Floats, Table
 from splinear.inspection.adding import added, deviations, sparse_contributions, stays_sparse
 from splinear.inspection.naming import check_model, feature_index, feature_names, output_of
 from splinear.model.fitted import FittedTerm, steps
+from splinear.model.group import Extrapolation
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
 from splinear.tables.reading import Source, as_dense, as_matrix
 from splinear.tables.sparse import is_sparse
@@ -285,7 +286,7 @@ def _grid(model: Any, j: int, grid: Any, n_points: int) -> AnyArray:
         raise ValueError(f"grid must be a list of at least one number; got shape {x.shape}.")
     if np.isinf(x).any() or (np.isnan(x).any() and model.missing == "error"):
         raise ValueError("grid must hold finite numbers; it contains NaN or infinity.")
-    if term is not None and term.group.extrapolation == "error":
+    if term is not None and term.group.extrapolation is Extrapolation.ERROR:
         check_in_range(model, x, j, term.lo, term.hi)
     return x
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from splinear import _core
 from splinear._types import AnyArray, Floats, Table
-from splinear.model.group import TermGroup
+from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.tables.reading import as_floats, csr_chunks, float_chunks, left_out_zeros
 from splinear.tables.sparse import csr_parts
@@ -79,7 +79,7 @@ def group_scores(group: TermGroup, parameters: Floats, piece: Any, n_threads: in
         columns = group.features.astype(np.int64)
         curves = _core.Curves(basis, axes, tables, none)
         out = _core.decision(curves, as_floats(piece), columns, n_threads)
-    if group.extrapolation == "linear":
+    if group.extrapolation is Extrapolation.LINEAR:
         _continue(group, tables, piece, out)
     return out
 
@@ -107,7 +107,7 @@ def _sparse_scores(group: TermGroup, tables: Floats, X: Any, n_threads: int) -> 
     basis, axes = embedding.basis.core(), embedding.axes.core()
     curves = _core.Curves(basis, axes, tables, intercept)
     out: Floats = _core.decision_sparse(curves, starts, features, values, at_zero, n_threads)
-    if group.extrapolation == "linear":
+    if group.extrapolation is Extrapolation.LINEAR:
         lo, hi = embedding.axes.lo[features], embedding.axes.hi[features]
         for k in map(int, np.unique(features[(values < lo) | (values > hi)])):
             x = here[:, [k]].toarray().ravel()

@@ -11,7 +11,7 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.model.additive import Model
-from splinear.model.group import TermGroup
+from splinear.model.group import Extrapolation, TermGroup
 
 __all__ = ["FittedTerm", "FittedTerms"]
 
@@ -115,7 +115,7 @@ class FittedTerm:
         if self.group.periods is not None:
             inside = inside % self.group.periods[0]
         f = embedding.basis.evaluate(embedding.axes.argument_of(inside, 0)) @ self.table.T
-        if self.group.extrapolation == "linear":
+        if self.group.extrapolation is Extrapolation.LINEAR:
             f = f + embedding.continuation(inside, 0, self.table)
         f[gap] = self.gap
         f[unseen] = self.table @ self.group.mean[0]

@@ -12,6 +12,7 @@ from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection.curves import check_n_points
 from splinear.model.fitted import FittedTerm, steps
+from splinear.model.group import Extrapolation
 from splinear.plotting.drawing import Curve, room
 
 __all__ = ["make_panel"]
@@ -67,7 +68,7 @@ def _places(term: FittedTerm, even: Floats, values: Floats) -> Floats:
     """Return where a curve is drawn: equal steps, both sides of each knot, values beyond."""
     beside = 1e-9 * (even[-1] - even[0])
     after, before = term.knots[:-1] + beside, term.knots[1:] - beside  # so that jumps are upright
-    goes_on = term.group.extrapolation == "linear" and len(values) > 0
+    goes_on = term.group.extrapolation is Extrapolation.LINEAR and len(values) > 0
     reach = values if goes_on else even
     ends = [min(even[0], reach.min()), max(even[-1], reach.max())]
     return np.unique(np.concatenate([even, after, before, ends]))

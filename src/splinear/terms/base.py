@@ -92,7 +92,7 @@ def curve_groups(
     data: ColumnData,
     embedding: Embedding,
     *,
-    extrapolation: Extrapolation = "constant",
+    extrapolation: Extrapolation = Extrapolation.CONSTANT,
     periods: Floats | None = None,
 ) -> list[TermGroup]:
     """Return the curves of some features as groups: those with missing values, and the others.

@@ -74,7 +74,7 @@ class Linear(Term):
     ) -> list[TermGroup]:
         """Return lines for some features, in groups of one shape each."""
         del advice
-        return _place("Linear", features, data, HermiteBasis(1), 1, "unit", "linear")
+        return _place("Linear", features, data, HermiteBasis(1), 1, "unit", Extrapolation.LINEAR)
 
 
 def _place(
@@ -84,7 +84,7 @@ def _place(
     basis: HermiteBasis,
     order: int,
     scale: str,
-    extrapolation: Extrapolation = "constant",
+    extrapolation: Extrapolation = Extrapolation.CONSTANT,
 ) -> list[TermGroup]:
     lo, hi = data.ranges(features)
     if data.through_zero:

@@ -89,7 +89,7 @@ class Spline(Term):
         "degree": [Interval(Integral, 0, 3, closed="both")],
         "penalty_order": [Interval(Integral, 0, MAX_ORDER, closed="both")],
         "knots": [StrOptions(set(RULES)), "array-like"],
-        "extrapolation": [StrOptions({"constant", "linear", "error"})],
+        "extrapolation": [StrOptions({how.value for how in Extrapolation})],
         "scale": [StrOptions({"unit", "native"})],
         "through_zero": [StrOptions({"auto"}), "boolean"],
     }
@@ -100,7 +100,7 @@ class Spline(Term):
         degree: int = 1,
         penalty_order: int = 1,
         knots: Literal["auto", "uniform", "quantile"] | Sequence[float] | Floats = "auto",
-        extrapolation: Extrapolation = "constant",
+        extrapolation: Literal["constant", "linear", "error"] = "constant",
         scale: Literal["unit", "native"] = "unit",
         through_zero: bool | Literal["auto"] = "auto",
     ) -> None:
@@ -217,7 +217,7 @@ class Spline(Term):
             embedding,
             bool(data.has_gap[features].any()),
             np.asarray(gap_scale, dtype=np.float64),
-            extrapolation=self.extrapolation,
+            extrapolation=Extrapolation(self.extrapolation),
         )
 
     # -- curves that are zero at zero ------------------------------------------------------------
