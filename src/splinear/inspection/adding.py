@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,13 +14,14 @@ from splinear.model.additive import group_scores
 from splinear.model.group import Extrapolation
 from splinear.tables.reading import as_dense, as_floats
 from splinear.tables.sparse import is_sparse
+from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["added", "deviations", "sparse_contributions", "stays_sparse"]
 
 _BLOCK = 8192  # values evaluated at a time: the basis needs _BLOCK * size floats, whatever X holds
 
 
-def added(model: Any, table: Table) -> Iterator[tuple[int, Floats, Floats]]:
+def added(model: AdditiveEstimator, table: Table) -> Iterator[tuple[int, Floats, Floats]]:
     """Yield each feature that has a term, what it adds to all outputs, and the mean of that.
 
     What it adds is (n_rows, n_outputs), computed as scores are, one column at a time.
@@ -35,13 +35,15 @@ def added(model: Any, table: Table) -> Iterator[tuple[int, Floats, Floats]]:
             yield j, group_scores(alone, parameters[:, [k]], column, n_threads), means[:, k]
 
 
-def stays_sparse(model: Any, table: Table) -> bool:
+def stays_sparse(model: AdditiveEstimator, table: Table) -> bool:
     """Tell whether contributions of zeros are zero."""
     groups = model._model.layout.groups
     return is_sparse(table) and all(group.embedding.through_zero for group in groups)
 
 
-def sparse_contributions(model: Any, output: int, table: sparse.csc_array) -> sparse.csr_array:
+def sparse_contributions(
+    model: AdditiveEstimator, output: int, table: sparse.csc_array
+) -> sparse.csr_array:
     """Compute what each feature adds to one output where x is not zero, for a table by columns."""
     parts = np.zeros(table.nnz)
     starts = table.indptr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,7 +12,7 @@ from splinear.training.estimator import AdditiveEstimator
 __all__ = ["check_model", "feature_index", "feature_names", "output_of"]
 
 
-def feature_names(model: Any) -> list[str]:
+def feature_names(model: AdditiveEstimator) -> list[str]:
     """Return the column names the model was fitted on, or x0, x1, ... where it had none.
 
     Parameters
@@ -31,7 +30,9 @@ def feature_names(model: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-def feature_index(model: Any, feature: int | str, names: Sequence[str] | None = None) -> int:
+def feature_index(
+    model: AdditiveEstimator, feature: int | str, names: Sequence[str] | None = None
+) -> int:
     """Find a feature's position from its position or its name.
 
     Parameters
@@ -61,7 +62,7 @@ def feature_index(model: Any, feature: int | str, names: Sequence[str] | None = 
     return column_position(feature, model.n_features_in_, known, f"There is no feature {feature!r}")
 
 
-def check_model(model: Any) -> None:
+def check_model(model: object) -> None:
     """Refuse what has no terms, and what has none yet."""
     if isinstance(getattr(model, "best_estimator_", None), AdditiveEstimator):
         raise TypeError("A fitted estimator is needed; of a search, pass `best_estimator_`.")
@@ -74,14 +75,14 @@ def check_model(model: Any) -> None:
     check_is_fitted(model, "terms_")
 
 
-def output_of(model: Any, target: Any) -> int | slice:
+def output_of(model: AdditiveEstimator, target: object) -> int | slice:
     """Find the output that a target stands for; all of them for None, if there are several."""
     if target is None:
         return slice(None) if len(model.intercept_) > 1 else 0
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise ValueError(f"target is for classifiers; {type(model).__name__} has one output.")
-    known: list[Any] = classes.tolist()[-1:] if len(model.intercept_) == 1 else classes.tolist()
+    known: list[object] = classes.tolist()[-1:] if len(model.intercept_) == 1 else classes.tolist()
     if target in known:
         return known.index(target)
     shown = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")
