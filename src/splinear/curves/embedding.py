@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,7 +134,9 @@ class Embedding:
         out.eliminate_zeros()
         return out
 
-    def transform_nonzeros(self, X: Any, dtype: type[np.floating] = np.float64) -> sparse.csr_array:
+    def transform_nonzeros(
+        self, X: sparse.csr_array, dtype: type[np.floating] = np.float64
+    ) -> sparse.csr_array:
         """phi^d of a CSR matrix X, shape (n, n_features * basis.size), if it is zero at zero."""
         assert self.through_zero
         starts, features, values = csr_parts(X)

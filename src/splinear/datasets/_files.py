@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from splinear._types import AnyArray
 from splinear.datasets._download import Published, download
 
 HOME_VARIABLE = "SPLINEAR_DATA"
@@ -26,7 +26,7 @@ _UNPACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
 }
 
 PathLike: TypeAlias = str | os.PathLike[str]
-Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+Arrays: TypeAlias = dict[str, AnyArray]
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray, Floats, Table
@@ -63,7 +63,7 @@ class Model:
         return out
 
 
-def group_scores(group: TermGroup, parameters: Floats, piece: Any, n_threads: int) -> Floats:
+def group_scores(group: TermGroup, parameters: Floats, piece: Table, n_threads: int) -> Floats:
     """Compute what the terms of a group add to the scores of a piece of X: (n_rows, n_outputs).
 
     `piece` is an array of floats or a CSR matrix, in all columns of X.
@@ -95,7 +95,7 @@ def _level_scores(group: TermGroup, tables: Floats, piece: AnyArray) -> Floats:
     return out
 
 
-def _sparse_scores(group: TermGroup, tables: Floats, X: Any, n_threads: int) -> Floats:
+def _sparse_scores(group: TermGroup, tables: Floats, X: sparse.csr_array, n_threads: int) -> Floats:
     """Score a CSR matrix; where curves are not zero at zero, zeros count as well."""
     here = group_columns(X, group)
     embedding, at_zero = group.embedding, np.empty((0, 0))
@@ -115,7 +115,7 @@ def _sparse_scores(group: TermGroup, tables: Floats, X: Any, n_threads: int) -> 
     return out
 
 
-def group_columns(X: Any, group: TermGroup) -> Any:
+def group_columns(X: sparse.csr_array, group: TermGroup) -> sparse.csr_array:
     """Select the columns of a group from a CSR matrix; X itself if they are all, in order."""
     if group.n_features == X.shape[1] and np.array_equal(group.features, np.arange(X.shape[1])):
         return X

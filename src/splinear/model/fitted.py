@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class FittedTerm:
         return float(self.group.embedding.axes.hi[0])
 
     @property
-    def levels(self) -> tuple[Any, ...] | None:
+    def levels(self) -> tuple[object, ...] | None:
         """The levels of a category, in the order of `coef`."""
         return None if self.group.levels is None else self.group.levels[0]
 

@@ -73,7 +73,7 @@ class TermGroup:
     extrapolation: Extrapolation = Extrapolation.CONSTANT
     edges: Floats | None = None
     gap_share: Floats | None = None
-    levels: tuple[tuple[Any, ...], ...] | None = None
+    levels: tuple[tuple[object, ...], ...] | None = None
     periods: Floats | None = None
 
     @classmethod

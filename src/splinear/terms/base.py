@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from splinear._types import AnyArray, Floats, Table
+from splinear._types import AnyArray, Constraints, Floats, Table
 from splinear.curves.embedding import Embedding
 from splinear.model.group import Extrapolation, TermGroup, split_by
 
@@ -71,7 +70,7 @@ class ColumnData:
     lo: Floats
     hi: Floats
     has_gap: NDArray[np.bool_]
-    levels: dict[int, tuple[Any, ...]]
+    levels: dict[int, tuple[object, ...]]
     kept: AnyArray | None
     weights: Floats | None
     through_zero: bool
@@ -123,7 +122,7 @@ class Term(BaseEstimator):
     `place`. To add a kind of term is one such class.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {}  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {}  # noqa: RUF012 (scikit-learn's own form)
 
     def check(self) -> None:
         """Check the parameters; errors name the parameter, what was found and what is expected."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear._compat import Interval, StrOptions
+from splinear._types import Constraints
 from splinear.curves.axes import Axes
 from splinear.curves.basis import FourierBasis
 from splinear.curves.embedding import Embedding
@@ -42,7 +43,7 @@ class Fourier(Term):
         s^2 is 1, or the length of the period in the feature's own units.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         "n_frequencies": [Interval(Integral, 1, MAX_FREQUENCIES, closed="both")],
         "penalty_order": [Interval(Integral, 1, 2, closed="both")],
         "period": [Interval(Real, 0, None, closed="neither"), None],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear._compat import Interval, StrOptions
+from splinear._types import Constraints
 from splinear.curves.axes import Axes, standardised
 from splinear.curves.basis import HermiteBasis
 from splinear.curves.embedding import Embedding
@@ -38,7 +39,7 @@ class Hermite(Term):
         measures x in standard deviations from its mean instead of mapping its range to [-1, 1].
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         "degree": [Interval(Integral, 1, MAX_HERMITE, closed="both")],
         "penalty_order": [Interval(Integral, 1, 2, closed="both")],
         "scale": [StrOptions({"unit", "native", "standard"})],
