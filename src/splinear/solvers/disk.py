@@ -14,13 +14,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from io import FileIO
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from splinear import _core
-from splinear._types import AnyArray
+from splinear._types import AnyArray, Table
 from splinear.model.additive import group_columns
 from splinear.model.group import TermGroup
 from splinear.tables.reading import csr_chunks, float_chunks
@@ -37,7 +38,7 @@ PLACE = np.dtype(np.uint32)  # in a block
 
 
 def codes_on_disk(
-    X: Any,
+    X: Table,
     places_of: Callable[[slice], Places],
     n_rows: int,
     groups: Sequence[TermGroup],
@@ -53,20 +54,21 @@ def codes_on_disk(
         order = files.enter_context(_reserved(PLACE.itemsize * n_rows))
         blocks = []
         for group in groups:
-            size = code_bytes(group) * group.n_features * n_rows
-            codes = files.enter_context(_reserved(size))
-            blocks.append(_Blocks(codes, order, n_rows, group, rows_per_block))
+            # The codes of a row as one item: NumPy moves these faster than rows of a table.
+            row = np.dtype((np.void, code_bytes(group) * group.n_features))
+            codes = files.enter_context(_reserved(row.itemsize * n_rows))
+            blocks.append(_Blocks(codes, order, row, range(n_rows + 1), rows_per_block))
         for rows, piece in float_chunks(X):
             dealt = _Dealt.of(places_of(rows), rows_per_block)
-            for part in blocks:
-                part.deal(piece, dealt, n_threads)
+            for group, part in zip(groups, blocks, strict=True):
+                part.deal(_coded(piece, group, dealt, n_threads).view(part.dtype)[:, 0], dealt)
         for part in blocks:
             part.put_in_order()
-        return [part.mapped() for part in blocks]
+        return [_mapped(p, g) for p, g in zip(blocks, groups, strict=True)]
 
 
 def entries_on_disk(
-    X: Any,
+    X: Table,
     places_of: Callable[[slice], Places],
     n_rows: int,
     group: TermGroup,
@@ -85,15 +87,16 @@ def entries_on_disk(
     if n_entries == 0:  # nothing to map
         return _core.mapped_sparse_rows(starts, np.empty(0, dtype=np.uint64), rows_per_block)
     with (
-        _reserved(ENTRY.itemsize * n_entries) as entries,
+        _reserved(ENTRY.itemsize * n_entries) as file,
         _reserved(PLACE.itemsize * n_rows) as order,
     ):
-        blocks = _SparseBlocks(entries, order, starts, rows_per_block)
+        blocks = _Blocks(file, order, ENTRY, starts, rows_per_block)
         for rows, whole in csr_chunks(X):
-            blocks.deal(group_columns(whole, group), places_of(rows), group)
+            dealt = _Dealt.of(places_of(rows), rows_per_block)
+            entries, first = _entries(group_columns(whole, group)[dealt.rows], group)
+            blocks.deal(entries, dealt, first)
         blocks.put_in_order()
-        mapped = mmap.mmap(entries.fileno(), 0, access=mmap.ACCESS_READ)
-    array = np.frombuffer(mapped, dtype=np.uint64)
+        array = np.frombuffer(_map(file), dtype=np.uint64)
     return _core.mapped_sparse_rows(starts, array, rows_per_block)
 
 
@@ -104,9 +107,10 @@ def code_bytes(group: TermGroup) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Dealt:
-    """The rows of a piece of X, in the order of the blocks they belong to."""
+    """The rows of a piece of X that have a place, in the order of the blocks they belong to."""
 
-    rank: Places  # of every row in that order; -1: it has no place
+    rows: Places  # their numbers in the piece
+    rank: Places  # of every row of the piece in that order; -1: it has no place
     local: AnyArray  # places in their blocks
     counts: AnyArray  # rows per block
 
@@ -114,11 +118,11 @@ class _Dealt:
     def of(cls, places: Places, rows_per_block: int) -> _Dealt:
         kept = np.flatnonzero(places >= 0)
         block = places[kept] // rows_per_block
-        by_block = kept[np.argsort(block, kind="stable")]
+        rows = kept[np.argsort(block, kind="stable")]
         rank = np.full(len(places), -1, dtype=np.int64)
-        rank[by_block] = np.arange(len(by_block))
-        local = (places[by_block] % rows_per_block).astype(PLACE)
-        return cls(rank, local, np.bincount(block))
+        rank[rows] = np.arange(len(rows))
+        local = (places[rows] % rows_per_block).astype(PLACE)
+        return cls(rows, rank, local, np.bincount(block))
 
     def runs(self) -> Iterator[tuple[int, slice]]:
         """Yield the blocks, each with its rows in that order."""
@@ -128,98 +132,89 @@ class _Dealt:
 
 
 class _Blocks:
-    """Two files with an entry per row: its codes in one group, and its place in its block."""
+    """Two files: the items of the rows, and the place of every row in its block.
 
-    def __init__(
-        self, codes: Any, order: Any, n_rows: int, group: TermGroup, rows_per_block: int
-    ) -> None:
-        self.codes, self.order, self.n_rows, self.group = codes, order, n_rows, group
-        self.rows_per_block = rows_per_block
-        self.columns, self.axes = group.features.astype(np.int64), group.embedding.axes.core()
-        # The codes of a row as one item: NumPy moves these faster than rows of a table.
-        self.row = np.dtype((np.void, code_bytes(group) * group.n_features))
-        self.starts = np.arange(0, n_rows, rows_per_block)
-        self.filled = self.starts.copy()  # where the next row of each block goes
-
-    def deal(self, piece: AnyArray, dealt: _Dealt, n_threads: int) -> None:
-        """Add the rows of a piece of X to the ends of the blocks they belong to."""
-        coded = _core.Codes(len(dealt.local), self.group.n_features, self.group.grid)
-        coded.fill(piece, self.columns, dealt.rank, self.axes, n_threads)
-        array: AnyArray = np.asarray(coded.array)
-        for b, run in dealt.runs():
-            _write(self.codes, int(self.filled[b]), array[run].view(self.row))
-            _write(self.order, int(self.filled[b]), dealt.local[run])
-            self.filled[b] += run.stop - run.start
-
-    def put_in_order(self) -> None:
-        """Give every row its place in its block."""
-        for start in map(int, self.starts):
-            n = min(self.rows_per_block, self.n_rows - start)
-            codes, places = (
-                _read(self.codes, start, n, self.row),
-                _read(self.order, start, n, PLACE),
-            )
-            ordered = np.empty_like(codes)
-            ordered[places] = codes
-            _write(self.codes, start, ordered)
-
-    def mapped(self) -> _core.Codes:
-        """Return the codes, in a read-only map of the file."""
-        pages = mmap.mmap(self.codes.fileno(), 0, access=mmap.ACCESS_READ)
-        dtype = np.uint32 if code_bytes(self.group) == 4 else np.uint16
-        array: Any = np.frombuffer(pages, dtype=dtype)
-        array = array.reshape(self.n_rows, self.group.n_features)
-        return _core.Codes(array, self.group.grid, self.rows_per_block)
-
-
-class _SparseBlocks:
-    """Two files: the entries of the rows, and the place of every row in its block.
-
-    `starts` (n_rows + 1,) says where a row's entries belong in the end.
+    `starts` (n_rows + 1,) says where a row's items belong in the end; a range: one per row.
     """
 
-    def __init__(self, entries: Any, order: Any, starts: Places, rows_per_block: int) -> None:
-        self.entries, self.order, self.starts = entries, order, starts
+    def __init__(
+        self,
+        items: FileIO,
+        order: FileIO,
+        dtype: np.dtype[np.generic],
+        starts: Places | range,
+        rows_per_block: int,
+    ) -> None:
+        self.items, self.order, self.dtype, self.starts = items, order, dtype, starts
         self.rows_per_block, self.n_rows = rows_per_block, len(starts) - 1
-        self.blocks = np.arange(0, self.n_rows, rows_per_block)
-        self.filled = self.blocks.copy()  # where the next row of each block goes
-        self.next_entry = starts[self.blocks].copy()  # and its first entry
+        self.blocks = range(0, self.n_rows, rows_per_block)
+        # Where the next row of each block goes, and its first item.
+        self.next_row = list(self.blocks)
+        self.next_item = [int(starts[first]) for first in self.blocks]
 
-    def deal(self, piece: Any, places: Places, group: TermGroup) -> None:
-        """Add the rows of a piece of X to the ends of the blocks they belong to."""
-        kept = np.flatnonzero(places >= 0)
-        kept = kept[np.argsort(places[kept] // self.rows_per_block, kind="stable")]
-        starts, features, values = csr_parts(piece[kept])
-        entries = np.empty(len(values), dtype=ENTRY)
-        entries["feature"] = features
-        entries["argument"] = _core.sparse_arguments(features, values, group.embedding.axes.core())
-        local = (places[kept] % self.rows_per_block).astype(PLACE)
-        block = places[kept] // self.rows_per_block
-        ends = np.searchsorted(block, np.arange(len(self.blocks) + 1))
-        for b in map(int, np.flatnonzero(np.diff(ends))):
-            rows = slice(int(ends[b]), int(ends[b + 1]))
-            here = slice(int(starts[rows.start]), int(starts[rows.stop]))
-            _write(self.entries, int(self.next_entry[b]), entries[here])
-            _write(self.order, int(self.filled[b]), local[rows])
-            self.filled[b] += rows.stop - rows.start
-            self.next_entry[b] += here.stop - here.start
+    def deal(self, items: AnyArray, dealt: _Dealt, starts: Places | None = None) -> None:
+        """Add rows to the ends of the blocks they belong to.
+
+        `starts` says where the items of each row begin; None: there is one per row.
+        """
+        for b, run in dealt.runs():
+            here = run if starts is None else slice(int(starts[run.start]), int(starts[run.stop]))
+            _write(self.items, self.next_item[b], items[here])
+            _write(self.order, self.next_row[b], dealt.local[run])
+            self.next_row[b] += run.stop - run.start
+            self.next_item[b] += here.stop - here.start
 
     def put_in_order(self) -> None:
         """Give every row its place in its block."""
-        for first in map(int, self.blocks):
+        for first in self.blocks:
             last = min(first + self.rows_per_block, self.n_rows)
             begin, end = int(self.starts[first]), int(self.starts[last])
-            entries = _read(self.entries, begin, end - begin, ENTRY)
+            items = _read(self.items, begin, end - begin, self.dtype)
             places = _read(self.order, first, last - first, PLACE)
-            lengths = np.diff(self.starts[first : last + 1])[places]
-            dealt = np.cumsum(lengths) - lengths  # where each row's entries are now
-            shift = self.starts[first:last][places] - begin - dealt
-            ordered = np.empty_like(entries)
-            ordered[np.arange(end - begin) + np.repeat(shift, lengths)] = entries
-            _write(self.entries, begin, ordered)
+            ordered = np.empty_like(items)
+            ordered[self._targets(places, first, last)] = items
+            _write(self.items, begin, ordered)
+
+    def _targets(self, places: AnyArray, first: int, last: int) -> AnyArray:
+        """Return where each item of a block goes, counted from the start of the block."""
+        if isinstance(self.starts, range):
+            return places
+        starts = self.starts[first : last + 1] - self.starts[first]
+        lengths = np.diff(starts)[places]
+        now = np.cumsum(lengths) - lengths  # where each row's items are
+        return np.asarray(np.arange(starts[-1]) + np.repeat(starts[places] - now, lengths))
 
 
-def _write(file: Any, at: int, items: AnyArray) -> None:
+def _coded(piece: AnyArray, group: TermGroup, dealt: _Dealt, n_threads: int) -> AnyArray:
+    """Return the codes of a piece of X in a group's columns, in the order of `dealt`."""
+    codes = _core.Codes(len(dealt.local), group.n_features, group.grid)
+    columns = group.features.astype(np.int64)
+    codes.fill(piece, columns, dealt.rank, group.embedding.axes.core(), n_threads)
+    return np.asarray(codes.array)
+
+
+def _entries(piece: sparse.csr_array, group: TermGroup) -> tuple[AnyArray, Places]:
+    """Return the entries of some rows, and where those of each row begin."""
+    starts, features, values = csr_parts(piece)
+    entries = np.empty(len(values), dtype=ENTRY)
+    entries["feature"] = features
+    entries["argument"] = _core.sparse_arguments(features, values, group.embedding.axes.core())
+    return entries, starts
+
+
+def _mapped(blocks: _Blocks, group: TermGroup) -> _core.Codes:
+    """Return the codes of a group, in a read-only map of the file."""
+    dtype = np.uint32 if code_bytes(group) == 4 else np.uint16
+    array: AnyArray = np.frombuffer(_map(blocks.items), dtype=dtype)
+    array = array.reshape(blocks.n_rows, group.n_features)
+    return _core.Codes(array, group.grid, blocks.rows_per_block)
+
+
+def _map(file: FileIO) -> mmap.mmap:
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _write(file: FileIO, at: int, items: AnyArray) -> None:
     """Write the items from the given one on."""
     left = memoryview(np.ascontiguousarray(items).view(np.uint8).data)
     file.seek(at * items.dtype.itemsize)
@@ -227,7 +222,7 @@ def _write(file: Any, at: int, items: AnyArray) -> None:
         left = left[file.write(left) :]
 
 
-def _read(file: Any, at: int, n: int, dtype: np.dtype[Any]) -> AnyArray:
+def _read(file: FileIO, at: int, n: int, dtype: np.dtype[np.generic]) -> AnyArray:
     out = np.empty(n, dtype=dtype)
     left = memoryview(out.view(np.uint8).data)
     file.seek(at * dtype.itemsize)
@@ -236,7 +231,7 @@ def _read(file: Any, at: int, n: int, dtype: np.dtype[Any]) -> AnyArray:
     return out
 
 
-def _reserved(size: int) -> Any:
+def _reserved(size: int) -> FileIO:
     """Open a file without a name that has this much room; a full disk is found here and now.
 
     It is written by calls, never through a map: there a disk that is full after all would end the
