@@ -542,7 +542,7 @@ def test_the_value_of_a_gap(on_mixed):
     gap = X["income"].isna().to_numpy()
     (value,) = shape_function(model, "income", grid=[np.nan])[1]
     np.testing.assert_allclose(parts[gap, j], value, atol=1e-12)
-    np.testing.assert_allclose(model.terms_[1].gap, value, atol=1e-12)
+    np.testing.assert_allclose(model.terms_[1].at_missing, value, atol=1e-12)
     (centered,) = shape_function(model, "income", grid=[np.nan], center=True)[1]
     mean = np.average(parts[:, j], weights=w)
     assert centered == pytest.approx(value - mean, abs=1e-4 * np.abs(parts).max())

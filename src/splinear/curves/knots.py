@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ __all__ = [
     "Sample",
     "filled",
     "has_long_tail",
+    "is_narrow",
     "quantile_knots",
     "samples",
     "spread_knots",
@@ -140,8 +141,13 @@ def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:
     """
     if np.all((seen.values == lo) | (seen.values == hi)):
         return False
-    start, end = 0.5 * seen.quantiles(np.array(BULK))  # halves, lest a difference overflow
-    return bool(end - start < NARROW * (0.5 * hi - 0.5 * lo))
+    return bool(is_narrow(seen.quantiles(np.array(BULK)), lo, hi))
+
+
+def is_narrow(bulk: Sequence[Floats] | Floats, lo: Floats | float, hi: Floats | float) -> AnyArray:
+    """Tell whether the quantiles `BULK` of features over [lo, hi] are close together."""
+    start, end = bulk
+    return np.asarray(0.5 * end - 0.5 * start < NARROW * (0.5 * hi - 0.5 * lo))  # no overflow
 
 
 def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:

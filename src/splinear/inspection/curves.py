@@ -267,7 +267,7 @@ def _grid(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) ->
     if term is not None and term.levels is not None:
         if isinstance(grid, str):
             raise TypeError(f"grid must be a list of levels; got the text {grid!r}.")
-        of_fit = [*term.levels, *([None] if term.had_gaps else [])]
+        of_fit = [*term.levels, *([None] if term.had_missing else [])]
         levels = of_fit if grid is None else list(grid)
         if not levels:
             raise ValueError("grid must be a list of at least one level; it is empty.")

@@ -59,7 +59,7 @@ def make_panel(
         share,
         lo=float(even[0]),
         hi=float(even[-1]),
-        f_missing=curve([np.nan])[0] - mean if term.had_gaps else None,
+        f_missing=curve([np.nan])[0] - mean if term.had_missing else None,
         n_missing=len(values) - len(there),
     )
 
@@ -99,8 +99,8 @@ def _make_levels(
     ordered category, in its own order.
     """
     levels = term.levels or ()
-    names = [*map(str, levels), *(["missing"] if term.had_gaps else [])]
-    f = curve([*range(len(levels)), *([np.nan] if term.had_gaps else [])])
+    names = [*map(str, levels), *(["missing"] if term.had_missing else [])]
+    f = curve([*range(len(levels)), *([np.nan] if term.had_missing else [])])
     at = np.where(np.isnan(codes), len(levels), codes).astype(np.intp)
     counts = np.bincount(at[at >= 0], minlength=len(names)).astype(np.float64)[: len(names)]
     shown = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
