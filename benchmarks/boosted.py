@@ -8,12 +8,11 @@ python benchmarks/boosted.py --output docs       writes docs/boosted.md, too
 
 from __future__ import annotations
 
-import argparse
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from pathlib import Path
 from statistics import median
 
+import command
 import report
 from defaults import KNOWN, REPEATS, WITHIN, Row, measured
 from tabular_rivals import RIVALS
@@ -80,13 +79,11 @@ def page(rows: list[Row], introduction: str) -> list[str]:
 
 def main() -> None:
     """Run what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = command.make_parser(
+        __doc__, quick="small synthetic data", output="folder for boosted.md"
     )
     parser.add_argument("--data", help="data sets, by semicolons", default=";".join(TABLES))
     parser.add_argument("--at-once", type=int, default=1, help="tables at a time")
-    parser.add_argument("--quick", action="store_true", help="small synthetic data")
-    parser.add_argument("--output", type=Path, help="folder for boosted.md")
     given = parser.parse_args()
     names = ["synthetic"] if given.quick else given.data.split(";")
     with ProcessPoolExecutor(max_workers=given.at_once) as pool:

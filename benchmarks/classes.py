@@ -8,12 +8,11 @@ python benchmarks/classes.py --quick             scikit-learn's digits, no files
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+import command
 import numpy as np
 import report
 import sets
@@ -114,12 +113,10 @@ def forest(X: Any, y: Any, name: str, n_bins: int) -> list[str]:
 
 def main() -> None:
     """Run what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = command.make_parser(
+        __doc__, quick="scikit-learn's digits instead", output="folder for classes.md"
     )
     parser.add_argument("--data", default="mnist,covtype", help="mnist, covtype, or both")
-    parser.add_argument("--quick", action="store_true", help="scikit-learn's digits instead")
-    parser.add_argument("--output", type=Path, help="folder for classes.md")
     given = parser.parse_args()
     introduction = (report.CAUTION if given.quick else "") + INTRODUCTION
     sections = ["# Several classes", introduction, report.machine_block()]

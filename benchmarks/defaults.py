@@ -8,7 +8,6 @@ python benchmarks/defaults.py --quick                   small synthetic data
 
 from __future__ import annotations
 
-import argparse
 import textwrap
 import time
 import warnings
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import command
 import numpy as np
 import numpy.typing as npt
 import report
@@ -369,20 +369,16 @@ def page(results: dict[str, Any]) -> Iterator[str]:
 
 def parse() -> Settings:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = command.make_parser(
+        __doc__, quick="small data, no files needed", output="folder for defaults.md"
     )
     parser.add_argument("--data", help="data sets, by semicolons, of " + "; ".join(KNOWN))
     parser.add_argument("--classes", action="store_true", help="several classes, too")
-    parser.add_argument("--quick", action="store_true", help="small data, no files needed")
-    parser.add_argument("--output", type=Path, help="folder for defaults.md")
     given = parser.parse_args()
-    data = tuple(given.data.split(";")) if given.data else tuple(QUICK if given.quick else SETS)
+    default = QUICK if given.quick else SETS
+    data = command.chosen(parser, given.data, KNOWN, default, separator=";")
     if given.classes:
         data = tuple(dict.fromkeys((*data, *CLASSES)))
-    unknown = sorted(set(data) - set(KNOWN))
-    if unknown:
-        parser.error(f"--data: no such one: {', '.join(unknown)}")
     return Settings(data, given.quick, given.output)
 
 

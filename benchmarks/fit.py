@@ -7,7 +7,6 @@ python benchmarks/fit.py --quick                small synthetic data, under a mi
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import tempfile
@@ -16,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import command
 import measure
 import report
 import rivals
@@ -120,19 +120,16 @@ def main() -> None:
 
 def parse() -> Settings:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = command.make_parser(
+        __doc__,
+        quick="2,000 rows; synthetic by default",
+        output="folder for benchmarks.json, table and plot",
     )
     parser.add_argument("--data", help=f"data sets, by commas, of {', '.join(KNOWN)}")
-    parser.add_argument("--quick", action="store_true", help="2,000 rows; synthetic by default")
-    parser.add_argument("--output", type=Path, help="folder for benchmarks.json, table and plot")
     parser.add_argument("--limit", type=float, default=1800, help="seconds a measurement may take")
     given = parser.parse_args()
     default = ("synthetic",) if given.quick else REAL
-    data = tuple(given.data.split(",")) if given.data else default
-    unknown = sorted(set(data) - set(KNOWN))
-    if unknown:
-        parser.error(f"--data: no such one: {', '.join(unknown)}")
+    data = command.chosen(parser, given.data, KNOWN, default)
     return Settings(data, given.quick, given.output, given.limit)
 
 

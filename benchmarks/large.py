@@ -8,7 +8,6 @@ python benchmarks/large.py --quick              60,000 rows within 2.2 MB
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import command
 import numpy as np
 import report
 from large_fit import N_JOBS
@@ -175,13 +175,9 @@ def compared(folder: Path, n: int, shares: tuple[float, ...]) -> list[str]:
 
 def main() -> None:
     """Build the data, run, print the page, and leave no data behind."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command.make_parser(__doc__, quick="60,000 rows, 2.2 MB", output="folder for large.md")
     parser.add_argument("--rows", type=int)
     parser.add_argument("--max-memory")
-    parser.add_argument("--quick", action="store_true", help="60,000 rows, 2.2 MB")
-    parser.add_argument("--output", type=Path, help="folder for large.md")
     given = parser.parse_args()
     n_rows = given.rows or (60_000 if given.quick else 30_000_000)
     bound = given.max_memory or ("2.2MB" if given.quick else "1GB")

@@ -7,15 +7,14 @@ python benchmarks/mixed.py --quick                  small made-up tables, no fil
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
+import command
 import numpy as np
 import numpy.typing as npt
 import report
@@ -210,11 +209,9 @@ def people(n_rows: int, sizes: Sizes, seed: int = 0) -> tuple[Any, Array]:
 
 def main() -> None:
     """Run everything, print the page, and write it if asked to."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = command.make_parser(
+        __doc__, quick="small made-up tables", output="folder for mixed.md"
     )
-    parser.add_argument("--quick", action="store_true", help="small made-up tables")
-    parser.add_argument("--output", type=Path, help="folder for mixed.md")
     given = parser.parse_args()
     sizes = QUICK if given.quick else FULL
     with threadpool_limits(limits=1):

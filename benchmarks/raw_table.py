@@ -7,11 +7,10 @@ python benchmarks/raw_table.py --quick                  a made-up table, no file
 
 from __future__ import annotations
 
-import argparse
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
+import command
 import numpy as np
 import report
 import sets
@@ -62,11 +61,9 @@ def measure(data: Any, table: Any, C: float | None) -> Measured:
 
 def main() -> None:
     """Measure, print, and write the page if asked to."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = command.make_parser(
+        __doc__, quick="a made-up table instead", output="folder for raw_table.md"
     )
-    parser.add_argument("--quick", action="store_true", help="a made-up table instead")
-    parser.add_argument("--output", type=Path, help="folder for raw_table.md")
     given = parser.parse_args()
     table = sets.raw_synthetic(3000) if given.quick else load_adult_raw()
     blanked = table.data.mask(np.random.default_rng(0).random(table.data.shape) < BLANKED)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -15,9 +14,8 @@ from typing import Any
 
 import numpy as np
 import rivals
-import sklearn
 
-import splinear
+from splinear.experiments.machine import describe
 
 Row = dict[str, Any]
 Points = list[dict[str, float]]
@@ -312,20 +310,13 @@ def _plot(sweep: dict[str, Points], path: Path) -> bool:
 # The machine.
 
 
-def describe_machine() -> dict[str, Any]:
-    """Say what the numbers were measured on and with."""
+def describe_machine() -> dict[str, str]:
+    """Say what the numbers were measured on and with, and when."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "date": date.today().isoformat(),
-        "cpu": _cpu_model(),
-        "cores": os.cpu_count(),
-        "memory_gib": round(memory / 2**30, 1),
-        "path": rivals.fastest_path(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scikit-learn": sklearn.__version__,
-        "splinear": splinear.__version__,
+        "memory": f"{memory / 2**30:.1f} GiB",
+        **describe(),
     }
 
 
@@ -338,12 +329,3 @@ def machine_lines(machine: dict[str, Any]) -> str:
 def machine_block(machine: dict[str, Any] | None = None) -> str:
     """Write the description for a page; None: that of this machine."""
     return f"```text\n{machine_lines(machine or describe_machine())}\n```"
-
-
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or "unknown"
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.machine()

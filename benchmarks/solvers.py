@@ -7,13 +7,13 @@ python benchmarks/solvers.py --quick                   small synthetic data
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import command
 import measure
 import numpy as np
 import numpy.typing as npt
@@ -177,19 +177,14 @@ def main() -> None:
 
 def parse() -> Settings:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = command.make_parser(
+        __doc__, quick="2,000 rows; synthetic by default", output="folder for solvers.md"
     )
     parser.add_argument("--data", help=f"data sets, by commas, of {', '.join(KNOWN)}")
-    parser.add_argument("--quick", action="store_true", help="2,000 rows; synthetic by default")
-    parser.add_argument("--output", type=Path, help="folder for solvers.md")
     parser.add_argument("--limit", type=float, default=120, help="seconds a solver may take")
     given = parser.parse_args()
-    default = ("synthetic",) if given.quick else tuple(REAL)
-    data = tuple(given.data.split(",")) if given.data else default
-    unknown = sorted(set(data) - set(KNOWN))
-    if unknown:
-        parser.error(f"--data: no such one: {', '.join(unknown)}")
+    default = ("synthetic",) if given.quick else REAL
+    data = command.chosen(parser, given.data, KNOWN, default)
     return Settings(data, given.quick, given.output, given.limit)
 
 

@@ -8,16 +8,15 @@ python benchmarks/sparse_tables.py --quick                made-up counts, no fil
 
 from __future__ import annotations
 
-import argparse
 import resource
 import sys
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any, NamedTuple
 
+import command
 import numpy as np
 import report
 from scipy import sparse
@@ -202,18 +201,13 @@ def _official(bunch: Any) -> Split:
 
 def main() -> None:
     """Run what was asked for and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = command.make_parser(
+        __doc__, quick="made-up counts instead", output="folder for sparse.md"
     )
     parser.add_argument("--data", help=f"data sets, by semicolons, of {'; '.join(KNOWN)}")
-    parser.add_argument("--quick", action="store_true", help="made-up counts instead")
-    parser.add_argument("--output", type=Path, help="folder for sparse.md")
     given = parser.parse_args()
     default = QUICK if given.quick else SETS
-    names = list(default) if given.data is None else given.data.split(";")
-    unknown = sorted(set(names) - set(KNOWN))
-    if unknown:
-        parser.error(f"--data: no such one: {', '.join(unknown)}")
+    names = command.chosen(parser, given.data, KNOWN, default, separator=";")
     introduction = (report.CAUTION if given.quick else "") + INTRODUCTION
     sections = ["# Sparse tables", introduction, report.machine_block()]
     for name in names:

@@ -8,14 +8,14 @@ python benchmarks/tabular.py --quick                      small synthetic data
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import command
 import measure
 import report
 import sets
@@ -65,26 +65,18 @@ def main() -> None:
 
 def parse() -> Settings:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = command.make_parser(
+        __doc__,
+        quick="2,000 rows; synthetic by default",
+        output="folder for tabular.json and tabular.md",
     )
     parser.add_argument("--data", help=f"data sets, by commas, of {', '.join(KNOWN)}")
     parser.add_argument("--rivals", help=f"rivals, by commas, of {', '.join(RIVALS)}")
-    parser.add_argument("--quick", action="store_true", help="2,000 rows; synthetic by default")
-    parser.add_argument("--output", type=Path, help="folder for tabular.json and tabular.md")
     parser.add_argument("--limit", type=float, default=600, help="seconds a rival may take")
     given = parser.parse_args()
-
-    def chosen(name: str, known: Sequence[str], default: Sequence[str]) -> tuple[str, ...]:
-        asked = getattr(given, name)
-        names = tuple(asked.split(",") if asked else default)
-        unknown = sorted(set(names) - set(known))
-        if unknown:
-            parser.error(f"--{name}: no such one: {', '.join(unknown)}")
-        return names
-
-    data = chosen("data", KNOWN, ("synthetic",) if given.quick else REAL)
-    rivals = chosen("rivals", tuple(RIVALS), tuple(RIVALS))
+    default = ("synthetic",) if given.quick else REAL
+    data = command.chosen(parser, given.data, KNOWN, default)
+    rivals = command.chosen(parser, given.rivals, RIVALS, RIVALS, option="--rivals")
     return Settings(data, rivals, given.quick, given.output, given.limit)
 
 

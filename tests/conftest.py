@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,11 @@ import pytest
 from hypothesis import settings
 
 from splinear.curves.axes import Axes
-from splinear.curves.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
+from splinear.curves.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis, SampledBasis
 from splinear.curves.embedding import Embedding
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.penalties import Penalty
+from splinear.penalties import MatrixPenalty, Penalty
 from splinear.solvers.losses import LOSSES, Loss
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
@@ -29,6 +30,21 @@ settings.register_profile("default", deadline=None, max_examples=40)
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("ci" if "CI" in os.environ else "default")
 
+
+@dataclass(frozen=True)
+class Exponentials(SampledBasis):
+    """exp(x), exp(2 x), exp(3 x): a basis that has no compiled twin of its own."""
+
+    size = 3
+
+    def functions(self, x: np.ndarray) -> np.ndarray:
+        return np.exp(x[:, None] * np.arange(1, 4))
+
+    def penalty(self, order: int, *, through_zero: bool = False) -> MatrixPenalty:
+        assert not through_zero
+        return MatrixPenalty(np.eye(3) + 0.5 * np.eye(3, k=order))
+
+
 ALL_BSPLINES = [BSplineBasis(degree, n_bins) for degree in range(4) for n_bins in (1, 2, 9)]
 ALL_BASES: list[Basis] = [
     *ALL_BSPLINES,
@@ -36,11 +52,13 @@ ALL_BASES: list[Basis] = [
     FourierBasis(6),
     HermiteBasis(1),
     HermiteBasis(7),
+    Exponentials(),
 ]
 ALL_PENALTIES: list[Penalty] = [
     *(BSplineBasis(1, n_bins).penalty(order) for n_bins in (1, 8) for order in range(5)),
     *(FourierBasis(5).penalty(order) for order in (1, 2)),
     *(HermiteBasis(6).penalty(order) for order in (1, 2)),
+    MatrixPenalty(np.array([[2.0, 1.0, 0.0], [0.0, 4.0, -1.0], [1.0, 0.0, 1.0]])),
 ]
 ALL_LOSSES = list(LOSSES.values())
 

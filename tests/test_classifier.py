@@ -293,7 +293,7 @@ def test_rows_without_weight_do_not_exist(model, cancer):
     found = clone(exact).fit(X_odd, y, sample_weight=weight)
     expected = clone(exact).fit(X[weight > 0], y[weight > 0])
     assert [term.hi for term in found.terms_] == [term.hi for term in expected.terms_]
-    assert not any(term.had_gaps for term in found.terms_)
+    assert not any(term.had_missing for term in found.terms_)
     assert found.objective_ == pytest.approx(expected.objective_, rel=1e-8)
 
 
@@ -332,7 +332,7 @@ def test_pandas_nullable_and_integer_columns(model):
     assert_same_bits(found, clone(model).fit(frame.to_numpy(dtype=float), y))
     frame.loc[3, "b"] = pd.NA
     gaps = clone(model).fit(frame, y)
-    assert [term.had_gaps for term in gaps.terms_] == [False, True]
+    assert [term.had_missing for term in gaps.terms_] == [False, True]
 
 
 @pytest.mark.parametrize("model", [*BOTH, AdditiveClassifier()], ids=["fixed", "SVC", "chosen"])

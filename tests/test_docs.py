@@ -26,7 +26,7 @@ GENERATED = re.compile("written by one command|writes\\s+this page|as the comman
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)|<img[^>]*\bsrc=\"([^\"]+)\"")
 CODE = re.compile(r"`([^`\n]+)`")
-FILE = re.compile(r"(?:\.ci|benchmarks|core|docs|experiments|src|tests)/[\w./-]*")
+FILE = re.compile(r"(?:\.ci|benchmarks|core|docs|src|tests)/[\w./-]*")
 TEST = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
 NAME = re.compile(r"splinear(?:\.\w+)+")
 

@@ -227,7 +227,7 @@ def test_a_raw_table():
         better = AdditiveClassifier(terms={"customerID": "drop"}, random_state=0).fit(X, y)
     assert len(better.terms_) == 20
     assert better.terms_[18].name == "TotalCharges"
-    assert better.terms_[18].had_gaps
+    assert better.terms_[18].had_missing
     assert_array_equal(
         better.predict(X.assign(customerID=None)), better.predict(X.assign(customerID=7))
     )
@@ -332,11 +332,11 @@ def test_arrays_of_objects_are_tables():
     for gap in (None, np.nan, pd.NA):
         rows[3, 0] = rows[4, 1] = gap
         model = AdditiveSVC(random_state=0).fit(rows, y)
-        assert [term.had_gaps for term in model.terms_] == [True, True, False, False]
+        assert [term.had_missing for term in model.terms_] == [True, True, False, False]
         assert_array_equal(model.predict(rows.tolist()), model.predict(rows))
         numbers[5, 1] = gap
         model = AdditiveSVC(random_state=0).fit(numbers, y)
-        assert [term.had_gaps for term in model.terms_] == [False, True]
+        assert [term.had_missing for term in model.terms_] == [False, True]
         assert_array_equal(model.predict(numbers.tolist()), model.predict(numbers))
     text = X[["colour"]].to_numpy(str)
     assert AdditiveSVC().fit(text, y).terms_[0].levels == ("blue", "green", "red")
@@ -491,7 +491,7 @@ def test_what_is_masked_is_missing(dtype):
     for listed in ("from_dtype", [1]):
         model = AdditiveSVC(categorical_features=listed, random_state=0).fit(masked, y)
         expected = AdditiveSVC(categorical_features=listed, random_state=0).fit(plain, y)
-        assert all(term.had_gaps for term in model.terms_)
+        assert all(term.had_missing for term in model.terms_)
         assert_array_equal(parameters(model), parameters(expected))
         assert_array_equal(expected.decision_function(masked), expected.decision_function(plain))
     with pytest.raises(ValueError, match="NaN in column 0"):
@@ -581,7 +581,7 @@ WITHOUT_PANDAS = """
     for table in (X, text, text.to_arrow()):
         model = AdditiveSVC(random_state=0).fit(table, y)
         assert model.feature_names_in_[:2].tolist() == ["age", "dose"]
-        assert [term.had_gaps for term in model.terms_] == [False, True, True][: table.shape[1]]
+        assert [term.had_missing for term in model.terms_] == [False, True, True][: table.shape[1]]
         assert model.score(table, y) > 0.9
         names = table.columns if hasattr(table, "dtypes") else table.column_names
         refused(lambda: model.predict(table.select(names[::-1])), "same order")

@@ -214,20 +214,20 @@ def test_unnamed_features(frame):
     X, y = frame
     model = AdditiveSVC(random_state=0).fit(X.to_numpy(), y)
     assert inspection.feature_names(model)[:2] == ["x0", "x1"]
-    with pytest.raises(ValueError, match=r"no feature 'mean area'.*without column names.*0 to 8"):
+    with pytest.raises(ValueError, match=r"no feature 'mean area': X has no column names.*0 to 8"):
         shape_function(model, "mean area")
 
 
 def test_a_name_that_does_not_exist(model):
     with pytest.raises(ValueError, match=r"no feature 'mean aera'. Did you mean 'mean area'\?"):
         shape_function(model, "mean aera")
-    with pytest.raises(ValueError, match=r"no feature 'zzz'. The features are 'mean radius', "):
+    with pytest.raises(ValueError, match=r"no feature 'zzz'. X has 'mean radius', "):
         shape_function(model, "zzz")
 
 
 @pytest.mark.parametrize("feature", [-1, 9])
 def test_a_number_that_does_not_exist(model, feature):
-    with pytest.raises(ValueError, match=f"no feature {feature}: they run from 0 to 8"):
+    with pytest.raises(ValueError, match=f"no feature {feature}: .* position from 0 to 8"):
         shape_function(model, feature)
 
 
@@ -542,7 +542,7 @@ def test_the_value_of_a_gap(on_mixed):
     gap = X["income"].isna().to_numpy()
     (value,) = shape_function(model, "income", grid=[np.nan])[1]
     np.testing.assert_allclose(parts[gap, j], value, atol=1e-12)
-    np.testing.assert_allclose(model.terms_[1].gap, value, atol=1e-12)
+    np.testing.assert_allclose(model.terms_[1].at_missing, value, atol=1e-12)
     (centered,) = shape_function(model, "income", grid=[np.nan], center=True)[1]
     mean = np.average(parts[:, j], weights=w)
     assert centered == pytest.approx(value - mean, abs=1e-4 * np.abs(parts).max())

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from splinear.penalties import (
     DiagonalPenalty,
     DifferencePenalty,
+    MatrixPenalty,
     Penalty,
     difference_inverse,
     difference_inverse_transpose,
@@ -31,6 +32,8 @@ def matrices_of(penalty: Penalty) -> tuple[np.ndarray, np.ndarray]:
     """The map T of a penalty and its inverse, written out without its methods."""
     if isinstance(penalty, DiagonalPenalty):
         return np.diag(penalty.weights), np.diag(1 / penalty.weights)
+    if isinstance(penalty, MatrixPenalty):
+        return np.linalg.inv(penalty.matrix), penalty.matrix
     D = difference_matrix(penalty.size, penalty.order)
     return np.linalg.inv(D).round(), D
 
@@ -142,6 +145,24 @@ def test_core_quadratic_is_that_of_the_dense_matrix(
 def test_core_quadratic_of_a_diagonal_penalty() -> None:
     penalty, v = DiagonalPenalty(np.array([1.0, 0.5, 0.25])), np.array([3.0, -4.0, 8.0])
     assert penalty.core(3).quadratic(0, v) == 9 + 4 + 4
+
+
+def test_core_quadratic_of_a_matrix() -> None:
+    penalty = MatrixPenalty(np.array([[2.0, 1.0, 0.0], [0.0, 4.0, -1.0], [1.0, 0.0, 1.0]]))
+    T = np.linalg.inv(penalty.matrix)
+    v = np.array([0.0, 3.0, -5.0])
+    assert_allclose(penalty.core(2).quadratic(1, v[1:]), v @ T @ T.T @ v, rtol=1e-13)
+
+
+def test_stiffness_bands_are_those_of_the_matrix(penalty: Penalty) -> None:
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, (3, penalty.size))
+    _, D = matrices_of(penalty)
+    bands = penalty.stiffness_bands(weights)
+    assert bands.shape == (3, penalty.size, penalty.bandwidth + 1)
+    for w, band in zip(weights, bands, strict=True):
+        S = D.T @ np.diag(w) @ D
+        rebuilt = sum(np.diag(band[: penalty.size - p, p], p) for p in range(penalty.bandwidth + 1))
+        assert_allclose(rebuilt, np.triu(S), rtol=1e-12, atol=1e-12)
 
 
 def test_core_refuses_rows_of_another_size(penalty: Penalty) -> None:

@@ -23,6 +23,12 @@ AnyBasis series(int degree) {
     return B{degree};
 }
 
+AnyBasis sampled(const Table<double>& values) {
+    must(values.shape(0) >= 2 && values.shape(1) > 0, "functions are known at two places or more");
+    return Sampled(static_cast<int>(values.shape(1)),
+                   {values.data(), values.data() + values.size()});
+}
+
 NumpyTable evaluate(const AnyBasis& any, const Vector<double>& x) {
     return std::visit(
         [&](const Basis auto& basis) {
@@ -48,6 +54,8 @@ void bind_basis(nb::module_& m) {
              "The functions at the arguments x, (len(x), size).");
     m.def("bspline", &bspline, nb::arg("degree"), nb::arg("n_bins"));
     m.def("fourier", &series<Fourier>, nb::arg("degree"));
+    m.def("sampled", &sampled, nb::arg("values").noconvert(),
+          "Functions on [-1, 1] by their values (n_places, size), linear in between.");
     m.def("hermite", &series<Hermite>, nb::arg("degree"));
 }
 

@@ -20,10 +20,13 @@ NumpyTable over_rows(const AnyPenalty& any, const Table<double>& rows, const Map
     return to_numpy<NumpyTable>(std::move(out), n, size);
 }
 
-void check_weights(const DifferencePenalty& penalty, int first, std::size_t n) {
-    must(first >= 0 && n <= static_cast<std::size_t>(penalty.support()) &&
+template <class P>
+void check_weights(const P& penalty, int first, std::size_t n) {
+    must(first >= 0 &&
              static_cast<std::size_t>(first) + n <= static_cast<std::size_t>(penalty.size()),
          "the weights go beyond the penalty");
+    if constexpr (requires { penalty.support(); })
+        must(n <= static_cast<std::size_t>(penalty.support()), "too many weights");
 }
 
 void check_weights(const DiagonalPenalty& penalty, int, std::size_t n) {
@@ -79,6 +82,17 @@ void bind_penalty(nb::module_& m) {
             return DifferencePenalty(order, size, support, held);
         },
         nb::arg("order"), nb::arg("size"), nb::arg("support"), nb::arg("held"));
+    m.def(
+        "matrix_penalty",
+        [](const Table<double>& map, const Table<double>& inverse) -> AnyPenalty {
+            const std::size_t size = map.shape(0);
+            must(size > 0 && map.shape(1) == size && inverse.shape(0) == size &&
+                     inverse.shape(1) == size,
+                 "the map and its inverse must be square, of one size");
+            return MatrixPenalty(static_cast<int>(size), {map.data(), map.data() + map.size()},
+                                 {inverse.data(), inverse.data() + inverse.size()});
+        },
+        nb::arg("map").noconvert(), nb::arg("inverse").noconvert());
     m.def(
         "diagonal_penalty",
         [](const Vector<double>& weights) -> AnyPenalty {

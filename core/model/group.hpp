@@ -33,10 +33,14 @@ struct GroupModel {
     MissingValues missing() const noexcept { return {mean, missing_scale}; }
 };
 
-// B-splines go with differences, the others carry their penalty as weights.
+template <class B>
+constexpr bool is_series =
+    std::is_same_v<B, Fourier> || std::is_same_v<B, Hermite> || std::is_same_v<B, Sampled>;
+
+// B-splines go with differences, the others with weights; a matrix goes with all of them.
 template <class B, class P>
-constexpr bool belong_together = std::is_same_v<P, DiagonalPenalty> ==
-                                 (std::is_same_v<B, Fourier> || std::is_same_v<B, Hermite>);
+constexpr bool belong_together =
+    std::is_same_v<P, MatrixPenalty> || std::is_same_v<P, DiagonalPenalty> == is_series<B>;
 
 // Throws std::invalid_argument for parts that do not belong together.
 inline void check(const GroupModel& model) {

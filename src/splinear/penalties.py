@@ -1,4 +1,4 @@
-"""Difference penalties that can be inverted, as matrices and as running sums.
+"""Penalties that can be inverted: differences as running sums, weights, and any matrix.
 
 The paper penalises the differences of neighbouring coefficients, 1/2 |D_d a|^2, with square
 matrices: D_1 has 1 on the diagonal and -1 below it, and D_d = D_1^d. Being invertible they can be
@@ -10,6 +10,7 @@ from the right, so no matrix is needed to do it; those here are for reading and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb
 
 import numpy as np
@@ -21,6 +22,7 @@ from splinear._types import Floats
 __all__ = [
     "DiagonalPenalty",
     "DifferencePenalty",
+    "MatrixPenalty",
     "difference_inverse",
     "difference_inverse_transpose",
     "difference_matrix",
@@ -191,4 +193,70 @@ class DiagonalPenalty:
         return _core.diagonal_penalty(np.ascontiguousarray(self.weights, dtype=np.float64))
 
 
-Penalty = DifferencePenalty | DiagonalPenalty
+@dataclass(frozen=True, eq=False)
+class MatrixPenalty:
+    """1/2 |D a|^2 for an invertible matrix D (size, size) of one's own.
+
+    The map T of the penalty is D^{-1}. The methods are those of DifferencePenalty; they take size^2
+    operations per vector.
+    """
+
+    matrix: Floats
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients."""
+        return len(self.matrix)
+
+    @cached_property
+    def _map(self) -> Floats:
+        """T."""
+        return np.asarray(np.linalg.inv(self.matrix), dtype=np.float64)
+
+    def embed(self, a: Floats) -> Floats:
+        """T' a."""
+        return a @ self._map
+
+    def integrate(self, a: Floats) -> Floats:
+        """T a."""
+        return a @ self._map.T
+
+    def smooth(self, a: Floats) -> Floats:
+        """T T' a."""
+        return self.integrate(self.embed(a))
+
+    def difference(self, a: Floats) -> Floats:
+        """D a."""
+        return a @ self.matrix.T
+
+    def difference_transpose(self, a: Floats) -> Floats:
+        """D' a."""
+        return a @ self.matrix
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which coefficients are not held at zero, shape (size,): all."""
+        return np.ones(self.size, dtype=np.bool_)
+
+    def stiffness_bands(self, weights: Floats) -> Floats:
+        """D' W D by bands, shape (n, size, bandwidth + 1), for weights W (n, size) of features."""
+        out = np.zeros((*weights.shape, self.bandwidth + 1))
+        for p in range(self.bandwidth + 1):
+            n = self.size - p
+            out[:, :n, p] = weights @ (self.matrix[:, :n] * self.matrix[:, p:])
+        return out
+
+    @cached_property
+    def bandwidth(self) -> int:
+        """Diagonals of D' D above the main one."""
+        row, column = np.nonzero(self.matrix.T @ self.matrix)
+        return int(np.max(column - row, initial=0))
+
+    def core(self, support: int) -> _core.Penalty:
+        """Return the compiled twin."""
+        del support
+        matrix = np.ascontiguousarray(self.matrix, dtype=np.float64)
+        return _core.matrix_penalty(np.ascontiguousarray(self._map), matrix)
+
+
+Penalty = DifferencePenalty | DiagonalPenalty | MatrixPenalty

@@ -7,7 +7,7 @@ solvers, and for reading.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._compat import check_feature_names_in
-from splinear._types import AnyArray, KnotRules
+from splinear._types import AnyArray, Constraints, Input, KnotRules
 from splinear.curves.fitting import (
     EMBEDDING_CONSTRAINTS,
     fit_embedding,
@@ -38,7 +38,7 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
     knots: KnotRules
     scale: str
 
-    def fit(self, X: Any, y: Any = None) -> _EmbeddingTransformer:
+    def fit(self, X: Input, y: object = None) -> _EmbeddingTransformer:
         """Learn the range of every column.
 
         Parameters
@@ -75,7 +75,7 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
         self._n_features_out = table.shape[1] * basis.size
         return self
 
-    def transform(self, X: Any) -> AnyArray | sparse.csr_array:
+    def transform(self, X: Input) -> AnyArray | sparse.csr_array:
         """Embed the rows of X.
 
         Parameters
@@ -105,7 +105,7 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
             return self.embedding_.transform_sparse(rows, dtype)
         return self.embedding_.transform(rows, dtype)
 
-    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> AnyArray:
         """Name the columns of the result after the columns of X and the functions of the basis."""
         check_is_fitted(self)
         features = check_feature_names_in(self, input_features)
@@ -142,7 +142,7 @@ class SplineEmbedding(_EmbeddingTransformer):
     """
 
     _family = "bspline"
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **EMBEDDING_CONSTRAINTS,
         "sparse_output": ["boolean"],
     }
@@ -187,7 +187,7 @@ class FourierEmbedding(_EmbeddingTransformer):
     """
 
     _family = "fourier"
-    _parameter_constraints: dict[str, list[Any]] = EMBEDDING_CONSTRAINTS
+    _parameter_constraints: Constraints = EMBEDDING_CONSTRAINTS
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class HermiteEmbedding(_EmbeddingTransformer):
     """
 
     _family = "hermite"
-    _parameter_constraints: dict[str, list[Any]] = EMBEDDING_CONSTRAINTS
+    _parameter_constraints: Constraints = EMBEDDING_CONSTRAINTS
 
     def __init__(
         self,

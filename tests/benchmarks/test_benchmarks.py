@@ -89,5 +89,5 @@ def test_the_table_names_every_rival(results, printed, output):
     for row in results["rows"]:
         assert row["name"] in printed
         assert row["name"] in page
-    assert results["machine"]["cpu"] in page
+    assert results["machine"]["processor"] in page
     assert (output / "benchmarks_sweep.png").stat().st_size > 1000

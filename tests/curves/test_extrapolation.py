@@ -165,7 +165,7 @@ def test_gaps_lie_in_no_direction(rows, extrapolation):
         missing = X.copy()
         missing[:, 1] = np.nan
         parts = [model.terms_[j].evaluate(missing[:, j]) for j in range(3)]
-        assert_allclose(parts[1], np.tile(model.terms_[1].gap, (len(X), 1)))
+        assert_allclose(parts[1], np.tile(model.terms_[1].at_missing, (len(X), 1)))
         assert_allclose(model.decision_function(missing), sum(parts) + model.intercept_, atol=1e-9)
 
 

@@ -168,7 +168,7 @@ def test_a_column_of_missing_values_changes_nothing():
     plain = clone(LOGISTIC).fit(X, y)
     other = clone(LOGISTIC).fit(wider, y)
     assert_array_equal(other.terms_[1].coef, 0)
-    assert_array_equal(other.terms_[1].gap, 0)
+    assert_array_equal(other.terms_[1].at_missing, 0)
     assert_same_fit(plain, other, X, wider)
 
 

@@ -377,7 +377,7 @@ def test_few_gaps_count_as_the_mean_and_many_as_what_they_are():
     model = AdditiveRegressor(**SETTINGS).fit(X, nothing + noise)
     term = model.terms_[1]
     at_values = term.evaluate(X[~gap, 1]).mean()
-    assert term.gap[0] == pytest.approx(at_values, abs=0.1)
+    assert term.at_missing[0] == pytest.approx(at_values, abs=0.1)
     shifted = AdditiveRegressor(**SETTINGS).fit(X, nothing + noise + 2.0 * gap)
     term = shifted.terms_[1]
-    assert term.gap[0] - term.evaluate(X[~gap, 1]).mean() == pytest.approx(2.0, abs=0.2)
+    assert term.at_missing[0] - term.evaluate(X[~gap, 1]).mean() == pytest.approx(2.0, abs=0.2)

@@ -442,7 +442,7 @@ def test_missing_values_are_found(tmp_path):
     pq.write_table(table.set_column(2, "height", height), tmp_path / "x.parquet")
     path = tmp_path / "x.parquet"
     fails(path, "sick", r"NaN in column 'height' \(first in row 700\)", missing="error")
-    assert AdditiveSVC(random_state=0).fit(path, "sick").terms_[2].had_gaps
+    assert AdditiveSVC(random_state=0).fit(path, "sick").terms_[2].had_missing
     sick = pa.array([*Y[:700], None, *Y[701:]])
     pq.write_table(table.set_column(4, "sick", sick), tmp_path / "y.parquet")
     fails(tmp_path / "y.parquet", "sick", "column 'sick' of .* has missing values")

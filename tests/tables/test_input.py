@@ -116,7 +116,7 @@ def test_every_kind_of_gap(estimator, gap):
     expected = estimator(random_state=0).fit(plain, Y_GOOD)
     for table in (X, X.to_numpy()):
         model = estimator(random_state=0).fit(table, Y_GOOD)
-        assert all(term.had_gaps for term in model.terms_)
+        assert all(term.had_missing for term in model.terms_)
         np.testing.assert_array_equal(coefs(model), coefs(expected))
         np.testing.assert_array_equal(model.predict(table), expected.predict(plain))
 

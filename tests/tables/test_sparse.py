@@ -346,8 +346,8 @@ def test_nan_that_is_stored_is_a_gap(gaps, kind):
     options = {"C": 1.0, "tol": 1e-6, "random_state": 0}
     model = kind(curve, **options).fit(few, y)
     all_ = kind(through_zero(curve), **options).fit(X, y)
-    assert not model.terms_[0].had_gaps
-    assert model.terms_[1].had_gaps
+    assert not model.terms_[0].had_missing
+    assert model.terms_[1].had_missing
     assert_allclose(model.objective_, all_.objective_, rtol=1e-5)
     scores = model.decision_function(few)
     assert_allclose(scores, model.decision_function(X), atol=1e-9)

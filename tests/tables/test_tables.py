@@ -114,8 +114,8 @@ def test_a_gap_is_the_mean_and_a_deviation(dtype, tol):
             ours.decision_function(X[gaps]), theirs.decision_function(phi[gaps]), atol=2e-3
         )
     term = ours.terms_[0]
-    assert term.had_gaps
-    assert not ours.terms_[1].had_gaps
+    assert term.had_missing
+    assert not ours.terms_[1].had_missing
     assert ours.n_features_in_ == len(ours.terms_) == 2
 
 
@@ -140,7 +140,7 @@ def test_few_gaps_shrink_towards_the_mean():
         target[:n] = 20.0
         term = AdditiveRegressor(Spline(10), C=1.0, tol=1e-8).fit(X, target).terms_[0]
         at_mean = term.coef @ term.group.mean[0]
-        deviation = (term.gap - at_mean)[0]
+        deviation = (term.at_missing - at_mean)[0]
         assert deviation > 0
         reached = deviation / (20.0 - 5.0)
         assert reached < share if n == 2 else reached > share

@@ -151,8 +151,8 @@ def test_names_of_whole_numbers_with_missing_values(row, tmp_path):
     X = pq.read_table(path).to_pandas()
     expected = AdditiveSVC(**SEED, categorical_features=["plan"]).fit(X[["plan"]], X["sick"])
     assert levels(expected) == levels(model)
-    assert expected.terms_[0].had_gaps
-    assert model.terms_[0].had_gaps
+    assert expected.terms_[0].had_missing
+    assert model.terms_[0].had_missing
     assert_array_equal(parameters(model), parameters(expected))
 
 
@@ -201,7 +201,7 @@ def test_rows_without_weight_do_not_count(files, tmp_path):
     expected = AdditiveSVC(**SEED).fit(frame, files["y"], weights)
     model = AdditiveSVC(**SEED).fit(tmp_path / "x.parquet", "sick", weights)
     assert model._columns == expected._columns
-    assert not model.terms_[5].had_gaps
+    assert not model.terms_[5].had_missing
     assert levels(model)["colour"] == ("blue", "green", "red")
     assert_array_equal(parameters(model), parameters(expected))
 
@@ -397,7 +397,7 @@ def test_the_raw_table_in_a_file(tmp_path, monkeypatch):
     expected = AdditiveSVC(**SEED).fit(train, income)
     model = AdditiveSVC(max_memory="1GB", **SEED)
     model.fit(tmp_path / "train.parquet", "income")
-    assert model.terms_[list(train.columns).index("workclass")].had_gaps
+    assert model.terms_[list(train.columns).index("workclass")].had_missing
     assert_array_equal(parameters(model), parameters(expected))
     assert_array_equal(
         model.decision_function(tmp_path / "test.parquet"), expected.decision_function(test)

@@ -164,7 +164,7 @@ def test_wrong_terms_are_named(params, message):
 
 
 def test_a_name_where_there_are_no_names():
-    with pytest.raises(ValueError, match="'age', but X has no column names; give positions from 0"):
+    with pytest.raises(ValueError, match="'age', which is not there: X has no column names"):
         AdditiveRegressor(terms={"age": Linear()}).fit(np.ones((5, 2)), np.arange(5.0))
 
 
@@ -306,7 +306,7 @@ def test_what_a_fitted_term_says(estimator):
     np.testing.assert_allclose(age.knots, np.linspace(age.lo, age.hi, 7))
     assert age.levels is None
     assert city.levels == ("Amherst", "Ithaca", "Paris")
-    assert [term.had_gaps for term in model.terms_] == [False, True, False, True]
+    assert [term.had_missing for term in model.terms_] == [False, True, False, True]
     chosen = estimator in (AdditiveClassifier, AdditiveRegressor)
     assert all(np.isnan(term.edf) != chosen for term in model.terms_)
     assert all(term.smoothness > 0 for term in model.terms_)
@@ -316,8 +316,8 @@ def test_what_a_fitted_term_says(estimator):
         model.terms_[4]
     assert "<Category of 'city': 3 levels" in repr(model.terms_)
     for term in model.terms_:
-        assert term.gap.shape == term.mean.shape == (n_outputs,)
-        for array in (term.coef, term.gap, term.mean):
+        assert term.at_missing.shape == term.mean.shape == (n_outputs,)
+        for array in (term.coef, term.at_missing, term.mean):
             with pytest.raises(ValueError, match="read-only"):
                 array[:] = 0.0
         with pytest.raises(AttributeError):
@@ -703,7 +703,7 @@ def test_gaps_by_hand(n_gaps):
     theta = np.linalg.solve(design.T @ design + penalty, design.T @ y)
     np.testing.assert_allclose(model.predict(X), design @ theta, atol=1e-6)
     [term] = model.terms_
-    assert term.gap[0] == pytest.approx(theta[1:-1] @ B.mean(axis=0) + theta[-1], abs=1e-6)
+    assert term.at_missing[0] == pytest.approx(theta[1:-1] @ B.mean(axis=0) + theta[-1], abs=1e-6)
 
 
 @pytest.mark.parametrize("model", FIXED, ids=lambda model: type(model).__name__)
@@ -717,8 +717,8 @@ def test_few_gaps_shrink_towards_the_mean_of_the_curve(model):
         there = X[n_gaps:, 0]
         mean, left = term.evaluate(there).mean(), term.evaluate(np.array([there.min()]))[0, 0]
         right = term.evaluate(np.array([there.max()]))[0, 0]
-        assert left < mean < term.gap[0] < right
-        shares.append((term.gap[0] - mean) / (right - mean))
+        assert left < mean < term.at_missing[0] < right
+        shares.append((term.at_missing[0] - mean) / (right - mean))
     assert shares[0] < 0.25
     assert shares[0] < 0.6 * shares[1]
     assert shares[0] < 0.6 * shares[2]
@@ -734,7 +734,7 @@ def test_gaps_that_say_nothing_are_the_mean_with_a_chosen_smoothness(estimator):
     model = estimator().fit(X, y > 1 if estimator is AdditiveClassifier else y)
     [term] = model.terms_
     f = term.evaluate(x[~gap])[:, 0]
-    assert abs(term.gap[0] - f.mean()) < 0.1 * np.ptp(f)
+    assert abs(term.at_missing[0] - f.mean()) < 0.1 * np.ptp(f)
 
 
 @by_name
@@ -749,7 +749,7 @@ def test_a_gap_where_training_had_none_is_the_mean_of_the_curve(estimator, curve
     parts = contributions(model, X, center=False).reshape(400, 2, -1)
     expected = model.intercept_ + parts[:, 0].mean(axis=0) + parts[:, 1]
     np.testing.assert_allclose(score(model, gaps).reshape(400, -1), expected, atol=1e-6)
-    np.testing.assert_allclose(model.terms_[0].gap, parts[:, 0].mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(model.terms_[0].at_missing, parts[:, 0].mean(axis=0), atol=1e-6)
     with pytest.raises(ValueError, match=r"contains NaN in column 0 \(first in row 0\)"):
         score(estimator(curve, missing="error").fit(X, y), gaps)
 
@@ -768,7 +768,7 @@ def test_nan_in_a_sparse_matrix_is_a_gap(estimator, kind):
     dense = estimator(Spline(6, through_zero=True), **common).fit(X, y)
     np.testing.assert_allclose(score(model, kind(X)), score(dense, X), atol=1e-2)
     np.testing.assert_allclose(score(model, kind(X)), score(model, X), atol=1e-9)
-    assert [term.had_gaps for term in model.terms_] == [True, False, False, True]
+    assert [term.had_missing for term in model.terms_] == [True, False, False, True]
     new = X.copy()
     new[:30, 1] = np.nan  # had none
     parts = contributions(model, new, center=False)[:30, 1]

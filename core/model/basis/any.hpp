@@ -1,8 +1,7 @@
 // Every basis of the core, as one run-time value.
 //
-// To add a basis: write a struct that satisfies `Basis` in a file beside this one, add it to
-// `AnyBasis`, give it a constructor in bindings/bind_basis.cpp and its NumPy twin in
-// src/splinear/basis.py. CONTRIBUTING.md walks through it.
+// `Sampled` serves any functions that Python gives. One with a faster way to its values is a struct
+// that satisfies `Basis`, in a file beside this one; CONTRIBUTING.md walks through it.
 #pragma once
 
 #include <concepts>
@@ -11,6 +10,7 @@
 #include "model/basis/bspline.hpp"
 #include "model/basis/fourier.hpp"
 #include "model/basis/hermite.hpp"
+#include "model/basis/sampled.hpp"
 
 namespace splinear {
 
@@ -23,7 +23,8 @@ concept Basis = requires(const B basis, double x, double* w) {
     { basis.evaluate(x, w) } -> std::same_as<int>;
 };
 
-using AnyBasis = std::variant<BSpline<0>, BSpline<1>, BSpline<2>, BSpline<3>, Fourier, Hermite>;
+using AnyBasis =
+    std::variant<BSpline<0>, BSpline<1>, BSpline<2>, BSpline<3>, Fourier, Hermite, Sampled>;
 
 inline int basis_size(const AnyBasis& basis) {
     return std::visit([](const Basis auto& b) { return b.size(); }, basis);

@@ -13,6 +13,7 @@
 
 #include "model/penalty/diagonal.hpp"
 #include "model/penalty/difference.hpp"
+#include "model/penalty/matrix.hpp"
 
 namespace splinear {
 
@@ -45,6 +46,6 @@ double squared_weight(const P& penalty, const std::vector<double>& coef, std::si
     return total;
 }
 
-using AnyPenalty = std::variant<DifferencePenalty, DiagonalPenalty>;
+using AnyPenalty = std::variant<DifferencePenalty, DiagonalPenalty, MatrixPenalty>;
 
 }  // namespace splinear

@@ -94,6 +94,21 @@ void hermite_has_its_known_polynomials() {
     CHECK(only == 0.25);
 }
 
+void samples_are_met_and_joined_by_lines() {
+    const Sampled basis(2, {0.0, 1.0, 2.0, -1.0, 8.0, 5.0});  // at -1, 0 and 1
+    CHECK(basis.size() == 2 && basis.support() == 2);
+    const auto is = [&](double x, double first, double second) {
+        std::array<double, 2> w;
+        CHECK(basis.evaluate(x, w.data()) == 0);
+        CHECK(near(w[0], first) && near(w[1], second));
+    };
+    is(-1.0, 0.0, 1.0);
+    is(-0.75, 0.5, 0.5);
+    is(0.0, 2.0, -1.0);
+    is(0.5, 5.0, 2.0);
+    is(1.0, 8.0, 5.0);
+}
+
 }  // namespace
 
 int main() {
@@ -107,6 +122,7 @@ int main() {
     bsplines_have_their_known_values();
     fourier_is_cosines_and_sines();
     hermite_has_its_known_polynomials();
+    samples_are_met_and_joined_by_lines();
     CHECK(basis_size(AnyBasis(BSpline<2>{5})) == 7);
     CHECK(basis_size(AnyBasis(Fourier{5})) == 10);
     return splinear::testing::result();

@@ -123,6 +123,30 @@ void diagonal_scales() {
     CHECK(penalty.quadratic(0, v) == 9.0 + 4.0 + 4.0);
 }
 
+void a_matrix_is_what_it_says() {
+    const Matrix T = power(first_sum(4), 2);
+    const Matrix D = power(first_difference(4), 2);
+    const auto flat = [](const Matrix& A) {
+        Vector out;
+        for (const Vector& row : A) out.insert(out.end(), row.begin(), row.end());
+        return out;
+    };
+    const MatrixPenalty penalty(4, flat(T), flat(D));
+    const DifferencePenalty twin(2, 4, 2);
+    const Vector v = some_vector(4);
+    const auto same = [&](const auto& map) {
+        return mapped(v, [&](double* a) { map(penalty, a); }) ==
+               mapped(v, [&](double* a) { map(twin, a); });
+    };
+    CHECK(penalty.size() == 4);
+    CHECK(same([](const auto& p, double* a) { p.embed(a); }));
+    CHECK(same([](const auto& p, double* a) { p.integrate(a); }));
+    CHECK(same([](const auto& p, double* a) { p.smooth(a); }));
+    CHECK(same([](const auto& p, double* a) { p.difference(a); }));
+    const Vector w{3.0, -2.0};
+    CHECK(near(penalty.quadratic(1, w), twin.quadratic(1, w)));
+}
+
 }  // namespace
 
 int main() {
@@ -133,5 +157,6 @@ int main() {
                 quadratic_is_that_of_the_dense_matrix(order, size, support);
         }
     diagonal_scales();
+    a_matrix_is_what_it_says();
     return splinear::testing::result();
 }

@@ -1,4 +1,4 @@
-"""The families of curves: B-splines, Fourier, Hermite.
+"""The families of curves: B-splines, Fourier, Hermite, and any other by its values.
 
 A basis is a list of `size` functions B_k of one argument on [first, last]; a curve is
 f(x) = sum_k a_k B_k(x). What is written here in NumPy is the specification; the core computes the
@@ -10,12 +10,14 @@ basis      functions                       argument    penalty on the d-th deriv
 B-spline   degree 0-3 on equal bins        [0, n]      differences of order d (any d >= 0)
 Fourier    cos(n pi x), sin(n pi x)        [-1, 1]     weights 1 / n^d (d = 1, 2)
 Hermite    H_n(x), n >= 1                  [-1, 1]     1 / sqrt(n n!), 1 / sqrt(n (n-1) n!)
+sampled    any, linear between samples     [-1, 1]     any
 =========  ==============================  ==========  ===========================================
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import factorial
 
 import numpy as np
@@ -23,9 +25,9 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import Floats
-from splinear.penalties import DiagonalPenalty, DifferencePenalty
+from splinear.penalties import DiagonalPenalty, DifferencePenalty, Penalty
 
-__all__ = ["BSplineBasis", "Basis", "FourierBasis", "HermiteBasis"]
+__all__ = ["BSplineBasis", "Basis", "FourierBasis", "HermiteBasis", "SampledBasis"]
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,8 @@ class BSplineBasis:
 
 
 class _GlobalBasis:
-    """What Fourier and Hermite share: every function lives on all of [-1, 1]."""
+    """What bases share of which every function lives on all of [-1, 1]."""
 
-    degree: int
     is_partition = False
 
     @property
@@ -247,4 +248,51 @@ class HermiteBasis(_GlobalBasis):
         return _core.hermite(self.degree)
 
 
-Basis = BSplineBasis | FourierBasis | HermiteBasis
+class SampledBasis(_GlobalBasis):
+    """Any functions on [-1, 1], known at `n_cells` + 1 equal steps and linear in between.
+
+    The general way to a basis: a subclass has `size`, `functions` and `penalty`, and no compiled
+    twin of its own. Between two steps, f is off by at most max |f''| / (2 n_cells^2).
+    """
+
+    n_cells = 4096
+
+    def functions(self, x: Floats) -> Floats:
+        """All functions at the arguments x (n,), shape (n, size)."""
+        raise NotImplementedError
+
+    def penalty(self, order: int, *, through_zero: bool = False) -> Penalty:
+        """Return the penalty of this order; if `through_zero`, of curves that are 0 at x = 0."""
+        raise NotImplementedError
+
+    @cached_property
+    def _values(self) -> Floats:
+        values = self.functions(np.linspace(-1.0, 1.0, self.n_cells + 1))
+        return np.ascontiguousarray(values, dtype=np.float64)
+
+    def evaluate(self, x: Floats) -> Floats:
+        """All functions at the arguments x, shape (*x.shape, size)."""
+        cell, a = self._cells(x)
+        return (1.0 - a) * self._values[cell] + a * self._values[cell + 1]
+
+    def derivative(self, x: Floats) -> Floats:
+        """Slopes of all functions at the arguments x, shape (*x.shape, size)."""
+        cell, _ = self._cells(x)
+        return (self._values[cell + 1] - self._values[cell]) * (0.5 * self.n_cells)
+
+    def _cells(self, x: Floats) -> tuple[NDArray[np.intp], Floats]:
+        """Return the steps below x, and how far x is above them, (*x.shape, 1)."""
+        t = (x + 1.0) * (0.5 * self.n_cells)
+        cell = np.clip(t.astype(np.intp), 0, self.n_cells - 1)
+        return cell, (t - cell)[..., None]
+
+    def names(self) -> list[str]:
+        """Suffixes for the names of the embedded features."""
+        return [f"{type(self).__name__.lower()}{k}" for k in range(self.size)]
+
+    def core(self) -> _core.Basis:
+        """Return the compiled twin."""
+        return _core.sampled(self._values)
+
+
+Basis = BSplineBasis | FourierBasis | HermiteBasis | SampledBasis

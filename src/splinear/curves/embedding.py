@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -67,6 +66,10 @@ class Embedding:
         """Return the embedding with other s_j^2."""
         return replace(self, scale=scale)
 
+    def with_penalty(self, penalty: Penalty) -> Embedding:
+        """Return the embedding under another penalty."""
+        return replace(self, penalty=penalty)
+
     def of_features(self, at: AnyArray) -> Embedding:
         """Return the embedding of some features."""
         return replace(self, axes=self.axes.of_features(at), scale=self.scale[at])
@@ -129,7 +132,9 @@ class Embedding:
         out.eliminate_zeros()
         return out
 
-    def transform_nonzeros(self, X: Any, dtype: DTypeLike = np.float64) -> sparse.csr_array:
+    def transform_nonzeros(
+        self, X: sparse.csr_array, dtype: DTypeLike = np.float64
+    ) -> sparse.csr_array:
         """phi^d of a CSR matrix X, shape (n, n_features * basis.size), if it is zero at zero."""
         assert self.through_zero
         starts, features, values = csr_parts(X)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from splinear._compat import Interval, StrOptions
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Constraints, Floats
 from splinear.curves.axes import Axes, standardised
 from splinear.curves.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
 from splinear.curves.embedding import Embedding
@@ -29,7 +28,7 @@ __all__ = [
 
 MAX_HERMITE = 150  # from 169 on, n n! is beyond the largest double
 
-EMBEDDING_CONSTRAINTS: dict[str, list[Any]] = {
+EMBEDDING_CONSTRAINTS: Constraints = {
     "degree": [Interval(Integral, 0, None, closed="left")],
     "n_bins": [Interval(Integral, 1, MAX_BINS, closed="both"), "array-like"],
     "penalty_order": [Interval(Integral, 0, None, closed="left")],

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._types import AnyArray, Floats
+from splinear._lookup import column_position, is_whole
+from splinear._types import AnyArray, Floats, KnotRules
 from splinear.curves.knots import (
     FOR_QUANTILES,
     FOR_TAILS,
@@ -43,8 +43,8 @@ class KnotPlan:
     @classmethod
     def read(
         cls,
-        knots: Any,
-        n_bins: Any,
+        knots: KnotRules,
+        n_bins: int | Sequence[int],
         n_features: int,
         names: AnyArray | None,
         label: Callable[[int], str],
@@ -64,7 +64,7 @@ class KnotPlan:
         return int(self.n_bins.max())
 
     def ranges(self, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
-        """Give the ends of each axis: those of the knots where they are given, else of the data.
+        """Return the ends of each axis: those of the knots where they are given, else of the data.
 
         A feature whose values are all one, seen from between the knots, stays a constant.
         """
@@ -84,7 +84,7 @@ class KnotPlan:
         kept: AnyArray | None = None,
         weights: Floats | None = None,
     ) -> Floats | None:
-        """Give the knots of every feature, shape (n_features, most knots), NaN after the last.
+        """Return the knots of every feature, shape (n_features, most knots), NaN after the last.
 
         A uniform feature has none; None if all are uniform. X (n, n_features) is looked at in
         the rows `kept`, all if None; `lo` and `hi` are its lowest and highest values. A row of
@@ -117,7 +117,7 @@ class KnotPlan:
         kept: AnyArray | None,
         weights: Floats | None,
     ) -> list[str | Floats]:
-        """Give the rules with "uniform" or "quantile" in the place of "auto"."""
+        """Return the rules with "uniform" or "quantile" in the place of "auto"."""
         rules = list(self.rules)
         open_ones = [j for j, rule in enumerate(rules) if is_rule(rule, "auto")]
         if not open_ones:
@@ -134,15 +134,15 @@ def is_rule(rule: str | Floats, name: str) -> bool:
     return isinstance(rule, str) and rule == name
 
 
-def _one_each(knots: Any, n_features: int, names: AnyArray | None) -> Sequence[Any]:
+def _one_each(knots: KnotRules, n_features: int, names: AnyArray | None) -> Sequence[object]:
     """Return one entry per feature."""
     if isinstance(knots, str):
         return [knots] * n_features
     if isinstance(knots, Mapping):
-        known = {} if names is None else {str(name): j for j, name in enumerate(names)}
-        entries: dict[int, Any] = {}
+        entries: dict[int, object] = {}
         for column, entry in knots.items():
-            j = _position(column, n_features, known)
+            refusal = f"knots names column {column!r}, which is not there"
+            j = column_position(column, n_features, names, refusal)
             if j in entries:
                 raise ValueError(f"knots names column {j} twice, by its name and by its position.")
             entries[j] = entry
@@ -155,25 +155,7 @@ def _one_each(knots: Any, n_features: int, names: AnyArray | None) -> Sequence[A
     return list(knots)
 
 
-def _position(column: Any, n_features: int, known: Mapping[str, int]) -> int:
-    if isinstance(column, str):
-        if column in known:
-            return known[column]
-        has = "X has no column names, so give positions"
-        if known:
-            has = "X has " + ", ".join(map(repr, list(known)[:10]))
-            has += ", ..." if len(known) > 10 else ""
-        raise ValueError(f"knots names column {column!r}, which is not there: {has}.")
-    whole = isinstance(column, Integral) and not isinstance(column, bool)
-    if not whole or not 0 <= column < n_features:
-        raise ValueError(
-            f"knots names column {column!r}, which is not there: "
-            f"expected a column name or a position from 0 to {n_features - 1}."
-        )
-    return int(column)
-
-
-def checked_rule(entry: Any, where: str) -> str | Floats:
+def checked_rule(entry: object, where: str) -> str | Floats:
     """Return one feature's rule, or say why it is none; `where` names the feature."""
     if isinstance(entry, str):
         if entry in RULES:
@@ -203,9 +185,11 @@ def _wrong(found: str, column: str) -> ValueError:
     )
 
 
-def _checked_counts(n_bins: Any, n_features: int, label: Callable[[int], str]) -> NDArray[np.intp]:
-    """Give the number of bins of each feature, or say why it is none."""
-    if isinstance(n_bins, Integral):
+def _checked_counts(
+    n_bins: int | Sequence[int], n_features: int, label: Callable[[int], str]
+) -> NDArray[np.intp]:
+    """Return the number of bins of each feature, or say why it is none."""
+    if isinstance(n_bins, int | Integral):
         return np.full(n_features, int(n_bins), dtype=np.intp)
     counts = list(n_bins)
     if len(counts) != n_features:
@@ -214,8 +198,7 @@ def _checked_counts(n_bins: Any, n_features: int, label: Callable[[int], str]) -
             f"{n_features} in all; got {len(counts)}."
         )
     for j, count in enumerate(counts):
-        whole = isinstance(count, Integral) and not isinstance(count, bool)
-        if not whole or not 1 <= count <= MAX_BINS:
+        if not is_whole(count) or not 1 <= count <= MAX_BINS:
             raise ValueError(
                 f"n_bins of {label(j)}: got {count!r}; "
                 f"expected a whole number from 1 to {MAX_BINS}."

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats
@@ -17,6 +17,7 @@ __all__ = [
     "Sample",
     "filled",
     "has_long_tail",
+    "is_narrow",
     "quantile_knots",
     "samples",
     "spread_knots",
@@ -25,7 +26,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Look:
+class SampleSize:
     """How many rows are looked at: `most`, or down to `least` so that no more than `values` are."""
 
     least: int
@@ -45,8 +46,8 @@ class Look:
         return drawn if kept is None else np.flatnonzero(kept)[drawn]
 
 
-FOR_TAILS = Look(least=2_000, most=10_000, values=1_000_000)
-FOR_QUANTILES = Look(least=5_000, most=50_000, values=5_000_000)
+FOR_TAILS = SampleSize(least=2_000, most=10_000, values=1_000_000)
+FOR_QUANTILES = SampleSize(least=5_000, most=50_000, values=5_000_000)
 
 BULK = (0.05, 0.95)  # between these quantiles lie most rows of a feature;
 NARROW = 0.2  # it has a long tail if they are closer together than this share of its range
@@ -77,8 +78,8 @@ def suspects(
 ) -> NDArray[np.bool_]:
     """Tell which columns may have few values or a long tail; `lo` and `hi` are theirs.
 
-    Many columns at a time, and a look at fewer rows than `samples` takes: of a wide table most
-    columns are neither, and need no more.
+    Many columns at a time, and fewer rows than `samples` takes: of a wide table most columns are
+    neither, and need no more.
     """
     out = np.ones(len(columns), dtype=bool)
     if X.is_on_disk or X.is_sparse:
@@ -92,12 +93,6 @@ def suspects(
         spread = bulk >= 2.0 * NARROW * (0.5 * hi[at] - 0.5 * lo[at])  # False for NaN
         out[at] = (n_distinct <= few) | ~spread | np.isnan(values[:, -1])
     return out
-
-
-# -- what a user may say -------------------------------------------------------------------------
-
-
-# -- knots from the data -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +118,7 @@ class Sample:
         return cls(x[order], np.cumsum(weights[order]))
 
     def quantiles(self, shares: AnyArray) -> Floats:
-        """Give the smallest values that the shares (n,) of the weight do not exceed.
+        """Return the smallest values that the shares (n,) of the weight do not exceed.
 
         They are values of the sample, and the same for a row of weight 2 as for two rows.
         """
@@ -149,8 +144,13 @@ def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:
     """
     if np.all((seen.values == lo) | (seen.values == hi)):
         return False
-    start, end = 0.5 * seen.quantiles(np.array(BULK))  # halves, lest a difference overflow
-    return bool(end - start < NARROW * (0.5 * hi - 0.5 * lo))
+    return bool(is_narrow(seen.quantiles(np.array(BULK)), lo, hi))
+
+
+def is_narrow(bulk: Sequence[Floats] | Floats, lo: Floats | float, hi: Floats | float) -> AnyArray:
+    """Tell whether the quantiles `BULK` of features over [lo, hi] are close together."""
+    start, end = bulk
+    return np.asarray(0.5 * end - 0.5 * start < NARROW * (0.5 * hi - 0.5 * lo))  # no overflow
 
 
 def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
@@ -196,7 +196,7 @@ def spread_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     return np.union1d(knots, others[places.astype(np.intp)])
 
 
-def filled(knots: Floats, n_bins: int, dtype: Any = np.float64) -> Floats:
+def filled(knots: Floats, n_bins: int, dtype: npt.DTypeLike = np.float64) -> Floats:
     """Divide pieces until there are n_bins of them: all features alike is fast in the core.
 
     New knots are numbers of the column's type, which the core scores fast. There may be no such

@@ -20,7 +20,7 @@ from splinear.curves.axes import Axes
 from splinear.curves.basis import Basis, BSplineBasis, FourierBasis
 from splinear.curves.embedding import Embedding
 from splinear.curves.knot_plan import KnotPlan, is_rule
-from splinear.curves.knots import BULK, FOR_QUANTILES, NARROW, Sample, quantile_knots
+from splinear.curves.knots import BULK, FOR_QUANTILES, Sample, is_narrow, quantile_knots
 from splinear.curves.nonzeros import Nonzeros
 from splinear.tables.chunks import csr_parts, least_nonzero
 from splinear.tables.table import Table
@@ -191,7 +191,7 @@ def _by_quantiles(seen: Nonzeros, hi: Floats, plan: KnotPlan) -> NDArray[np.bool
     bulk = [seen.quantile(share) for share in BULK]
     n_distinct = seen.n_distinct
     few = n_distinct <= plan.n_bins
-    long_tail = bulk[1] - bulk[0] < NARROW * hi
+    long_tail = is_narrow(bulk, 0.0, hi)
     asked = np.array([is_rule(rule, "quantile") for rule in plan.rules])
     open_ones = np.array([is_rule(rule, "auto") for rule in plan.rules])
     return np.asarray(some & (asked | (open_ones & (n_distinct > 1) & (few | long_tail))))

@@ -1,100 +1,68 @@
-"""Fetch files from where they are published, whole and verified or not at all."""
+"""Fetch published files by pooch, verified or not at all."""
 
 from __future__ import annotations
 
-import os
-import secrets
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
-from typing import IO, TypeAlias
-
-from splinear.datasets._packing import UNPACKING_ERRORS, checksum, pack, unpack
-
-__all__ = ["Convert", "Source", "download"]
-
-Convert: TypeAlias = Callable[[bytes], bytes]
 
 TIMEOUT = 30.0  # seconds without an answer
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where a file is published.
+class Published:
+    """A file that a data set can be made from, as it is published.
 
     Attributes
     ----------
+    path : str
+        Where it is kept, relative to the data folder, with forward slashes.
+    sha256 : str
+        Checksum of the file itself, packed as it is.
     urls : tuple of str
-        Addresses of the same content, tried in this order.
+        Addresses of the same file, tried in this order.
     convert : callable
-        From the published content to that of our file, both unpacked; the content as it is, if
+        From its content to the one that loaders read, both unpacked; the content as it is, if
         nothing is given.
     """
 
+    path: str
+    sha256: str
     urls: tuple[str, ...]
-    convert: Convert = bytes
+    convert: Callable[[bytes], bytes] = bytes
 
 
-def download(source: Source, path: Path, sha256: str) -> None:
-    """Write a published file to a path.
-
-    The content has the given checksum, and the file appears at the path only when it is complete.
+def download(published: Published, home: Path) -> None:
+    """Fetch a published file into the data folder, where it appears when it is verified.
 
     Raises
     ------
+    ImportError
+        If pooch is not installed.
     OSError
-        If the folder cannot be written, or no address gives the expected content.
+        If the folder cannot be written, or no address gives the expected file.
     """
-    with _taking_the_place_of(path) as file:
-        file.write(pack(_fetch_any(source, path, sha256), path.name))
-
-
-def _fetch_any(source: Source, path: Path, sha256: str) -> bytes:
+    try:
+        import pooch
+    except ImportError as error:
+        raise ImportError(
+            "download=True needs pooch, which is not installed: pip install 'splinear[download]'"
+        ) from error
+    path = home / published.path
     failures = []
-    for url in source.urls:
+    for url in published.urls:
         try:
-            return _fetch(url, source.convert, sha256)
-        except (HTTPException, OSError, *UNPACKING_ERRORS) as error:
+            pooch.retrieve(
+                url,
+                known_hash=f"sha256:{published.sha256}",
+                fname=path.name,
+                path=path.parent,
+                downloader=pooch.HTTPDownloader(timeout=TIMEOUT),
+            )
+            return
+        except (OSError, ValueError) as error:
             failures.append(f"{url}: {error}")
     raise OSError(
-        f"The file {path} could not be downloaded. {'; '.join(failures)}. Try again later, or put "
-        "the file there yourself."
+        f"The file {path} could not be downloaded. {'; '.join(failures)}. Try again later, put the "
+        "file there yourself, or let data_home= name another folder."
     )
-
-
-def _fetch(url: str, convert: Convert, sha256: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=TIMEOUT) as response:
-        content = convert(unpack(response.read(), url))
-    found = checksum(content)
-    if found != sha256:
-        raise ValueError(f"another content than expected, SHA-256 {found} instead of {sha256}")
-    return content
-
-
-@contextmanager
-def _taking_the_place_of(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file beside the path that is moved there at the end; an exception removes it."""
-    _make_folder(path.parent)
-    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with partial.open("xb") as file:
-            yield file
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _make_folder(folder: Path) -> None:
-    """Make sure of a folder that can be written, before anything is fetched for it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError("permission denied")
-    except OSError as error:
-        raise OSError(
-            f"Nothing can be written to the folder {folder}: {error}. data_home= must name a "
-            "folder in which data sets may be stored."
-        ) from error

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import hashlib
 import os
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from splinear.datasets._download import Source, download
-from splinear.datasets._packing import UNPACKING_ERRORS, checksum, unpack
+from splinear._types import AnyArray
+from splinear.datasets._download import Published, download
 
 HOME_VARIABLE = "SPLINEAR_DATA"
 
+_UNPACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    ".gz": gzip.decompress,
+    ".bz2": bz2.decompress,
+}
+
 PathLike: TypeAlias = str | os.PathLike[str]
-Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+Arrays: TypeAlias = dict[str, AnyArray]
 
 
 @dataclass(frozen=True)
@@ -31,13 +40,14 @@ class DataFile:
     sha256 : str
         Checksum of the content after unpacking (.gz, .bz2), so that a file that was packed anew
         is still recognised.
-    source : Source or None
-        Where it can be downloaded; None if it was made from an original in another form.
+    published : Published or None
+        What is downloaded and read in its place; None if it was made from an original in another
+        form.
     """
 
     path: str
     sha256: str
-    source: Source | None = None
+    published: Published | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,7 @@ def read_files(
     home = _find_home(data_set, data_home)
     if download_missing:
         _download_missing(data_set, home)
-    return [_read(home / file.path, file, data_set) for file in data_set.files]
+    return [_read(home, file, data_set) for file in data_set.files]
 
 
 def read_arrays(content: bytes) -> Arrays:
@@ -112,25 +122,26 @@ def _find_home(data_set: DataSet, data_home: PathLike | None) -> Path:
 
 def _download_missing(data_set: DataSet, home: Path) -> None:
     for file in data_set.files:
-        path = home / file.path
-        if path.exists():
+        if (home / file.path).exists():
             continue
-        if file.source is None:
+        if file.published is None:
             raise FileNotFoundError(
-                f"The file {path} does not exist and cannot be downloaded: it was made from an "
-                f"original in another form. {_advice(data_set)}"
+                f"The file {home / file.path} does not exist and cannot be downloaded: it was made "
+                f"from an original in another form. {_advice(data_set)}"
             )
-        download(file.source, path, file.sha256)
+        if not (home / file.published.path).exists():
+            download(file.published, home)
 
 
-def _read(path: Path, file: DataFile, data_set: DataSet) -> bytes:
-    if not path.is_file():
-        raise FileNotFoundError(f"The file {path} does not exist. {_advice(data_set)}")
-    try:
-        content = unpack(path.read_bytes(), path.name)
-    except UNPACKING_ERRORS as error:
-        raise OSError(f"The file {path} cannot be unpacked: {error}") from error
-    found = checksum(content)
+def _read(home: Path, file: DataFile, data_set: DataSet) -> bytes:
+    """Return the content of a file, from the published one if only that is there."""
+    path, published = home / file.path, file.published
+    if published is not None and not path.is_file() and (home / published.path).is_file():
+        path = home / published.path
+        content = published.convert(_unpack(path, data_set))
+    else:
+        content = _unpack(path, data_set)
+    found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise OSError(
             f"The file {path} is not the expected one: its content has the SHA-256 checksum "
@@ -139,9 +150,20 @@ def _read(path: Path, file: DataFile, data_set: DataSet) -> bytes:
     return content
 
 
+def _unpack(path: Path, data_set: DataSet) -> bytes:
+    """Read a file that is packed as the ending of its name says."""
+    if not path.is_file():
+        raise FileNotFoundError(f"The file {path} does not exist. {_advice(data_set)}")
+    packed = path.read_bytes()
+    try:
+        return _UNPACKERS.get(path.suffix, bytes)(packed)
+    except (EOFError, OSError, ValueError, zlib.error) as error:
+        raise OSError(f"The file {path} cannot be unpacked: {error}") from error
+
+
 def _advice(data_set: DataSet) -> str:
     wanted = ", ".join(file.path for file in data_set.files)
-    published = all(file.source is not None for file in data_set.files)
+    published = all(file.published is not None for file in data_set.files)
     return (
         f"Pass data_home=, or set the environment variable {HOME_VARIABLE}, to a folder that "
         f"holds {wanted}. {'With download=True, missing files are fetched. ' if published else ''}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations, product
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Bunch
 
+from splinear._types import AnyArray
 from splinear.datasets._files import PathLike, read_arrays, read_files
 from splinear.datasets._registry import DATA_SETS
 
@@ -92,7 +93,7 @@ def _daimler_runs(subset: npt.NDArray[np.str_]) -> list[tuple[Indices, Indices]]
     ]
 
 
-def _image_bunch(images: npt.NDArray[Any], target: npt.NDArray[Any], **others: Any) -> Bunch:
+def _image_bunch(images: AnyArray, target: AnyArray, **others: object) -> Bunch:
     data = images.reshape(len(images), -1)
     return Bunch(images=images, data=data, target=target.astype(np.int64), **others)
 

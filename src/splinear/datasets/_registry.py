@@ -1,8 +1,8 @@
 """The table of data sets.
 
 To add one: put its files into a folder of its own, add an entry here with their checksums, and
-write a loader that turns the contents into a Bunch. Give a file a source only if what is published
-there is known to have, perhaps converted, that checksum.
+write a loader that turns the contents into a Bunch. Say that a file is published only if what can
+be downloaded is known to have, perhaps unpacked and converted, that checksum.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from splinear.datasets._converters import adult_csv
-from splinear.datasets._download import Source
+from splinear.datasets._download import Published
 from splinear.datasets._files import DataFile, DataSet
 
 _UCI = "https://archive.ics.uci.edu/dataset"
@@ -23,8 +23,17 @@ _MNIST = (
 )
 
 
-def _mnist(name: str) -> Source:
-    return Source(tuple(f"{mirror}/{name}" for mirror in _MNIST))
+def _mnist(name: str, content_sha256: str, sha256: str) -> DataFile:
+    """Return a file of MNIST, by the checksums of its content and of the packed file."""
+    path = f"mnist/{name}.gz"
+    urls = tuple(f"{mirror}/{name}.gz" for mirror in _MNIST)
+    return DataFile(path, content_sha256, Published(path, sha256, urls))
+
+
+def _libsvm(name: str, sha256: str) -> DataFile:
+    """Return a file of the LIBSVM page, which publishes it as plain text."""
+    path = f"{name.removesuffix('.t')}/{name}"
+    return DataFile(f"{path}.bz2", sha256, Published(path, sha256, (f"{_LIBSVM}/binary/{name}",)))
 
 
 DATA_SETS: Final[dict[str, DataSet]] = {
@@ -32,25 +41,25 @@ DATA_SETS: Final[dict[str, DataSet]] = {
         title="MNIST handwritten digits (LeCun, Cortes, Burges)",
         url="http://yann.lecun.com/exdb/mnist/",
         files=(
-            DataFile(
-                "mnist/train-images-idx3-ubyte.gz",
+            _mnist(
+                "train-images-idx3-ubyte",
                 "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-                _mnist("train-images-idx3-ubyte.gz"),
+                "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
             ),
-            DataFile(
-                "mnist/train-labels-idx1-ubyte.gz",
+            _mnist(
+                "train-labels-idx1-ubyte",
                 "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-                _mnist("train-labels-idx1-ubyte.gz"),
+                "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
             ),
-            DataFile(
-                "mnist/t10k-images-idx3-ubyte.gz",
+            _mnist(
+                "t10k-images-idx3-ubyte",
                 "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-                _mnist("t10k-images-idx3-ubyte.gz"),
+                "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
             ),
-            DataFile(
-                "mnist/t10k-labels-idx1-ubyte.gz",
+            _mnist(
+                "t10k-labels-idx1-ubyte",
                 "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-                _mnist("t10k-labels-idx1-ubyte.gz"),
+                "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
             ),
         ),
         summary="Grey images of 28 x 28 pixels, 60,000 for training and 10,000 for testing. "
@@ -90,12 +99,22 @@ DATA_SETS: Final[dict[str, DataSet]] = {
             DataFile(
                 "adult/adult_train.csv.gz",
                 "f2c62076f19504d99a38b22badf445a7f42530ade6b827acf78dd143fbce38bb",
-                Source((f"{_ADULT}/adult.data",), adult_csv),
+                Published(
+                    "adult/adult.data",
+                    "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+                    (f"{_ADULT}/adult.data",),
+                    adult_csv,
+                ),
             ),
             DataFile(
                 "adult/adult_test.csv.gz",
                 "f6b1801c5d231515ea5ff04d4444997bacd57e04876e94710cb9b9bd5549c033",
-                Source((f"{_ADULT}/adult.test",), adult_csv),
+                Published(
+                    "adult/adult.test",
+                    "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+                    (f"{_ADULT}/adult.test",),
+                    adult_csv,
+                ),
             ),
         ),
         summary="48,842 people, 6 numbers and 8 categories each, some of them missing. Target 1: "
@@ -201,15 +220,13 @@ DATA_SETS: Final[dict[str, DataSet]] = {
         title="a9a (Platt, 1999, from Adult)",
         url=f"{_LIBSVM}/binary.html#a9a",
         files=(
-            DataFile(
-                "a9a/a9a.bz2",
+            _libsvm(
+                "a9a",
                 "c074420ff4c671f891ebd4bc629ae16f840ab73ba11db4409dcbb9e0defce6d6",
-                Source((f"{_LIBSVM}/binary/a9a",)),
             ),
-            DataFile(
-                "a9a/a9a.t.bz2",
+            _libsvm(
+                "a9a.t",
                 "24f000d24d6d8afec33bddfac3e7e024a50d414db9cf6c9a737bc72760ce80ab",
-                Source((f"{_LIBSVM}/binary/a9a.t",)),
             ),
         ),
         summary="The Adult data as 123 sparse columns of zeros and ones, 32,561 rows for training "
@@ -219,10 +236,9 @@ DATA_SETS: Final[dict[str, DataSet]] = {
         title="w8a (Platt, 1999)",
         url=f"{_LIBSVM}/binary.html#w8a",
         files=(
-            DataFile(
-                "w8a/w8a.bz2",
+            _libsvm(
+                "w8a",
                 "faff825705e71e9627c97ad6cf9862101a4ecb69d08adfadb297717b29156ce6",
-                Source((f"{_LIBSVM}/binary/w8a",)),
             ),
         ),
         summary="49,749 web pages, 300 sparse keyword columns of zeros and ones. Target 1: the "

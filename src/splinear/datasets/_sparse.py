@@ -9,13 +9,13 @@ All of them return a Bunch with `data` (n_samples, n_features), a CSR matrix in 
 from __future__ import annotations
 
 from io import BytesIO
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
+from splinear._types import AnyArray
 from splinear.datasets._files import Arrays, PathLike, read_arrays, read_files
 from splinear.datasets._registry import DATA_SETS
 
@@ -64,14 +64,14 @@ def _load_libsvm(name: str, n_features: int, data_home: PathLike | None, downloa
     )
 
 
-def _bunch(parts: list[Any], target: Any, **others: Any) -> Bunch:
+def _bunch(parts: list[csr_matrix], target: AnyArray, **others: object) -> Bunch:
     """Stack the training part and, where there is one, the test part."""
     data = csr_matrix(vstack(parts), dtype=np.float32)
     is_test = np.arange(data.shape[0]) >= parts[0].shape[0] if len(parts) > 1 else None
     return Bunch(data=data, target=target.astype(np.int64), is_test=is_test, **others)
 
 
-def _read_csr(arrays: Arrays, part: str) -> Any:
+def _read_csr(arrays: Arrays, part: str) -> csr_matrix:
     values, indices, starts, shape = (
         arrays[f"{part}_{field}"] for field in ("data", "indices", "indptr", "shape")
     )

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.ndimage import gaussian_filter1d
 
-from splinear.features.parameters import (
-    Floats,
-    Pair,
-    check_shape,
-)
+from splinear._types import AnyArray, Input
+from splinear.features.parameters import Floats, Pair, check_shape
 
 __all__ = [
     "axis_filters",
@@ -103,7 +98,7 @@ def batches(n_images: int, bytes_per_image: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def centred(rows: npt.NDArray[Any], shape: Pair) -> Floats:
+def centred(rows: AnyArray, shape: Pair) -> Floats:
     """Return images (n, h, w) in float32, less the value of their first pixel.
 
     Gradients do not see the shift, but rounding does: without it a constant image would get tiny
@@ -114,7 +109,7 @@ def centred(rows: npt.NDArray[Any], shape: Pair) -> Floats:
     return shifted.reshape(-1, *shape)
 
 
-def flatten(X: Any, expected: Pair | None) -> tuple[Any, Pair]:
+def flatten(X: Input, expected: Pair | None) -> tuple[Input, Pair]:
     """Return a table with one image per row, and the shape of the images.
 
     Tables are handed through unchanged, so that column names and unusual types are dealt with by
@@ -145,7 +140,7 @@ def flatten(X: Any, expected: Pair | None) -> tuple[Any, Pair]:
     return X, expected
 
 
-def check_range(table: npt.NDArray[Any]) -> None:
+def check_range(table: AnyArray) -> None:
     """Refuse pixels whose gradients would not fit into float32."""
     largest = max(float(table.max()), -float(table.min()))
     if largest > _LARGEST_PIXEL:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, Literal, TypeAlias
+from numbers import Real
+from typing import Literal, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
+
+from splinear._lookup import is_whole
 
 __all__ = [
     "Extent",
@@ -24,14 +26,8 @@ __all__ = [
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float32]
-
-
 Pair: TypeAlias = tuple[int, int]
-
-
 Extent: TypeAlias = int | Pair
-
-
 Level: TypeAlias = tuple[Extent, Extent] | Literal["image"]
 
 
@@ -72,14 +68,15 @@ def check_scalars(n_orientations: object, signed: object, smoothing: object, nor
         raise ValueError(f"norm must be 'l1', 'l2' or None; got {norm!r}.")
 
 
-def check_shape(shape: Any, name: str = "image_shape") -> Pair:
+def check_shape(shape: object, name: str = "image_shape") -> Pair:
     """Return (h, w) as two positive integers."""
-    if not (_is_pair(shape) and all(map(_is_positive_int, shape))):
+    extent = as_extent(shape) if _is_pair(shape) else None
+    if extent is None:
         raise ValueError(f"{name} must be a pair (h, w) of positive integers; got {shape!r}.")
-    return int(shape[0]), int(shape[1])
+    return extent
 
 
-def check_cells(cells: Any, image_shape: Pair) -> list[Grid]:
+def check_cells(cells: object, image_shape: Pair) -> list[Grid]:
     """Return one grid per level, each with at least one cell."""
     if isinstance(cells, str) or not isinstance(cells, Sequence | np.ndarray) or len(cells) == 0:
         raise ValueError(
@@ -89,7 +86,7 @@ def check_cells(cells: Any, image_shape: Pair) -> list[Grid]:
     return [check_level(level, index, image_shape) for index, level in enumerate(cells)]
 
 
-def check_level(level: Any, index: int, image_shape: Pair) -> Grid:
+def check_level(level: object, index: int, image_shape: Pair) -> Grid:
     """Return the cells of one level, or say why there are none."""
     if isinstance(level, str) and level == "image":
         return Grid(size=image_shape, stride=image_shape)
@@ -107,19 +104,21 @@ def check_level(level: Any, index: int, image_shape: Pair) -> Grid:
     return Grid(size=size, stride=stride)
 
 
-def as_extent(value: Any) -> Pair | None:
+def as_extent(value: object) -> Pair | None:
     """Read an integer or a pair of integers as (rows, columns); None if it is neither."""
     if _is_positive_int(value):
         return int(value), int(value)
-    if _is_pair(value) and all(map(_is_positive_int, value)):
-        return int(value[0]), int(value[1])
+    if _is_pair(value):
+        rows, columns = value
+        if _is_positive_int(rows) and _is_positive_int(columns):
+            return int(rows), int(columns)
     return None
 
 
-def _is_pair(value: object) -> bool:
+def _is_pair(value: object) -> TypeGuard[Sequence[object]]:
     is_sequence = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
     return is_sequence and len(value) == 2  # type: ignore[arg-type]
 
 
-def _is_positive_int(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+def _is_positive_int(value: object) -> TypeGuard[int]:
+    return is_whole(value) and value >= 1

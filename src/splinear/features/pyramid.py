@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from splinear.features.gradients import (
@@ -126,7 +127,7 @@ class GradientPyramid(TransformerMixin, BaseEstimator):
         self.image_shape = image_shape
 
     @classmethod
-    def mnist(cls, **changes: Any) -> GradientPyramid:
+    def mnist(cls, **changes: object) -> GradientPyramid:
         """Return the pyramid for 28 x 28 digits: 12 signed bins x (144 + 36 + 1) cells = 2172.
 
         Parameters
@@ -134,18 +135,17 @@ class GradientPyramid(TransformerMixin, BaseEstimator):
         **changes
             Parameters that replace those of the preset.
         """
-        preset: dict[str, Any] = {
-            "n_orientations": 12,
-            "signed": True,
-            "cells": ((6, 2), (8, 4), "image"),
-            "smoothing": 1.0,
-            "norm": "l2",
-            "image_shape": (28, 28),
-        }
-        return cls(**(preset | changes))
+        return cls(
+            n_orientations=12,
+            signed=True,
+            cells=((6, 2), (8, 4), "image"),
+            smoothing=1.0,
+            norm="l2",
+            image_shape=(28, 28),
+        )._changed(changes)
 
     @classmethod
-    def daimler(cls, **changes: Any) -> GradientPyramid:
+    def daimler(cls, **changes: object) -> GradientPyramid:
         """Return the pyramid for 36 x 18 pedestrians: 8 unsigned bins x (72 + 8 + 2) cells = 656.
 
         Parameters
@@ -153,15 +153,18 @@ class GradientPyramid(TransformerMixin, BaseEstimator):
         **changes
             Parameters that replace those of the preset.
         """
-        preset: dict[str, Any] = {
-            "n_orientations": 8,
-            "signed": False,
-            "cells": ((3, 3), (9, 9), (18, 18)),
-            "smoothing": 0.0,
-            "norm": "l1",
-            "image_shape": (36, 18),
-        }
-        return cls(**(preset | changes))
+        return cls(
+            n_orientations=8,
+            signed=False,
+            cells=((3, 3), (9, 9), (18, 18)),
+            smoothing=0.0,
+            norm="l1",
+            image_shape=(36, 18),
+        )._changed(changes)
+
+    def _changed(self, changes: dict[str, object]) -> GradientPyramid:
+        changed: GradientPyramid = self.set_params(**changes)
+        return changed
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> GradientPyramid:
         """Check the parameters and learn the shape of the images; nothing else is learned.
@@ -232,7 +235,7 @@ class GradientPyramid(TransformerMixin, BaseEstimator):
         ]
         return np.asarray(names, dtype=object)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         tags.input_tags.two_d_array = self.image_shape is not None

@@ -7,6 +7,17 @@ anything; :mod:`splinear.plotting` does.
 
 A term is *centered* when its mean over the training rows is taken off. Sums stay as they are if the
 means go to the base value: `base_value(model) + contributions(model, X).sum(axis=1)` is the score.
+
+Examples
+--------
+>>> from sklearn.datasets import load_breast_cancer
+>>> from splinear import AdditiveClassifier
+>>> from splinear.inspection import shape_function
+>>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+>>> model = AdditiveClassifier(random_state=0).fit(X, y)
+>>> x, f = shape_function(model, "worst radius", n_points=50)
+>>> x.shape, f.shape
+((50,), (50,))
 """
 
 from splinear.inspection.curves import (

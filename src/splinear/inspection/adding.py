@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,8 @@ from scipy import sparse
 from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.model.additive import group_scores
+from splinear.model.group import Extrapolation
+from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["InMemory", "added", "deviations", "sparse_contributions", "stays_sparse"]
 
@@ -20,7 +22,7 @@ InMemory: TypeAlias = AnyArray | sparse.csc_array  # all rows of a table, as num
 _BLOCK = 8192  # values evaluated at a time: the basis needs _BLOCK * size floats, whatever X holds
 
 
-def added(model: Any, table: InMemory) -> Iterator[tuple[int, Floats, Floats]]:
+def added(model: AdditiveEstimator, table: InMemory) -> Iterator[tuple[int, Floats, Floats]]:
     """Yield each feature that has a term, what it adds to all outputs, and the mean of that.
 
     What it adds is (n_rows, n_outputs), computed as scores are, one column at a time.
@@ -35,7 +37,7 @@ def added(model: Any, table: InMemory) -> Iterator[tuple[int, Floats, Floats]]:
             yield j, group_scores(alone, parameters[:, [k]], column, n_threads), means[:, k]
 
 
-def stays_sparse(table: InMemory, model: Any) -> TypeGuard[sparse.csc_array]:
+def stays_sparse(table: InMemory, model: AdditiveEstimator) -> TypeGuard[sparse.csc_array]:
     """Tell whether contributions of zeros are zero."""
     groups = model._model.layout.groups
     return isinstance(table, sparse.csc_array) and all(
@@ -43,7 +45,9 @@ def stays_sparse(table: InMemory, model: Any) -> TypeGuard[sparse.csc_array]:
     )
 
 
-def sparse_contributions(model: Any, output: int, table: sparse.csc_array) -> sparse.csr_array:
+def sparse_contributions(
+    model: AdditiveEstimator, output: int, table: sparse.csc_array
+) -> sparse.csr_array:
     """Compute what each feature adds to one output where x is not zero, for a table by columns."""
     parts = np.zeros(table.nnz)
     starts = table.indptr
@@ -62,7 +66,7 @@ def sparse_contributions(model: Any, output: int, table: sparse.csc_array) -> sp
             arguments = _core.sparse_arguments(j, np.where(gap, 0.0, values), axes)
             f = np.sum(embedding.basis.evaluate(arguments) * tables[j, :-1], axis=1)
             parts[at[block]] = np.where(gap, tables[j, -1], f)
-        if group.extrapolation == "linear":
+        if group.extrapolation is Extrapolation.LINEAR:
             for k in range(group.n_features):
                 here = slice(starts[group.features[k]], starts[group.features[k] + 1])
                 parts[here] += embedding.continuation(table.data[here], k, tables[k, :-1])

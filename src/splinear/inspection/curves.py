@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Floats, Input
 from splinear.inspection.adding import (
     InMemory,
     added,
@@ -18,7 +18,9 @@ from splinear.inspection.adding import (
 )
 from splinear.inspection.naming import check_model, feature_index, feature_names, output_of
 from splinear.model.fitted import FittedTerm, steps
+from splinear.model.group import Extrapolation
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
+from splinear.training.estimator import AdditiveEstimator
 
 __all__ = [
     "base_value",
@@ -30,15 +32,18 @@ __all__ = [
 ]
 
 
+Grid: TypeAlias = Sequence[object] | AnyArray  # numbers, or levels
+
+
 def shape_function(
-    model: Any,
+    model: AdditiveEstimator,
     feature: int | str,
-    grid: Any = None,
+    grid: Grid | None = None,
     n_points: int = 200,
     *,
-    target: Any = None,
+    target: object = None,
     center: bool = False,
-    X: Any = None,
+    X: Input = None,
 ) -> tuple[AnyArray, Floats]:
     """Compute the curve of one feature, or the effects of its levels.
 
@@ -46,40 +51,24 @@ def shape_function(
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
     feature : int or str
-        The feature's position, or its column name when the model was fitted on named columns.
+        Position, or column name.
     grid : array-like of shape (n_points,), default=None
-        Where to evaluate, in the feature's own units; outside the training range as the term's
-        `extrapolation` says. None is `n_points` equal steps over the training range. NaN is where
-        missing values are. For a category: levels, None for missing; by default those of fit.
+        Where to evaluate, beyond the training range as the term says; NaN is a missing value. For
+        a category: levels, None for missing. By default `n_points` equal steps over the training
+        range, or the levels of fit.
     n_points : int, default=200
-        Length of the grid when none is given.
     target : class label or int, default=None
         Whose curve: one of `classes_`, or the position of a label for multilabel models. None is
-        all of them. Two classes have one curve, that of `classes_[1]`, and regression has one:
-        there it is not needed.
+        all of them, or the one there is (two classes have that of `classes_[1]`).
     center : bool, default=False
-        Whether to subtract the mean of the curve: over the rows of X if X is given, over the
-        training rows otherwise.
+        Whether the mean of the curve, over X or else the training rows, is taken off.
     X : array-like of shape (n_samples, n_features), default=None
-        The rows over which a centered curve has mean zero.
 
     Returns
     -------
     x : ndarray of shape (n_points,)
-        The grid; an array of objects for a category.
     f : ndarray of shape (n_points,) or (n_points, n_outputs)
-        The curve on it; one per column for several outputs and `target=None`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from splinear import AdditiveClassifier
-    >>> from splinear.inspection import shape_function
-    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = AdditiveClassifier(random_state=0).fit(X, y)
-    >>> x, f = shape_function(model, "worst radius", n_points=50)
-    >>> x.shape, f.shape
-    ((50,), (50,))
+        One curve per column for several outputs and `target=None`.
     """
     check_model(model)
     output, j = output_of(model, target), feature_index(model, feature)
@@ -88,13 +77,13 @@ def shape_function(
 
 
 def shape_functions(
-    model: Any,
+    model: AdditiveEstimator,
     features: Sequence[int | str] | None = None,
     n_points: int = 200,
     *,
-    target: Any = None,
+    target: object = None,
     center: bool = False,
-    X: Any = None,
+    X: Input = None,
 ) -> tuple[Floats, Floats]:
     """Compute the curves of several features, each on `n_points` equal steps of its own range.
 
@@ -114,20 +103,7 @@ def shape_functions(
         One curve per row; the last axis is there for several outputs and `target=None`.
     """
     check_model(model)
-    if isinstance(features, str):
-        raise TypeError(
-            f"features must be a list of names or positions; got the text {features!r}. Write "
-            f"[{features!r}]."
-        )
-    wanted = range(model.n_features_in_) if features is None else features
-    columns = [feature_index(model, feature) for feature in wanted]
-    for j in columns:
-        term = model.terms_.of_feature(j)
-        if term is not None and term.levels is not None:
-            raise ValueError(
-                f"Feature {feature_names(model)[j]!r} is a category and has no curve; leave it "
-                "out of `features`, and ask shape_function for the effects of its levels."
-            )
+    columns = _curves_of(model, features)
     table = None if X is None or not center else read_numbers(model, X)
     output = output_of(model, target)
     x = np.empty((len(columns), check_n_points(n_points)))
@@ -137,7 +113,7 @@ def shape_functions(
     return x, f
 
 
-def base_value(model: Any, *, target: Any = None) -> float | Floats:
+def base_value(model: AdditiveEstimator, *, target: object = None) -> float | Floats:
     """Return what all rows have in common: the intercept, plus the means of all terms.
 
     Parameters
@@ -156,7 +132,7 @@ def base_value(model: Any, *, target: Any = None) -> float | Floats:
 
 
 def contributions(
-    model: Any, X: Any, *, target: Any = None, center: bool = True
+    model: AdditiveEstimator, X: Input, *, target: object = None, center: bool = True
 ) -> Floats | sparse.csr_array:
     """Split the score of every row into what each feature adds to it.
 
@@ -197,7 +173,7 @@ def contributions(
     return parts
 
 
-def importances(model: Any, X: Any, *, target: Any = None) -> Floats:
+def importances(model: AdditiveEstimator, X: Input, *, target: object = None) -> Floats:
     """Measure how much each feature moves the score: the standard deviation of its term over X.
 
     A curve that is flat where the data lie scores 0, however steep it is elsewhere. On the training
@@ -230,7 +206,7 @@ def importances(model: Any, X: Any, *, target: Any = None) -> Floats:
     return out
 
 
-def knots(model: Any, feature: int | str) -> Floats:
+def knots(model: AdditiveEstimator, feature: int | str) -> Floats:
     """Return where the pieces of a curve meet, both ends included, in the feature's units.
 
     Parameters
@@ -249,7 +225,7 @@ def knots(model: Any, feature: int | str) -> Floats:
     return np.empty(0) if term is None else term.knots
 
 
-def read_numbers(model: Any, X: Any) -> InMemory:
+def read_numbers(model: AdditiveEstimator, X: Input) -> InMemory:
     """Validate X as predict does, and return it as numbers, by columns if it is sparse."""
     table = model._read_table(X)
     model._check_ranges(table)
@@ -271,12 +247,31 @@ def check_n_points(n_points: int) -> int:
     return n_points
 
 
-def _grid(model: Any, j: int, grid: Any, n_points: int) -> AnyArray:
+def _curves_of(model: AdditiveEstimator, features: Sequence[int | str] | None) -> list[int]:
+    """Return the positions of features that must not be categories."""
+    if isinstance(features, str):
+        raise TypeError(
+            f"features must be a list of names or positions; got the text {features!r}. Write "
+            f"[{features!r}]."
+        )
+    wanted = range(model.n_features_in_) if features is None else features
+    columns = [feature_index(model, feature) for feature in wanted]
+    for j in columns:
+        term = model.terms_.of_feature(j)
+        if term is not None and term.levels is not None:
+            raise ValueError(
+                f"Feature {feature_names(model)[j]!r} is a category and has no curve; leave it "
+                "out of `features`, and ask shape_function for the effects of its levels."
+            )
+    return columns
+
+
+def _grid(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) -> AnyArray:
     term = model.terms_.of_feature(j)
     if term is not None and term.levels is not None:
         if isinstance(grid, str):
             raise TypeError(f"grid must be a list of levels; got the text {grid!r}.")
-        of_fit = [*term.levels, *([None] if term.had_gaps else [])]
+        of_fit = [*term.levels, *([None] if term.had_missing else [])]
         levels = of_fit if grid is None else list(grid)
         if not levels:
             raise ValueError("grid must be a list of at least one level; it is empty.")
@@ -289,12 +284,12 @@ def _grid(model: Any, j: int, grid: Any, n_points: int) -> AnyArray:
         raise ValueError(f"grid must be a list of at least one number; got shape {x.shape}.")
     if np.isinf(x).any() or (np.isnan(x).any() and model.missing == "error"):
         raise ValueError("grid must hold finite numbers; it contains NaN or infinity.")
-    if term is not None and term.group.extrapolation == "error":
+    if term is not None and term.group.extrapolation is Extrapolation.ERROR:
         check_in_range(model, x, j, term.lo, term.hi)
     return x
 
 
-def _as_objects(levels: list[Any]) -> AnyArray:
+def _as_objects(levels: Sequence[object]) -> AnyArray:
     """Make an array of the levels, whatever they are."""
     out = np.empty(len(levels), dtype=object)
     out[:] = levels
@@ -302,7 +297,12 @@ def _as_objects(levels: list[Any]) -> AnyArray:
 
 
 def _curve(
-    model: Any, output: int | slice, j: int, x: AnyArray, center: bool, table: InMemory | None
+    model: AdditiveEstimator,
+    output: int | slice,
+    j: int,
+    x: AnyArray,
+    center: bool,
+    table: InMemory | None,
 ) -> tuple[AnyArray, Floats]:
     term = model.terms_.of_feature(j)
     if term is None:  # dropped
@@ -313,7 +313,7 @@ def _curve(
     return x, f
 
 
-def _numbers(model: Any, j: int, x: AnyArray) -> AnyArray:
+def _numbers(model: AdditiveEstimator, j: int, x: AnyArray) -> AnyArray:
     """Return grid values as the numbers that the term of feature j reads."""
     numbers: AnyArray = model._columns.numbers_of(j, x, lambda k: feature_label(model, k))
     return numbers

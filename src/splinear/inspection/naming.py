@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
-from numbers import Integral
-from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from splinear._lookup import column_position, is_whole
 from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["check_model", "feature_index", "feature_names", "output_of"]
 
 
-def feature_names(model: Any) -> list[str]:
+def feature_names(model: AdditiveEstimator) -> list[str]:
     """Return the column names the model was fitted on, or x0, x1, ... where it had none.
 
     Parameters
@@ -32,7 +30,9 @@ def feature_names(model: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-def feature_index(model: Any, feature: int | str, names: Sequence[str] | None = None) -> int:
+def feature_index(
+    model: AdditiveEstimator, feature: int | str, names: Sequence[str] | None = None
+) -> int:
     """Find a feature's position from its position or its name.
 
     Parameters
@@ -53,40 +53,16 @@ def feature_index(model: Any, feature: int | str, names: Sequence[str] | None = 
         If there is no such feature; the message names it and says what exists.
     """
     check_model(model)
-    if isinstance(feature, str):
-        known = getattr(model, "feature_names_in_", None) if names is None else names
-        return _position_of(feature, known, model.n_features_in_)
-    if not isinstance(feature, Integral) or isinstance(feature, bool):
+    if not isinstance(feature, str) and not is_whole(feature):
         raise TypeError(
             f"feature must be a whole number or a column name; got {feature!r} "
             f"of type {type(feature).__name__}."
         )
-    if not 0 <= feature < model.n_features_in_:
-        raise ValueError(f"There is no feature {feature}: {_span(model.n_features_in_)}.")
-    return int(feature)
+    known = getattr(model, "feature_names_in_", None) if names is None else names
+    return column_position(feature, model.n_features_in_, known, f"There is no feature {feature!r}")
 
 
-def _position_of(name: str, known: Any, n_features: int) -> int:
-    if known is None:
-        raise ValueError(
-            f"There is no feature {name!r}: the model was fitted without column names, and "
-            f"{_span(n_features)}. Give a number, or fit on a data frame."
-        )
-    names = [str(other) for other in known]
-    if name in names:
-        return names.index(name)
-    close = get_close_matches(name, names, n=1)
-    guess = f" Did you mean {close[0]!r}?" if close else ""
-    shown = ", ".join(repr(other) for other in names[:10])
-    rest = f", ... ({len(names)} in all)" if len(names) > 10 else ""
-    raise ValueError(f"There is no feature {name!r}.{guess} The features are {shown}{rest}.")
-
-
-def _span(n_features: int) -> str:
-    return "the only one is 0" if n_features == 1 else f"they run from 0 to {n_features - 1}"
-
-
-def check_model(model: Any) -> None:
+def check_model(model: object) -> None:
     """Refuse what has no terms, and what has none yet."""
     if isinstance(getattr(model, "best_estimator_", None), AdditiveEstimator):
         raise TypeError("A fitted estimator is needed; of a search, pass `best_estimator_`.")
@@ -99,14 +75,14 @@ def check_model(model: Any) -> None:
     check_is_fitted(model, "terms_")
 
 
-def output_of(model: Any, target: Any) -> int | slice:
+def output_of(model: AdditiveEstimator, target: object) -> int | slice:
     """Find the output that a target stands for; all of them for None, if there are several."""
     if target is None:
         return slice(None) if len(model.intercept_) > 1 else 0
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise ValueError(f"target is for classifiers; {type(model).__name__} has one output.")
-    known: list[Any] = classes.tolist()[-1:] if len(model.intercept_) == 1 else classes.tolist()
+    known: list[object] = classes.tolist()[-1:] if len(model.intercept_) == 1 else classes.tolist()
     if target in known:
         return known.index(target)
     shown = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")

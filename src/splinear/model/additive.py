@@ -9,7 +9,7 @@ from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.model.group import TermGroup
+from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.tables.chunks import Chunk, csr_parts
 from splinear.tables.table import Table
@@ -78,7 +78,7 @@ def group_scores(group: TermGroup, parameters: Floats, piece: Chunk, n_threads: 
         columns = group.features.astype(np.int64)
         curves = _core.Curves(basis, axes, tables, none)
         out = _core.decision(curves, piece, columns, n_threads)
-    if group.extrapolation == "linear":
+    if group.extrapolation is Extrapolation.LINEAR:
         _continue(group, tables, piece, out)
     return out
 
@@ -106,7 +106,7 @@ def _sparse_scores(group: TermGroup, tables: Floats, X: sparse.csr_array, n_thre
     basis, axes = embedding.basis.core(), embedding.axes.core()
     curves = _core.Curves(basis, axes, tables, intercept)
     out: Floats = _core.decision_sparse(curves, starts, features, values, at_zero, n_threads)
-    if group.extrapolation == "linear":
+    if group.extrapolation is Extrapolation.LINEAR:
         lo, hi = embedding.axes.lo[features], embedding.axes.hi[features]
         for k in map(int, np.unique(features[(values < lo) | (values > hi)])):
             x = here[:, [k]].toarray().ravel()

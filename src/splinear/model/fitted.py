@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.model.additive import Model
-from splinear.model.group import TermGroup
+from splinear.model.group import Extrapolation, TermGroup
 
 __all__ = ["FittedTerm", "FittedTerms"]
 
@@ -30,10 +30,10 @@ class FittedTerm:
         Positions of its features in X.
     name : str
         The feature's name, or x0, x1, ... where X had none.
-    gap : ndarray of shape (n_outputs,)
-        The value at a missing value: the mean of the curve, plus what was learned from gaps.
+    at_missing : ndarray of shape (n_outputs,)
+        What a missing value adds: the mean of the curve, plus what was learned from missing ones.
     mean : ndarray of shape (n_outputs,)
-        The mean over the training rows, gaps included.
+        The mean over the training rows, those with missing values included.
     smoothness : float
         t_k, the variance of the prior under which the curve was learned: chosen from the data, or
         C s^2 under a fixed C (s^2 in AdditiveSVC and AdditiveSVR); 0 for a constant feature.
@@ -44,7 +44,7 @@ class FittedTerm:
     kind: str
     features: tuple[int, ...]
     name: str
-    gap: Floats
+    at_missing: Floats
     mean: Floats
     smoothness: float
     edf: float
@@ -73,12 +73,12 @@ class FittedTerm:
         return float(self.group.embedding.axes.hi[0])
 
     @property
-    def levels(self) -> tuple[Any, ...] | None:
+    def levels(self) -> tuple[object, ...] | None:
         """The levels of a category, in the order of `coef`."""
         return None if self.group.levels is None else self.group.levels[0]
 
     @property
-    def had_gaps(self) -> bool:
+    def had_missing(self) -> bool:
         """Whether there were missing values in fit."""
         return self.group.has_gaps
 
@@ -98,7 +98,7 @@ class FittedTerm:
     def evaluate(self, x: AnyArray) -> Floats:
         """Return f(x) for values (n,) of the feature, (n, n_outputs).
 
-        Levels are given by their numbers, -1 for one that fit has not seen; NaN is a gap.
+        Levels are given by their numbers, -1 for one that fit has not seen; NaN is a missing value.
         """
         out = np.empty((len(x), len(self.table)))
         for start in range(0, len(x), _BLOCK):
@@ -108,16 +108,16 @@ class FittedTerm:
 
     def _evaluate(self, x: Floats) -> Floats:
         embedding = self.group.embedding
-        gap, unseen = np.isnan(x), np.zeros(len(x), dtype=bool)
+        missing, unseen = np.isnan(x), np.zeros(len(x), dtype=bool)
         if self.levels is not None:
             unseen = x < 0
-        inside = np.where(gap | unseen, self.lo, x)
+        inside = np.where(missing | unseen, self.lo, x)
         if self.group.periods is not None:
             inside = inside % self.group.periods[0]
         f = embedding.basis.evaluate(embedding.axes.argument_of(inside, 0)) @ self.table.T
-        if self.group.extrapolation == "linear":
+        if self.group.extrapolation is Extrapolation.LINEAR:
             f = f + embedding.continuation(inside, 0, self.table)
-        f[gap] = self.gap
+        f[missing] = self.at_missing
         f[unseen] = self.table @ self.group.mean[0]
         return np.asarray(f)
 
@@ -177,7 +177,7 @@ class FittedTerms(Sequence[FittedTerm]):
             kind=group.kind,
             features=(feature,),
             name=f"x{feature}" if self._names is None else str(self._names[feature]),
-            gap=_read_only(tables[:, -1]),
+            at_missing=_read_only(tables[:, -1]),
             mean=_read_only(one.means(part[:, [k]])[:, 0]),
             smoothness=float(one.embedding.scale[0]),
             edf=float("nan") if self._edf is None else float(self._edf[g][k]),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,13 @@ __all__ = ["Extrapolation", "TermGroup", "size_class", "split_by"]
 # The core pads tables to a multiple of 16 entries, so terms of one class cost alike.
 CLASSES = np.array([15, 31, 47, 63, *(2**k - 1 for k in range(7, 32))])
 
-Extrapolation = Literal["constant", "linear", "error"]
+
+class Extrapolation(str, Enum):
+    """What a value outside the training range counts as."""
+
+    CONSTANT = "constant"  # the nearest end
+    LINEAR = "linear"  # a place on a straight line with the curve's slope at that end
+    ERROR = "error"  # nothing: it is refused
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
@@ -63,10 +70,10 @@ class TermGroup:
     has_gaps: bool
     mean: Floats
     gap_scale: Floats
-    extrapolation: Extrapolation = "constant"
+    extrapolation: Extrapolation = Extrapolation.CONSTANT
     edges: Floats | None = None
     gap_share: Floats | None = None
-    levels: tuple[tuple[Any, ...], ...] | None = None
+    levels: tuple[tuple[object, ...], ...] | None = None
     periods: Floats | None = None
 
     @classmethod

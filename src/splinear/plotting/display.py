@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from splinear._types import Floats
+from splinear._types import AnyArray, Floats, Input
 from splinear.inspection.curves import column_of, importances, read_numbers
 from splinear.inspection.naming import feature_index, feature_names, output_of
 from splinear.model.fitted import FittedTerm
@@ -28,8 +28,10 @@ from splinear.plotting.drawing import (
     style,
 )
 from splinear.plotting.panels import make_panel
+from splinear.training.estimator import AdditiveEstimator
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -83,18 +85,18 @@ class CurvesDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: AdditiveEstimator,
+        X: Input,
         *,
         features: Sequence[int | str] | None = None,
         top: int = 6,
         feature_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
-        target: Any = None,
+        target: object = None,
         target_name: str = "the target",
         n_points: int = 200,
         center: bool = True,
-        axes: Any = None,
+        axes: Axes | Sequence[Axes] | AnyArray | None = None,
         figure: Figure | None = None,
         n_cols: int = 3,
     ) -> CurvesDisplay:
@@ -104,60 +106,29 @@ class CurvesDisplay:
         ----------
         estimator : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
         X : array-like, sparse matrix or files, of shape (n_samples, n_features)
-            The data for importances, histograms and centering.
-        features : sequence of int or str, default=None
-            Which features to draw, in this order; None is the `top` most important. One that was
-            dropped has no curve.
-        top : int, default=6
-            How many to draw when `features` is None.
-        feature_names : sequence of str of length n_features, default=None
-            Titles; by default the model's column names, or x0, x1, ...
-        class_names : sequence of str of length n_classes, default=None
-            For the legend; by default the model's `classes_`.
+            For importances, histograms and the means that `center` takes off the curves.
+        features, top
+            Features by name or position, in this order; None is the `top` most important.
+        feature_names, class_names, target_name
+            For titles, legend and axis; by default the model's own.
         target : class label or int, default=None
-            Whose curves to draw: one of `classes_`, or the position of a label for multilabel
-            models. None draws one line per class, for at most 10 of them. Two classes and
-            regression do not need it.
-        target_name : str, default="the target"
-            Regression: what is predicted, for the axis.
+            Whose curves; None draws one line per class, for at most 10 of them.
         n_points : int, default=200
             Places at which each curve is evaluated, besides its knots.
-        center : bool, default=True
-            Whether to shift each curve to mean zero over X.
         axes, figure, n_cols
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : CurvesDisplay
         """
         _require_matplotlib()
-        names = _checked_names(estimator, feature_names)
+        panels = _make_panels(estimator, X, features, top, feature_names, target, n_points, center)
         words = _words(estimator, target, class_names, target_name)
-        output = output_of(estimator, target)
-        deviations = importances(estimator, X, target=target)
-        if features is None:
-            terms = _most_important(estimator, deviations, _at_least_one(top))
-        else:
-            terms = _chosen(estimator, features, names)
-        shares = deviations / max(float(deviations.sum()), np.finfo(np.float64).tiny)
-        table = read_numbers(estimator, X)
-        curves = [
-            make_panel(
-                term,
-                output,
-                column_of(table, j).astype(np.float64),
-                names[j],
-                float(shares[j]),
-                n_points,
-                center,
-            )
-            for j, term in terms
-        ]
-        return cls(curves, words).plot(axes, figure=figure, n_cols=n_cols)
+        return cls(panels, words).plot(axes, figure=figure, n_cols=n_cols)
 
     def plot(
-        self, axes: Any = None, *, figure: Figure | None = None, n_cols: int = 3
+        self,
+        axes: Axes | Sequence[Axes] | AnyArray | None = None,
+        *,
+        figure: Figure | None = None,
+        n_cols: int = 3,
     ) -> CurvesDisplay:
         """Draw the panels.
 
@@ -178,15 +149,14 @@ class CurvesDisplay:
         _require_matplotlib()
         if not self.curves:
             raise ValueError("There are no curves to draw: give at least one feature.")
-        laid_out = axes is None
-        panels = self._lay_out(figure, _at_least_one(n_cols)) if laid_out else self._given(axes)
+        panels = self._lay_out(figure, _at_least_one(n_cols)) if axes is None else self._given(axes)
         limits = common_limits(self.curves)
         self.axes_ = np.array(panels, dtype=object)
         self.lines_ = np.empty((len(panels), *self.curves[0].f.shape[1:]), dtype=object)
         for k, (ax, curve) in enumerate(zip(panels, self.curves, strict=True)):
             self.lines_[k] = draw_panel(ax, curve, limits)
         self.figure_ = panels[0].figure
-        if laid_out:
+        if axes is None:
             self._label(n_cols)
         return self
 
@@ -205,7 +175,7 @@ class CurvesDisplay:
             unused.remove()
         return list(grid[: len(self.curves)])
 
-    def _given(self, axes: Any) -> list[Axes]:
+    def _given(self, axes: Axes | Sequence[Axes] | AnyArray) -> list[Axes]:
         panels = list(np.atleast_1d(np.asarray(axes, dtype=object)).ravel())
         if len(panels) < len(self.curves):
             raise ValueError(f"{len(self.curves)} curves need as many axes; got {len(panels)}.")
@@ -230,12 +200,12 @@ class CurvesDisplay:
         )
         self.figure_.supylabel(self.words.axis, color=INK, fontsize=12)
 
-    def _handles(self) -> list[Any]:
+    def _handles(self) -> list[Artist]:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
         words = self.words
-        meaning: list[Any]
+        meaning: list[Artist]
         if words.lines:
             meaning = [
                 Line2D([], [], **style(k), label=shortened(name))
@@ -272,7 +242,36 @@ def _at_least_one(n: int) -> int:
     return n
 
 
-def _most_important(estimator: Any, deviations: Floats, top: int) -> list[tuple[int, FittedTerm]]:
+def _make_panels(
+    estimator: AdditiveEstimator,
+    X: Input,
+    features: Sequence[int | str] | None,
+    top: int,
+    feature_names: Sequence[str] | None,
+    target: object,
+    n_points: int,
+    center: bool,
+) -> list[Curve]:
+    """Compute what the panels show."""
+    names = _checked_names(estimator, feature_names)
+    output = output_of(estimator, target)
+    deviations = importances(estimator, X, target=target)
+    if features is None:
+        terms = _most_important(estimator, deviations, _at_least_one(top))
+    else:
+        terms = _chosen(estimator, features, names)
+    shares = deviations / max(float(deviations.sum()), np.finfo(np.float64).tiny)
+    table = read_numbers(estimator, X)
+    columns = ((j, term, column_of(table, j).astype(np.float64)) for j, term in terms)
+    return [
+        make_panel(term, output, column, names[j], float(shares[j]), n_points, center)
+        for j, term, column in columns
+    ]
+
+
+def _most_important(
+    estimator: AdditiveEstimator, deviations: Floats, top: int
+) -> list[tuple[int, FittedTerm]]:
     """Return the terms of the features of highest importance, those that were dropped left out."""
     order = np.argsort(-deviations, kind="stable").tolist()
     terms = ((j, estimator.terms_.of_feature(j)) for j in order)
@@ -280,7 +279,7 @@ def _most_important(estimator: Any, deviations: Floats, top: int) -> list[tuple[
 
 
 def _chosen(
-    estimator: Any, features: Sequence[int | str], names: list[str]
+    estimator: AdditiveEstimator, features: Sequence[int | str], names: list[str]
 ) -> list[tuple[int, FittedTerm]]:
     """Return the terms of the features that the user named."""
     if isinstance(features, str):
@@ -298,7 +297,7 @@ def _chosen(
     return out
 
 
-def _checked_names(estimator: Any, names: Sequence[str] | None) -> list[str]:
+def _checked_names(estimator: AdditiveEstimator, names: Sequence[str] | None) -> list[str]:
     known = feature_names(estimator)
     if names is None:
         return known
@@ -310,7 +309,10 @@ def _checked_names(estimator: Any, names: Sequence[str] | None) -> list[str]:
 
 
 def _words(
-    estimator: Any, target: Any, class_names: Sequence[str] | None, target_name: str
+    estimator: AdditiveEstimator,
+    target: object,
+    class_names: Sequence[str] | None,
+    target_name: str,
 ) -> Words:
     """Say what the curves of a model mean."""
     if not hasattr(estimator, "classes_"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from splinear._types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 __all__ = [
     "DOWN",
@@ -31,41 +32,24 @@ __all__ = [
     "style",
 ]
 
+Style: TypeAlias = dict[str, Any]  # keywords for matplotlib
+
 # Okabe and Ito's blue and vermilion stay apart for every common kind of color vision.
 UP = "#0072B2"
-
-
 DOWN = "#D55E00"
-
-
 INK = "#22262B"
-
-
 MUTED = "#7A828C"
-
-
 FAINT = "#C9CED6"
-
 
 # One per class, after Okabe and Ito; from the sixth on dashed as well.
 LINES = (UP, DOWN, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK, "#A89B00", "#7B4A1E", MUTED)
 
+MISSING: Style = {"marker": "D", "ls": "", "ms": 6}
 
 _STRIP = 0.13  # the share of a panel's height that the data's histogram takes
-
-
 _MOST_KNOTS = 32  # more marks than this would hide the curve
-
-
-MISSING: dict[str, Any] = {"marker": "D", "ls": "", "ms": 6}
-
-
 _FEW_CELLS = 6
-
-
 _WIDEST_BAR = 0.05  # the share of a panel's width
-
-
 _LONGEST_LINE = 40  # letters that fit below a panel
 
 
@@ -113,7 +97,7 @@ class Curve:
     hi: float = np.inf
     levels: tuple[str, ...] = ()
     n_hidden: int = 0
-    f_missing: Any = None
+    f_missing: Floats | float | None = None
     n_missing: int = 0
 
 
@@ -152,7 +136,7 @@ def common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
     return low - air, high + air
 
 
-def draw_panel(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Any:
+def draw_panel(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Line2D | list[Line2D]:
     """Draw one panel and return the line of its curve, or the lines of all classes."""
     from matplotlib.ticker import MaxNLocator
 
@@ -179,7 +163,7 @@ def draw_panel(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Any:
     return line
 
 
-def _draw_line(ax: Axes, curve: Curve, f: Floats, style: dict[str, Any]) -> Any:
+def _draw_line(ax: Axes, curve: Curve, f: Floats, style: Style) -> Line2D:
     """Draw a curve over the range it was learned on, and in dots beyond; return the former.
 
     Of a constant feature, the curve is a dot, if it has a value at all.
@@ -194,10 +178,10 @@ def _draw_line(ax: Axes, curve: Curve, f: Floats, style: dict[str, Any]) -> Any:
     return line
 
 
-def _draw_levels(ax: Axes, curve: Curve) -> Any:
+def _draw_levels(ax: Axes, curve: Curve) -> Line2D | list[Line2D]:
     """Draw one dot per level, on a stem from zero; with several lines, dots of their colors."""
     labels = [shortened(level, 14) for level in curve.levels]
-    style: dict[str, Any] = {"fontsize": 10}
+    style: Style = {"fontsize": 10}
     if len(labels) * (max(map(len, labels)) + 2) > _LONGEST_LINE:
         style = {"rotation": 45, "ha": "right", "rotation_mode": "anchor", "fontsize": 9}
     ax.set_xticks(curve.x, labels, **style)
@@ -217,17 +201,17 @@ def _draw_levels(ax: Axes, curve: Curve) -> Any:
 
 def _draw_missing(ax: Axes, curve: Curve) -> None:
     """Draw what a missing value adds, as diamonds to the right of the curve."""
-    beyond = _place_of_gaps(curve)
-    for k, f in enumerate(np.atleast_1d(curve.f_missing)):
+    beyond = _place_of_missing(curve)
+    for k, f in enumerate(np.atleast_1d(np.asarray(curve.f_missing))):
         ax.plot([beyond], [f], **MISSING, color=INK if curve.f.ndim == 1 else LINES[k], zorder=4)
 
 
-def _place_of_gaps(curve: Curve) -> float:
+def _place_of_missing(curve: Curve) -> float:
     lo, hi = float(curve.x[0]), float(curve.x[-1])
     return hi + (0.07 * (hi - lo) if lo < hi else 0.3 * room(lo))
 
 
-def style(k: int) -> dict[str, Any]:
+def style(k: int) -> Style:
     """Color and dashes of line k."""
     return {"color": LINES[k], "lw": 2.0, "ls": "-" if k < 5 else (0, (3.5, 1.2))}
 
@@ -264,10 +248,11 @@ def _draw_data(ax: Axes, curve: Curve) -> None:
         widest = _WIDEST_BAR * float(np.ptp(curve.x))
         widths = np.minimum(widths, widest)
     if curve.f_missing is not None:
-        x, counts = np.append(x, _place_of_gaps(curve)), np.append(counts, curve.n_missing)
+        x, counts = np.append(x, _place_of_missing(curve)), np.append(counts, curve.n_missing)
         widths = np.append(widths, widths[0])
     highest = max(float(curve.counts.max()), 1.0)
-    heights = _STRIP * 0.85 * np.minimum(counts / highest, 1.0)  # the bar of gaps may end there
+    # The bar of missing values may end at the top of the strip.
+    heights = _STRIP * 0.85 * np.minimum(counts / highest, 1.0)
     ax.bar(
         x,
         heights,

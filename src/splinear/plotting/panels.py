@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from splinear._types import Floats
+from splinear.curves.basis import BSplineBasis
 from splinear.inspection.curves import check_n_points
 from splinear.model.fitted import FittedTerm, steps
-from splinear.plotting.drawing import (
-    Curve,
-    room,
-)
+from splinear.model.group import Extrapolation
+from splinear.plotting.drawing import Curve, room
 
 __all__ = ["make_panel"]
 
 _MOST_LEVELS = 12  # of a category that a panel has room for
-
-
 _MOST_CELLS = 40  # of a histogram
-
-
 _MOST_GRID_POINTS = 400  # beyond, it does not matter how many of them lie in a cell
+
+Evaluate: TypeAlias = Callable[[npt.ArrayLike], Floats]
 
 
 def make_panel(
@@ -37,27 +35,17 @@ def make_panel(
 ) -> Curve:
     """Compute what the panel of a term shows, given its column of X as numbers."""
 
-    def curve(x: Any) -> Floats:
+    def curve(x: npt.ArrayLike) -> Floats:
         return np.asarray(term.evaluate(np.asarray(x, dtype=np.float64))[:, output])
 
     mean = curve(values).mean(axis=0) if center else 0.0
     if term.levels is not None:
         return _make_levels(term, curve, values, name, share, mean)
-    even, places = steps(term.lo, term.hi, check_n_points(n_points)), term.knots
-    lo, hi = float(even[0]), float(even[-1])
-    beside = 1e-9 * (hi - lo)
-    after, before = places[:-1] + beside, places[1:] - beside
     there = values[~np.isnan(values)]
-    goes_on = term.group.extrapolation == "linear" and len(there) > 0
-    reach = there if goes_on else even
-    ends = [min(lo, reach.min()), max(hi, reach.max())]
-    x = np.unique(np.concatenate([even, after, before, ends]))  # both sides of a jump: upright
+    even = steps(term.lo, term.hi, check_n_points(n_points))
+    x = _places(term, even, there)
     f = curve(x)
-    marks = places[:0]
-    if len(places) and term.group.embedding.basis.degree > 0:
-        left, right = np.clip(places - beside, lo, hi), np.clip(places + beside, lo, hi)
-        jump = np.abs(curve(right) - curve(left)).reshape(len(places), -1)
-        marks = places[jump.max(axis=1) <= 1e-6 * np.ptp(f)]  # a jump is its own mark
+    marks = _smooth_knots(term, curve, np.ptp(f))
     edges = _cells(np.clip(there, x[0], x[-1]), x)
     counts, _ = np.histogram(np.clip(there, x[0], x[-1]), edges)
     return Curve(
@@ -69,20 +57,41 @@ def make_panel(
         edges,
         counts.astype(np.float64),
         share,
-        lo,
-        hi,
-        f_missing=curve([np.nan])[0] - mean if term.had_gaps else None,
+        lo=float(even[0]),
+        hi=float(even[-1]),
+        f_missing=curve([np.nan])[0] - mean if term.had_missing else None,
         n_missing=len(values) - len(there),
     )
 
 
+def _places(term: FittedTerm, even: Floats, values: Floats) -> Floats:
+    """Return where a curve is drawn: equal steps, both sides of each knot, values beyond."""
+    beside = 1e-9 * (even[-1] - even[0])
+    after, before = term.knots[:-1] + beside, term.knots[1:] - beside  # so that jumps are upright
+    goes_on = term.group.extrapolation is Extrapolation.LINEAR and len(values) > 0
+    reach = values if goes_on else even
+    ends = [min(even[0], reach.min()), max(even[-1], reach.max())]
+    return np.unique(np.concatenate([even, after, before, ends]))
+
+
+def _smooth_knots(term: FittedTerm, curve: Evaluate, height: float) -> Floats:
+    """Return the knots at which a curve does not jump: a jump is its own mark."""
+    places, basis = term.knots, term.group.embedding.basis
+    if not len(places) or not isinstance(basis, BSplineBasis) or basis.degree == 0:
+        return places[:0]
+    beside = 1e-9 * (term.hi - term.lo)
+    left, right = (np.clip(places + by, term.lo, term.hi) for by in (-beside, beside))
+    jump = np.abs(curve(right) - curve(left)).reshape(len(places), -1)
+    return np.asarray(places[jump.max(axis=1) <= 1e-6 * height])
+
+
 def _make_levels(
     term: FittedTerm,
-    curve: Callable[[Any], Floats],
+    curve: Evaluate,
     codes: Floats,
     name: str,
     share: float,
-    mean: Any,
+    mean: Floats | float,
 ) -> Curve:
     """Compute the panel of a categorical feature: its most frequent levels.
 
@@ -90,8 +99,8 @@ def _make_levels(
     ordered category, in its own order.
     """
     levels = term.levels or ()
-    names = [*map(str, levels), *(["missing"] if term.had_gaps else [])]
-    f = curve([*range(len(levels)), *([np.nan] if term.had_gaps else [])])
+    names = [*map(str, levels), *(["missing"] if term.had_missing else [])]
+    f = curve([*range(len(levels)), *([np.nan] if term.had_missing else [])])
     at = np.where(np.isnan(codes), len(levels), codes).astype(np.intp)
     counts = np.bincount(at[at >= 0], minlength=len(names)).astype(np.float64)[: len(names)]
     shown = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]

@@ -39,35 +39,39 @@ class Loss(Protocol):
     """What dual coordinate descent needs."""
 
     def value(self, m: Floats) -> Floats:
-        """Give the loss."""
+        """Return the loss."""
         ...
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
-        """Give each row's part of the dual, without -1/2 |w|^2."""
+        """Return each row's part of the dual, without -1/2 |w|^2."""
         ...
 
     def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
-        """Give the alpha that maximises the dual along one coordinate."""
+        """Return the alpha that maximises the dual along one coordinate."""
         ...
 
     def range(self, cost: T) -> tuple[T | float, T | float]:
-        """Give the ends between which alpha lies."""
+        """Return the ends between which alpha lies."""
         ...
 
     def core(self) -> _core.Loss:
-        """Give the compiled twin."""
+        """Return the compiled twin."""
         ...
 
 
-class SmoothLoss(Loss, Protocol):
-    """What Newton's method needs besides."""
+class SmoothLoss(Protocol):
+    """What Newton's method needs."""
+
+    def value(self, m: Floats) -> Floats:
+        """Return the loss."""
+        ...
 
     def slope(self, m: Floats) -> Floats:
-        """Give the first derivative."""
+        """Return the first derivative."""
         ...
 
     def curvature(self, m: Floats) -> Floats:
-        """Give the second derivative."""
+        """Return the second derivative."""
         ...
 
     def derivatives(self, m: Floats) -> tuple[Floats, Floats]:
@@ -80,16 +84,16 @@ class Hinge:
     """max(0, 1 - m); its dual variable lies in [0, c]."""
 
     def value(self, m: Floats) -> Floats:
-        """Give the loss."""
+        """Return the loss."""
         return np.maximum(0.0, 1.0 - m)
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
-        """Give alpha."""
+        """Return alpha."""
         del cost
         return alpha
 
     def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
-        """Give the best alpha along one coordinate."""
+        """Return the best alpha along one coordinate."""
         return float(np.clip(alpha + (1.0 - m) / curvature, 0.0, cost))
 
     def range(self, cost: T) -> tuple[T | float, T | float]:
@@ -97,7 +101,7 @@ class Hinge:
         return 0.0, cost
 
     def core(self) -> _core.Loss:
-        """Give the compiled twin."""
+        """Return the compiled twin."""
         return _core.hinge()
 
 
@@ -106,23 +110,23 @@ class SquaredHinge(SmoothLoss):
     """max(0, 1 - m)^2; its dual variable lies in [0, inf)."""
 
     def value(self, m: Floats) -> Floats:
-        """Give the loss."""
+        """Return the loss."""
         return np.maximum(0.0, 1.0 - m) ** 2
 
     def slope(self, m: Floats) -> Floats:
-        """Give the first derivative."""
+        """Return the first derivative."""
         return -2.0 * np.maximum(0.0, 1.0 - m)
 
     def curvature(self, m: Floats) -> Floats:
-        """Give the second derivative, which jumps at m = 1."""
+        """Return the second derivative, which jumps at m = 1."""
         return np.where(m < 1.0, 2.0, 0.0)
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
-        """Give alpha - alpha^2 / (4 c)."""
+        """Return alpha - alpha^2 / (4 c)."""
         return alpha - alpha**2 / (4.0 * cost)
 
     def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
-        """Give the best alpha along one coordinate."""
+        """Return the best alpha along one coordinate."""
         slope = 1.0 - m - alpha / (2.0 * cost)
         return max(0.0, alpha + slope / (curvature + 1.0 / (2.0 * cost)))
 
@@ -132,7 +136,7 @@ class SquaredHinge(SmoothLoss):
         return 0.0, np.inf
 
     def core(self) -> _core.Loss:
-        """Give the compiled twin."""
+        """Return the compiled twin."""
         return _core.squared_hinge()
 
 
@@ -141,16 +145,16 @@ class Logistic(SmoothLoss):
     """log(1 + exp(-m)); its dual variable lies in [0, c]."""
 
     def value(self, m: Floats) -> Floats:
-        """Give the loss."""
+        """Return the loss."""
         return np.logaddexp(0.0, -m)
 
     def slope(self, m: Floats) -> Floats:
-        """Give the first derivative."""
+        """Return the first derivative."""
         slope: Floats = -expit(-m)
         return slope
 
     def curvature(self, m: Floats) -> Floats:
-        """Give the second derivative."""
+        """Return the second derivative."""
         rare = expit(-np.abs(m))  # the smaller of both probabilities, to all its digits
         curvature: Floats = rare * (1.0 - rare)
         return curvature
@@ -162,13 +166,13 @@ class Logistic(SmoothLoss):
         return -np.where(m > 0.0, rare, often), rare * often
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
-        """Give c times the entropy of alpha / c."""
+        """Return c times the entropy of alpha / c."""
         share = np.clip(alpha / cost, 0.0, 1.0)
         dual: Floats = cost * (entr(share) + entr(1.0 - share))
         return dual
 
     def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
-        """Give the best alpha along one coordinate: the root of the dual's slope."""
+        """Return the best alpha along one coordinate: the root of the dual's slope."""
 
         def slope(u: float) -> float:  # in u = log((c - alpha) / alpha)
             return float(u - m - curvature * (cost * expit(-u) - alpha))
@@ -181,7 +185,7 @@ class Logistic(SmoothLoss):
         return 0.0, cost
 
     def core(self) -> _core.Loss:
-        """Give the compiled twin."""
+        """Return the compiled twin."""
         return _core.logistic()
 
 
@@ -190,23 +194,23 @@ class SquaredError(SmoothLoss):
     """m^2 / 2 of a residual; its dual variable is any number."""
 
     def value(self, m: Floats) -> Floats:
-        """Give the loss."""
+        """Return the loss."""
         return 0.5 * m**2
 
     def slope(self, m: Floats) -> Floats:
-        """Give the first derivative."""
+        """Return the first derivative."""
         return m.copy()
 
     def curvature(self, m: Floats) -> Floats:
-        """Give the second derivative."""
+        """Return the second derivative."""
         return np.ones_like(m)
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
-        """Give -alpha^2 / (2 c)."""
+        """Return -alpha^2 / (2 c)."""
         return -(alpha**2) / (2.0 * cost)
 
     def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
-        """Give the best alpha along one coordinate."""
+        """Return the best alpha along one coordinate."""
         return alpha + (-m - alpha / cost) / (curvature + 1.0 / cost)
 
     def range(self, cost: T) -> tuple[T | float, T | float]:
@@ -215,7 +219,7 @@ class SquaredError(SmoothLoss):
         return -np.inf, np.inf
 
     def core(self) -> _core.Loss:
-        """Give the compiled twin."""
+        """Return the compiled twin."""
         return _core.squared_error()
 
 
@@ -226,16 +230,16 @@ class EpsilonInsensitive:
     epsilon: float = 0.1
 
     def value(self, m: Floats) -> Floats:
-        """Give the loss."""
+        """Return the loss."""
         return np.maximum(0.0, np.abs(m) - self.epsilon)
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
-        """Give -epsilon |alpha|."""
+        """Return -epsilon |alpha|."""
         del cost
         return -self.epsilon * np.abs(alpha)
 
     def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
-        """Give the best alpha along one coordinate."""
+        """Return the best alpha along one coordinate."""
         goal = alpha - m / curvature
         shrunk = np.sign(goal) * max(0.0, abs(goal) - self.epsilon / curvature)
         return float(np.clip(shrunk, -cost, cost))
@@ -245,7 +249,7 @@ class EpsilonInsensitive:
         return -cost, cost
 
     def core(self) -> _core.Loss:
-        """Give the compiled twin."""
+        """Return the compiled twin."""
         return _core.epsilon_insensitive(self.epsilon)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any
+
+from splinear._lookup import is_whole
 
 __all__ = [
     "CODE_BYTES",
@@ -62,11 +62,11 @@ class MemoryPlan:
     rows_per_block: int | None = None  # of codes that go to disk; None: they stay in memory
 
 
-def bytes_of(max_memory: Any) -> int | None:
+def bytes_of(max_memory: object) -> int | None:
     """Read `max_memory`: a number of bytes, a text such as "500MB" or "2GiB", or None."""
     if max_memory is None:
         return None
-    if isinstance(max_memory, Integral) and not isinstance(max_memory, bool):
+    if is_whole(max_memory):
         if int(max_memory) > 0:
             return int(max_memory)
     elif isinstance(max_memory, str):

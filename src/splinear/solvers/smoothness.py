@@ -122,14 +122,7 @@ def _turns(
         if pooled:
             layout = first.scaled(_common_factor(first, measures, noise))
         else:
-            layout = layout.with_groups(
-                [
-                    _updated(group, start, measure, noise, with_edges=n_turns > 1)
-                    for group, start, measure in zip(
-                        layout.groups, first.groups, measures, strict=True
-                    )
-                ]
-            )
+            layout = _updated_layout(layout, first, measures, noise, with_edges=n_turns > 1)
         yield Smoothness(layout, tuple(edf), [_start(p) for p in points], n_turns, rows.n_rows)
         if stopping.watch.poll():
             return
@@ -165,10 +158,14 @@ def _noise(points: list[Iterate], edf: list[Floats], n_noise: float | None, flat
     return max(2.0 * misfit / max(1.0, n_noise - used), least)
 
 
-# -- what a turn measures --------------------------------------------------------------------------
-
-
-# -- what follows from it --------------------------------------------------------------------------
+def _updated_layout(
+    layout: Layout, first: Layout, measures: list[Measures], noise: float, *, with_edges: bool
+) -> Layout:
+    """Return the layout with the variances and weights that the measures ask for."""
+    groups = zip(layout.groups, first.groups, measures, strict=True)
+    return layout.with_groups(
+        [_updated(group, start, at, noise, with_edges=with_edges) for group, start, at in groups]
+    )
 
 
 def _updated(

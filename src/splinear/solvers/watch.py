@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 __all__ = ["Progress", "Watch"]
 
@@ -34,7 +33,7 @@ class Progress:
     gap: float
     n_active: int
     n_rows: int
-    label: Any = None
+    label: object = None
     fold: int | None = None
 
 
@@ -56,14 +55,14 @@ class Watch:
     """
 
     deadline: float | None = None
-    tell: Callable[[Progress], Any] | None = None
+    tell: Callable[[Progress], object] | None = None
     n_rows: int = 0
-    label: Any = None
+    label: object = None
     fold: int | None = None
     flag: _Flag = field(default_factory=_Flag)
 
-    def of(self, label: Any) -> Watch:
-        """Give the watch of one problem of several."""
+    def of(self, label: object) -> Watch:
+        """Return the watch of one problem of several."""
         return replace(self, label=label)
 
     def poll(self) -> bool:

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from splinear._types import AnyArray, Floats
-from splinear.model.group import TermGroup
+from splinear._types import AnyArray, Constraints, Floats
+from splinear.curves.embedding import Embedding
+from splinear.model.group import Extrapolation, TermGroup, split_by
 from splinear.tables.table import Table
 
-__all__ = ["Advice", "ColumnData", "Term"]
+__all__ = ["Advice", "ColumnData", "Term", "curve_groups"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ColumnData:
     lo: Floats
     hi: Floats
     has_gap: NDArray[np.bool_]
-    levels: dict[int, tuple[Any, ...]]
+    levels: dict[int, tuple[object, ...]]
     kept: AnyArray | None
     weights: Floats | None
     through_zero: bool
@@ -89,14 +89,44 @@ class ColumnData:
         return lo, hi
 
 
+def curve_groups(
+    kind: str,
+    features: NDArray[np.intp],
+    data: ColumnData,
+    embedding: Embedding,
+    *,
+    extrapolation: Extrapolation = Extrapolation.CONSTANT,
+    periods: Floats | None = None,
+) -> list[TermGroup]:
+    """Return the curves of some features as groups: those with missing values, and the others.
+
+    g_j, the variance of the deviation of missing values, is s_j^2.
+    """
+    groups = []
+    for at in split_by(data.has_gap[features][:, None]):
+        here, has_gap = embedding.of_features(at), data.has_gap[features[at]]
+        groups.append(
+            TermGroup.of(
+                kind,
+                features[at],
+                here,
+                bool(has_gap.any()),
+                np.where(has_gap, here.scale, 0.0),
+                extrapolation=extrapolation,
+                periods=None if periods is None else periods[at],
+            )
+        )
+    return groups
+
+
 class Term(BaseEstimator):
     """Base of the terms.
 
     A subclass has constructor parameters, `_parameter_constraints` in scikit-learn's form, and
-    `place`. To add a kind of term is one such class, and nothing else in Python.
+    `place`. To add a kind of term is one such class.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {}  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {}  # noqa: RUF012 (scikit-learn's own form)
 
     def check(self) -> None:
         """Check the parameters; errors name the parameter, what was found and what is expected."""

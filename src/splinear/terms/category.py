@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear._compat import StrOptions
+from splinear._types import Constraints
 from splinear.curves.axes import Axes
 from splinear.curves.basis import BSplineBasis
 from splinear.curves.embedding import Embedding
@@ -33,7 +34,7 @@ class Category(Term):
         category are in its order, others in ascending order.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         "unseen": [StrOptions({"ignore", "error"})],
         "ordered": ["boolean"],
     }

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear._compat import Interval, StrOptions
+from splinear._types import Constraints
 from splinear.curves.axes import Axes
 from splinear.curves.basis import FourierBasis
 from splinear.curves.embedding import Embedding
 from splinear.curves.through_zero import axes_of_odd
-from splinear.model.group import TermGroup, split_by
-from splinear.terms.base import Advice, ColumnData, Term
+from splinear.model.group import TermGroup
+from splinear.terms.base import Advice, ColumnData, Term, curve_groups
 
 __all__ = ["Fourier"]
 
@@ -42,7 +43,7 @@ class Fourier(Term):
         s^2 is 1, or the length of the period in the feature's own units.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         "n_frequencies": [Interval(Integral, 1, MAX_FREQUENCIES, closed="both")],
         "penalty_order": [Interval(Integral, 1, 2, closed="both")],
         "period": [Interval(Real, 0, None, closed="neither"), None],
@@ -81,19 +82,4 @@ class Fourier(Term):
         axes = axes_of_odd(lo, hi, basis) if data.through_zero else Axes.spanning(lo, hi, basis)
         order, native = int(self.penalty_order), self.scale == "native"
         embedding = Embedding.of(axes, basis, order, native=native, through_zero=data.through_zero)
-        groups = []
-        for at in split_by(data.has_gap[features][:, None]):
-            here = embedding.of_features(at)
-            some = features[at]
-            gap_scale = np.where(data.has_gap[some], np.where(here.scale > 0, here.scale, 0.0), 0.0)
-            groups.append(
-                TermGroup.of(
-                    "Fourier",
-                    some,
-                    here,
-                    bool(data.has_gap[some].any()),
-                    gap_scale,
-                    periods=None if periods is None else periods[at],
-                )
-            )
-        return groups
+        return curve_groups("Fourier", features, data, embedding, periods=periods)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear._compat import Interval, StrOptions
+from splinear._types import Constraints
 from splinear.curves.axes import Axes, standardised
 from splinear.curves.basis import HermiteBasis
 from splinear.curves.embedding import Embedding
 from splinear.curves.through_zero import axes_of_odd
-from splinear.model.group import Extrapolation, TermGroup, split_by
-from splinear.terms.base import Advice, ColumnData, Term
+from splinear.model.group import Extrapolation, TermGroup
+from splinear.terms.base import Advice, ColumnData, Term, curve_groups
 
 __all__ = ["Hermite", "Linear"]
 
@@ -38,7 +39,7 @@ class Hermite(Term):
         measures x in standard deviations from its mean instead of mapping its range to [-1, 1].
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         "degree": [Interval(Integral, 1, MAX_HERMITE, closed="both")],
         "penalty_order": [Interval(Integral, 1, 2, closed="both")],
         "scale": [StrOptions({"unit", "native", "standard"})],
@@ -74,7 +75,7 @@ class Linear(Term):
     ) -> list[TermGroup]:
         """Return lines for some features, in groups of one shape each."""
         del advice
-        return _place("Linear", features, data, HermiteBasis(1), 1, "unit", "linear")
+        return _place("Linear", features, data, HermiteBasis(1), 1, "unit", Extrapolation.LINEAR)
 
 
 def _place(
@@ -84,7 +85,7 @@ def _place(
     basis: HermiteBasis,
     order: int,
     scale: str,
-    extrapolation: Extrapolation = "constant",
+    extrapolation: Extrapolation = Extrapolation.CONSTANT,
 ) -> list[TermGroup]:
     lo, hi = data.ranges(features)
     if data.through_zero:
@@ -101,13 +102,4 @@ def _place(
     embedding = Embedding.of(
         axes, basis, order, native=scale == "native", through_zero=data.through_zero
     )
-    groups = []
-    for at in split_by(data.has_gap[features][:, None]):
-        here = embedding.of_features(at)
-        some = features[at]
-        gap_scale = np.where(data.has_gap[some] & (here.scale > 0), here.scale, 0.0)
-        has_gaps = bool(data.has_gap[some].any())
-        groups.append(
-            TermGroup.of(kind, some, here, has_gaps, gap_scale, extrapolation=extrapolation)
-        )
-    return groups
+    return curve_groups(kind, features, data, embedding, extrapolation=extrapolation)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
-from numbers import Integral
-from typing import Any
 
 import numpy as np
 
+from splinear._lookup import column_position
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.terms.base import Advice, ColumnData, Term
@@ -38,7 +36,13 @@ class TermPlan:
     n_features: int
 
     @classmethod
-    def read(cls, curve: Any, terms: Any, n_features: int, names: list[Any] | None) -> TermPlan:
+    def read(
+        cls,
+        curve: Term | None,
+        terms: Mapping[str | int, object] | None,
+        n_features: int,
+        names: Iterable[object] | None,
+    ) -> TermPlan:
         """Check the parameters `curve` and `terms` against the columns of a table."""
         checked = Spline() if curve is None else _checked(curve, "curve")
         if isinstance(checked, Category):
@@ -48,7 +52,8 @@ class TermPlan:
             )
         given: dict[int, Term | None] = {}
         for key, term in ({} if terms is None else terms).items():
-            j = _position(key, n_features, names)
+            refusal = f"terms names feature {key!r}, which is not there"
+            j = column_position(key, n_features, names, refusal)
             if j in given:
                 raise ValueError(f"terms names column {j} twice, by its name and by its position.")
             dropped = isinstance(term, str) and term == "drop"
@@ -118,7 +123,7 @@ class TermPlan:
         return Layout(tuple(groups), self.n_features)
 
 
-def check_terms(terms: Any) -> None:
+def check_terms(terms: object) -> None:
     """Check the parameter `terms` as far as that is possible without a table."""
     if terms is None:
         return
@@ -132,33 +137,10 @@ def check_terms(terms: Any) -> None:
             _checked(term, f"terms[{key!r}]")
 
 
-def _checked(term: Any, where: str) -> Term:
+def _checked(term: object, where: str) -> Term:
     if not isinstance(term, Term):
         hint = " It is a class; call it." if isinstance(term, type) else ""
         expected = "a term such as Spline()" + (" or 'drop'" if where != "curve" else "")
         raise ValueError(f"{where} must be {expected}; got {term!r}.{hint}")
     term.check()
     return term
-
-
-def _position(key: Any, n_features: int, names: list[Any] | None) -> int:
-    known = [] if names is None else [str(name) for name in names]
-    if isinstance(key, str):
-        if key in known:
-            return known.index(key)
-        if not known:
-            raise ValueError(
-                f"terms names feature {key!r}, but X has no column names; give positions from 0 to "
-                f"{n_features - 1}."
-            )
-        close = get_close_matches(key, known, n=1)
-        guess = f" Did you mean {close[0]!r}?" if close else ""
-        shown = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
-        raise ValueError(f"terms names feature {key!r}, which is not there.{guess} X has {shown}.")
-    whole = isinstance(key, Integral) and not isinstance(key, bool)
-    if not whole or not 0 <= key < n_features:
-        raise ValueError(
-            f"terms names feature {key!r}, which is not there: expected a column name or a "
-            f"position from 0 to {n_features - 1}."
-        )
-    return int(key)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear._compat import Interval, StrOptions
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Constraints, Floats
 from splinear.curves.axes import Axes
 from splinear.curves.basis import BSplineBasis
 from splinear.curves.embedding import Embedding
@@ -83,12 +83,12 @@ class Spline(Term):
                        terms={'age': Spline(n_bins=5)})
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         "n_bins": [Interval(Integral, 1, MAX_BINS, closed="both"), None],
         "degree": [Interval(Integral, 0, 3, closed="both")],
         "penalty_order": [Interval(Integral, 0, MAX_ORDER, closed="both")],
         "knots": [StrOptions(set(RULES)), "array-like"],
-        "extrapolation": [StrOptions({"constant", "linear", "error"})],
+        "extrapolation": [StrOptions({how.value for how in Extrapolation})],
         "scale": [StrOptions({"unit", "native"})],
         "through_zero": [StrOptions({"auto"}), "boolean"],
     }
@@ -99,7 +99,7 @@ class Spline(Term):
         degree: int = 1,
         penalty_order: int = 1,
         knots: Literal["auto", "uniform", "quantile"] | Sequence[float] | Floats = "auto",
-        extrapolation: Extrapolation = "constant",
+        extrapolation: Literal["constant", "linear", "error"] = "constant",
         scale: Literal["unit", "native"] = "unit",
         through_zero: bool | Literal["auto"] = "auto",
     ) -> None:
@@ -222,7 +222,7 @@ class Spline(Term):
             embedding,
             bool(data.has_gap[features].any()),
             np.asarray(gap_scale, dtype=np.float64),
-            extrapolation=self.extrapolation,
+            extrapolation=Extrapolation(self.extrapolation),
         )
 
     # -- curves that are zero at zero ------------------------------------------------------------
@@ -231,9 +231,8 @@ class Spline(Term):
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
     ) -> list[TermGroup]:
         n_bins = advice.n_bins if self.n_bins is None else int(self.n_bins)
-        rule: Any = self.knots
+        rule = checked_rule(self.knots, data.label(int(features[0])))
         if not isinstance(rule, str):
-            rule = checked_rule(rule, data.label(int(features[0])))
             n_bins = len(rule) - 1
         plan = KnotPlan([rule] * len(features), np.full(len(features), n_bins))
         basis = BSplineBasis(int(self.degree), n_bins + (self.degree == 0))

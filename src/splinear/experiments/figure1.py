@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+
+from splinear.curves.basis import BSplineBasis
 from splinear.experiments.bench import Bench
 from splinear.experiments.drawing import COLORS, bare, png
 from splinear.experiments.results import Picture, Result
-
-from splinear.curves.basis import BSplineBasis
 
 __all__ = ["TITLE", "run"]
 

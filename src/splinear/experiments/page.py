@@ -9,7 +9,6 @@ import os
 from base64 import b64encode
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from splinear.experiments.reproduction import Reproduction
 from splinear.experiments.results import Column, Measured, Picture
@@ -78,7 +77,7 @@ def _render(template: str, reproduction: Reproduction, escape: bool) -> str:
     )
     environment.filters["embedded"] = lambda picture: b64encode(picture.png).decode()
     environment.filters["file"] = picture_name
-    helpers: dict[str, Any] = {
+    helpers: dict[str, object] = {
         "ours": ours,
         "paper": printed,
         "difference": difference,

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
+
+from splinear._types import AnyArray
 from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import Grid, choose, chosen, curves_grid, linear_grid, unit_only
 from splinear.experiments.daimler import Daimler, six_runs
 from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, additive, linear, spline
 from splinear.experiments.results import Choice, Column, Measured, Row, Table
 
-from splinear._types import AnyArray
-
 __all__ = ["tables"]
 
 WIDE_GRID: Grid = {AS_THEY_ARE: (1.0, 10.0, 30.0, 100.0), TO_UNIT: (0.01, 0.1, 0.3, 1.0)}
-FEATURES: dict[str, dict[str, Any]] = {
+FEATURES: dict[str, dict[str, object]] = {
     "as in the tables": {},
     "L2 instead of L1 per level": {"norm": "l2"},
     "signed orientations": {"signed": True},
@@ -83,6 +82,6 @@ def _features_row(bench: Bench, name: str) -> Row:
     return Row(name, [Measured(straight), Measured(curved), Measured(curved - straight)])
 
 
-def _mean(data: Daimler, X: AnyArray, model: Any) -> float:
+def _mean(data: Daimler, X: AnyArray, model: BaseEstimator) -> float:
     accuracies, _ = six_runs(data, X, model)
     return float(np.mean(accuracies))

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+
+from splinear._types import AnyArray
 from splinear.experiments import linear_study, paper, targets
 from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import Grid, choose, chosen, curves_grid, linear_grid, unit_only
@@ -20,8 +22,6 @@ from splinear.experiments.models import (
     spline,
 )
 from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
-
-from splinear._types import AnyArray
 from splinear.terms import Fourier, Hermite, Spline, Term
 
 __all__ = ["CURVES", "MAIN", "TITLE", "run"]

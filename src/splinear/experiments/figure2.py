@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+
+from splinear._types import Floats
 from splinear.experiments.bench import Bench
 from splinear.experiments.drawing import INK, png
 from splinear.experiments.results import Claim, Picture, Result
-
-from splinear._types import Floats
 from splinear.kernels import min_kernel, spline_kernel
 
 __all__ = ["TITLE", "run", "spline_and_difference"]

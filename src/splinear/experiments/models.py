@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal
+from typing import Literal
 
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -52,19 +52,19 @@ class Recipe:
     """
 
     name: str
-    make: Callable[[float, str], Any]
+    make: Callable[[float, str], BaseEstimator]
 
 
 @dataclass(frozen=True)
 class Fit:
     """A fitted model, how long it took, and whether it stopped at its limit of passes."""
 
-    model: Any
+    model: BaseEstimator
     seconds: float
     at_limit: bool
 
 
-def fit(model: Any, X: AnyArray, y: AnyArray) -> Fit:
+def fit(model: BaseEstimator, X: AnyArray, y: AnyArray) -> Fit:
     """Train a clone of a model on one thread and take the time."""
     fitted = clone(model)
     start = perf_counter()
@@ -72,7 +72,7 @@ def fit(model: Any, X: AnyArray, y: AnyArray) -> Fit:
     return Fit(fitted, perf_counter() - start, _at_limit(fitted))
 
 
-def _at_limit(model: Any) -> bool:
+def _at_limit(model: BaseEstimator) -> bool:
     last = model[-1] if isinstance(model, Pipeline) else model
     if isinstance(last, AdditiveSVC):
         return bool(last.dual_gap_ > last.tol)
@@ -129,8 +129,8 @@ def min_kernel_svm(name: str = "min kernel", n_jobs: int = 1) -> Recipe:
     return Recipe(name, lambda C, scaling: _scaled(scaling, MinKernelSVC(C=C, n_jobs=n_jobs)))
 
 
-def _scaled(scaling: str, model: Any) -> Any:
-    steps: Sequence[Any] = [] if scaling == AS_THEY_ARE else [MinMaxScaler(clip=True)]
+def _scaled(scaling: str, model: BaseEstimator) -> Pipeline:
+    steps = [] if scaling == AS_THEY_ARE else [MinMaxScaler(clip=True)]
     return make_pipeline(*steps, model)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.svm import SVC
+
+from splinear import AdditiveSVC
+from splinear._types import AnyArray, Floats
 from splinear.experiments.bench import Bench
 from splinear.experiments.mnist import to_bytes
 from splinear.experiments.models import SEED, spline
 from splinear.experiments.results import Column, Measured, Row, Table
-
-from splinear import AdditiveSVC
-from splinear._types import AnyArray, Floats
 from splinear.kernels import min_kernel
 
 __all__ = ["CURVE", "LEVELS", "libsvm_scores", "spline_scores", "table"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from splinear.experiments import paper
 from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import choose, chosen, linear_grid

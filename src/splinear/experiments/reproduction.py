@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from sklearn.exceptions import ConvergenceWarning
+
 from splinear.experiments import targets
 from splinear.experiments.bench import Bench
 from splinear.experiments.catalogue import EXPERIMENTS, Experiment

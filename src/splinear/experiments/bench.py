@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from joblib import effective_n_jobs
+
 from splinear.experiments.daimler import Daimler, load
 from splinear.experiments.mnist import Digits
 from splinear.experiments.mnist import load as load_digits

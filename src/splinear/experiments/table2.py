@@ -7,7 +7,6 @@ from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import choose, chosen, curves_grid, unit_only
 from splinear.experiments.models import additive, batch, fit
 from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
-
 from splinear.terms import Fourier, Hermite
 
 __all__ = ["TITLE", "run"]

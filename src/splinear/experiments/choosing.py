@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Recipe
-from splinear.experiments.results import Choice
+from sklearn.base import BaseEstimator
 
 from splinear._types import AnyArray
+from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Recipe
+from splinear.experiments.results import Choice
 
 __all__ = ["Grid", "choose", "chosen", "curves_grid", "linear_grid", "unit_only"]
 
@@ -78,7 +78,7 @@ def choose(
     return Choice(recipe.name, scaling, C, float(means[best]), at_edge, _words(grid))
 
 
-def chosen(recipe: Recipe, choice: Choice) -> Any:
+def chosen(recipe: Recipe, choice: Choice) -> BaseEstimator:
     """Make the estimator with the parameters that were chosen."""
     return recipe.make(choice.C, choice.scaling)
 
@@ -87,5 +87,7 @@ def _words(grid: Grid) -> str:
     return "; ".join(f"{scaling}: {', '.join(f'{C:g}' for C in grid[scaling])}" for scaling in grid)
 
 
-def _accuracy(model: Any, X: AnyArray, y: AnyArray, train: AnyArray, test: AnyArray) -> float:
+def _accuracy(
+    model: BaseEstimator, X: AnyArray, y: AnyArray, train: AnyArray, test: AnyArray
+) -> float:
     return 100 * float(model.fit(X[train], y[train]).score(X[test], y[test]))

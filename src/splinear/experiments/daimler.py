@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
-from splinear.experiments.models import Fit, fit
 
 from splinear._types import AnyArray
 from splinear.datasets import load_daimler
+from splinear.experiments.models import Fit, fit
 from splinear.features import GradientPyramid
 
 __all__ = ["Daimler", "load", "six_runs"]
@@ -58,7 +58,7 @@ class Daimler:
         first, second = (np.flatnonzero(self.subset == name) for name in ("1", "2"))
         return [(first, second), (second, first)]
 
-    def features(self, **changes: Any) -> AnyArray:
+    def features(self, **changes: object) -> AnyArray:
         """Compute the preset's features with some of its parameters changed."""
         X: AnyArray = GradientPyramid.daimler(**changes).fit_transform(self.images)
         return X
@@ -88,7 +88,7 @@ def _pairs(bunch: Bunch, subset: AnyArray) -> list[tuple[AnyArray, list[AnyArray
     return [(np.flatnonzero(np.isin(subset, names)), tests) for names, tests in grouped.items()]
 
 
-def six_runs(data: Daimler, X: AnyArray, model: Any) -> tuple[list[float], list[Fit]]:
+def six_runs(data: Daimler, X: AnyArray, model: BaseEstimator) -> tuple[list[float], list[Fit]]:
     """Train on every two training sets, test on both test sets: accuracies in percent, fits."""
     accuracies, fits = [], []
     for rows, tests in data.pairs:

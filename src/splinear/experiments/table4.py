@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sklearn.model_selection import StratifiedKFold
+
+from splinear import AdditiveSVC
 from splinear.experiments import exactness, paper, targets
 from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import Grid, choose, chosen, unit_only
 from splinear.experiments.mnist import Digits, to_bytes
 from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Recipe, additive, fit, linear, spline
 from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
-
-from splinear import AdditiveSVC
 from splinear.terms import Hermite, Spline, Term
 
 __all__ = ["CURVES", "MAIN", "TITLE", "run"]

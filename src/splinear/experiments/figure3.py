@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sklearn.utils import Bunch
+
+from splinear import AdditiveSVC
+from splinear.datasets import load_disk
 from splinear.experiments.bench import Bench
 from splinear.experiments.drawing import COLORS, FAINT, MUTED, bare, png
 from splinear.experiments.models import SEED, fit, liblinear, spline
 from splinear.experiments.results import Claim, Picture, Result
-
-from splinear import AdditiveSVC
-from splinear.datasets import load_disk
 from splinear.inspection import shape_function
 from splinear.terms import Fourier, Hermite, Term
 

@@ -1,0 +1,47 @@
+"""Find a column of X by what a user calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from numbers import Integral
+from typing import TypeGuard
+
+__all__ = ["column_position", "is_whole"]
+
+_MOST_SHOWN = 10
+
+
+def column_position(
+    column: object, n_features: int, names: Iterable[object] | None, refusal: str
+) -> int:
+    """Return the position of a column that is given by its name or its position.
+
+    Raises
+    ------
+    ValueError
+        If there is none. The message begins with `refusal`, and says what there is.
+    """
+    if isinstance(column, str):
+        if names is None:
+            raise ValueError(
+                f"{refusal}: X has no column names; give a position from 0 to {n_features - 1}."
+            )
+        known = [str(name) for name in names]
+        if column in known:
+            return known.index(column)
+        close = get_close_matches(column, known, n=1)
+        guess = f" Did you mean {close[0]!r}?" if close else ""
+        shown = ", ".join(map(repr, known[:_MOST_SHOWN]))
+        rest = f", ... ({len(known)} in all)" if len(known) > _MOST_SHOWN else ""
+        raise ValueError(f"{refusal}.{guess} X has {shown}{rest}.")
+    if not is_whole(column) or not 0 <= column < n_features:
+        raise ValueError(
+            f"{refusal}: expected a column name or a position from 0 to {n_features - 1}."
+        )
+    return int(column)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Tell whether a value is a whole number of any type, and not True or False."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
