@@ -87,7 +87,7 @@ def bars(rows: list[Row], sweep: dict[str, Points], scoring: dict[str, Any]) -> 
 
 
 def _field(rows: list[Row], case: str, field: str) -> float | None:
-    """Look up our fast path on all rows."""
+    """Look up our fastest instruction set on all rows."""
     ours = [row for row in rows if row["case"] == case and row["rival"] == rivals.FAST]
     return ours[0][field] if ours else None
 
@@ -320,7 +320,7 @@ def describe_machine() -> dict[str, Any]:
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
         "memory_gib": round(memory / 2**30, 1),
-        "path": rivals.fastest_path(),
+        "instructions": rivals.fastest_instructions(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "numpy": np.__version__,

@@ -87,3 +87,48 @@ def test_ctrl_c_ends_long_work(name, work):
     out, _ = process.communicate(timeout=30)
     assert out == "interrupted\n"
     assert time.monotonic() - began < 2.0
+
+
+SCARCE = """
+import resource, sys
+import numpy as np
+from splinear import AdditiveClassifier, AdditiveSVC
+from splinear.kernels import min_kernel
+from splinear.terms import Category, Spline
+
+random = np.random.default_rng(0)
+X = random.random((20_000, 30))
+y = X[:, 0] + X[:, 1] > 1.0
+works = {
+    "codes": lambda: AdditiveSVC(Spline(50), n_jobs=2, random_state=0).fit(X, y),
+    "newton": lambda: AdditiveClassifier(Spline(50), C=1.0, n_jobs=2, random_state=0).fit(X, y),
+    "kernel": lambda: min_kernel(X[:3000], n_jobs=2),
+}
+work = works[sys.argv[1]]
+work()  # what is imported or kept is there; and the threads are
+pages = int(open("/proc/self/statm").read().split()[0])
+used = pages * resource.getpagesize()
+n_failed = 0
+for share in range(48):  # from nothing at all to enough, in small steps
+    limit = used + share * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+    try:
+        work()
+    except MemoryError:
+        n_failed += 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+work()
+print(n_failed)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS and /proc are Linux's")
+@pytest.mark.parametrize("work", ["codes", "newton", "kernel"])
+def test_too_little_memory_is_a_memory_error(work):
+    """Wherever it ends, and on whichever thread; the next fit is as any other."""
+    run = subprocess.run(
+        [sys.executable, "-c", SCARCE, work], capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert int(run.stdout) > 0

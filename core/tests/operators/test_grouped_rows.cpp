@@ -188,7 +188,7 @@ void two_groups_are_as_good_as_one() {
                   rows(ValueRows<double>(from.view(), columns, axes, from.order)),
                   group{{like.basis, like.penalty, {}, {}, {}}, rows} {
                 for (const std::int64_t j : columns)
-                    group.scale.push_back(like.scale[static_cast<std::size_t>(j)]);
+                    group.variance.push_back(like.variance[static_cast<std::size_t>(j)]);
             }
         };
         return std::make_unique<Part>(data, std::move(columns), zeros, ones, ends, whole);

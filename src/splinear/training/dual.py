@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from splinear._compat import Interval
 from splinear._types import Floats, Table
 from splinear.model.layout import Layout
 from splinear.solvers import dual_cd
@@ -21,6 +23,8 @@ from splinear.training.running import side_by_side
 
 __all__ = ["DualEstimator", "follow_problems"]
 
+MAX_BIAS = 1e8  # squared lengths are added to its square; beyond 1e16 no digit of them is left
+
 
 class DualEstimator(AdditiveEstimator):
     """An additive estimator whose outputs are problems for dual coordinate descent."""
@@ -29,7 +33,7 @@ class DualEstimator(AdditiveEstimator):
         **AdditiveEstimator._parameter_constraints,
         "C": [positive()],
         "fit_intercept": ["boolean"],
-        "intercept_scaling": [positive()],
+        "intercept_scaling": [Interval(Real, 0, MAX_BIAS, closed="right")],
     }
 
     @property

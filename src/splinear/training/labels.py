@@ -144,6 +144,17 @@ def _by_class(
     weights = np.ones(len(names))
     if isinstance(class_weight, dict):
         weights[:] = compute_class_weight(class_weight, classes=names, y=names[present])
+        _check_class_weights(names, weights)
     elif class_weight == "balanced":
         weights[present] = counts.sum() / (len(present) * counts[present])
     return weights
+
+
+def _check_class_weights(names: AnyArray, weights: Floats) -> None:
+    """Refuse weights that are negative, infinite or not a number, and name their class."""
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        name, weight = names[wrong[0]], weights[wrong[0]]
+        raise ValueError(
+            f"class_weight must be finite and not negative; that of class {name!s} is {weight:g}."
+        )
