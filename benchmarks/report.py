@@ -85,7 +85,7 @@ def bars(rows: list[Row], sweep: dict[str, Points], scoring: dict[str, Any]) -> 
 
 
 def _field(rows: list[Row], case: str, field: str) -> float | None:
-    """Look up our fast path on all rows."""
+    """Look up our fastest instruction set on all rows."""
     ours = [row for row in rows if row["case"] == case and row["rival"] == rivals.FAST]
     return ours[0][field] if ours else None
 

@@ -80,27 +80,27 @@ def make(key: str, curves: Curves) -> Rival:
         plain.svm.set_params(C=1.0, intercept_scaling=1.0)
         plain.name, plain.unit = "SplineTransformer + LinearSVC(C=1)", 1
         return plain
-    return Splinear("reference" if key == REFERENCE else fastest_path(), curves)
+    return Splinear("reference" if key == REFERENCE else fastest_instructions(), curves)
 
 
-def fastest_path() -> str:
+def fastest_instructions() -> str:
     """Return the name of the fastest instruction set of this machine."""
-    return str(_core.paths()[0])
+    return str(_core.instruction_sets()[0])
 
 
 class Splinear:
-    """AdditiveSVC on a given path, to a relative duality gap of 1e-2."""
+    """AdditiveSVC with a given instruction set, to a relative duality gap of 1e-2."""
 
     wants_unit_scale = False
 
-    def __init__(self, path: str, curves: Curves) -> None:
-        self.name = f"splinear, {path} path"
-        self.path = path
+    def __init__(self, instructions: str, curves: Curves) -> None:
+        self.name = f"splinear, {instructions}"
+        self.instructions = instructions
         curve = Spline(curves.n_bins, penalty_order=curves.order, knots="uniform")
         self.model = AdditiveSVC(curve, tol=1e-2, random_state=0)
 
     def fit(self, X: Array, y: Array) -> None:
-        os.environ["SPLINEAR_PATH"] = self.path
+        os.environ["SPLINEAR_INSTRUCTIONS"] = self.instructions
         self.model.fit(X, y)
 
     def scores(self, X: Array) -> Array:

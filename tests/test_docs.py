@@ -69,7 +69,7 @@ def _no_windows() -> Iterator[None]:
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # Whatever a page does to it is undone afterwards.
-    monkeypatch.setenv("SPLINEAR_PATH", os.environ.get("SPLINEAR_PATH", ""))
+    monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", os.environ.get("SPLINEAR_INSTRUCTIONS", ""))
     namespace: dict[str, object] = {"__name__": "__main__"}
     for line, block in python_blocks(page):
         # Empty lines in front, so that a traceback shows the line of the page.

@@ -166,5 +166,5 @@ def test_stiffness_bands_are_those_of_the_matrix(penalty: Penalty) -> None:
 
 
 def test_core_refuses_rows_of_another_size(penalty: Penalty) -> None:
-    with pytest.raises(ValueError, match="differ in size"):
+    with pytest.raises(ValueError, match=f"must be {penalty.size}, not {penalty.size + 1}"):
         penalty.core(1).embed(np.zeros((2, penalty.size + 1)))

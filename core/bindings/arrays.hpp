@@ -4,13 +4,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "rows/matrix_view.hpp"
+#include "support/checks.hpp"
+#include "support/parallel.hpp"
 
 namespace splinear::bindings {
 
@@ -37,10 +40,15 @@ MatrixView<T> as_view(const Matrix<T>& X) {
             static_cast<std::ptrdiff_t>(X.stride(1))};
 }
 
-// Throws std::invalid_argument, a ValueError in Python.
-inline void must(bool holds, const char* what) {
-    if (!holds) throw std::invalid_argument(what);
+// A number of threads as the core takes it. More than most_threads are not an error, as the user
+// may have asked for any number, but each would get memory of its own.
+inline int threads(std::int64_t n) {
+    must(n > 0, "n_threads must be positive");
+    return static_cast<int>(std::min<std::int64_t>(n, most_threads));
 }
+
+// Functions of a basis, whose number is an int.
+inline constexpr int most_functions = 1 << 30;
 
 using NumpyVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using NumpyTable = nb::ndarray<nb::numpy, double, nb::ndim<2>>;

@@ -7,7 +7,7 @@ namespace splinear::bindings {
 namespace {
 
 AnyBasis bspline(int degree, int n_bins) {
-    must(n_bins > 0, "B-splines need a bin");
+    must(n_bins > 0 && n_bins < most_functions, "there must be bins, and fewer than 2^30");
     switch (degree) {
         case 0: return BSpline<0>{n_bins};
         case 1: return BSpline<1>{n_bins};
@@ -19,7 +19,7 @@ AnyBasis bspline(int degree, int n_bins) {
 
 template <class B>
 AnyBasis series(int degree) {
-    must(degree > 0, "the degree must be positive");
+    must(degree > 0 && degree < most_functions / 2, "the degree must be from 1 to 2^29 - 1");
     return B{degree};
 }
 

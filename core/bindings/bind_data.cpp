@@ -1,5 +1,9 @@
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
 #include "bindings/arrays.hpp"
 #include "model/axis.hpp"
 #include "rows/any_rows.hpp"
@@ -8,19 +12,33 @@
 namespace splinear::bindings {
 namespace {
 
+// The knots of one feature, then NaN. A single one would have nothing on one of its sides.
+void check_knots(std::span<const double> knots) {
+    const auto end = std::ranges::find_if(knots, [](double x) { return std::isnan(x); });
+    must(end - knots.begin() != 1, "a feature must have no knots, or two and more");
+    must(std::all_of(end, knots.end(), [](double x) { return std::isnan(x); }) &&
+             std::is_sorted(knots.begin(), end),
+         "knots must ascend, NaN standing for none at the end");
+}
+
 void make_axes(Axes* self, const Vector<double>& lo, const Vector<double>& hi,
                const Vector<double>& first, const Vector<double>& last,
                const Table<double>& knots) {
     const std::size_t n = lo.size();
-    must(hi.size() == n && first.size() == n && last.size() == n,
-         "lo, hi, first and last must have one entry per feature");
-    must(knots.size() == 0 || knots.shape(0) == n, "knots must have one row per feature");
+    must_be("the number of hi, as of lo,", hi.size(), n);
+    must_be("the number of first, as of lo,", first.size(), n);
+    must_be("the number of last, as of lo,", last.size(), n);
+    if (knots.size() > 0) must_be("the number of rows of knots, as of lo,", knots.shape(0), n);
+    for (std::size_t j = 0; j < n; ++j) {
+        must(first.data()[j] <= last.data()[j], "first must not be beyond last");
+        check_knots(as_span(knots).subspan(j * (knots.size() / n), knots.size() / n));
+    }
     new (self) Axes(as_span(lo), as_span(hi), as_span(first), as_span(last),
                     {knots.data(), knots.data() + knots.size()});
 }
 
 CodeGrid bins(int n_bins, int degree, bool missing) {
-    must(n_bins > 0 && n_bins < (1 << 30), "there must be bins, and fewer than 2^30");
+    must(n_bins > 0 && n_bins < most_functions, "there must be bins, and fewer than 2^30");
     must(0 <= degree && degree <= 3, "B-splines are of degree 0, 1, 2 or 3");
     must(degree == 0 || n_bins + degree + 1 <= CodeGrid::most_codes, "too many bins for 16 bits");
     return CodeGrid::bins(n_bins, degree, missing);
@@ -28,6 +46,9 @@ CodeGrid bins(int n_bins, int degree, bool missing) {
 
 void make_codes(Codes* self, Row n_rows, std::ptrdiff_t n_features, const CodeGrid& grid) {
     must(n_rows >= 0 && n_features >= 0, "sizes must not be negative");
+    constexpr Row most = Row{1} << 60;
+    must(n_rows <= most && (n_features == 0 || n_rows <= most / n_features),
+         "there must be no more than 2^60 codes");
     new (self) Codes(n_rows, n_features, grid);
 }
 
@@ -55,20 +76,21 @@ AnyTable array_of(const Codes& codes) {
 
 template <class Real>
 void fill(Codes& codes, const Matrix<Real>& X, const Vector<std::int64_t>& columns,
-          const Vector<std::int64_t>& places, const Axes& axes, int n_threads) {
+          const Vector<std::int64_t>& places, const Axes& axes, std::int64_t n_threads) {
     nb::gil_scoped_release release;
-    codes.fill(as_view(X), as_span(columns), as_span(places), axes, n_threads);
+    codes.fill(as_view(X), as_span(columns), as_span(places), axes, threads(n_threads));
 }
 
 template <class Real>
 NumpyVector sparse_arguments(const Vector<std::int32_t>& features, const Vector<Real>& values,
                              const Axes& axes) {
-    must(features.size() == values.size(), "there must be one feature per value");
+    must_be("the number of features, one per value,", features.size(), values.size());
     std::vector<double> out(values.size());
     for (std::size_t k = 0; k < out.size(); ++k) {
-        const auto j = static_cast<std::size_t>(features.data()[k]);  // huge, if negative
-        must(j < axes.size(), "there is no such feature");
-        out[k] = argument_of(axes[j], static_cast<double>(values.data()[k]));
+        const std::int32_t j = features.data()[k];
+        must_be_one_of("feature", j, axes.size());
+        out[k] =
+            argument_of(axes[static_cast<std::size_t>(j)], static_cast<double>(values.data()[k]));
     }
     const std::size_t n = out.size();
     return to_numpy<NumpyVector>(std::move(out), n);

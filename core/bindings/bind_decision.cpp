@@ -6,19 +6,20 @@ namespace {
 
 void make_curves(Curves* self, const AnyBasis& basis, const Axes& axes, const Cube<double>& coef,
                  const Vector<double>& intercepts) {
-    must(coef.shape(0) == intercepts.size() && coef.shape(1) == axes.size() &&
-             coef.shape(2) == static_cast<std::size_t>(basis_size(basis)) + 1,
-         "coef must be n_outputs x n_features x (size + 1)");
+    must_be("the first side of coef, n_outputs,", coef.shape(0), intercepts.size());
+    must_be("the second side of coef, n_features,", coef.shape(1), axes.size());
+    must_be("the third side of coef, size + 1,", coef.shape(2),
+            static_cast<std::size_t>(basis_size(basis)) + 1);
     new (self) Curves{basis, axes, as_span(coef), as_span(intercepts)};
 }
 
 template <class Real>
 NumpyTable decision(const Curves& curves, const Matrix<Real>& X,
-                    const Vector<std::int64_t>& columns, int n_threads) {
+                    const Vector<std::int64_t>& columns, std::int64_t n_threads) {
     std::vector<double> out(X.shape(0) * curves.n_outputs());
     {
         nb::gil_scoped_release release;
-        decide(curves, as_view(X), as_span(columns), n_threads, out.data());
+        decide(curves, as_view(X), as_span(columns), threads(n_threads), out.data());
     }
     return to_numpy<NumpyTable>(std::move(out), X.shape(0), curves.n_outputs());
 }
@@ -26,14 +27,16 @@ NumpyTable decision(const Curves& curves, const Matrix<Real>& X,
 template <class Real>
 NumpyTable decision_sparse(const Curves& curves, const Vector<std::int64_t>& starts,
                            const Vector<std::int32_t>& features, const Vector<Real>& values,
-                           const Table<double>& at_zero, int n_threads) {
-    must(starts.size() > 0, "there must be one start more than rows");
+                           const Table<double>& at_zero, std::int64_t n_threads) {
+    must(starts.size() > 0, "there must be one start more than rows, and there is none");
+    if (at_zero.size() > 0)
+        must_be("the first side of at_zero, n_outputs,", at_zero.shape(0), curves.n_outputs());
     const std::size_t n_rows = starts.size() - 1;
     std::vector<double> out(n_rows * curves.n_outputs());
     {
         nb::gil_scoped_release release;
         const SparseView<Real> X{as_span(starts), as_span(features), as_span(values)};
-        decide_sparse(curves, X, as_span(at_zero), n_threads, out.data());
+        decide_sparse(curves, X, as_span(at_zero), threads(n_threads), out.data());
     }
     return to_numpy<NumpyTable>(std::move(out), n_rows, curves.n_outputs());
 }

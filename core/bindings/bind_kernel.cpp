@@ -12,18 +12,20 @@ using Output = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class Real>
 void min_kernel(const Matrix<Real>& X, const std::optional<Matrix<Real>>& Y, const Output& out,
-                int n_threads) {
-    must(!Y || X.shape(1) == Y->shape(1), "X and Y differ in their number of columns");
-    must(out.shape(0) == X.shape(0) && out.shape(1) == (Y ? Y->shape(0) : X.shape(0)),
-         "out must have one row per row of X and one column per row of Y");
+                std::int64_t n_threads) {
+    const int n = threads(n_threads);
+    if (Y) must_be("the number of columns of Y, as of X,", Y->shape(1), X.shape(1));
+    must_be("the number of rows of out, as of X,", out.shape(0), X.shape(0));
+    must_be("the number of columns of out, of rows of Y,", out.shape(1),
+            Y ? Y->shape(0) : X.shape(0));
     const MatrixView<Real> x = as_view(X);
     for (std::ptrdiff_t begin = 0; begin < x.n_rows; begin += min_kernel_rows) {
         {
             nb::gil_scoped_release release;
             if (Y)
-                fill_min_kernel(x, as_view(*Y), begin, n_threads, out.data());
+                fill_min_kernel(x, as_view(*Y), begin, n, out.data());
             else
-                fill_min_kernel(x, begin, n_threads, out.data());
+                fill_min_kernel(x, begin, n, out.data());
         }
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }

@@ -26,47 +26,48 @@ NumpyVector unlocked(const Pass& pass) {
 void bind_passes(nb::module_& m) {
     m.def(
         "score_many",
-        [](const GroupList& groups, const Table<double>& tables, int n_threads) {
+        [](const GroupList& groups, const Table<double>& tables, std::int64_t n_threads) {
             const std::size_t n = tables.shape(0);
-            return unlocked([&] { return score_many(groups, n, as_span(tables), n_threads); });
+            return unlocked(
+                [&] { return score_many(groups, n, as_span(tables), threads(n_threads)); });
         },
         nb::arg("groups"), nb::arg("tables").noconvert(), nb::arg("n_threads"),
         "score_all of several outputs at once, one after the other.");
     m.def(
         "sum_many",
-        [](const GroupList& groups, const Table<double>& r, int n_threads) {
+        [](const GroupList& groups, const Table<double>& r, std::int64_t n_threads) {
             const std::size_t n = r.shape(0);
-            return unlocked([&] { return sum_many(groups, n, as_span(r), n_threads); });
+            return unlocked([&] { return sum_many(groups, n, as_span(r), threads(n_threads)); });
         },
         nb::arg("groups"), nb::arg("r").noconvert(), nb::arg("n_threads"),
         "sum_all of several outputs at once, one after the other.");
     m.def(
         "blocks_many",
-        [](const GroupList& groups, const Table<double>& h, int n_threads) {
+        [](const GroupList& groups, const Table<double>& h, std::int64_t n_threads) {
             const std::size_t n = h.shape(0);
-            return unlocked([&] { return blocks_many(groups, n, as_span(h), n_threads); });
+            return unlocked([&] { return blocks_many(groups, n, as_span(h), threads(n_threads)); });
         },
         nb::arg("groups"), nb::arg("h").noconvert(), nb::arg("n_threads"),
         "blocks_all of several outputs at once, one after the other.");
     m.def(
         "score_all",
-        [](const GroupList& groups, const Vector<double>& tables, int n_threads) {
-            return unlocked([&] { return score_all(groups, as_span(tables), n_threads); });
+        [](const GroupList& groups, const Vector<double>& tables, std::int64_t n_threads) {
+            return unlocked([&] { return score_all(groups, as_span(tables), threads(n_threads)); });
         },
         nb::arg("groups"), nb::arg("tables").noconvert(), nb::arg("n_threads"),
         "tables @ B_i of every row i; per feature the coefficients and, with missing values, the "
         "value where x is missing.");
     m.def(
         "sum_all",
-        [](const GroupList& groups, const Vector<double>& r, int n_threads) {
-            return unlocked([&] { return sum_all(groups, as_span(r), n_threads); });
+        [](const GroupList& groups, const Vector<double>& r, std::int64_t n_threads) {
+            return unlocked([&] { return sum_all(groups, as_span(r), threads(n_threads)); });
         },
         nb::arg("groups"), nb::arg("r").noconvert(), nb::arg("n_threads"),
         "sum_i r_i B_i, per group n_features x stride.");
     m.def(
         "blocks_all",
-        [](const GroupList& groups, const Vector<double>& h, int n_threads) {
-            return unlocked([&] { return blocks_all(groups, as_span(h), n_threads); });
+        [](const GroupList& groups, const Vector<double>& h, std::int64_t n_threads) {
+            return unlocked([&] { return blocks_all(groups, as_span(h), threads(n_threads)); });
         },
         nb::arg("groups"), nb::arg("h").noconvert(), nb::arg("n_threads"),
         "The diagonal blocks of sum_i h_i B_i B_i', by bands: per group n_features x stride x "
@@ -74,15 +75,17 @@ void bind_passes(nb::module_& m) {
     m.def(
         "hessian_some",
         [](const GroupList& groups, const Vector<std::int64_t>& places, std::size_t n,
-           const Vector<double>& h, double bias, int n_threads) {
+           const Vector<double>& h, double bias, std::int64_t n_threads) {
             return unlocked([&] {
-                return hessian_some(groups, as_span(places), n, as_span(h), bias, n_threads);
+                return hessian_some(groups, as_span(places), n, as_span(h), bias,
+                                    threads(n_threads));
             });
         },
         nb::arg("groups"), nb::arg("places").noconvert(), nb::arg("n"), nb::arg("h").noconvert(),
         nb::arg("bias"), nb::arg("n_threads"),
         "sum_i h_i (B_i, bias)(B_i, bias)' over the first len(h) rows, n x n, row by row; entry k "
-        "of B_i stands at places[k], or is left out if that is negative.");
+        "of B_i stands at places[k], or is left out if that is negative; others are 0, 1, ..., n - "
+        "2.");
 }
 
 }  // namespace splinear::bindings

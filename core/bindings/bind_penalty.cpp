@@ -12,8 +12,8 @@ NumpyTable over_rows(const AnyPenalty& any, const Table<double>& rows, const Map
     std::vector<double> out(rows.data(), rows.data() + n * size);
     std::visit(
         [&](const Penalty auto& penalty) {
-            if (static_cast<std::size_t>(penalty.size()) != size)
-                throw std::invalid_argument("the rows and the penalty differ in size");
+            must_be("the length of the rows, the size of the penalty,", size,
+                    static_cast<std::size_t>(penalty.size()));
             for (std::size_t i = 0; i < n; ++i) map(penalty, out.data() + i * size);
         },
         any);
@@ -30,7 +30,8 @@ void check_weights(const P& penalty, int first, std::size_t n) {
 }
 
 void check_weights(const DiagonalPenalty& penalty, int, std::size_t n) {
-    must(n == static_cast<std::size_t>(penalty.size()), "there must be one weight per function");
+    must_be("the number of weights, one per function,", n,
+            static_cast<std::size_t>(penalty.size()));
 }
 
 }  // namespace
@@ -77,7 +78,9 @@ void bind_penalty(nb::module_& m) {
     m.def(
         "difference_penalty",
         [](int order, int size, int support, int held) -> AnyPenalty {
-            must(order >= 0 && size > 0 && support > 0 && held >= 0, "no such penalty");
+            must(order >= 0 && order <= DifferencePenalty::most_orders,
+                 "differences are of order 0 to 10");
+            must(size > 0 && size < most_functions && support > 0 && held >= 0, "no such penalty");
             must(support <= size && held <= size, "a penalty is of size functions");
             return DifferencePenalty(order, size, support, held);
         },
@@ -96,6 +99,7 @@ void bind_penalty(nb::module_& m) {
     m.def(
         "diagonal_penalty",
         [](const Vector<double>& weights) -> AnyPenalty {
+            must(weights.size() < std::size_t{most_functions}, "a penalty is of 2^30 functions");
             return DiagonalPenalty({weights.data(), weights.data() + weights.size()});
         },
         nb::arg("weights").noconvert());

@@ -19,6 +19,11 @@ std::span<const double> as_span_or_none(const OptionalVector& array) {
     return array ? as_span(*array) : std::span<const double>{};
 }
 
+// An array that is given, be it empty, is not taken for none.
+void must_fit(const char* what, const OptionalVector& array, std::size_t expected) {
+    if (array) must_be(what, array->size(), expected);
+}
+
 // A struct of spans, and the arrays that they point into.
 struct HeldProblem : DualProblem {
     HeldProblem(Labels y_array, OptionalVector target_array, OptionalVector weight_array,
@@ -31,7 +36,10 @@ struct HeldProblem : DualProblem {
                       bias_unit},
           held_y(std::move(y_array)),
           held_targets(std::move(target_array)),
-          held_weights(std::move(weight_array)) {}
+          held_weights(std::move(weight_array)) {
+        must_fit("the number of targets, one per y,", held_targets, y.size());
+        must_fit("the number of weights, one per y,", held_weights, y.size());
+    }
 
     Labels held_y;
     OptionalVector held_targets;
@@ -47,6 +55,11 @@ struct HeldStart : DualStart {
     OptionalVector held_alpha;
     OptionalVector held_coef;
 };
+
+void make_options(DualOptions* self, double tol, int max_iter, std::uint64_t seed,
+                  std::int64_t n_threads, bool keep_alpha) {
+    new (self) DualOptions{tol, max_iter, seed, threads(n_threads), keep_alpha};
+}
 
 // Asks a Python object with the methods poll() and on_pass(n_iter, gap, n_active) whether to stop.
 // An exception stops the fit as well, and is kept for whoever wants to raise it afterwards.
@@ -87,6 +100,9 @@ using Found = std::pair<std::vector<DualResult>, nb::object>;
 Found run(const std::vector<const Group*>& groups, const AnyLoss& loss, const HeldProblem& problem,
           const DualOptions& options, const HeldStart& start, const std::vector<double>& factors,
           nb::object watch) {
+    check(groups);
+    must_fit("the number of alpha, one per row,", start.held_alpha, problem.held_y.size());
+    must_fit("the size of coef, of all groups,", start.held_coef, n_coefficients(groups));
     PythonMonitor monitor(std::move(watch));
     std::vector<DualResult> found;
     {
@@ -113,7 +129,8 @@ void bind_train(nb::module_& m) {
         "epsilon_insensitive",
         [](double epsilon) -> AnyLoss { return EpsilonInsensitive{epsilon}; }, nb::arg("epsilon"));
 
-    m.def("paths", &simd::names, "Names for SPLINEAR_PATH on this machine, fastest first.");
+    m.def("instruction_sets", &simd::names,
+          "Names for SPLINEAR_INSTRUCTIONS on this machine, fastest first.");
 
     nb::class_<HeldProblem>(m, "DualProblem", "The targets and costs of the rows, and the bias.")
         .def(nb::init<Labels, OptionalVector, OptionalVector, double, double, double>(),
@@ -124,8 +141,8 @@ void bind_train(nb::module_& m) {
              nb::arg("coef").none(), nb::arg("intercept"),
              "coef: an earlier model, all groups one after the other.");
     nb::class_<DualOptions>(m, "DualOptions", "When to stop, and how to go there.")
-        .def(nb::init<double, int, std::uint64_t, int, bool>(), nb::kw_only(), nb::arg("tol"),
-             nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("keep_alpha"));
+        .def("__init__", &make_options, nb::kw_only(), nb::arg("tol"), nb::arg("max_iter"),
+             nb::arg("seed"), nb::arg("n_threads"), nb::arg("keep_alpha"));
     nb::class_<DualResult>(m, "DualResult", "What a fit found, and how close to the optimum it is.")
         .def_prop_ro("coef", &vector_of<&DualResult::coef>, nb::rv_policy::automatic)
         .def_prop_ro("alpha", &vector_of<&DualResult::alpha>, nb::rv_policy::automatic)

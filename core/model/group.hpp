@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <stdexcept>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "model/basis/any.hpp"
 #include "model/missing.hpp"
 #include "model/penalty/any.hpp"
+#include "support/checks.hpp"
 
 namespace splinear {
 
@@ -17,20 +17,20 @@ namespace splinear {
 struct GroupModel {
     AnyBasis basis;
     AnyPenalty penalty;
-    std::vector<double> scale;          // s_j^2, 0 for a feature that takes no part
-    std::vector<double> mean;           // n_features x size; empty: no missing values in this group
-    std::vector<double> missing_scale;  // g_j; empty without missing values
+    std::vector<double> variance;  // s_j^2, 0 for a feature that takes no part
+    std::vector<double> mean;      // n_features x size; empty: no missing values in this group
+    std::vector<double> missing_variance;  // g_j; empty without missing values
 
-    std::size_t n_features() const noexcept { return scale.size(); }
+    std::size_t n_features() const noexcept { return variance.size(); }
     std::size_t size() const noexcept { return static_cast<std::size_t>(basis_size(basis)); }
     std::size_t support() const noexcept {
         return std::visit([](const auto& b) { return static_cast<std::size_t>(b.support()); },
                           basis);
     }
-    bool has_missing() const noexcept { return !missing_scale.empty(); }
+    bool has_missing() const noexcept { return !missing_variance.empty(); }
     std::size_t stride() const noexcept { return size() + (has_missing() ? 1 : 0); }
     std::size_t n_coefficients() const noexcept { return n_features() * stride(); }
-    MissingValues missing() const noexcept { return {mean, missing_scale}; }
+    MissingValues missing() const noexcept { return {mean, missing_variance}; }
 };
 
 template <class B>
@@ -44,20 +44,23 @@ constexpr bool belong_together =
 
 // Throws std::invalid_argument for parts that do not belong together.
 inline void check(const GroupModel& model) {
-    const auto must = [](bool holds, const char* what) {
-        if (!holds) throw std::invalid_argument(what);
-    };
     must(model.n_features() > 0, "a group must have features");
-    must(model.mean.empty() == model.missing_scale.empty(),
-         "missing values need both a mean and a scale");
-    must(model.mean.empty() || model.mean.size() == model.n_features() * model.size(),
-         "the mean must be n_features x size");
-    must(model.missing_scale.empty() || model.missing_scale.size() == model.n_features(),
-         "there must be one missing_scale per feature");
+    must(model.mean.empty() == model.missing_variance.empty(),
+         "missing values need both a mean and a variance");
+    if (model.has_missing()) {
+        must_be("the size of mean, n_features x size,", model.mean.size(),
+                model.n_features() * model.size());
+        must_be("the number of missing_variance, one per feature,", model.missing_variance.size(),
+                model.n_features());
+    }
     std::visit(
         [&]<class B, class P>(const B& basis, const P& penalty) {
             must(belong_together<B, P>, "this basis does not take this penalty");
-            must(penalty.size() == basis.size(), "the penalty and the basis differ in size");
+            must_be("the size of the penalty, that of the basis,",
+                    static_cast<std::size_t>(penalty.size()), model.size());
+            if constexpr (requires { penalty.support(); })
+                must(penalty.support() >= basis.support(),
+                     "more functions of the basis are non-zero at once than the penalty is for");
         },
         model.basis, model.penalty);
 }

@@ -23,19 +23,19 @@ class MissingValues {
 public:
     MissingValues() = default;
 
-    // mean: m_j, n_features x size. scale: g_j, n_features; 0 holds the deviation at zero.
-    MissingValues(std::span<const double> mean, std::span<const double> scale)
-        : mean_(mean), scale_(scale) {}
+    // mean: m_j, n_features x size. variance: g_j, n_features; 0 holds the deviation at zero.
+    MissingValues(std::span<const double> mean, std::span<const double> variance)
+        : mean_(mean), variance_(variance) {}
 
-    bool any() const noexcept { return !scale_.empty(); }
+    bool any() const noexcept { return !variance_.empty(); }
     std::size_t table_extra() const noexcept { return any() ? 2 : 0; }
     std::size_t coef_extra() const noexcept { return any() ? 1 : 0; }
 
     std::span<const double> mean(std::size_t j) const noexcept {
-        const std::size_t size = mean_.size() / scale_.size();
+        const std::size_t size = mean_.size() / variance_.size();
         return mean_.subspan(j * size, size);
     }
-    double scale(std::size_t j) const noexcept { return scale_[j]; }
+    double variance(std::size_t j) const noexcept { return variance_[j]; }
 
     // m_j'a.
     double mean_product(std::size_t j, const double* a) const noexcept {
@@ -51,17 +51,17 @@ public:
 
     // s_j^2 m_j'L m_j + g_j, the squared length of a missing value's part of the embedding.
     template <Penalty P>
-    double squared_norm(std::size_t j, const P& penalty, double scale) const {
+    double squared_norm(std::size_t j, const P& penalty, double variance) const {
         const auto m = mean(j);
         std::vector<double> smooth(m.begin(), m.end());
         penalty.smooth(smooth.data());
-        return scale * mean_product(j, smooth.data()) + scale_[j];
+        return variance * mean_product(j, smooth.data()) + variance_[j];
     }
 
     // Takes over that the coefficients of a table have changed, and that missing values have steps.
     void settle(std::size_t j, double steps, double* table) const noexcept {
-        const std::size_t size = mean_.size() / scale_.size();
-        table[size + 1] += scale_[j] * steps;
+        const std::size_t size = mean_.size() / variance_.size();
+        table[size + 1] += variance_[j] * steps;
         table[size] = mean_product(j, table) + table[size + 1];
     }
 
@@ -74,7 +74,7 @@ public:
             double* table = &tables[j * (stride + 1)];
             const double* from = &coef[j * stride];
             std::copy_n(from, stride - 1, table);
-            table[stride] = scale_[j] == 0.0 ? 0.0 : from[stride - 1];
+            table[stride] = variance_[j] == 0.0 ? 0.0 : from[stride - 1];
             settle(j, 0.0, table);
         }
         return tables;
@@ -93,10 +93,10 @@ public:
     // What the deviations add to |w|^2.
     double squared_weight(const std::vector<double>& tables) const {
         double total = 0.0;
-        const std::size_t width = any() ? tables.size() / scale_.size() : 0;
-        for (std::size_t j = 0; j < scale_.size(); ++j) {
+        const std::size_t width = any() ? tables.size() / variance_.size() : 0;
+        for (std::size_t j = 0; j < variance_.size(); ++j) {
             const double delta = tables[(j + 1) * width - 1];
-            if (scale_[j] > 0.0) total += delta * delta / scale_[j];
+            if (variance_[j] > 0.0) total += delta * delta / variance_[j];
         }
         return total;
     }
@@ -118,7 +118,7 @@ private:
     }
 
     std::span<const double> mean_;
-    std::span<const double> scale_;
+    std::span<const double> variance_;
 };
 
 }  // namespace splinear

@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <stdexcept>
 #include <utility>
 #include <variant>
 
 #include "operators/partial_sums.hpp"
 #include "rows/columns.hpp"
+#include "support/checks.hpp"
 
 namespace splinear {
 namespace {
@@ -261,13 +261,18 @@ std::vector<double> hessian_by_row(Groups groups, std::span<const std::int64_t> 
 void check_places(Groups groups, std::span<const std::int64_t> places, std::size_t n,
                   std::span<const double> h) {
     check(groups);
-    if (places.size() != n_coefficients(groups))
-        throw std::invalid_argument("there must be one place per coefficient");
-    if (n == 0 || std::ranges::any_of(
-                      places, [&](std::int64_t k) { return k >= static_cast<std::int64_t>(n); }))
-        throw std::invalid_argument("a place is beyond the matrix");
-    if (static_cast<Row>(h.size()) > groups.front()->n_rows())
-        throw std::invalid_argument("there are more numbers than rows");
+    must_be("the number of places, one per coefficient,", places.size(), n_coefficients(groups));
+    std::int64_t before = -1;
+    std::size_t n_placed = 0;
+    for (const std::int64_t place : places) {
+        if (place < 0) continue;
+        must(place > before, "the places must ascend");
+        before = place;
+        ++n_placed;
+    }
+    must_be("the size of the matrix, one more than places,", n, n_placed + 1);
+    if (n_placed > 0) must_be_one_of("place", before, n_placed);
+    must(static_cast<Row>(h.size()) <= groups.front()->n_rows(), "there are more h than rows");
 }
 
 }  // namespace

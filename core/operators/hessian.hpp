@@ -18,8 +18,8 @@ namespace splinear {
 std::vector<double> blocks_all(Groups groups, std::span<const double> h, int n_threads);
 
 // The whole of sum_i h_i (B_i, B)(B_i, B)' over the first h.size() rows, n x n, row by row. Entry k
-// of B_i stands at places[k], ascending; a negative place leaves it out. The bias B is the last
-// entry.
+// of B_i stands at places[k], which are 0, 1, ..., n - 2 in this order; a negative place leaves it
+// out. The bias B is the last entry.
 std::vector<double> hessian_some(Groups groups, std::span<const std::int64_t> places, std::size_t n,
                                  std::span<const double> h, double bias, int n_threads);
 

@@ -18,17 +18,18 @@ namespace splinear {
 template <class C>
 class LevelOperator final : public Operator {
 public:
-    // scale: s_j^2 of every feature.
-    LevelOperator(const CodedRowsOf<C>& source, std::size_t n_levels, std::span<const double> scale,
-                  int n_threads, const MissingValues& missing = {})
+    // variance: s_j^2 of every feature.
+    LevelOperator(const CodedRowsOf<C>& source, std::size_t n_levels,
+                  std::span<const double> variance, int n_threads,
+                  const MissingValues& missing = {})
         : source_(source),
           n_levels_(n_levels),
           n_threads_(n_threads),
-          scale_(scale.begin(), scale.end()),
+          variance_(variance.begin(), variance.end()),
           missing_(missing) {
-        for (std::size_t j = 0; missing.any() && j < scale.size(); ++j)
-            missing_norm_.push_back(scale[j] * missing.mean_product(j, missing.mean(j).data()) +
-                                    missing.scale(j));
+        for (std::size_t j = 0; missing.any() && j < variance.size(); ++j)
+            missing_norm_.push_back(variance[j] * missing.mean_product(j, missing.mean(j).data()) +
+                                    missing.variance(j));
     }
 
     Row n_rows() const noexcept override { return source_.n_rows(); }
@@ -36,13 +37,13 @@ public:
     void done_with(Row begin, Row end) const noexcept override { source_.done_with(begin, end); }
 
     GroupTables zero_tables() const override {
-        return {{}, std::vector<double>(scale_.size() * width())};
+        return {{}, std::vector<double>(variance_.size() * width())};
     }
     GroupTables tables_of(std::span<const double> coef) const override {
-        return {{}, missing_.tables_of(coef, scale_.size())};
+        return {{}, missing_.tables_of(coef, variance_.size())};
     }
     std::vector<double> coefficients(const GroupTables& tables) const override {
-        return missing_.coefficients(tables.exact, scale_.size());
+        return missing_.coefficients(tables.exact, variance_.size());
     }
     void blend(double a, GroupTables& tables, double b, const GroupTables& others) const override {
         blend_tables(a, tables, b, others);
@@ -50,7 +51,7 @@ public:
 
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
         constexpr std::ptrdiff_t rows_per_task = 64;
-        const bool worth_it = rows.size() * scale_.size() > 16384;
+        const bool worth_it = rows.size() * variance_.size() > 16384;
         parallel_pieces(0, std::ssize(rows), rows_per_task, worth_it ? n_threads_ : 1,
                         [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
                             for (std::size_t a = index(begin); a < index(end); ++a)
@@ -67,7 +68,7 @@ public:
 
     void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
              TeamIndex&) const override {
-        for (std::size_t j = 0; j < scale_.size(); ++j) {
+        for (std::size_t j = 0; j < variance_.size(); ++j) {
             double* table = &tables.exact[j * width()];
             double missing_steps = 0.0;
             for (std::size_t a = 0; a < rows.size(); ++a) {
@@ -75,10 +76,10 @@ public:
                 if (level >= n_levels_)
                     missing_steps += steps[a];
                 else
-                    add_step(j, level, scale_[j] * steps[a], table);
+                    add_step(j, level, variance_[j] * steps[a], table);
             }
             if (missing_steps == 0.0) continue;
-            missing_.add_mean(j, scale_[j] * missing_steps, table);
+            missing_.add_mean(j, variance_[j] * missing_steps, table);
             missing_.settle(j, missing_steps, table);
         }
     }
@@ -87,30 +88,30 @@ public:
         for (std::size_t a = 0; a < rows.size(); ++a) {
             const C* codes = source_.row(rows[a]);
             double* table = tables.exact.data();
-            for (std::size_t j = 0; j < scale_.size(); ++j, table += width())
+            for (std::size_t j = 0; j < variance_.size(); ++j, table += width())
                 table[codes[j]] += steps[a];
         }
     }
     std::vector<double> sums(const GroupTables& tables) const override {
-        return missing_.values(tables.exact, scale_.size());
+        return missing_.values(tables.exact, variance_.size());
     }
 
     double squared_norm(Row row) const override {
         const C* codes = source_.row(row);
         double total = 0.0;
-        for (std::size_t j = 0; j < scale_.size(); ++j)
-            total += codes[j] >= n_levels_ ? missing_norm_[j] : scale_[j];
+        for (std::size_t j = 0; j < variance_.size(); ++j)
+            total += codes[j] >= n_levels_ ? missing_norm_[j] : variance_[j];
         return total;
     }
 
     double squared_weight(const GroupTables& tables) const override {
         double total = missing_.squared_weight(tables.exact);
-        for (std::size_t j = 0; j < scale_.size(); ++j) {
-            if (scale_[j] == 0.0) continue;
+        for (std::size_t j = 0; j < variance_.size(); ++j) {
+            if (variance_[j] == 0.0) continue;
             double sum = 0.0;
             const double* table = &tables.exact[j * width()];
             for (std::size_t k = 0; k < n_levels_; ++k) sum += table[k] * table[k];
-            total += sum / scale_[j];
+            total += sum / variance_[j];
         }
         return total;
     }
@@ -120,7 +121,8 @@ private:
 
     double score_row(const C* codes, const double* table) const noexcept {
         double total = 0.0;
-        for (std::size_t j = 0; j < scale_.size(); ++j, table += width()) total += table[codes[j]];
+        for (std::size_t j = 0; j < variance_.size(); ++j, table += width())
+            total += table[codes[j]];
         return total;
     }
 
@@ -132,24 +134,24 @@ private:
 
     double product(const C* x, const C* y) const noexcept {
         double total = 0.0;
-        for (std::size_t j = 0; j < scale_.size(); ++j) {
+        for (std::size_t j = 0; j < variance_.size(); ++j) {
             if (x[j] >= n_levels_ || y[j] >= n_levels_)
                 total += missing_product(j, x[j], y[j]);
             else if (x[j] == y[j])
-                total += scale_[j];
+                total += variance_[j];
         }
         return total;
     }
 
     double missing_product(std::size_t j, C x, C y) const noexcept {
         if (x == y) return missing_norm_[j];
-        return scale_[j] * missing_.mean(j)[x >= n_levels_ ? y : x];
+        return variance_[j] * missing_.mean(j)[x >= n_levels_ ? y : x];
     }
 
     const CodedRowsOf<C>& source_;
     std::size_t n_levels_;
     int n_threads_;
-    std::vector<double> scale_;
+    std::vector<double> variance_;
     MissingValues missing_;
     std::vector<double> missing_norm_;  // per feature, the squared length of a missing value's part
 };

@@ -23,7 +23,7 @@ OperatorPtr fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
                           const DifferencePenalty& penalty, const Group& group, int n_threads) {
     const simd::Kernels* kernels = simd::chosen();
     if (kernels == nullptr || penalty.held() > 0) return nullptr;
-    return SplineOperator::make(rows, basis, penalty, group.scale, *kernels, n_threads,
+    return SplineOperator::make(rows, basis, penalty, group.variance, *kernels, n_threads,
                                 group.missing());
 }
 
@@ -33,7 +33,7 @@ OperatorPtr fast_operator(const CodedRows& rows, const B& basis, const DiagonalP
                           const Group& group, int n_threads) {
     const simd::Kernels* kernels = simd::chosen();
     if (kernels == nullptr || group.has_missing()) return nullptr;
-    return SeriesOperator::make(rows, basis, penalty, group.scale, *kernels, n_threads);
+    return SeriesOperator::make(rows, basis, penalty, group.variance, *kernels, n_threads);
 }
 
 // Where a code is a level and levels have nothing to do with each other, and the vector
@@ -46,7 +46,7 @@ OperatorPtr level_operator(const CodedRowsOf<C>& rows, const BSpline<0>& basis,
     const bool codes_are_levels = grid.span == basis.n_bins && grid.rounding == 0.0;
     const bool many = grid.is_wide || simd::padded_entries(basis.size() + 1) == 0;
     if (!plain || !codes_are_levels || !many) return nullptr;
-    return std::make_unique<LevelOperator<C>>(rows, group.size(), group.scale, n_threads,
+    return std::make_unique<LevelOperator<C>>(rows, group.size(), group.variance, n_threads,
                                               group.missing());
 }
 
@@ -60,17 +60,18 @@ OperatorPtr make(const S& source, const B& basis, const P& penalty, const Group&
     if constexpr (has_too_wide_codes<S, B>)
         return nullptr;  // check() has thrown
     else if constexpr (DenseSource<S>)
-        return std::make_unique<RowOperator<S, B, P>>(source, basis, penalty, group.scale,
+        return std::make_unique<RowOperator<S, B, P>>(source, basis, penalty, group.variance,
                                                       group.missing());
     else
-        return std::make_unique<SparseOperator<B, P>>(source, basis, penalty, group.scale,
+        return std::make_unique<SparseOperator<B, P>>(source, basis, penalty, group.variance,
                                                       group.missing());
 }
 
 }  // namespace
 
 OperatorPtr make_operator(const Group& group, int n_threads) {
-    simd::chosen();  // an unknown SPLINEAR_PATH is an error even where no kernel is asked for
+    simd::chosen();  // an unknown SPLINEAR_INSTRUCTIONS is an error even where no kernel is asked
+                     // for
     return std::visit(
         [&]<class S, class B, class P>(const S& source, const B& basis,
                                        const P& penalty) -> OperatorPtr {

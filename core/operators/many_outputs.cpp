@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <stdexcept>
 #include <variant>
 
 #include "operators/hessian.hpp"
@@ -12,6 +11,7 @@
 #include "simd/dispatch.hpp"
 #include "simd/many.hpp"
 #include "support/aligned.hpp"
+#include "support/checks.hpp"
 
 namespace splinear {
 namespace {
@@ -194,10 +194,6 @@ std::size_t n_numbers(const Group& group) { return group.n_coefficients(); }
 
 std::size_t n_in_bands(const Group& group) { return group.n_coefficients() * group.support(); }
 
-void must_be(std::size_t found, std::size_t expected) {
-    if (found != expected) throw std::invalid_argument("an array is not of the expected size");
-}
-
 void write(const std::vector<double>& from, std::vector<double>& to, std::size_t at) {
     std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(at));
 }
@@ -209,7 +205,8 @@ std::vector<double> score_many(Groups groups, std::size_t n_outputs, std::span<c
     check(groups);
     const auto starts = starts_of(groups, n_numbers);
     const std::size_t length = starts.back();
-    must_be(coef.size(), n_outputs * length);
+    must_be("the size of tables, one number per output and coefficient,", coef.size(),
+            n_outputs * length);
     const auto n_rows = index(groups.front()->n_rows());
     std::vector<double> out(n_outputs * n_rows);
     over_groups(
@@ -229,7 +226,7 @@ std::vector<double> sum_many(Groups groups, std::size_t n_outputs, std::span<con
                              int n_threads) {
     check(groups);
     const auto n_rows = index(groups.front()->n_rows());
-    must_be(r.size(), n_outputs * n_rows);
+    must_be("the size of r, one number per output and row,", r.size(), n_outputs * n_rows);
     const auto starts = starts_of(groups, n_numbers);
     const std::size_t length = starts.back();
     std::vector<double> out(n_outputs * length);
@@ -249,7 +246,7 @@ std::vector<double> blocks_many(Groups groups, std::size_t n_outputs, std::span<
                                 int n_threads) {
     check(groups);
     const auto n_rows = index(groups.front()->n_rows());
-    must_be(h.size(), n_outputs * n_rows);
+    must_be("the size of h, one number per output and row,", h.size(), n_outputs * n_rows);
     const auto starts = starts_of(groups, n_in_bands);
     const std::size_t length = starts.back();
     std::vector<double> out(n_outputs * length);

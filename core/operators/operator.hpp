@@ -63,9 +63,9 @@ public:
     virtual void blend(double a, GroupTables& tables, double b,
                        const GroupTables& others) const = 0;
 
-    // Plain sums, without scale, penalty and mean: sum() adds steps[a] B(x_{rows[a], j}) for every
-    // row, to tables that were zero and serve for nothing else; sums() reads them, `stride` numbers
-    // per feature, the last of them the steps of the missing values.
+    // Plain sums, without variance, penalty and mean: sum() adds steps[a] B(x_{rows[a], j}) for
+    // every row, to tables that were zero and serve for nothing else; sums() reads them, `stride`
+    // numbers per feature, the last of them the steps of the missing values.
     virtual void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const = 0;
     virtual std::vector<double> sums(const GroupTables& tables) const = 0;
 };

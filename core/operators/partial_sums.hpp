@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <stdexcept>
 #include <variant>
 #include <vector>
 
 #include "rows/blocks.hpp"
 #include "rows/group.hpp"
+#include "support/checks.hpp"
 #include "support/pieces.hpp"
 
 namespace splinear {
@@ -46,8 +46,7 @@ inline Row rows_per_sum(const Group& group, std::size_t length, Row at_least) {
 // number per row.
 inline void check_per_row(Groups groups, std::span<const double> per_row) {
     check(groups);
-    if (static_cast<Row>(per_row.size()) != groups.front()->n_rows())
-        throw std::invalid_argument("there must be one number per row");
+    must_be("the number of weights, one per row,", per_row.size(), index(groups.front()->n_rows()));
 }
 
 }  // namespace splinear

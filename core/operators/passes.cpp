@@ -2,11 +2,11 @@
 
 #include <array>
 #include <numeric>
-#include <stdexcept>
 #include <variant>
 
 #include "operators/make_operator.hpp"
 #include "operators/partial_sums.hpp"
+#include "support/checks.hpp"
 
 namespace splinear {
 namespace {
@@ -24,7 +24,7 @@ AnyPenalty no_penalty(const AnyBasis& any) {
         any);
 }
 
-// The group whose coefficients are the values themselves: scales of 1, no penalty, a mean of 0.
+// The group whose coefficients are the values themselves: variances of 1, no penalty, a mean of 0.
 Group plain(const Group& group) {
     const std::size_t n = group.n_features();
     const std::size_t n_missing = group.has_missing() ? n : 0;
@@ -76,8 +76,7 @@ std::vector<double> sums_of(const Group& group, std::span<const double> r, int n
 
 std::vector<double> score_all(Groups groups, std::span<const double> coef, int n_threads) {
     check(groups);
-    if (coef.size() != n_coefficients(groups))
-        throw std::invalid_argument("there must be one number per coefficient");
+    must_be("the size of tables, one number per coefficient,", coef.size(), n_coefficients(groups));
     std::vector<double> out(static_cast<std::size_t>(groups.front()->n_rows()));
     for (const Group* group : groups) {
         add_scores(*group, coef.first(group->n_coefficients()), n_threads, out.data());

@@ -2,7 +2,7 @@
 //
 // B_i is row i's vector of basis functions, all features of all groups one after the other,
 // `stride` entries per feature; few of them are not zero for B-splines. In a group with missing
-// values the last entry of a feature is 1 where it is missing, and all others are 0. Scale,
+// values the last entry of a feature is 1 where it is missing, and all others are 0. Variance,
 // penalty and mean of a group are not used. Sums are taken in single precision over 2,048 rows at
 // most and in double precision over these, or in double precision throughout; the result does not
 // depend on the number of threads.

@@ -20,31 +20,31 @@ namespace splinear {
 template <Basis B, Penalty P>
 class PlainTables : public Operator {
 public:
-    // scale: s_j^2 of every feature.
-    PlainTables(B basis, P penalty, std::span<const double> scale, const MissingValues& missing)
+    // variance: s_j^2 of every feature.
+    PlainTables(B basis, P penalty, std::span<const double> variance, const MissingValues& missing)
         : basis_(std::move(basis)),
           penalty_(std::move(penalty)),
-          scale_(scale.begin(), scale.end()),
+          variance_(variance.begin(), variance.end()),
           missing_(missing) {}
 
     GroupTables zero_tables() const override {
-        return {{}, std::vector<double>(scale_.size() * width())};
+        return {{}, std::vector<double>(variance_.size() * width())};
     }
     GroupTables tables_of(std::span<const double> coef) const override {
-        return {{}, missing_.tables_of(coef, scale_.size())};
+        return {{}, missing_.tables_of(coef, variance_.size())};
     }
     void blend(double a, GroupTables& tables, double b, const GroupTables& others) const override {
         blend_tables(a, tables, b, others);
     }
     double squared_weight(const GroupTables& tables) const override {
-        return splinear::squared_weight(penalty_, tables.exact, width(), scale_) +
+        return splinear::squared_weight(penalty_, tables.exact, width(), variance_) +
                missing_.squared_weight(tables.exact);
     }
     std::vector<double> coefficients(const GroupTables& tables) const override {
-        return missing_.coefficients(tables.exact, scale_.size());
+        return missing_.coefficients(tables.exact, variance_.size());
     }
     std::vector<double> sums(const GroupTables& tables) const override {
-        return missing_.values(tables.exact, scale_.size());
+        return missing_.values(tables.exact, variance_.size());
     }
 
 protected:
@@ -90,9 +90,9 @@ protected:
     void smooth_row(std::size_t j, int start, const double* w, double* out) const noexcept {
         std::fill_n(out, size(), 0.0);
         if (start == at_missing)
-            missing_.add_mean(j, scale_[j], out);
+            missing_.add_mean(j, variance_[j], out);
         else
-            spread(start, w, scale_[j], out);
+            spread(start, w, variance_[j], out);
         penalty_.smooth(out);
     }
 
@@ -100,14 +100,14 @@ protected:
     double row_product(std::size_t j, const double* smooth, bool both_missing, int start,
                        const double* w) const noexcept {
         if (start != at_missing) return product(smooth + start, w);
-        return missing_.mean_product(j, smooth) + (both_missing ? missing_.scale(j) : 0.0);
+        return missing_.mean_product(j, smooth) + (both_missing ? missing_.variance(j) : 0.0);
     }
 
     // Adds to a feature's table what the sums of its basis functions, times s_j^2, and the steps of
     // its missing values come to.
     void add_sums(std::size_t j, std::vector<double>& sum, double missing_steps,
                   double* table) const noexcept {
-        if (missing_steps != 0.0) missing_.add_mean(j, scale_[j] * missing_steps, sum.data());
+        if (missing_steps != 0.0) missing_.add_mean(j, variance_[j] * missing_steps, sum.data());
         penalty_.smooth(sum.data());
         for (std::size_t k = 0; k < size(); ++k) table[k] += sum[k];
         if (missing_.any()) missing_.settle(j, missing_steps, table);
@@ -115,13 +115,13 @@ protected:
 
     // The squared length of one feature's part of an embedding.
     double part_norm(std::size_t j, int start, const std::vector<double>& w) const {
-        if (start == at_missing) return missing_.squared_norm(j, penalty_, scale_[j]);
-        return scale_[j] * penalty_.quadratic(start, w);
+        if (start == at_missing) return missing_.squared_norm(j, penalty_, variance_[j]);
+        return variance_[j] * penalty_.quadratic(start, w);
     }
 
     B basis_;
     P penalty_;
-    std::vector<double> scale_;
+    std::vector<double> variance_;
     MissingValues missing_;
 };
 

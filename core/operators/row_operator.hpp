@@ -16,16 +16,16 @@ namespace splinear {
 template <DenseSource S, Basis B, Penalty P>
 class RowOperator final : public PlainTables<B, P> {
     using Base = PlainTables<B, P>;
-    using Base::basis_, Base::penalty_, Base::scale_, Base::missing_, Base::at_missing;
+    using Base::basis_, Base::penalty_, Base::variance_, Base::missing_, Base::at_missing;
     using Base::size, Base::support, Base::width;
 
 public:
-    // scale: s_j^2 of every feature.
-    RowOperator(const S& source, B basis, P penalty, std::span<const double> scale,
+    // variance: s_j^2 of every feature.
+    RowOperator(const S& source, B basis, P penalty, std::span<const double> variance,
                 const MissingValues& missing = {})
-        : Base(std::move(basis), std::move(penalty), scale, missing), source_(source) {
+        : Base(std::move(basis), std::move(penalty), variance, missing), source_(source) {
         std::vector<double> none(support());
-        for (std::size_t j = 0; missing.any() && j < scale.size(); ++j)
+        for (std::size_t j = 0; missing.any() && j < variance.size(); ++j)
             missing_norm_.push_back(this->part_norm(j, at_missing, none));
     }
 
@@ -41,7 +41,7 @@ public:
         for (std::size_t a = 0; a < rows.size(); ++a) {
             const double* table = tables.exact.data();
             double total = 0.0;
-            for (std::size_t j = 0; j < scale_.size(); ++j, table += width())
+            for (std::size_t j = 0; j < variance_.size(); ++j, table += width())
                 total += this->value(table, evaluate(rows[a], j, w.data()), w.data());
             out[a] = total;
         }
@@ -55,7 +55,7 @@ public:
         std::vector<double> w(m * support());
         std::vector<int> start(m);
         std::vector<double> smooth(size());
-        for (std::size_t j = 0; j < scale_.size(); ++j) {
+        for (std::size_t j = 0; j < variance_.size(); ++j) {
             for (std::size_t a = 0; a < m; ++a) start[a] = evaluate(rows[a], j, &w[a * support()]);
             for (std::size_t b = 1; b < m; ++b) {
                 this->smooth_row(j, start[b], &w[b * support()], smooth.data());
@@ -71,7 +71,7 @@ public:
              TeamIndex&) const override {
         std::vector<double> w(support());
         std::vector<double> sum(size());
-        for (std::size_t j = 0; j < scale_.size(); ++j) {
+        for (std::size_t j = 0; j < variance_.size(); ++j) {
             std::fill(sum.begin(), sum.end(), 0.0);
             double missing_steps = 0.0;
             for (std::size_t a = 0; a < rows.size(); ++a) {
@@ -79,7 +79,7 @@ public:
                 if (start == at_missing)
                     missing_steps += steps[a];
                 else
-                    this->spread(start, w.data(), steps[a] * scale_[j], sum.data());
+                    this->spread(start, w.data(), steps[a] * variance_[j], sum.data());
             }
             this->add_sums(j, sum, missing_steps, tables.exact.data() + j * width());
         }
@@ -89,7 +89,7 @@ public:
         std::vector<double> w(support());
         for (std::size_t a = 0; a < rows.size(); ++a) {
             double* table = tables.exact.data();
-            for (std::size_t j = 0; j < scale_.size(); ++j, table += width())
+            for (std::size_t j = 0; j < variance_.size(); ++j, table += width())
                 this->spread_or_missing(evaluate(rows[a], j, w.data()), w.data(), steps[a], table);
         }
     }
@@ -97,7 +97,7 @@ public:
     double squared_norm(Row row) const override {
         std::vector<double> w(support());
         double total = 0.0;
-        for (std::size_t j = 0; j < scale_.size(); ++j) {
+        for (std::size_t j = 0; j < variance_.size(); ++j) {
             const int start = evaluate(row, j, w.data());
             total += start == at_missing ? missing_norm_[j] : this->part_norm(j, start, w);
         }

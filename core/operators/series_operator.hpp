@@ -26,26 +26,28 @@ class SeriesOperator final : public Operator {
 public:
     static std::unique_ptr<SeriesOperator> make(const CodedRows& source, const Fourier& basis,
                                                 const DiagonalPenalty& penalty,
-                                                std::span<const double> scale,
+                                                std::span<const double> variance,
                                                 const simd::Kernels& kernels, int n_threads) {
         if (basis.size() > simd::max_series) return nullptr;
-        return std::unique_ptr<SeriesOperator>(
-            new SeriesOperator(source, basis.degree, penalty, scale, kernels.fourier, n_threads));
+        return std::unique_ptr<SeriesOperator>(new SeriesOperator(
+            source, basis.degree, penalty, variance, kernels.fourier, n_threads));
     }
 
     static std::unique_ptr<SeriesOperator> make(const CodedRows& source, const Hermite& basis,
                                                 const DiagonalPenalty& penalty,
-                                                std::span<const double> scale,
+                                                std::span<const double> variance,
                                                 const simd::Kernels& kernels, int n_threads) {
         if (basis.size() > simd::max_series) return nullptr;
-        return std::unique_ptr<SeriesOperator>(
-            new SeriesOperator(source, basis.degree, penalty, scale, kernels.hermite, n_threads));
+        return std::unique_ptr<SeriesOperator>(new SeriesOperator(
+            source, basis.degree, penalty, variance, kernels.hermite, n_threads));
     }
 
     Row n_rows() const noexcept override { return n_rows_; }
     Row rows_per_block() const noexcept override { return codes_.rows_per_block(); }
     void done_with(Row begin, Row end) const noexcept override { codes_.done_with(begin, end); }
-    GroupTables zero_tables() const override { return {AlignedFloats(scale_.size() * size()), {}}; }
+    GroupTables zero_tables() const override {
+        return {AlignedFloats(variance_.size() * size()), {}};
+    }
     GroupTables tables_of(std::span<const double> coef) const override {
         return {AlignedFloats(coef.begin(), coef.end()), {}};
     }
@@ -54,7 +56,7 @@ public:
     }
 
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
-        const bool worth_it = rows.size() * scale_.size() > 16384;
+        const bool worth_it = rows.size() * variance_.size() > 16384;
         parallel_pieces(0, std::ssize(rows), simd::lanes, worth_it ? n_threads_ : 1,
                         [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
                             const std::size_t m = index(end - begin);
@@ -70,7 +72,7 @@ public:
         const std::size_t m = rows.size();
         const auto codes = padded(rows);
         std::vector<float> products(simd::max_team * simd::max_team);
-        kernels_.gram(shape(), scale_.data(), codes.data(), codes.size() / simd::lanes,
+        kernels_.gram(shape(), variance_.data(), codes.data(), codes.size() / simd::lanes,
                       products.data());
         for (std::size_t a = 0; a < m; ++a)
             std::copy_n(&products[a * simd::max_team], m, out + a * m);
@@ -78,18 +80,18 @@ public:
 
     void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
              TeamIndex&) const override {
-        add_scaled(rows, steps, scale_.data(), smoother_.data(), tables);
+        add_scaled(rows, steps, variance_.data(), smoother_.data(), tables);
     }
 
     double squared_norm(Row row) const override {
         std::array<float, simd::lanes> norms{};
         const auto codes = padded(std::span(&row, 1));
-        kernels_.norm(shape(), scale_.data(), codes.data(), norms.data());
+        kernels_.norm(shape(), variance_.data(), codes.data(), norms.data());
         return norms[0];
     }
 
     double squared_weight(const GroupTables& tables) const override {
-        return splinear::squared_weight(penalty_, coefficients(tables), size(), scale_);
+        return splinear::squared_weight(penalty_, coefficients(tables), size(), variance_);
     }
 
     std::vector<double> coefficients(const GroupTables& tables) const override {
@@ -106,32 +108,33 @@ public:
 
 private:
     SeriesOperator(const CodedRows& source, int degree, const DiagonalPenalty& penalty,
-                   std::span<const double> scale, const simd::SeriesKernels& kernels, int n_threads)
+                   std::span<const double> variance, const simd::SeriesKernels& kernels,
+                   int n_threads)
         : codes_(source.codes()),
           n_rows_(source.n_rows()),
           penalty_(penalty),
           degree_(degree),
           kernels_(kernels),
           n_threads_(n_threads) {
-        for (std::size_t j = 0; j < scale.size(); ++j) {
-            scale_.push_back(static_cast<float>(scale[j]));
+        for (std::size_t j = 0; j < variance.size(); ++j) {
+            variance_.push_back(static_cast<float>(variance[j]));
             first_.push_back(static_cast<float>(source.first(j)));
             width_.push_back(static_cast<float>(source.width(j)));
         }
         std::vector<double> diagonal(static_cast<std::size_t>(penalty.size()), 1.0);
         penalty.smooth(diagonal.data());
         for (const double v : diagonal) smoother_.push_back(static_cast<float>(v));
-        ones_.assign(std::max(scale_.size(), smoother_.size()), 1.0f);
+        ones_.assign(std::max(variance_.size(), smoother_.size()), 1.0f);
     }
 
     std::size_t size() const noexcept { return smoother_.size(); }
 
     simd::SeriesShape shape() const noexcept {
-        return {degree_,       static_cast<int>(size()), scale_.size(), first_.data(),
+        return {degree_,       static_cast<int>(size()), variance_.size(), first_.data(),
                 width_.data(), smoother_.data()};
     }
 
-    void add_scaled(std::span<const Row> rows, const double* steps, const float* scale,
+    void add_scaled(std::span<const Row> rows, const double* steps, const float* variance,
                     const float* smoother, GroupTables& tables) const {
         const auto codes = padded(rows);
         std::vector<float> single(codes.size(), 0.0f);
@@ -140,7 +143,7 @@ private:
         simd::SeriesShape how = shape();
         how.smoother = smoother;
         for (std::size_t a = 0; a < codes.size(); a += simd::lanes)
-            kernels_.add(how, scale, &codes[a], &single[a], tables.single.data());
+            kernels_.add(how, variance, &codes[a], &single[a], tables.single.data());
     }
 
     // Pointers to the rows; the first stands in for those missing to a multiple of 16.
@@ -157,11 +160,11 @@ private:
     int degree_;
     const simd::SeriesKernels& kernels_;
     int n_threads_;
-    std::vector<float> scale_;
+    std::vector<float> variance_;
     std::vector<float> first_;
     std::vector<float> width_;
     std::vector<float> smoother_;
-    std::vector<float> ones_;  // in the place of scale or smoother
+    std::vector<float> ones_;  // in the place of variance or smoother
 };
 
 }  // namespace splinear

@@ -18,13 +18,13 @@ namespace splinear {
 template <Basis B, Penalty P>
 class SparseOperator final : public PlainTables<B, P> {
     using Base = PlainTables<B, P>;
-    using Base::basis_, Base::penalty_, Base::scale_, Base::missing_, Base::at_missing;
+    using Base::basis_, Base::penalty_, Base::variance_, Base::missing_, Base::at_missing;
     using Base::size, Base::support, Base::width, Base::evaluate;
 
 public:
-    SparseOperator(const SparseRows& source, B basis, P penalty, std::span<const double> scale,
+    SparseOperator(const SparseRows& source, B basis, P penalty, std::span<const double> variance,
                    const MissingValues& missing = {})
-        : Base(std::move(basis), std::move(penalty), scale, missing), source_(source) {}
+        : Base(std::move(basis), std::move(penalty), variance, missing), source_(source) {}
 
     Row n_rows() const noexcept override { return source_.n_rows(); }
     Row rows_per_block() const noexcept override { return source_.rows_per_block(); }
@@ -50,7 +50,7 @@ public:
         std::vector<double> weights;
         std::vector<int> starts;
         team.for_each_feature(
-            source_, scale_.size(), rows, [&](std::size_t j, std::span<const Occurrence> here) {
+            source_, variance_.size(), rows, [&](std::size_t j, std::span<const Occurrence> here) {
                 if (here.size() == 1) return;
                 weights.resize(here.size() * support());
                 starts.resize(here.size());
@@ -72,7 +72,7 @@ public:
         std::vector<double> w(support());
         std::vector<double> sum(size());
         team.for_each_feature(
-            source_, scale_.size(), rows, [&](std::size_t j, std::span<const Occurrence> here) {
+            source_, variance_.size(), rows, [&](std::size_t j, std::span<const Occurrence> here) {
                 std::fill(sum.begin(), sum.end(), 0.0);
                 double missing_steps = 0.0;
                 for (const Occurrence& x : here) {
@@ -80,7 +80,7 @@ public:
                     if (start == at_missing)
                         missing_steps += steps[x.row];
                     else
-                        this->spread(start, w.data(), steps[x.row] * scale_[j], sum.data());
+                        this->spread(start, w.data(), steps[x.row] * variance_[j], sum.data());
                 }
                 this->add_sums(j, sum, missing_steps, &tables.exact[j * width()]);
             });

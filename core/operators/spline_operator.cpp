@@ -9,7 +9,7 @@
 namespace splinear {
 
 SplineOperator::SplineOperator(const CodedRows& source, const DifferencePenalty& penalty,
-                               std::span<const double> scale, const simd::Kernels& kernels,
+                               std::span<const double> variance, const simd::Kernels& kernels,
                                int n_threads, const MissingValues& missing)
     : codes_(source.codes()),
       n_rows_(source.n_rows()),
@@ -17,10 +17,11 @@ SplineOperator::SplineOperator(const CodedRows& source, const DifferencePenalty&
       kernels_(kernels),
       n_threads_(n_threads),
       missing_(missing),
-      scale_(scale.size()),
-      ones_(scale.size(), 1.0f),
-      exact_scale_(scale.begin(), scale.end()) {
-    for (std::size_t j = 0; j < scale.size(); ++j) scale_[j] = static_cast<float>(scale[j]);
+      variance_(variance.size()),
+      ones_(variance.size(), 1.0f),
+      exact_variance_(variance.begin(), variance.end()) {
+    for (std::size_t j = 0; j < variance.size(); ++j)
+        variance_[j] = static_cast<float>(variance[j]);
 }
 
 // Rounding moves a coefficient by about 1e-7 of itself, and a difference of order d is smaller than
@@ -109,7 +110,7 @@ void SplineOperator::gram_by_part(const Pointers& codes, double* out) const {
     std::vector<float> shares(n_parts() * m * m);
     in_parallel(n_parts(), m * m / 2, [&](std::size_t p) {
         const Part part = part_at(p);
-        kernels_.products(part.shape, smoother(), &scale_[part.first],
+        kernels_.products(part.shape, smoother(), &variance_[part.first],
                           shifted(codes, part.first).data(), m, &shares[p * m * m]);
     });
     std::fill_n(out, m * m, 0.0);
@@ -131,7 +132,7 @@ void SplineOperator::gram_by_score(const Pointers& codes, double* out) const {
             here.resize(here.size() + simd::lanes, here.back());
             std::fill(tables.begin(), tables.end(), 0.0f);
             const float step = 1.0f;
-            kernels_.add(part, smoother(), &scale_[j], here.data(), &step, 1, tables.data());
+            kernels_.add(part, smoother(), &variance_[j], here.data(), &step, 1, tables.data());
             if (missing_.any()) couple_missing(here[0], j, part.n_features, tables.data());
             for (std::size_t b = 1; b < m - a; b += simd::lanes)
                 kernels_.score(part, tables.data(), &here[b], &products[b]);
@@ -179,7 +180,7 @@ void SplineOperator::add(std::span<const Row> rows, const double* steps, GroupTa
         const Part part = part_at(p);
         const Pointers here = shifted(codes, part.first);
         if (needs_exact_tables()) return add_exactly(part, here, single, tables);
-        kernels_.add(part.shape, smoother(), &scale_[part.first], here.data(), single.data(),
+        kernels_.add(part.shape, smoother(), &variance_[part.first], here.data(), single.data(),
                      rows.size(), tables.single.data() + part.first * entries());
     });
 }
@@ -204,8 +205,9 @@ void SplineOperator::add_to_feature(std::size_t j, const float* sums, std::vecto
                                     GroupTables& tables) const {
     const double missing_steps = missing_sum(sums);
     std::transform(sums, sums + size_, change.begin(),
-                   [&](float v) { return exact_scale_[j] * static_cast<double>(v); });
-    if (missing_steps != 0.0) missing_.add_mean(j, exact_scale_[j] * missing_steps, change.data());
+                   [&](float v) { return exact_variance_[j] * static_cast<double>(v); });
+    if (missing_steps != 0.0)
+        missing_.add_mean(j, exact_variance_[j] * missing_steps, change.data());
     penalty_.smooth(change.data());
     double* exact = &tables.exact[j * exact_width()];
     for (std::size_t k = 0; k < size_; ++k) exact[k] += change[k];
@@ -242,7 +244,7 @@ std::vector<double> SplineOperator::sums(const GroupTables& tables) const {
 
 double SplineOperator::squared_norm(Row row) const {
     const Code* codes = codes_.row(row);
-    double total = kernels_.norm(shape_, polynomial_.data(), scale_.data(), codes);
+    double total = kernels_.norm(shape_, polynomial_.data(), variance_.data(), codes);
     const std::uint32_t missing_code = codes_.grid().missing_code;
     for (std::size_t j = 0; j < missing_norm_.size(); ++j)
         total += codes[j] == missing_code ? missing_norm_[j] : 0.0;
@@ -251,8 +253,8 @@ double SplineOperator::squared_norm(Row row) const {
 
 double SplineOperator::squared_weight(const GroupTables& tables) const {
     if (!missing_.any())
-        return splinear::squared_weight(penalty_, coefficients(tables), size_, scale_);
-    return splinear::squared_weight(penalty_, tables.exact, exact_width(), exact_scale_) +
+        return splinear::squared_weight(penalty_, coefficients(tables), size_, variance_);
+    return splinear::squared_weight(penalty_, tables.exact, exact_width(), exact_variance_) +
            missing_.squared_weight(tables.exact);
 }
 
@@ -287,9 +289,9 @@ void SplineOperator::fill_missing_rows() {
     std::vector<double> smooth(size_);
     for (std::size_t j = 0; j < shape_.n_features; ++j) {
         std::fill(smooth.begin(), smooth.end(), 0.0);
-        missing_.add_mean(j, exact_scale_[j], smooth.data());
+        missing_.add_mean(j, exact_variance_[j], smooth.data());
         penalty_.smooth(smooth.data());
-        missing_norm_.push_back(missing_.squared_norm(j, penalty_, exact_scale_[j]));
+        missing_norm_.push_back(missing_.squared_norm(j, penalty_, exact_variance_[j]));
         float* row = &missing_rows_[j * entries()];
         std::transform(smooth.begin(), smooth.end(), row,
                        [](double v) { return static_cast<float>(v); });
@@ -299,13 +301,13 @@ void SplineOperator::fill_missing_rows() {
 
 // The kernel of minima serves degree 1 under D_1 if all features that vary weigh the same.
 void SplineOperator::note_ramp() {
-    const float largest = *std::max_element(scale_.begin(), scale_.end());
-    n_varying_ = static_cast<double>(std::count(scale_.begin(), scale_.end(), largest));
-    const auto constant = std::count(scale_.begin(), scale_.end(), 0.0f);
+    const float largest = *std::max_element(variance_.begin(), variance_.end());
+    n_varying_ = static_cast<double>(std::count(variance_.begin(), variance_.end(), largest));
+    const auto constant = std::count(variance_.begin(), variance_.end(), 0.0f);
     const bool equal =
-        n_varying_ + static_cast<double>(constant) == static_cast<double>(scale_.size());
+        n_varying_ + static_cast<double>(constant) == static_cast<double>(variance_.size());
     if (shape_.degree == 1 && penalty_.order() == 1 && equal && largest > 0.0f &&
-        scale_.size() < simd::max_ramp)
+        variance_.size() < simd::max_ramp)
         unit_ramp_ = static_cast<double>(largest);
 }
 

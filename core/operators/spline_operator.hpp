@@ -33,7 +33,7 @@ public:
     static std::unique_ptr<SplineOperator> make(const CodedRows& source,
                                                 const BSpline<Degree>& basis,
                                                 const DifferencePenalty& penalty,
-                                                std::span<const double> scale,
+                                                std::span<const double> variance,
                                                 const simd::Kernels& kernels, int n_threads,
                                                 const MissingValues& missing = {}) {
         const CodeGrid& grid = source.grid();
@@ -42,9 +42,10 @@ public:
         const bool fits = grid.span == basis.n_bins && (Degree == 0) == (grid.rounding == 0.0);
         if (entries == 0 || !fits) return nullptr;
         std::unique_ptr<SplineOperator> made(
-            new SplineOperator(source, penalty, scale, kernels, n_threads, missing));
+            new SplineOperator(source, penalty, variance, kernels, n_threads, missing));
         made->size_ = static_cast<std::size_t>(basis.size());
-        made->shape_ = {Degree, grid.fraction_bits, penalty.order(), room, entries, scale.size()};
+        made->shape_ = {Degree,  grid.fraction_bits, penalty.order(), room,
+                        entries, variance.size()};
         made->fill_smoother();
         made->polynomial_ = norm_polynomials<Degree>(penalty, basis.n_bins, made->entries());
         return made;
@@ -89,7 +90,7 @@ private:
     static constexpr std::size_t long_tables_at_once = simd::tile;
 
     SplineOperator(const CodedRows& source, const DifferencePenalty& penalty,
-                   std::span<const double> scale, const simd::Kernels& kernels, int n_threads,
+                   std::span<const double> variance, const simd::Kernels& kernels, int n_threads,
                    const MissingValues& missing);
 
     std::size_t entries() const noexcept { return static_cast<std::size_t>(shape_.entries); }
@@ -145,9 +146,9 @@ private:
     simd::Shape shape_{};   // its n_basis has room for the missing values' entries
     AlignedFloats smoother_;
     AlignedFloats polynomial_;
-    std::vector<float> scale_;
+    std::vector<float> variance_;
     std::vector<float> ones_;
-    std::vector<double> exact_scale_;
+    std::vector<double> exact_variance_;
     AlignedFloats missing_rows_;  // per feature, the table that holds a missing value's embedding
     std::vector<double> missing_norm_;  // and its squared length
     std::optional<double> unit_ramp_;   // the common s^2

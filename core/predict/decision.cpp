@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "model/arguments.hpp"
 #include "predict/float_model.hpp"
 #include "rows/row.hpp"
+#include "support/checks.hpp"
 #include "support/pieces.hpp"
 
 namespace splinear {
@@ -22,15 +22,15 @@ namespace {
 constexpr Row rows_per_task = FloatModel::max_rows;
 
 void check(const Curves& curves) {
-    if (curves.intercepts.empty()) throw std::invalid_argument("there must be an output");
-    if (curves.coef.size() != curves.n_outputs() * curves.axes.size() * curves.stride())
-        throw std::invalid_argument("coef must be n_outputs x n_features x (size + 1)");
+    must(!curves.intercepts.empty(), "there must be an output");
+    must_be("the size of coef, n_outputs x n_features x (size + 1),", curves.coef.size(),
+            curves.n_outputs() * curves.axes.size() * curves.stride());
     std::visit(
         [&](const auto& basis) {
             if constexpr (requires { basis.n_bins; })
                 for (std::size_t j = 0; j < curves.axes.size(); ++j)
-                    if (!(curves.axes[j].first() >= 0.0 && curves.axes[j].last() <= basis.n_bins))
-                        throw std::invalid_argument("an axis goes beyond its basis");
+                    must(curves.axes[j].first() >= 0.0 && curves.axes[j].last() <= basis.n_bins,
+                         "an axis goes beyond its basis");
         },
         curves.basis);
 }
@@ -113,8 +113,9 @@ void decide_sparse(const Curves& curves, const SparseView<Real>& X, std::span<co
     const std::size_t n_outputs = curves.n_outputs();
     check(curves);
     check(X, axes.size());
-    if (!at_zero.empty() && at_zero.size() != n_outputs * axes.size())
-        throw std::invalid_argument("at_zero must be n_outputs x n_features");
+    if (!at_zero.empty())
+        must_be("the size of at_zero, n_outputs x n_features,", at_zero.size(),
+                n_outputs * axes.size());
     const auto decide_row = [&]<Basis B>(const B& basis, std::size_t i, std::vector<double>& w) {
         double* total = out + i * n_outputs;
         std::copy(curves.intercepts.begin(), curves.intercepts.end(), total);

@@ -37,8 +37,9 @@ bool FloatModel::push_line(const Axis& axis) {
 bool FloatModel::push_knots(std::size_t j, const Axis& axis) {
     const std::span<const double> knots = axis.knots();
     const std::size_t n_cells = knots.size() - 1;
-    push(knots.front(), 0.0, knots.back(), true);
     const auto entries = static_cast<std::size_t>(shape_.entries);
+    if (n_cells > entries) return false;
+    push(knots.front(), 0.0, knots.back(), true);
     if (knots_.empty()) knots_ = AlignedFloats(2 * entries * shape_.n_features);
     float* lower = knots_.data() + 2 * entries * j;
     std::fill_n(lower, entries, std::numeric_limits<float>::infinity());

@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <variant>
 
 #include "rows/coded_rows.hpp"
 #include "rows/row.hpp"
 #include "rows/sparse_rows.hpp"
 #include "rows/value_rows.hpp"
+#include "support/checks.hpp"
 
 namespace splinear {
 
@@ -33,7 +33,7 @@ using AnyRows = std::variant<CodedRows, WideRows, ValueRows<float>, ValueRows<do
 
 // The first n rows alone; `rows` must outlive them.
 inline AnyRows first_rows(const AnyRows& rows, Row n) {
-    if (n < 0) throw std::invalid_argument("there must be no fewer than 0 rows");
+    must(n >= 0, "the number of rows must not be negative");
     return std::visit([&](const auto& source) -> AnyRows { return source.first_rows(n); }, rows);
 }
 

@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "rows/codes.hpp"
 #include "rows/matrix_view.hpp"
 #include "rows/row.hpp"
+#include "support/checks.hpp"
 
 namespace splinear {
 
@@ -24,10 +24,10 @@ class CodedRowsOf {
 public:
     CodedRowsOf(const Codes& codes, const Axes& axes)
         : codes_(&codes), n_rows_(codes.n_rows()), missing_code_(codes.grid().missing_code) {
-        if (static_cast<std::ptrdiff_t>(axes.size()) != codes.n_features())
-            throw std::invalid_argument("there must be one axis per feature");
-        if (codes.grid().is_wide != std::is_same_v<C, WideCode>)
-            throw std::invalid_argument("the codes are not as wide as these rows");
+        must_be("the number of axes, one per feature,", axes.size(),
+                static_cast<std::size_t>(codes.n_features()));
+        must(codes.grid().is_wide == std::is_same_v<C, WideCode>,
+             "the codes are not as wide as these rows");
         for (std::size_t j = 0; j < axes.size(); ++j) {
             first_.push_back(axes[j].first());
             width_.push_back(1.0 / codes.grid().density(axes[j]));

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <span>
-#include <stdexcept>
 
 #include "model/axis.hpp"
 #include "rows/code_grid.hpp"
@@ -14,6 +15,7 @@
 #include "rows/matrix_view.hpp"
 #include "rows/paging.hpp"
 #include "rows/row.hpp"
+#include "support/checks.hpp"
 #include "support/pieces.hpp"
 
 namespace splinear {
@@ -27,8 +29,7 @@ public:
           n_features_(n_features),
           rows_per_block_(std::max<Row>(n_rows, 1)),
           grid_(grid),
-          own_(std::make_unique_for_overwrite<std::byte[]>(
-              static_cast<std::size_t>(n_rows * n_features * code_bytes()))),
+          own_(zeros(static_cast<std::size_t>(n_rows * n_features * code_bytes()))),
           data_(own_.get()) {}
 
     // Codes in a read-only map of a file, of which rows_per_block rows may be in memory at a time.
@@ -91,8 +92,19 @@ private:
           rows_per_block_(std::max<Row>(rows_per_block, 1)),
           grid_(grid),
           data_(mapped) {
-        if (wide != grid.is_wide)
-            throw std::invalid_argument("the codes are not as wide as their grid says");
+        must(wide == grid.is_wide, "the codes are not as wide as their grid says");
+    }
+
+    struct Free {
+        void operator()(std::byte* p) const noexcept { std::free(p); }
+    };
+    using Memory = std::unique_ptr<std::byte[], Free>;
+
+    // Rows that nobody fills have codes, too: those of new memory, which is zero anyway.
+    static Memory zeros(std::size_t n_bytes) {
+        Memory memory(static_cast<std::byte*>(std::calloc(std::max<std::size_t>(n_bytes, 1), 1)));
+        if (!memory) throw std::bad_alloc();
+        return memory;
     }
 
     std::ptrdiff_t code_bytes() const noexcept {
@@ -106,21 +118,19 @@ private:
     void check_fill(std::ptrdiff_t n_rows, std::ptrdiff_t n_columns,
                     std::span<const std::int64_t> columns, std::span<const std::int64_t> places,
                     const Axes& axes) const {
-        if (!own_) throw std::invalid_argument("codes in a file are not to be filled");
-        if (static_cast<std::ptrdiff_t>(axes.size()) != n_features_)
-            throw std::invalid_argument("there must be one axis per feature");
+        must(own_ != nullptr, "codes in a file are not to be filled");
+        must_be("the number of axes, one per feature,", axes.size(), index(n_features_));
         check_columns(columns, axes.size(), n_columns);
-        if (static_cast<std::ptrdiff_t>(places.size()) != n_rows)
-            throw std::invalid_argument("there must be one place per row");
+        must_be("the number of places, one per row,", places.size(), index(n_rows));
         for (const std::int64_t place : places)
-            if (place >= n_rows_) throw std::invalid_argument("a place is beyond the last row");
+            if (place >= 0) must_be_one_of("place", place, index(n_rows_));
     }
 
     std::ptrdiff_t n_rows_;
     std::ptrdiff_t n_features_;
     Row rows_per_block_;
     CodeGrid grid_;
-    std::unique_ptr<std::byte[]> own_;  // not initialised: fill() writes all of it, once
+    Memory own_;  // none, if they are in a file
     const void* data_;
 };
 

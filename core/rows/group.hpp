@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <stdexcept>
 #include <type_traits>
 #include <variant>
 
 #include "model/group.hpp"
 #include "rows/any_rows.hpp"
 #include "rows/blocks.hpp"
+#include "support/checks.hpp"
 
 namespace splinear {
 
@@ -28,8 +28,8 @@ using Groups = std::span<const Group* const>;
 template <class S, class B>
 constexpr bool has_too_wide_codes = std::is_same_v<S, WideRows> && !std::is_same_v<B, BSpline<0>>;
 
-// Whether codes are those of the basis: of its bins, if of any, and of missing values only if it
-// has some.
+// Whether codes are those of the basis: of its bins, if it has any, and of missing values only if
+// the group has some. Codes of other bins would be read from behind the tables.
 inline bool codes_fit(const CodeGrid& grid, const Group& group) {
     if (grid.has_missing() && !group.has_missing()) return false;
     return std::visit(
@@ -37,7 +37,8 @@ inline bool codes_fit(const CodeGrid& grid, const Group& group) {
             if constexpr (requires { basis.n_bins; }) {
                 const std::size_t behind_all = group.size() << grid.fraction_bits;
                 const bool same_code = !grid.has_missing() || grid.missing_code == behind_all;
-                return grid.span == 0.0 || (grid.span == basis.n_bins && same_code);
+                const bool is_flat = std::is_same_v<std::decay_t<decltype(basis)>, BSpline<0>>;
+                return grid.span == basis.n_bins && is_flat == (grid.rounding == 0.0) && same_code;
             } else {
                 return true;
             }
@@ -48,9 +49,6 @@ inline bool codes_fit(const CodeGrid& grid, const Group& group) {
 // Throws std::invalid_argument for parts that do not belong together.
 inline void check(const Group& group) {
     check(static_cast<const GroupModel&>(group));
-    const auto must = [](bool holds, const char* what) {
-        if (!holds) throw std::invalid_argument(what);
-    };
     std::visit(
         [&]<class S, class B>(const S&, const B&) {
             must(!has_too_wide_codes<S, B>, "this basis does not take codes of 32 bits");
@@ -59,10 +57,11 @@ inline void check(const Group& group) {
     std::visit(
         [&](const auto& source) {
             if constexpr (DenseSource<std::decay_t<decltype(source)>>)
-                must(source.n_features() == group.n_features(),
-                     "there must be one scale per feature");
+                must_be("the number of variances, one per feature of the rows,", group.n_features(),
+                        source.n_features());
             else
-                must(source.n_features() <= group.n_features(), "there is no such feature");
+                must(source.n_features() <= group.n_features(),
+                     "the rows have features that the group does not have");
             if constexpr (requires { source.grid(); })
                 must(codes_fit(source.grid(), group), "the codes are those of another basis");
         },
@@ -71,12 +70,12 @@ inline void check(const Group& group) {
 
 // Checks every group, and that all have as many rows.
 inline void check(Groups groups) {
-    if (groups.empty()) throw std::invalid_argument("a model must have a group of features");
+    must(!groups.empty(), "a model must have a group of features");
     for (const Group* group : groups) {
-        if (group == nullptr) throw std::invalid_argument("None is no group");
+        must(group != nullptr, "None is no group");
         check(*group);
-        if (group->n_rows() != groups.front()->n_rows())
-            throw std::invalid_argument("the groups differ in their number of rows");
+        must_be("the number of rows, the same in all groups,", index(group->n_rows()),
+                index(groups.front()->n_rows()));
     }
 }
 

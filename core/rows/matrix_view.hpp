@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
+
+#include "support/checks.hpp"
 
 namespace splinear {
 
@@ -25,17 +26,14 @@ struct MatrixView {
 // n_columns.
 inline void check_columns(std::span<const std::int64_t> columns, std::size_t n_features,
                           std::ptrdiff_t n_columns) {
-    if (columns.size() != n_features)
-        throw std::invalid_argument("there must be one column per feature");
+    must_be("the number of columns, one per feature,", columns.size(), n_features);
     for (const std::int64_t column : columns)
-        if (column < 0 || column >= n_columns)
-            throw std::invalid_argument("there is no such column");
+        must_be_one_of("column", column, static_cast<std::size_t>(n_columns));
 }
 
 // Throws std::invalid_argument unless all of these are numbers of n_rows rows.
 inline void check_rows(std::span<const std::int64_t> numbers, std::ptrdiff_t n_rows) {
-    for (const std::int64_t i : numbers)
-        if (i < 0 || i >= n_rows) throw std::invalid_argument("there is no such row");
+    for (const std::int64_t i : numbers) must_be_one_of("row", i, static_cast<std::size_t>(n_rows));
 }
 
 }  // namespace splinear

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "rows/matrix_view.hpp"
 #include "rows/paging.hpp"
 #include "rows/row.hpp"
+#include "support/checks.hpp"
 
 namespace splinear {
 
@@ -32,19 +32,19 @@ struct SparseView {
 
 // Throws std::invalid_argument unless the starts ascend from 0 or more to n_entries at most.
 inline void check_starts(std::span<const std::int64_t> starts, std::size_t n_entries) {
-    if (starts.empty() || starts.front() < 0 || !std::ranges::is_sorted(starts) ||
-        starts.back() > static_cast<std::int64_t>(n_entries))
-        throw std::invalid_argument("the starts of the rows do not fit the entries");
+    must(!starts.empty(), "there must be one start more than rows, and there is none");
+    must(starts.front() >= 0 && std::ranges::is_sorted(starts),
+         "the starts of the rows must ascend, and not be negative");
+    if (starts.back() > static_cast<std::int64_t>(n_entries))
+        must_be("the number of entries, where the last row ends,", n_entries,
+                static_cast<std::size_t>(starts.back()));
 }
 
 template <class Real>
 void check(const SparseView<Real>& X, std::size_t n_features) {
-    if (X.features.size() != X.values.size())
-        throw std::invalid_argument("there must be one feature per value");
+    must_be("the number of features, one per value,", X.features.size(), X.values.size());
     check_starts(X.starts, X.values.size());
-    for (const std::int32_t j : X.features)
-        if (j < 0 || static_cast<std::size_t>(j) >= n_features)
-            throw std::invalid_argument("there is no such feature");
+    for (const std::int32_t j : X.features) must_be_one_of("feature", j, n_features);
 }
 
 // Rows of a sparse matrix, each a list of features and arguments of the basis: 8 bytes a non-zero,

@@ -10,10 +10,10 @@ void score(const Shape& shape, const float* tables, const std::uint16_t* const* 
 void decide(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
             float* out);
 
-void add(const Shape& shape, const float* smoother, const float* scale,
+void add(const Shape& shape, const float* smoother, const float* variance,
          const std::uint16_t* const* codes, const float* steps, std::size_t n_rows, float* tables);
 
-float norm(const Shape& shape, const float* polynomial, const float* scale,
+float norm(const Shape& shape, const float* polynomial, const float* variance,
            const std::uint16_t* codes);
 
 void min_products(const Shape& shape, const std::uint16_t* x, const std::uint16_t* const* codes,

@@ -94,8 +94,8 @@ inline void store_weights(__m512 a, __m512 factor, float (*out)[16]) {
 // in vectors and then scattered. Four sums take turns, so that rows in the same bin need not wait
 // for each other.
 template <int Degree, class Length>
-void add_rows(const Shape& shape, const float* scale, const Code* const* codes, const float* steps,
-              std::size_t n_groups, float* tables) {
+void add_rows(const Shape& shape, const float* variance, const Code* const* codes,
+              const float* steps, std::size_t n_groups, float* tables) {
     const int entries = Length::entries(shape);
     const Splitter split(shape);
     const __m512i low_half = _mm512_set1_epi32(0xffff);
@@ -106,8 +106,8 @@ void add_rows(const Shape& shape, const float* scale, const Code* const* codes, 
         const std::size_t left = shape.n_features - j;
         const int n = left < tile ? static_cast<int>(left) : tile;
         for (int i = 0; i < n; ++i) {
-            if (scale[j + static_cast<std::size_t>(i)] == 0.0f) continue;
-            const __m512 weight = _mm512_set1_ps(scale[j + static_cast<std::size_t>(i)]);
+            if (variance[j + static_cast<std::size_t>(i)] == 0.0f) continue;
+            const __m512 weight = _mm512_set1_ps(variance[j + static_cast<std::size_t>(i)]);
             alignas(64) float sum[copies * Length::most];
             clear(sum, copies * entries);
             for (std::size_t g = 0; g < n_groups; ++g) {
@@ -132,14 +132,14 @@ void add_rows(const Shape& shape, const float* scale, const Code* const* codes, 
 
 // One row alone: its few rows of the smoother go straight into the tables.
 template <int Degree, class Length>
-void add_one(const Shape& shape, const float* smoother, const float* scale, const Code* codes,
+void add_one(const Shape& shape, const float* smoother, const float* variance, const Code* codes,
              float step, float* table) {
     const int entries = Length::entries(shape);
     for (std::size_t j = 0; j < shape.n_features; ++j, table += entries) {
         const Position at = split(shape, codes[j]);
         float w[Degree + 1];
         weights<Degree>(at.fraction, w);
-        for (int p = 0; p <= Degree; ++p) w[p] *= scale[j] * step;
+        for (int p = 0; p <= Degree; ++p) w[p] *= variance[j] * step;
         if (smoother == nullptr) {
             for (int p = 0; p <= Degree; ++p) table[at.bin + p] += w[p];
             continue;
@@ -156,10 +156,10 @@ void add_one(const Shape& shape, const float* smoother, const float* scale, cons
 }
 
 template <int Degree, class Length>
-void add_shape(const Shape& shape, const float* smoother, const float* scale,
+void add_shape(const Shape& shape, const float* smoother, const float* variance,
                const Code* const* codes, const float* steps, std::size_t n_rows, float* tables) {
     if (n_rows == 1) {
-        add_one<Degree, Length>(shape, smoother, scale, codes[0], steps[0], tables);
+        add_one<Degree, Length>(shape, smoother, variance, codes[0], steps[0], tables);
         return;
     }
     for (std::size_t a = 0; a < n_rows; a += 64) {
@@ -171,7 +171,7 @@ void add_shape(const Shape& shape, const float* smoother, const float* scale,
             group[i] = codes[have ? a + i : a];
             step[i] = have ? steps[a + i] : 0.0f;
         }
-        add_rows<Degree, Length>(shape, scale, group, step, n_groups, tables);
+        add_rows<Degree, Length>(shape, variance, group, step, n_groups, tables);
     }
 }
 
@@ -179,10 +179,10 @@ void add_shape(const Shape& shape, const float* smoother, const float* scale,
 
 namespace splinear::simd::avx512 {
 
-void add(const Shape& shape, const float* smoother, const float* scale, const Code* const* codes,
+void add(const Shape& shape, const float* smoother, const float* variance, const Code* const* codes,
          const float* steps, std::size_t n_rows, float* tables) {
     by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        add_shape<Degree, Length>(shape, smoother, scale, codes, steps, n_rows, tables);
+        add_shape<Degree, Length>(shape, smoother, variance, codes, steps, n_rows, tables);
     });
 }
 

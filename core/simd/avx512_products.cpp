@@ -10,7 +10,7 @@ namespace {
 
 // Lanes are features here: all share the polynomials; the short ones stay in registers.
 template <int Degree, class Length>
-float norm_shape(const Shape& shape, const float* polynomial, const float* scale,
+float norm_shape(const Shape& shape, const float* polynomial, const float* variance,
                  const Code* codes) {
     using Table = typename Length::Table;
     const int entries = Length::entries(shape);
@@ -25,7 +25,7 @@ float norm_shape(const Shape& shape, const float* polynomial, const float* scale
         __m512 value = Table(polynomial + 2 * Degree * entries)[bin];
         for (int i = 2 * Degree - 1; i >= 0; --i)
             value = _mm512_fmadd_ps(value, a, Table(polynomial + i * entries)[bin]);
-        total = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(have, scale + j), value, total);
+        total = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(have, variance + j), value, total);
     }
     return _mm512_reduce_add_ps(total);
 }
@@ -34,9 +34,9 @@ float norm_shape(const Shape& shape, const float* polynomial, const float* scale
 
 namespace splinear::simd::avx512 {
 
-float norm(const Shape& shape, const float* polynomial, const float* scale, const Code* codes) {
+float norm(const Shape& shape, const float* polynomial, const float* variance, const Code* codes) {
     return by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        return norm_shape<Degree, Length>(shape, polynomial, scale, codes);
+        return norm_shape<Degree, Length>(shape, polynomial, variance, codes);
     });
 }
 

@@ -36,7 +36,7 @@ std::vector<std::string> names() {
 }
 
 const Kernels* chosen() {
-    const char* variable = std::getenv("SPLINEAR_PATH");
+    const char* variable = std::getenv("SPLINEAR_INSTRUCTIONS");
     const std::string forced = variable == nullptr ? "" : variable;
     if (forced == "reference") return nullptr;
     std::string others;
@@ -44,7 +44,7 @@ const Kernels* chosen() {
         if (forced.empty() || forced == kernels->name) return kernels;
         others += std::string(kernels->name) + ", ";
     }
-    throw std::invalid_argument("SPLINEAR_PATH is '" + forced + "', but this machine has " +
+    throw std::invalid_argument("SPLINEAR_INSTRUCTIONS is '" + forced + "', but this machine has " +
                                 others + "reference");
 }
 

@@ -14,8 +14,8 @@ std::vector<const Kernels*> available();
 // Their names, best first, and "reference": all reach the same optimum.
 std::vector<std::string> names();
 
-// The best of them, or what the environment variable SPLINEAR_PATH names; null for "reference".
-// Throws std::invalid_argument if it names none of them.
+// The best of them, or what the environment variable SPLINEAR_INSTRUCTIONS names; null for
+// "reference". Throws std::invalid_argument if it names none of them.
 const Kernels* chosen();
 
 // The padded length of a table of n_basis entries, or 0 if it is too long for the kernels.

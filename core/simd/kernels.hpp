@@ -44,11 +44,11 @@ struct SeriesShape {
 struct SeriesKernels {
     void (*score)(const SeriesShape& shape, const float* tables, const std::uint16_t* const* codes,
                   float* out);
-    void (*norm)(const SeriesShape& shape, const float* scale, const std::uint16_t* const* codes,
+    void (*norm)(const SeriesShape& shape, const float* variance, const std::uint16_t* const* codes,
                  float* out);
-    void (*add)(const SeriesShape& shape, const float* scale, const std::uint16_t* const* codes,
+    void (*add)(const SeriesShape& shape, const float* variance, const std::uint16_t* const* codes,
                 const float* steps, float* tables);
-    void (*gram)(const SeriesShape& shape, const float* scale, const std::uint16_t* const* codes,
+    void (*gram)(const SeriesShape& shape, const float* variance, const std::uint16_t* const* codes,
                  std::size_t n_groups, float* out);
 };
 
@@ -71,14 +71,14 @@ struct Kernels {
     void (*score)(const Shape& shape, const float* tables, const std::uint16_t* const* codes,
                   float* out);
 
-    // table_j[k] += scale[j] sum_a steps[a] sum_p B_p(codes[a][j]) smoother[(bin + p) * entries +
-    // k], for the n_rows rows a: the rows' embeddings added to the coefficients. smoother is L_d,
+    // table_j[k] += variance[j] sum_a steps[a] sum_p B_p(codes[a][j]) smoother[(bin + p) * entries
+    // + k], for the n_rows rows a: the rows' embeddings added to the coefficients. smoother is L_d,
     // one padded row per basis function; null stands for L_0, the identity.
-    void (*add)(const Shape& shape, const float* smoother, const float* scale,
+    void (*add)(const Shape& shape, const float* smoother, const float* variance,
                 const std::uint16_t* const* codes, const float* steps, std::size_t n_rows,
                 float* tables);
 
-    // table_j[k] += sum_a steps[a] B_k(codes[a][j]) for many rows: add() without scale and
+    // table_j[k] += sum_a steps[a] B_k(codes[a][j]) for many rows: add() without variance and
     // smoother.
     void (*sum)(const Shape& shape, const std::uint16_t* const* codes, const float* steps,
                 std::size_t n_rows, float* tables);
@@ -88,9 +88,9 @@ struct Kernels {
     void (*decide)(const Shape& shape, const BinMap& map, const float* tables,
                    const float* const* x, float* out);
 
-    // sum_j scale[j] q_bin(fraction), with q_bin the polynomial of degree 2 * degree whose
+    // sum_j variance[j] q_bin(fraction), with q_bin the polynomial of degree 2 * degree whose
     // coefficients are polynomial[i * entries + bin], lowest first.
-    float (*norm)(const Shape& shape, const float* polynomial, const float* scale,
+    float (*norm)(const Shape& shape, const float* polynomial, const float* variance,
                   const std::uint16_t* codes);
 
     // out[b] = sum_j (min(x_j, y_bj) + [same bin] (a_j a'_bj - min(a_j, a'_bj))) for the n_rows
@@ -99,9 +99,9 @@ struct Kernels {
     void (*min_products)(const Shape& shape, const std::uint16_t* x,
                          const std::uint16_t* const* codes, std::size_t n_rows, float* out);
 
-    // out[a * n_rows + b] += sum_j scale[j] B(codes[a][j])' L B(codes[b][j]) for a < b. Null where
-    // it is faster to score the rows b by tables that hold row a alone.
-    void (*products)(const Shape& shape, const float* smoother, const float* scale,
+    // out[a * n_rows + b] += sum_j variance[j] B(codes[a][j])' L B(codes[b][j]) for a < b. Null
+    // where it is faster to score the rows b by tables that hold row a alone.
+    void (*products)(const Shape& shape, const float* smoother, const float* variance,
                      const std::uint16_t* const* codes, std::size_t n_rows, float* out);
 
     SeriesKernels fourier;

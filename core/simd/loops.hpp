@@ -124,11 +124,11 @@ inline void smooth_sums(const Shape& shape, float* sum) {
 // The rows' weights are summed per basis function first. A short smoother is then read once for all
 // of them, row by row; in the place of a long one come running sums.
 template <int Degree>
-void add_degree(const Shape& shape, const float* smoother, const float* scale,
+void add_degree(const Shape& shape, const float* smoother, const float* variance,
                 const Code* const* codes, const float* steps, std::size_t n_rows, float* tables) {
     const int entries = shape.entries;
     for (std::size_t j = 0; j < shape.n_features; ++j) {
-        if (scale[j] == 0.0f) continue;
+        if (variance[j] == 0.0f) continue;
         float* table = tables + j * static_cast<std::size_t>(entries);
         float sum[splinear::simd::max_entries];
         for (int k = 0; k < entries; ++k) sum[k] = 0.0f;
@@ -136,7 +136,7 @@ void add_degree(const Shape& shape, const float* smoother, const float* scale,
             const Position at = split(shape, codes[a][j]);
             float w[Degree + 1];
             weights<Degree>(at.fraction, w);
-            for (int p = 0; p <= Degree; ++p) sum[at.bin + p] += scale[j] * steps[a] * w[p];
+            for (int p = 0; p <= Degree; ++p) sum[at.bin + p] += variance[j] * steps[a] * w[p];
         }
         if (smoother != nullptr && entries <= splinear::simd::short_entries) {
             for (int k = 0; k < shape.n_basis; ++k)
@@ -148,14 +148,14 @@ void add_degree(const Shape& shape, const float* smoother, const float* scale,
     }
 }
 
-[[maybe_unused]] void add_loops(const Shape& shape, const float* smoother, const float* scale,
+[[maybe_unused]] void add_loops(const Shape& shape, const float* smoother, const float* variance,
                                 const Code* const* codes, const float* steps, std::size_t n_rows,
                                 float* tables) {
     switch (shape.degree) {
-        case 0: return add_degree<0>(shape, smoother, scale, codes, steps, n_rows, tables);
-        case 1: return add_degree<1>(shape, smoother, scale, codes, steps, n_rows, tables);
-        case 2: return add_degree<2>(shape, smoother, scale, codes, steps, n_rows, tables);
-        default: return add_degree<3>(shape, smoother, scale, codes, steps, n_rows, tables);
+        case 0: return add_degree<0>(shape, smoother, variance, codes, steps, n_rows, tables);
+        case 1: return add_degree<1>(shape, smoother, variance, codes, steps, n_rows, tables);
+        case 2: return add_degree<2>(shape, smoother, variance, codes, steps, n_rows, tables);
+        default: return add_degree<3>(shape, smoother, variance, codes, steps, n_rows, tables);
     }
 }
 
@@ -200,8 +200,8 @@ void sum_degree(const Shape& shape, const Code* const* codes, const float* steps
     }
 }
 
-[[maybe_unused]] float norm_loops(const Shape& shape, const float* polynomial, const float* scale,
-                                  const Code* codes) {
+[[maybe_unused]] float norm_loops(const Shape& shape, const float* polynomial,
+                                  const float* variance, const Code* codes) {
     float total = 0.0f;
     for (std::size_t j = 0; j < shape.n_features; ++j) {
         const Position at = split(shape, codes[j]);
@@ -209,7 +209,7 @@ void sum_degree(const Shape& shape, const Code* const* codes, const float* steps
         float value = q[2 * shape.degree * shape.entries];
         for (int i = 2 * shape.degree - 1; i >= 0; --i)
             value = value * at.fraction + q[i * shape.entries];
-        total += scale[j] * value;
+        total += variance[j] * value;
     }
     return total;
 }
@@ -238,11 +238,11 @@ void sum_degree(const Shape& shape, const Code* const* codes, const float* steps
 
 // Per feature, L B(y) of each row y once; then every product is a sum of Degree + 1 terms.
 template <int Degree>
-void products_degree(const Shape& shape, const float* smoother, const float* scale,
+void products_degree(const Shape& shape, const float* smoother, const float* variance,
                      const Code* const* codes, std::size_t n_rows, float* out) {
     constexpr int most = splinear::simd::max_team;
     for (std::size_t j = 0; j < shape.n_features; ++j) {
-        if (scale[j] == 0.0f) continue;
+        if (variance[j] == 0.0f) continue;
         int bin[most];
         float w[most][Degree + 1];
         for (std::size_t b = 0; b < n_rows; ++b) {
@@ -253,9 +253,9 @@ void products_degree(const Shape& shape, const float* smoother, const float* sca
             for (int k = 0; k < shape.entries; ++k) smooth[k] = 0.0f;
             for (int q = 0; q <= Degree; ++q) {
                 if (smoother == nullptr)
-                    smooth[at.bin + q] = scale[j] * w[b][q];
+                    smooth[at.bin + q] = variance[j] * w[b][q];
                 else
-                    axpy(scale[j] * w[b][q], smoother + (at.bin + q) * shape.entries, smooth,
+                    axpy(variance[j] * w[b][q], smoother + (at.bin + q) * shape.entries, smooth,
                          shape.entries);
             }
             for (std::size_t a = 0; a < b; ++a) {
@@ -267,12 +267,13 @@ void products_degree(const Shape& shape, const float* smoother, const float* sca
     }
 }
 
-[[maybe_unused]] void products_loops(const Shape& shape, const float* smoother, const float* scale,
-                                     const Code* const* codes, std::size_t n_rows, float* out) {
+[[maybe_unused]] void products_loops(const Shape& shape, const float* smoother,
+                                     const float* variance, const Code* const* codes,
+                                     std::size_t n_rows, float* out) {
     switch (shape.degree) {
-        case 0: return products_degree<0>(shape, smoother, scale, codes, n_rows, out);
-        case 1: return products_degree<1>(shape, smoother, scale, codes, n_rows, out);
-        case 2: return products_degree<2>(shape, smoother, scale, codes, n_rows, out);
-        default: return products_degree<3>(shape, smoother, scale, codes, n_rows, out);
+        case 0: return products_degree<0>(shape, smoother, variance, codes, n_rows, out);
+        case 1: return products_degree<1>(shape, smoother, variance, codes, n_rows, out);
+        case 2: return products_degree<2>(shape, smoother, variance, codes, n_rows, out);
+        default: return products_degree<3>(shape, smoother, variance, codes, n_rows, out);
     }
 }

@@ -70,20 +70,20 @@ void score_series(const SeriesShape& shape, const float* tables, const Code* con
 }
 
 template <class Lanes>
-void norm_series(const SeriesShape& shape, const float* scale, const Code* const* codes,
+void norm_series(const SeriesShape& shape, const float* variance, const Code* const* codes,
                  float* out) {
     for (std::size_t j = 0; j < shape.n_features; ++j) {
         float w[max_series][n_lanes];
         evaluate_series<Lanes>(shape, codes, j, w);
         for (int k = 0; k < shape.size; ++k) {
-            const float factor = scale[j] * shape.smoother[k];
+            const float factor = variance[j] * shape.smoother[k];
             for (int a = 0; a < n_lanes; ++a) out[a] += factor * w[k][a] * w[k][a];
         }
     }
 }
 
 template <class Lanes>
-void add_series(const SeriesShape& shape, const float* scale, const Code* const* codes,
+void add_series(const SeriesShape& shape, const float* variance, const Code* const* codes,
                 const float* steps, float* tables) {
     for (std::size_t j = 0; j < shape.n_features; ++j) {
         float w[max_series][n_lanes];
@@ -94,13 +94,13 @@ void add_series(const SeriesShape& shape, const float* scale, const Code* const*
             float sum = 0.0f;
             for (int a = 0; a < n_lanes; ++a) sum += part[a];
             tables[j * static_cast<std::size_t>(shape.size) + static_cast<std::size_t>(k)] +=
-                scale[j] * shape.smoother[k] * sum;
+                variance[j] * shape.smoother[k] * sum;
         }
     }
 }
 
 template <class Lanes>
-void gram_series(const SeriesShape& shape, const float* scale, const Code* const* codes,
+void gram_series(const SeriesShape& shape, const float* variance, const Code* const* codes,
                  std::size_t n_groups, float* out) {
     constexpr int most = splinear::simd::max_team;
     const std::size_t m = n_groups * n_lanes;
@@ -115,7 +115,7 @@ void gram_series(const SeriesShape& shape, const float* scale, const Code* const
         }
         for (std::size_t a = 0; a < m; ++a)
             for (int k = 0; k < shape.size; ++k) {
-                const float factor = scale[j] * shape.smoother[k] * all[k][a];
+                const float factor = variance[j] * shape.smoother[k] * all[k][a];
                 for (int b = 0; b < most; ++b)
                     out[a * most + static_cast<std::size_t>(b)] += factor * all[k][b];
             }

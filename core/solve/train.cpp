@@ -1,22 +1,24 @@
 #include "solve/train.hpp"
 
-#include <stdexcept>
 #include <variant>
 
 #include "operators/grouped_rows.hpp"
 #include "solve/dual_cd.hpp"
+#include "support/checks.hpp"
 
 namespace splinear {
 namespace {
 
 void check_sizes(Groups groups, const DualProblem& problem, const DualStart& start) {
     const std::size_t n_rows = index(groups.front()->n_rows());
-    if (problem.y.size() != n_rows) throw std::invalid_argument("there must be one y per row");
-    const auto fits = [&](std::span<const double> v) { return v.empty() || v.size() == n_rows; };
-    if (!fits(problem.targets) || !fits(problem.weights) || !fits(start.alpha))
-        throw std::invalid_argument("targets, weights and alpha must have one entry per row");
-    if (!start.coef.empty() && start.coef.size() != n_coefficients(groups))
-        throw std::invalid_argument("coef must hold the coefficients of all groups");
+    const auto must_fit = [](const char* what, std::span<const double> v, std::size_t expected) {
+        if (!v.empty()) must_be(what, v.size(), expected);
+    };
+    must_be("the number of y, one per row,", problem.y.size(), n_rows);
+    must_fit("the number of targets, one per row,", problem.targets, n_rows);
+    must_fit("the number of weights, one per row,", problem.weights, n_rows);
+    must_fit("the number of alpha, one per row,", start.alpha, n_rows);
+    must_fit("the size of coef, of all groups,", start.coef, n_coefficients(groups));
 }
 
 }  // namespace

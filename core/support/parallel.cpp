@@ -4,9 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #if __has_include(<unistd.h>)
@@ -61,6 +64,14 @@ T wait_until(const std::atomic<T>& atomic, const Done& done) {
 
 thread_local bool in_task = false;
 
+// While it lives, this thread is in a task.
+struct InTask {
+    InTask() noexcept { in_task = true; }
+    ~InTask() { in_task = false; }
+    InTask(const InTask&) = delete;
+    InTask& operator=(const InTask&) = delete;
+};
+
 // The threads that help one thread. They come when there is a job, if they are awake in time;
 // nobody waits for one that is not, as the others take its tasks.
 class ThreadPool {
@@ -75,17 +86,20 @@ public:
         for (std::thread& helper : helpers_) helper.join();
     }
 
+    // Throws what a task threw, the first of them, once no thread is in a task any more.
     void run(std::ptrdiff_t n_tasks, int n_threads, AnyTask task) {
         hire(static_cast<std::size_t>(std::min<std::ptrdiff_t>(n_threads, n_tasks)) - 1);
         task_ = task;
         n_tasks_ = n_tasks;
         wanted_ = static_cast<std::size_t>(n_threads) - 1;
         next_.store(0, std::memory_order_relaxed);
+        has_failed_.store(false, std::memory_order_relaxed);
         gate_.fetch_add(one_job, std::memory_order_release);  // open
         gate_.notify_all();
         work();
         gate_.fetch_add(one_job, std::memory_order_acq_rel);  // closed
         wait_until(gate_, [](std::uint32_t gate) { return inside(gate) == 0; });
+        if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     }
 
     bool is_ours() const noexcept { return process_ == process(); }
@@ -93,23 +107,26 @@ public:
 private:
     // The gate is the number of a job times 256, odd while it is open, plus how many are inside.
     static constexpr std::uint32_t one_job = 256;
-    static constexpr std::size_t most_helpers = 255;
+    static constexpr std::size_t most_helpers = most_threads - 1;
+    static_assert(most_helpers < one_job);
     static constexpr std::uint32_t inside(std::uint32_t gate) { return gate % one_job; }
     static constexpr std::uint32_t number(std::uint32_t gate) { return gate / one_job; }
     static constexpr bool is_open(std::uint32_t gate) { return number(gate) % 2 == 1; }
 
-    void hire(std::size_t n) {
+    void hire(std::size_t n) noexcept {
         n = std::min(n, most_helpers);
         try {
             while (helpers_.size() < n)
                 helpers_.emplace_back([this, rank = helpers_.size()] { help(rank); });
         } catch (const std::system_error&) {
             // As many as there are.
+        } catch (const std::bad_alloc&) {
+            // The same.
         }
     }
 
-    void help(std::size_t rank) {
-        in_task = true;
+    void help(std::size_t rank) noexcept {
+        const InTask here;
         std::uint32_t seen = 0;
         for (;;) {
             std::uint32_t gate = wait_until(gate_, [&](std::uint32_t g) {
@@ -132,11 +149,17 @@ private:
         return false;
     }
 
-    void work() {
-        for (;;) {
-            const std::ptrdiff_t i = next_.fetch_add(1, std::memory_order_relaxed);
-            if (i >= n_tasks_) return;
-            task_.call(task_.task, i);
+    void work() noexcept {
+        try {
+            for (;;) {
+                const std::ptrdiff_t i = next_.fetch_add(1, std::memory_order_relaxed);
+                if (i >= n_tasks_) return;
+                task_.call(task_.task, i);
+            }
+        } catch (...) {
+            next_.store(n_tasks_, std::memory_order_relaxed);  // nobody begins another task
+            if (!has_failed_.exchange(true, std::memory_order_relaxed))
+                error_ = std::current_exception();
         }
     }
 
@@ -150,6 +173,8 @@ private:
     std::ptrdiff_t n_tasks_ = 0;
     std::size_t wanted_ = 0;
     std::atomic<std::ptrdiff_t> next_{0};
+    std::atomic<bool> has_failed_{false};
+    std::exception_ptr error_;  // written by the first that fails
 };
 
 // A process that was forked off has its parent's pool, but not the threads: it is left alone.
@@ -168,9 +193,8 @@ void run_on_pool(std::ptrdiff_t n_tasks, int n_threads, AnyTask task) {
     }
     static thread_local std::unique_ptr<ThreadPool, DeleteIfOurs> pool;
     if (!pool || !pool->is_ours()) pool.reset(new ThreadPool);
-    in_task = true;
+    const InTask here;
     pool->run(n_tasks, n_threads, task);
-    in_task = false;
 }
 
 }  // namespace splinear

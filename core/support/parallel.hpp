@@ -5,6 +5,9 @@
 
 namespace splinear {
 
+// More than that are not used, however many are asked for.
+inline constexpr int most_threads = 256;
+
 // A task by number, without its type.
 struct AnyTask {
     const void* task;
@@ -14,9 +17,10 @@ struct AnyTask {
 // Runs task 0, ..., n_tasks - 1 on this thread and up to n_threads - 1 others.
 void run_on_pool(std::ptrdiff_t n_tasks, int n_threads, AnyTask task);
 
-// Runs task(0), ..., task(n_tasks - 1) on up to n_threads threads, in no fixed order. Tasks must
-// not throw; results that must not depend on n_threads are stored per task and combined afterwards.
-// Inside a task it is a plain loop.
+// Runs task(0), ..., task(n_tasks - 1) on up to n_threads threads, in no fixed order. What a task
+// throws reaches the caller, whichever thread ran it: no other task is begun, those that were are
+// waited for, and of several exceptions the first is thrown. Results that must not depend on
+// n_threads are stored per task and combined afterwards. Inside a task it is a plain loop.
 template <class Task>
 void parallel_for(std::ptrdiff_t n_tasks, int n_threads, const Task& task) {
     if (n_threads > 1 && n_tasks > 1) {

@@ -58,8 +58,8 @@ inline std::vector<double> embedding(const Group& group, Row i) {
         std::vector<double> part(from, from + size);
         if (is_missing) std::copy_n(&group.mean[j * size], size, part.begin());
         std::visit([&](const auto& penalty) { penalty.embed(part.data()); }, group.penalty);
-        for (const double v : part) phi.push_back(std::sqrt(group.scale[j]) * v);
-        phi.push_back(is_missing ? std::sqrt(group.missing_scale[j]) : 0.0);
+        for (const double v : part) phi.push_back(std::sqrt(group.variance[j]) * v);
+        phi.push_back(is_missing ? std::sqrt(group.missing_variance[j]) : 0.0);
     }
     return phi;
 }
@@ -176,15 +176,15 @@ struct DrawnRows {
         return codes;
     }
 
-    // Scales of which one is zero, means that are any numbers, a deviation that is held at zero.
+    // Variances of which one is zero, means that are any numbers, a deviation that is held at zero.
     Group group(const AnyRows& rows, const AnyBasis& basis, const AnyPenalty& penalty,
                 bool with_missing) const {
         Group made{{basis, penalty, {}, {}, {}}, rows};
         Random random(9);
         for (std::size_t j = 0; j < n_features; ++j) {
-            made.scale.push_back(j == 1 ? 0.0 : 0.3 + drawn(random));
+            made.variance.push_back(j == 1 ? 0.0 : 0.3 + drawn(random));
             if (!with_missing) continue;
-            made.missing_scale.push_back(j == 2 ? 0.0 : 0.2 + drawn(random));
+            made.missing_variance.push_back(j == 2 ? 0.0 : 0.2 + drawn(random));
             for (std::size_t k = 0; k < made.size(); ++k)
                 made.mean.push_back(drawn(random) / static_cast<double>(made.size()));
         }

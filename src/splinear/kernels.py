@@ -69,7 +69,7 @@ def spline_kernel(
     degree : int, default=1
         Degree of the B-splines, 0 to 3.
     order : int, default=1
-        Order d of the difference penalty.
+        Order d of the difference penalty, 0 to 10.
     n_bins : int, default=10
         N.
 

@@ -20,6 +20,7 @@ from splinear import _core
 from splinear._types import Floats
 
 __all__ = [
+    "MAX_ORDER",
     "DiagonalPenalty",
     "DifferencePenalty",
     "MatrixPenalty",
@@ -28,6 +29,10 @@ __all__ = [
     "difference_matrix",
     "smoothing_matrix",
 ]
+
+# Of differences. The condition number of D_d grows like n^d: for order 10 and 100 coefficients it
+# is 1e16, and no digit of a double is left.
+MAX_ORDER = 10
 
 
 def difference_matrix(n: int, order: int) -> Floats:
@@ -66,6 +71,10 @@ class DifferencePenalty:
     order: int
     size: int
     held: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.order <= MAX_ORDER:
+            raise ValueError(f"The order of differences is 0 to {MAX_ORDER}; got {self.order}.")
 
     def embed(self, a: Floats) -> Floats:
         """D_d^{-T} a: the paper's step A, d times."""

@@ -55,6 +55,7 @@ class AdditiveSVC(ClassEstimator):
         Whether to learn b.
     intercept_scaling : float, default=1.0
         B: the intercept is B times a penalised weight, so a larger B penalises it less.
+        At most 1e8; far smaller ones already take many passes.
     categorical_features, missing
         As in AdditiveClassifier.
     tol : float, default=1e-2

@@ -39,7 +39,7 @@ class AdditiveSVR(RegressionEstimator):
     fit_intercept : bool, default=True
         Whether to learn the intercept m + b; if not, it is 0.
     intercept_scaling : float, default=1.0
-        B: b is B times a penalised weight, so a larger B penalises it less.
+        B: b is B times a penalised weight, so a larger B penalises it less. At most 1e8.
     categorical_features, missing, tol, max_iter, time_limit, callback, warm_start, max_memory, \
 n_jobs, random_state, verbose
         As in AdditiveSVC.

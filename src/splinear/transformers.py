@@ -173,7 +173,7 @@ class FourierEmbedding(_EmbeddingTransformer):
     Parameters
     ----------
     degree : int, default=2
-        The number of frequencies.
+        The number of frequencies, at most 250.
     penalty_order, scale
         As in :class:`splinear.terms.Fourier`.
     n_bins, knots, through_zero

@@ -214,12 +214,12 @@ def test_each_feature_is_embedded_as_if_it_were_alone(rows, degree, order):
     assert len(together.get_feature_names_out()) == 3 * (12 + degree)
 
 
-@pytest.mark.parametrize("path", _core.paths())
+@pytest.mark.parametrize("instructions", _core.instruction_sets())
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", [0, 1, 2])
-def test_same_optimum_as_liblinear_on_the_embedding(rows, order, dtype, path, monkeypatch):
+def test_same_optimum_as_liblinear_on_the_embedding(rows, order, dtype, instructions, monkeypatch):
     """Codes, and values beyond the knots, are those of the explicit features."""
-    monkeypatch.setenv("SPLINEAR_PATH", path)
+    monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", instructions)
     X, y = rows[0].astype(dtype), rows[1]
     options = {"n_bins": [3, 8, 5], "knots": {0: GIVEN}, "penalty_order": order}
     phi = SplineEmbedding(sparse_output=False, **options).fit_transform(X)
@@ -243,12 +243,12 @@ def test_same_optimum_as_liblinear_on_the_embedding(rows, order, dtype, path, mo
     )
 
 
-@pytest.mark.parametrize("path", _core.paths())
+@pytest.mark.parametrize("instructions", _core.instruction_sets())
 @pytest.mark.parametrize("n_bins", [3, 10, 30, 45, 60, 128, 600])
 @pytest.mark.parametrize("degree", [1, 2, 3])
-def test_single_precision_is_scored_as_double(degree, n_bins, path, monkeypatch):
+def test_single_precision_is_scored_as_double(degree, n_bins, instructions, monkeypatch):
     """Scores of float32, at knots, between and beyond them, and by tables of every length."""
-    monkeypatch.setenv("SPLINEAR_PATH", path)
+    monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", instructions)
     random = np.random.default_rng(0)
     X = random.lognormal(size=(900, 37)).astype(np.float32)
     X[:, 3] = random.integers(0, 2, 900)

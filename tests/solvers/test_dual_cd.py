@@ -196,10 +196,10 @@ def by_liblinear(phi, problem, loss):
 
 @pytest.mark.parametrize("form", ["codes", "values"])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("path", _core.paths())
-def test_gaps_and_levels_equal_liblinear(path, loss, form, make_mixed, monkeypatch):
-    """The same objective to 1e-4, the same weights; on every path through the core."""
-    monkeypatch.setenv("SPLINEAR_PATH", path)
+@pytest.mark.parametrize("instructions", _core.instruction_sets())
+def test_gaps_and_levels_equal_liblinear(instructions, loss, form, make_mixed, monkeypatch):
+    """The same objective to 1e-4, the same weights; with every instruction set."""
+    monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", instructions)
     if form == "codes":
         monkeypatch.setattr(rows, "CODES_SUFFICE", 0.0)
     kind = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}[loss]

@@ -148,7 +148,7 @@ def test_an_order_is_a_permutation_and_can_be_undone(n, share):
         {},
         {"loss": "squared_hinge"},
         {"curve": Hermite(3)},
-        # The reference path: no vector kernels.
+        # The reference operator: no vector kernels.
         {"curve": Spline(3000), "C": 0.001, "terms": dict.fromkeys(range(4, 8), "drop")},
         {"class_weight": "balanced", "curve": Spline(10, knots="quantile")},
         {"C": 0.01, "fit_intercept": False},

@@ -87,3 +87,55 @@ def test_ctrl_c_ends_long_work(name, work):
     out, _ = process.communicate(timeout=30)
     assert out == "interrupted\n"
     assert time.monotonic() - began < 2.0
+
+
+SCARCE = """
+import resource, sys
+import numpy as np
+from splinear import AdditiveClassifier, AdditiveSVC, _core
+from splinear.terms import Spline
+
+random = np.random.default_rng(0)
+X = random.random((20_000, 30))
+y = X[:, 0] + X[:, 1] > 1.0
+
+# Two tasks, of which each takes 72 MB: more than an allocator has in store for a thread.
+n_levels, n_rows = 9_000_000, 9_200_000
+last, none, r = np.array([float(n_levels)]), np.empty((0, 0)), np.ones(n_rows)
+axes = _core.Axes(np.zeros(1), last, np.zeros(1), last, none)
+codes = _core.Codes(n_rows, 1, _core.CodeGrid.bins(n_levels, 0, False))
+basis, penalty = _core.bspline(0, n_levels), _core.difference_penalty(0, n_levels, 1, 0)
+rows = _core.coded_rows(codes, axes)
+group = _core.Group(rows, basis, penalty, np.ones(1), none, np.empty(0))
+
+work, step = {
+    "tasks": (lambda: _core.sum_all([group], r, 2), 40),
+    "fit": (lambda: AdditiveSVC(Spline(50), n_jobs=2, random_state=0).fit(X, y), 1),
+    "newton": (lambda: AdditiveClassifier(Spline(50), C=1.0, n_jobs=2).fit(X, y), 1),
+}[sys.argv[1]]
+work()  # what is imported or kept is there
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+endless = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+n_failed = 0
+for k in range(16):  # from nothing at all to enough
+    resource.setrlimit(resource.RLIMIT_AS, (used + k * step * 2**20, resource.RLIM_INFINITY))
+    try:
+        work()
+    except MemoryError:
+        n_failed += 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, endless)
+work()
+print(n_failed)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS and /proc are Linux's")
+@pytest.mark.parametrize("work", ["tasks", "fit", "newton"])
+def test_too_little_memory_is_a_memory_error(work):
+    """Wherever it ends, and on whichever thread; the next fit is as any other."""
+    run = subprocess.run(
+        [sys.executable, "-c", SCARCE, work], capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert int(run.stdout) > 0

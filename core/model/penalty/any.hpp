@@ -28,20 +28,20 @@ concept Penalty = requires(const P penalty, double* a, std::span<const double> w
 };
 
 // |w|^2 = sum_j |T^{-1} coef_j|^2 / s_j^2 for the coefficients coef_j, the first penalty.size() of
-// `stride` numbers per feature, and scale s_j^2; a feature of scale 0 takes no part.
-template <Penalty P, class Scale>
+// `stride` numbers per feature, and variance s_j^2; a feature of variance 0 takes no part.
+template <Penalty P, class Variance>
 double squared_weight(const P& penalty, const std::vector<double>& coef, std::size_t stride,
-                      const Scale& scale) {
+                      const Variance& variance) {
     const auto size = static_cast<std::size_t>(penalty.size());
     std::vector<double> w(size);
     double total = 0.0;
-    for (std::size_t j = 0; j < scale.size(); ++j) {
-        if (scale[j] == 0) continue;
+    for (std::size_t j = 0; j < variance.size(); ++j) {
+        if (variance[j] == 0) continue;
         std::copy_n(coef.data() + j * stride, size, w.begin());
         penalty.difference(w.data());
         double sum = 0.0;
         for (const double v : w) sum += v * v;
-        total += sum / static_cast<double>(scale[j]);
+        total += sum / static_cast<double>(variance[j]);
     }
     return total;
 }

@@ -14,6 +14,10 @@ namespace splinear {
 // give zero in their places.
 class DifferencePenalty {
 public:
+    // The condition number of D_d grows like n^d: for order 10 and 100 functions it is 1e16, and no
+    // digit of a double is left.
+    static constexpr int most_orders = 10;
+
     // `support` neighbours are non-zero at once in the vectors given to quadratic().
     DifferencePenalty(int order, int size, int support, int held = 0)
         : order_(order),

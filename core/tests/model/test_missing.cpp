@@ -57,7 +57,7 @@ void kernels_agree(const simd::Kernels& kernels, int n_bins, int order, std::siz
     const DifferencePenalty penalty(order, basis.size(), basis.support());
     const Group group = data.group(rows, basis, penalty, true);
     const auto fast =
-        SplineOperator::make(source, basis, penalty, group.scale, kernels, 2, group.missing());
+        SplineOperator::make(source, basis, penalty, group.variance, kernels, 2, group.missing());
     CHECK(fast != nullptr);
     agrees_with(*fast, embeddings(group), 3e-5);
     sums_agree(*fast, group, 1e-5);
@@ -138,12 +138,12 @@ void parts_that_do_not_fit_are_refused() {
     Group bad = good;
     bad.mean.pop_back();
     CHECK(is_refused(bad));
-    Group short_scale = good;
-    short_scale.scale.pop_back();
-    CHECK(is_refused(short_scale));
-    Group no_scale = good;
-    no_scale.missing_scale.clear();
-    CHECK(is_refused(no_scale));
+    Group short_variance = good;
+    short_variance.variance.pop_back();
+    CHECK(is_refused(short_variance));
+    Group no_variance = good;
+    no_variance.missing_variance.clear();
+    CHECK(is_refused(no_variance));
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ void two_groups_are_as_good_as_one() {
                   rows(ValueRows<double>(from.view(), columns, axes, from.order)),
                   group{{like.basis, like.penalty, {}, {}, {}}, rows} {
                 for (const std::int64_t j : columns)
-                    group.scale.push_back(like.scale[static_cast<std::size_t>(j)]);
+                    group.variance.push_back(like.variance[static_cast<std::size_t>(j)]);
             }
         };
         return std::make_unique<Part>(data, std::move(columns), zeros, ones, ends, whole);
@@ -222,12 +222,16 @@ bool is_refused(const Call& call) {
 
 void arrays_of_the_wrong_size_are_refused(const Mixed& data) {
     const std::vector<double> few(3);
-    const std::vector<std::int64_t> places(n_coefficients(data.groups), 5);
+    const std::vector<std::int64_t> same(n_coefficients(data.groups), 5);
+    std::vector<std::int64_t> places(same.size());
+    std::iota(places.begin(), places.end(), 0);
+    const std::size_t n = places.size() + 1;
     CHECK(is_refused([&] { score_all(data.groups, few, 1); }));
     CHECK(is_refused([&] { sum_all(data.groups, few, 1); }));
     CHECK(is_refused([&] { blocks_all(data.groups, few, 1); }));
-    CHECK(is_refused([&] { hessian_some(data.groups, places, 5, few, 1.0, 1); }));
-    CHECK(!is_refused([&] { hessian_some(data.groups, places, 7, few, 1.0, 1); }));
+    CHECK(is_refused([&] { hessian_some(data.groups, same, n, few, 1.0, 1); }));
+    CHECK(is_refused([&] { hessian_some(data.groups, places, n - 1, few, 1.0, 1); }));
+    CHECK(!is_refused([&] { hessian_some(data.groups, places, n, few, 1.0, 1); }));
     CHECK(is_refused([&] { score_all({}, {}, 1); }));
     const DrawnRows other(n_rows - 1, 2, 0.0, 4.0, 0.0);
     const AnyRows rows = other.values();

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::ptrdiff_t n_rows = 12;
 constexpr std::size_t n_features = 3;
-constexpr std::array<double, n_features> scale{0.1, 0.0, 2.5};  // the second takes no part
+constexpr std::array<double, n_features> variance{0.1, 0.0, 2.5};  // the second takes no part
 
 constexpr std::array<std::int64_t, n_features> columns{0, 1, 2};
 
@@ -49,7 +49,7 @@ std::vector<std::vector<double>> embeddings(const S& source, const B& basis, con
             const int start = basis.evaluate(source.argument(i, j), w.data());
             std::copy(w.begin(), w.end(), part.begin() + start);
             penalty.embed(part.data());
-            for (const double v : part) row.push_back(std::sqrt(scale[j]) * v);
+            for (const double v : part) row.push_back(std::sqrt(variance[j]) * v);
         }
         phi.push_back(row);
     }
@@ -64,7 +64,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 template <RowSource S, Basis B, Penalty P>
 void agrees_with_explicit_rows(const S& source, const B& basis, const P& penalty) {
     TeamIndex team_index;
-    const RowOperator<S, B, P> rows(source, basis, penalty, scale);
+    const RowOperator<S, B, P> rows(source, basis, penalty, variance);
     const auto phi = embeddings(source, basis, penalty);
     CHECK(rows.n_rows() == n_rows);
 

@@ -39,15 +39,15 @@ void compare(const simd::Kernels& kernels, const B& basis, double end, int n_thr
     std::iota(places.begin(), places.end(), 0);
     codes.fill(MatrixView<double>{values.data(), n_rows, n_features, n_features, 1}, columns,
                places, axes, 1);
-    std::vector<double> scale(n_features);
-    for (std::size_t j = 0; j < n_features; ++j) scale[j] = 0.3 * static_cast<double>(j % 4);
+    std::vector<double> variance(n_features);
+    for (std::size_t j = 0; j < n_features; ++j) variance[j] = 0.3 * static_cast<double>(j % 4);
     std::vector<double> weights(static_cast<std::size_t>(basis.size()));
     for (std::size_t k = 0; k < weights.size(); ++k) weights[k] = 1.0 / static_cast<double>(k + 1);
 
     const CodedRows source(codes, axes);
     const DiagonalPenalty penalty(weights);
-    const auto fast = SeriesOperator::make(source, basis, penalty, scale, kernels, n_threads);
-    const RowOperator slow(source, basis, penalty, scale);
+    const auto fast = SeriesOperator::make(source, basis, penalty, variance, kernels, n_threads);
+    const RowOperator slow(source, basis, penalty, variance);
     CHECK(fast != nullptr);
 
     std::vector<Row> rows(n_rows);

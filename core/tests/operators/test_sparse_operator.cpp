@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::ptrdiff_t n_rows = 40;
 constexpr std::size_t n_features = 6;
-constexpr std::array<double, n_features> scale{0.1, 0.0, 2.5, 1.0, 0.3, 0.7};
+constexpr std::array<double, n_features> variance{0.1, 0.0, 2.5, 1.0, 0.3, 0.7};
 
 constexpr std::array<std::int64_t, n_features> columns{0, 1, 2, 3, 4, 5};
 
@@ -62,8 +62,8 @@ void agrees_with_dense_rows(const B& basis, const P& penalty, double first, doub
     const ValueRows<double> dense(data.view(), columns, data.axes, data.order);
     const SparseRows sparse(SparseView<double>{data.starts, data.features, data.values}, data.axes,
                             data.order);
-    const RowOperator<ValueRows<double>, B, P> slow(dense, basis, penalty, scale);
-    const SparseOperator<B, P> fast(sparse, basis, penalty, scale);
+    const RowOperator<ValueRows<double>, B, P> slow(dense, basis, penalty, variance);
+    const SparseOperator<B, P> fast(sparse, basis, penalty, variance);
     CHECK(fast.n_rows() == n_rows);
 
     const std::vector<Row> team{7, 2, 9, 4, 0, 31};

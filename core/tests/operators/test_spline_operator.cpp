@@ -32,7 +32,7 @@ std::vector<double> draw_values(std::size_t n, Random& random) {
 
 template <int Degree>
 void compare(const simd::Kernels& kernels, int order, int n_bins, std::size_t n_features,
-             const std::vector<double>& scale, int n_threads) {
+             const std::vector<double>& variance, int n_threads) {
     TeamIndex team_index;
     Random random(static_cast<std::uint64_t>(n_bins) * 100 + n_features);
     const std::vector<double> values =
@@ -54,8 +54,8 @@ void compare(const simd::Kernels& kernels, int order, int n_bins, std::size_t n_
     const CodedRows source(codes, axes);
     const BSpline<Degree> basis{n_bins};
     const DifferencePenalty penalty(order, basis.size(), basis.support());
-    const auto fast = SplineOperator::make(source, basis, penalty, scale, kernels, n_threads);
-    const RowOperator slow(source, basis, penalty, scale);
+    const auto fast = SplineOperator::make(source, basis, penalty, variance, kernels, n_threads);
+    const RowOperator slow(source, basis, penalty, variance);
     CHECK(fast != nullptr);
 
     std::vector<Row> rows(n_rows);

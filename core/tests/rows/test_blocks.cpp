@@ -124,8 +124,8 @@ void what_was_let_go_is_still_there(const Data& data) {
 }
 
 Group group_of(const AnyRows& rows) {
-    const std::vector<double> scale(n_features, 0.125);
-    return {{BSpline<1>{8}, DifferencePenalty(1, 9, 2), scale, {}, {}}, rows};
+    const std::vector<double> variance(n_features, 0.125);
+    return {{BSpline<1>{8}, DifferencePenalty(1, 9, 2), variance, {}, {}}, rows};
 }
 
 void passes_are_the_same_to_the_bit(const Data& data) {

@@ -1,5 +1,10 @@
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -63,12 +68,104 @@ void several_callers() {
     CHECK(good == 4 * 500);
 }
 
+// What parallel_for() throws if the given task throws: the number of the task, as a text.
+std::optional<std::string> thrown_by(std::ptrdiff_t task, std::ptrdiff_t n_tasks, int n_threads) {
+    try {
+        parallel_for(n_tasks, n_threads, [&](std::ptrdiff_t i) {
+            if (i == task) throw std::runtime_error(std::to_string(i));
+        });
+    } catch (const std::runtime_error& error) {
+        return error.what();
+    }
+    return std::nullopt;
+}
+
+// Whichever task fails and however many threads there are; and the next job is as any other.
+void what_a_task_throws_reaches_the_caller() {
+    for (const int n_threads : {1, 2, 3, 8})
+        for (const std::ptrdiff_t n_tasks : {1, 2, 100, 5000})
+            for (const std::ptrdiff_t task : {std::ptrdiff_t{0}, n_tasks / 2, n_tasks - 1}) {
+                CHECK(thrown_by(task, n_tasks, n_threads) == std::to_string(task));
+                CHECK(runs_all(n_tasks, n_threads));
+            }
+}
+
+// The exception of a helper, or of the caller itself: the other one has a task in its hands, and
+// is waited for. Tasks that wait for each other are on two threads, if there is a helper at all.
+bool fails_on(bool helper) {
+    const auto caller = std::this_thread::get_id();
+    std::atomic<int> n_begun{0};
+    std::atomic<bool> is_thrown{false};
+    std::atomic<bool> other_is_done{false};
+    try {
+        parallel_for(2, 2, [&](std::ptrdiff_t) {
+            ++n_begun;
+            while (n_begun < 2) std::this_thread::yield();
+            if ((std::this_thread::get_id() != caller) == helper) {
+                is_thrown = true;
+                throw std::bad_alloc();
+            }
+            while (!is_thrown) std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            other_is_done = true;
+        });
+    } catch (const std::bad_alloc&) {
+        return other_is_done;
+    }
+    return false;
+}
+
+void from_any_thread() {
+    for (int turn = 0; turn < 20; ++turn) {
+        CHECK(fails_on(true));
+        CHECK(fails_on(false));
+        CHECK(runs_all(100, 2));
+    }
+}
+
+// All of them fail: one exception is thrown, the others are gone.
+void many_failures() {
+    bool all = true;
+    for (int job = 0; job < 2000; ++job) {
+        std::atomic<int> n{0};
+        try {
+            parallel_for(50, 4, [&](std::ptrdiff_t) {
+                ++n;
+                throw std::bad_alloc();
+            });
+            all = false;
+        } catch (const std::bad_alloc&) {
+            all = all && 1 <= n && n <= 4;  // nobody begins another task after its own failed
+        }
+        all = all && runs_all(job % 7, 4);
+    }
+    CHECK(all);
+}
+
+// Through two levels; afterwards the outer level has its threads again.
+void nested_failures() {
+    for (const int n_threads : {1, 3}) {
+        bool caught = false;
+        try {
+            parallel_for(10, n_threads, [&](std::ptrdiff_t i) {
+                parallel_for(10, 3, [&](std::ptrdiff_t k) {
+                    if (i == 7 && k == 3) throw std::out_of_range("inside");
+                });
+            });
+        } catch (const std::out_of_range&) {
+            caught = true;
+        }
+        CHECK(caught);
+    }
+    CHECK(fails_on(true));  // which would wait for ever for a second thread that is not there
+}
+
 // A process that is forked off has none of its parent's threads, and starts its own.
 void after_a_fork() {
 #if __has_include(<sys/wait.h>) && !defined(__SANITIZE_THREAD__)  // which allows no such thing
     CHECK(runs_all(100, 3));
     const pid_t child = fork();
-    if (child == 0) _exit(runs_all(100, 3) ? 0 : 1);
+    if (child == 0) _exit(runs_all(100, 3) && fails_on(true) && runs_all(100, 3) ? 0 : 1);
     int status = 1;
     waitpid(child, &status, 0);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -83,6 +180,10 @@ int main() {
     many_short_jobs();
     nested_jobs();
     several_callers();
+    what_a_task_throws_reaches_the_caller();
+    from_any_thread();
+    many_failures();
+    nested_failures();
     after_a_fork();
     return splinear::testing::result();
 }

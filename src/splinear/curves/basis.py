@@ -7,7 +7,7 @@ same inside its loops.
 =========  ==============================  ==========  ===========================================
 basis      functions                       argument    penalty on the d-th derivative
 =========  ==============================  ==========  ===========================================
-B-spline   degree 0-3 on equal bins        [0, n]      differences of order d (any d >= 0)
+B-spline   degree 0-3 on equal bins        [0, n]      differences of order d (0 to 10)
 Fourier    cos(n pi x), sin(n pi x)        [-1, 1]     weights 1 / n^d (d = 1, 2)
 Hermite    H_n(x), n >= 1                  [-1, 1]     1 / sqrt(n n!), 1 / sqrt(n (n-1) n!)
 sampled    any, linear between samples     [-1, 1]     any
@@ -27,7 +27,18 @@ from splinear import _core
 from splinear._types import Floats
 from splinear.penalties import DiagonalPenalty, DifferencePenalty, Penalty
 
-__all__ = ["BSplineBasis", "Basis", "FourierBasis", "HermiteBasis", "SampledBasis"]
+__all__ = [
+    "MAX_FREQUENCIES",
+    "MAX_HERMITE",
+    "BSplineBasis",
+    "Basis",
+    "FourierBasis",
+    "HermiteBasis",
+    "SampledBasis",
+]
+
+MAX_FREQUENCIES = 250  # each row adds to (2 n)^2 second derivatives of a curve
+MAX_HERMITE = 150  # from 169 on, n n! is beyond the largest double
 
 
 @dataclass(frozen=True)

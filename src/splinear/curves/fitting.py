@@ -11,10 +11,18 @@ from sklearn.base import BaseEstimator
 from splinear._compat import Interval, StrOptions
 from splinear._types import AnyArray, Constraints, Floats
 from splinear.curves.axes import Axes, standardised
-from splinear.curves.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
+from splinear.curves.basis import (
+    MAX_FREQUENCIES,
+    MAX_HERMITE,
+    Basis,
+    BSplineBasis,
+    FourierBasis,
+    HermiteBasis,
+)
 from splinear.curves.embedding import Embedding
 from splinear.curves.knot_plan import MAX_BINS, RULES, KnotPlan
 from splinear.curves.through_zero import axes_from_zero
+from splinear.penalties import MAX_ORDER
 from splinear.tables.checks import column_ranges, feature_label
 from splinear.tables.table import Table
 
@@ -26,12 +34,10 @@ __all__ = [
     "plan_knots",
 ]
 
-MAX_HERMITE = 150  # from 169 on, n n! is beyond the largest double
-
 EMBEDDING_CONSTRAINTS: Constraints = {
-    "degree": [Interval(Integral, 0, None, closed="left")],
+    "degree": [Interval(Integral, 0, MAX_FREQUENCIES, closed="both")],
     "n_bins": [Interval(Integral, 1, MAX_BINS, closed="both"), "array-like"],
-    "penalty_order": [Interval(Integral, 0, None, closed="left")],
+    "penalty_order": [Interval(Integral, 0, MAX_ORDER, closed="both")],
     "knots": [StrOptions(set(RULES)), "array-like", dict],
     "through_zero": [StrOptions({"auto"}), "boolean"],
     "scale": [StrOptions({"unit", "native", "standard"})],

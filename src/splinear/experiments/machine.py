@@ -20,7 +20,7 @@ def describe() -> dict[str, str]:
     return {
         "processor": _processor(),
         "cores": str(os.cpu_count()),
-        "kernels": _core.paths()[0],
+        "kernels": _core.instruction_sets()[0],
         "system": f"{platform.system()} {platform.machine()}",
         "Python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},

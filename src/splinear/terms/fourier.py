@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints
 from splinear.curves.axes import Axes
-from splinear.curves.basis import FourierBasis
+from splinear.curves.basis import MAX_FREQUENCIES, FourierBasis
 from splinear.curves.embedding import Embedding
 from splinear.curves.through_zero import axes_of_odd
 from splinear.model.group import TermGroup
 from splinear.terms.base import Advice, ColumnData, Term, curve_groups
 
 __all__ = ["Fourier"]
-
-MAX_FREQUENCIES = 10_000
 
 
 class Fourier(Term):
@@ -32,7 +30,7 @@ class Fourier(Term):
     Parameters
     ----------
     n_frequencies : int, default=3
-        The number of frequencies.
+        The number of frequencies, at most 250.
     penalty_order : {1, 2}, default=1
         The order d of the penalty: 1 shrinks slopes, 2 curvature.
     period : float or None, default=None

@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints
 from splinear.curves.axes import Axes, standardised
-from splinear.curves.basis import HermiteBasis
+from splinear.curves.basis import MAX_HERMITE, HermiteBasis
 from splinear.curves.embedding import Embedding
 from splinear.curves.through_zero import axes_of_odd
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.terms.base import Advice, ColumnData, Term, curve_groups
 
 __all__ = ["Hermite", "Linear"]
-
-MAX_HERMITE = 150  # from 169 on, n n! is beyond the largest double
 
 
 class Hermite(Term):
@@ -31,7 +29,7 @@ class Hermite(Term):
     Parameters
     ----------
     degree : int, default=3
-        The degree of the polynomial.
+        The degree of the polynomial, at most 150.
     penalty_order : {1, 2}, default=1
         The order d of the penalty: 1 shrinks slopes, 2 curvature.
     scale : {"unit", "native", "standard"}, default="unit"

@@ -29,11 +29,10 @@ from splinear.curves.knots import (
 )
 from splinear.curves.through_zero import axes_from_zero, no_longer_than_linear
 from splinear.model.group import Extrapolation, TermGroup, size_class, split_by
+from splinear.penalties import MAX_ORDER
 from splinear.terms.base import Advice, ColumnData, Term
 
 __all__ = ["Spline"]
-
-MAX_ORDER = 20  # of D_d; D_d^{-1} has entries of about n^d
 
 
 class Spline(Term):
@@ -53,7 +52,7 @@ class Spline(Term):
     degree : int, default=1
         The degree of the pieces, 0 to 3.
     penalty_order : int, default=1
-        The order d of the penalty.
+        The order d of the penalty, 0 to 10.
     knots : {"auto", "uniform", "quantile"} or sequence of float, default="auto"
         Where pieces meet. "uniform" makes them of equal width. "quantile" puts knots where the
         values are: at each value if there are no more than n_bins + 1, else at quantiles, half of

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from splinear._compat import Interval
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.solvers import dual_cd
@@ -27,10 +29,12 @@ from splinear.training.trainer import Duals, LastFit, Trained
 
 __all__ = ["DUAL_PARAMETERS", "DualTrainer"]
 
+MAX_BIAS = 1e8  # squared lengths are added to its square; beyond 1e16 no digit of them is left
+
 DUAL_PARAMETERS: dict[str, list[Any]] = {
     "C": [positive()],
     "fit_intercept": ["boolean"],
-    "intercept_scaling": [positive()],
+    "intercept_scaling": [Interval(Real, 0, MAX_BIAS, closed="right")],
 }
 
 

@@ -33,9 +33,20 @@ def class_weights(
     present = np.flatnonzero(counts)
     if isinstance(class_weight, dict):
         weights[:] = compute_class_weight(class_weight, classes=classes, y=classes[present])
+        _check(classes, weights)
     else:
         weights[present] = counts.sum() / (len(present) * counts[present])
     return weights
+
+
+def _check(classes: AnyArray, weights: Floats) -> None:
+    """Refuse weights that are negative, infinite or not a number, and name their class."""
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        name, weight = classes[wrong[0]], weights[wrong[0]]
+        raise ValueError(
+            f"class_weight must be finite and not negative; that of class {name!s} is {weight:g}."
+        )
 
 
 def kept_pieces(values: AnyArray, kept: AnyArray | None) -> Iterator[AnyArray]:

@@ -1,0 +1,419 @@
+"""Whatever sizes the compiled core is given, it refuses those that do not fit, and says which."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from splinear import _core
+
+N_ROWS, N_FEATURES, N_BINS, DEGREE = 12, 3, 5, 1
+SIZE = N_BINS + DEGREE  # of the basis
+LENGTH = N_FEATURES * SIZE  # of all coefficients
+ALL = np.arange(N_FEATURES, dtype=np.int64)
+ORDER = np.arange(N_ROWS, dtype=np.int64)
+X = np.random.default_rng(0).random((N_ROWS, N_FEATURES))
+NONE, NO_MEAN = np.empty(0), np.empty((0, 0))
+
+
+def refused(found, *arguments, match, **named):
+    with pytest.raises(ValueError, match=match):
+        found(*arguments, **named)
+
+
+def numbers(*shape):
+    return np.full(shape, 0.5)
+
+
+def axes(n=N_FEATURES, last=float(N_BINS), knots=NO_MEAN):
+    return _core.Axes(np.zeros(n), np.ones(n), np.zeros(n), np.full(n, last), knots)
+
+
+def codes(n_rows=N_ROWS, n_features=N_FEATURES):
+    return _core.Codes(n_rows, n_features, _core.CodeGrid.bins(N_BINS, DEGREE, False))
+
+
+def filled():
+    out = codes()
+    out.fill(X, ALL, ORDER, axes(), 1)
+    return out
+
+
+def basis():
+    return _core.bspline(DEGREE, N_BINS)
+
+
+def penalty(size=SIZE, support=DEGREE + 1):
+    return _core.difference_penalty(1, size, support, 0)
+
+
+def values(n_rows=N_ROWS):
+    return _core.value_rows(X, ALL, axes(), ORDER[:n_rows])
+
+
+def csr():
+    """Starts, features and values of X, of which every fourth is left out."""
+    kept = np.arange(X.size).reshape(X.shape) % 4 > 0
+    starts = np.append(0, np.cumsum(kept.sum(axis=1)))
+    features = np.nonzero(kept)[1].astype(np.int32)
+    return starts, features, X[kept]
+
+
+def sparse():
+    return _core.sparse_rows(*csr(), axes(), ORDER)
+
+
+def group(rows=None):
+    return _core.Group(rows or values(), basis(), penalty(), numbers(N_FEATURES), NO_MEAN, NONE)
+
+
+def groups():
+    coded = _core.coded_rows(filled(), axes())
+    return {"values": group(), "codes": group(coded), "sparse": group(sparse())}
+
+
+@pytest.fixture(params=["values", "codes", "sparse"])
+def one(request):
+    return [groups()[request.param]]
+
+
+# -- bases and penalties -------------------------------------------------------------------------
+
+
+def test_bases():
+    for wrong in (0, -1, 2**30):
+        refused(_core.bspline, 1, wrong, match="bins")
+        refused(_core.fourier, wrong, match="degree")
+        refused(_core.hermite, wrong, match="degree")
+    refused(_core.bspline, 4, 5, match="degree 0, 1, 2 or 3")
+
+
+@pytest.mark.parametrize("kind", ["difference", "diagonal"])
+@pytest.mark.parametrize("name", ["embed", "integrate", "smooth", "difference"])
+def test_maps_of_penalties(kind, name):
+    found = penalty() if kind == "difference" else _core.diagonal_penalty(numbers(SIZE))
+    apply = getattr(found, name)
+    assert apply(numbers(2, SIZE)).shape == (2, SIZE)
+    for wrong in (0, SIZE - 1, SIZE + 1):
+        refused(apply, numbers(2, wrong), match=f"must be {SIZE}, not {wrong}")
+
+
+def test_quadratic_of_penalties():
+    for first, n in ((-1, 1), (0, 3), (SIZE - 1, 2), (SIZE, 1), (2**31 - 1, 1)):
+        refused(penalty().quadratic, first, numbers(n), match="beyond the penalty")
+    diagonal = _core.diagonal_penalty(numbers(SIZE))
+    refused(diagonal.quadratic, 0, numbers(SIZE - 1), match=f"must be {SIZE}, not {SIZE - 1}")
+
+
+def test_penalties():
+    refused(_core.difference_penalty, -1, SIZE, 2, 0, match="order 0 to 10")
+    refused(_core.difference_penalty, 11, SIZE, 2, 0, match="order 0 to 10")
+    for size, support, held in ((0, 1, 0), (2**30, 1, 0), (SIZE, 0, 0), (SIZE, 2, -1)):
+        refused(_core.difference_penalty, 1, size, support, held, match="no such penalty")
+    for support, held in ((SIZE + 1, 0), (2, SIZE + 1)):
+        refused(_core.difference_penalty, 1, SIZE, support, held, match="of size functions")
+
+
+# -- data ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_axes(at):
+    arrays = [np.zeros(3), np.ones(3), np.zeros(3), np.ones(3)]
+    arrays[at] = arrays[at][:2]
+    refused(_core.Axes, *arrays, NO_MEAN, match="must be 3, not 2")
+    refused(_core.Axes, *np.ones((4, 3)), numbers(2, 4), match="knots.* must be 3, not 2")
+    refused(_core.Axes, np.zeros(1), np.ones(1), np.ones(1), np.zeros(1), NO_MEAN, match="beyond")
+
+
+def test_knots():
+    nan = np.nan
+    for wrong in ([0.0, nan, nan], [0.0, nan, 1.0], [1.0, 0.5, 0.0]):
+        refused(axes, 1, knots=np.array([wrong]), match="knots")
+    refused(axes, 1, knots=np.zeros((1, 1)), match="no knots, or two and more")
+    for right in ([nan, nan, nan], [0.0, 1.0, nan], [0.0, 0.5, 1.0]):
+        axes(1, knots=np.array([right]))
+
+
+def test_codes():
+    refused(codes, -1, match="negative")
+    refused(codes, 1, -1, match="negative")
+    refused(codes, 2**40, 2**40, match="2\\^60 codes")
+    for n_bins, degree in ((0, 1), (2**30, 0), (70_000, 1), (5, 4), (5, -1)):
+        refused(_core.CodeGrid.bins, n_bins, degree, False, match="bins|degree")
+    few = _core.CodeGrid.bins(5, 0, False)
+    refused(_core.Codes, np.zeros((2, 3), np.uint32), few, 1, match="not as wide")
+
+
+def test_codes_that_nobody_filled_are_codes():
+    """Of new memory, or of memory that somebody has used before."""
+    big = np.full(N_ROWS * N_FEATURES * 8, 255, dtype=np.uint8)
+    del big
+    assert not codes(1000, 30).array.any()
+    part = codes()
+    part.fill(X, ALL, np.where(ORDER < 6, ORDER, -1), axes(), 1)
+    assert not part.array[6:].any()
+
+
+def test_fill():
+    fill = codes().fill
+    refused(fill, X, ALL[:2], ORDER, axes(), 1, match="columns.* must be 3, not 2")
+    refused(fill, X, ALL, ORDER[:5], axes(), 1, match="places.* must be 12, not 5")
+    refused(fill, X, ALL, ORDER, axes(2), 1, match="axes.* must be 3, not 2")
+    refused(fill, X, ALL + 1, ORDER, axes(), 1, match="no column 3; there are 3")
+    refused(fill, X, ALL - 1, ORDER, axes(), 1, match="no column -1")
+    refused(fill, X, ALL, ORDER + 1, axes(), 1, match="no place 12; there are 12")
+    refused(fill, X, ALL, ORDER, axes(), 0, match="n_threads")
+    mapped = _core.Codes(filled().array, _core.CodeGrid.bins(N_BINS, DEGREE, False), 4)
+    refused(mapped.fill, X, ALL, ORDER, axes(), 1, match="in a file")
+
+
+def test_rows():
+    refused(_core.coded_rows, filled(), axes(2), match="axes.* must be 3, not 2")
+    refused(_core.value_rows, X, ALL[:2], axes(), ORDER, match="columns.* must be 3, not 2")
+    refused(_core.value_rows, X, ALL + 1, axes(), ORDER, match="no column 3")
+    for order in (ORDER + 1, ORDER - 1):
+        refused(_core.value_rows, X, ALL, axes(), order, match="no row (12|-1); there are 12")
+    for rows in (values(), _core.coded_rows(filled(), axes()), sparse()):
+        refused(_core.first_rows, rows, -1, match="negative")
+        refused(_core.some_rows, rows, np.array([N_ROWS]), match="no row 12; there are 12")
+        refused(_core.some_rows, rows, np.array([-1]), match="no row -1")
+
+
+def test_sparse_rows():
+    starts, features, data = csr()
+    make = _core.sparse_rows
+    refused(make, starts, features[1:], data, axes(), ORDER, match=f"must be {len(data)}, not")
+    refused(make, starts[:0], features, data, axes(), ORDER, match="there is none")
+    refused(make, starts + 1, features, data, axes(), ORDER, match="entries.* must be 28, not 27")
+    refused(make, starts - 1, features, data, axes(), ORDER, match="ascend")
+    refused(make, starts[::-1].copy(), features, data, axes(), ORDER, match="ascend")
+    refused(make, starts, features + 1, data, axes(), ORDER, match="no feature 3; there are 3")
+    refused(make, starts, features - 1, data, axes(), ORDER, match="no feature -1")
+    refused(make, starts, features, data, axes(), ORDER + 1, match="no row 12")
+    mapped, entries = _core.mapped_sparse_rows, np.zeros(len(data), dtype=np.uint64)
+    refused(mapped, starts, entries[1:], 4, match="entries.* must be 27, not 26")
+    refused(mapped, starts[:0], entries, 4, match="there is none")
+    refused(mapped, starts[::-1].copy(), entries, 4, match="ascend")
+
+
+def test_sparse_arguments():
+    _, features, data = csr()
+    refused(_core.sparse_arguments, features[1:], data, axes(), match="must be 27, not 26")
+    refused(_core.sparse_arguments, features, data, axes(2), match="no feature 2; there are 2")
+    refused(_core.sparse_arguments, features - 1, data, axes(), match="no feature -1")
+
+
+# -- groups --------------------------------------------------------------------------------------
+
+
+def test_groups():
+    make, three = _core.Group, numbers(3)
+    rows = values()
+    refused(make, rows, basis(), penalty(), numbers(2), NO_MEAN, NONE, match="must be 3, not 2")
+    refused(make, rows, basis(), penalty(SIZE + 1), three, NO_MEAN, NONE, match="must be 6, not 7")
+    refused(make, rows, basis(), penalty(support=1), three, NO_MEAN, NONE, match="non-zero at once")
+    refused(make, rows, basis(), penalty(), three, numbers(3, SIZE), NONE, match="both a mean")
+    for mean, variance in (((2, SIZE), 3), ((3, SIZE - 1), 3), ((3, SIZE), 2)):
+        wrong = numbers(*mean), numbers(variance)
+        refused(make, rows, basis(), penalty(), three, *wrong, match=r"must be \d+, not \d+")
+    refused(make, rows, basis(), penalty(), NONE, NO_MEAN, NONE, match="must have features")
+    narrow = make, sparse(), basis(), penalty(), numbers(2), NO_MEAN, NONE
+    refused(*narrow, match="features that the group does not have")
+
+
+def test_codes_of_another_basis():
+    """They would be read from behind the tables."""
+    grids = [
+        _core.CodeGrid.bins(N_BINS + 1, DEGREE, False),
+        _core.CodeGrid.bins(N_BINS, 0, False),
+        _core.CodeGrid.bins(N_BINS, DEGREE, True),
+        _core.CodeGrid.whole_axis(False),
+    ]
+    for grid in grids:
+        rows = _core.coded_rows(_core.Codes(N_ROWS, N_FEATURES, grid), axes())
+        refused(group, rows, match="another basis")
+
+
+# -- passes over rows ----------------------------------------------------------------------------
+
+
+def test_scores(one):
+    assert _core.score_all(one, numbers(LENGTH), 1).shape == (N_ROWS,)
+    for wrong in (0, LENGTH - 1, LENGTH + 1):
+        refused(_core.score_all, one, numbers(wrong), 1, match=f"must be {LENGTH}, not {wrong}")
+        refused(_core.score_many, one, numbers(2, wrong), 1, match=f"must be {2 * LENGTH}, not")
+
+
+SUMS = {
+    "sum": (_core.sum_all, _core.sum_many),
+    "blocks": (_core.blocks_all, _core.blocks_many),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums(one, name):
+    of_one, of_many = SUMS[name]
+    assert len(of_many(one, numbers(2, N_ROWS), 1)) == 2 * len(of_one(one, numbers(N_ROWS), 1))
+    for wrong in (0, N_ROWS - 1, N_ROWS + 1):
+        refused(of_one, one, numbers(wrong), 1, match=f"must be {N_ROWS}, not {wrong}")
+        refused(of_many, one, numbers(2, wrong), 1, match=f"must be {2 * N_ROWS}, not")
+
+
+def test_hessian(one):
+    places, h = np.arange(LENGTH), numbers(N_ROWS)
+    run = _core.hessian_some
+    assert run(one, places, LENGTH + 1, h, 1.0, 1).shape == ((LENGTH + 1) ** 2,)
+    refused(run, one, places[1:], LENGTH + 1, h, 1.0, 1, match=f"must be {LENGTH}, not")
+    for wrong in (0, 1, LENGTH, LENGTH + 2, 2**32):
+        refused(run, one, places, wrong, h, 1.0, 1, match=f"must be {LENGTH + 1}, not {wrong}")
+    refused(run, one, places + 1, LENGTH + 1, h, 1.0, 1, match=f"no place {LENGTH}")
+    refused(run, one, places[::-1].copy(), LENGTH + 1, h, 1.0, 1, match="ascend")
+    refused(run, one, places, LENGTH + 1, numbers(N_ROWS + 1), 1.0, 1, match="more h than rows")
+
+
+def test_groups_of_different_rows():
+    pair = [group(), group(values(5))]
+    refused(_core.sum_all, pair, numbers(N_ROWS), 1, match="same in all groups, must be 12, not 5")
+    refused(_core.sum_all, [], numbers(N_ROWS), 1, match="a group of features")
+
+
+@pytest.mark.parametrize("n_threads", [0, -1, -(2**40)])
+def test_no_threads(n_threads):
+    tables, r = numbers(1, LENGTH), numbers(1, N_ROWS)
+    refused(_core.score_all, [group()], tables[0], n_threads, match="n_threads")
+    refused(_core.score_many, [group()], tables, n_threads, match="n_threads")
+    for of_one, of_many in SUMS.values():
+        refused(of_one, [group()], r[0], n_threads, match="n_threads")
+        refused(of_many, [group()], r, n_threads, match="n_threads")
+    hessian = np.arange(LENGTH), LENGTH + 1, r[0], 1.0, n_threads
+    refused(_core.hessian_some, [group()], *hessian, match="n_threads")
+    refused(_core.min_kernel, X, None, numbers(N_ROWS, N_ROWS), n_threads, match="n_threads")
+    refused(_core.decision, curves(), X, ALL, n_threads, match="n_threads")
+    at_zero = np.empty((0, 0))
+    refused(_core.decision_sparse, curves(), *csr(), at_zero, n_threads, match="n_threads")
+    refused(options, n_threads, match="n_threads")
+
+
+def test_any_number_of_threads():
+    few, many = (_core.sum_all([group()], numbers(N_ROWS), n) for n in (1, 2**40))
+    np.testing.assert_array_equal(few, many)
+
+
+# -- scores of values ----------------------------------------------------------------------------
+
+
+def curves(coef=None, intercepts=None, ax=None):
+    coef = numbers(2, N_FEATURES, SIZE + 1) if coef is None else coef
+    return _core.Curves(
+        basis(), ax or axes(), coef, numbers(2) if intercepts is None else intercepts
+    )
+
+
+def test_curves():
+    for shape in ((1, 3, 7), (2, 2, 7), (2, 3, 6)):
+        expected, found = next((a, b) for a, b in zip((2, 3, 7), shape, strict=True) if a != b)
+        refused(curves, numbers(*shape), match=f"must be {expected}, not {found}")
+    refused(curves, intercepts=numbers(3), match="must be 3, not 2")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_decision(dtype):
+    rows = X.astype(dtype)
+    assert _core.decision(curves(), rows, ALL, 1).shape == (N_ROWS, 2)
+    refused(_core.decision, curves(), rows, ALL[:2], 1, match="columns.* must be 3, not 2")
+    refused(_core.decision, curves(), rows, ALL + 1, 1, match="no column 3; there are 3")
+    refused(_core.decision, curves(), rows[:, :2], ALL, 1, match="no column 2; there are 2")
+    refused(_core.decision, curves(), rows, ALL - 1, 1, match="no column -1")
+    none = curves(numbers(0, 3, SIZE + 1), NONE)
+    refused(_core.decision, none, rows, ALL, 1, match="an output")
+    long = curves(ax=axes(last=N_BINS + 1.0))
+    refused(_core.decision, long, rows, ALL, 1, match="beyond its basis")
+
+
+def test_decision_with_more_knots_than_functions():
+    """Twice as many cells as the tables have entries, on an axis that ends where the basis does."""
+    knots = np.tile(np.linspace(0, 1, 65), (N_FEATURES, 1))
+    warped = curves(numbers(2, N_FEATURES, SIZE + 1), ax=axes(knots=knots))
+    single = _core.decision(warped, X.astype(np.float32), ALL, 1)
+    np.testing.assert_allclose(single, _core.decision(warped, X, ALL, 1), rtol=1e-6)
+
+
+def test_decision_sparse():
+    starts, features, data = csr()
+    at_zero, run = np.empty((0, 0)), _core.decision_sparse
+    assert run(curves(), starts, features, data, at_zero, 1).shape == (N_ROWS, 2)
+    refused(run, curves(), starts, features[1:], data, at_zero, 1, match="must be 27, not 26")
+    refused(run, curves(), starts[:0], features, data, at_zero, 1, match="there is none")
+    refused(run, curves(), starts + 1, features, data, at_zero, 1, match="must be 28, not 27")
+    refused(run, curves(), starts, features + 1, data, at_zero, 1, match="no feature 3")
+    for shape, expected in (((1, 3), 2), ((2, 2), 6), ((3, 2), 2)):
+        wrong = numbers(*shape)
+        refused(run, curves(), starts, features, data, wrong, 1, match=f"must be {expected}, not")
+
+
+def test_min_kernel():
+    run = _core.min_kernel
+    refused(run, X, X[:, :2].copy(), numbers(N_ROWS, N_ROWS), 1, match="must be 3, not 2")
+    refused(run, X, X[:5], numbers(N_ROWS, N_ROWS), 1, match="must be 5, not 12")
+    refused(run, X, None, numbers(5, N_ROWS), 1, match="must be 12, not 5")
+    refused(run, X, None, numbers(N_ROWS, 5), 1, match="must be 12, not 5")
+
+
+# -- training ------------------------------------------------------------------------------------
+
+COSTS = {"cost_negative": 1.0, "cost_positive": 1.0, "bias": 1.0}
+Y = np.where(X[:, 0] > 0.5, 1, -1).astype(np.int8)
+
+
+def options(n_threads=1):
+    return _core.DualOptions(tol=0.1, max_iter=5, seed=0, n_threads=n_threads, keep_alpha=False)
+
+
+class Watch:
+    def poll(self):
+        return False
+
+    def on_pass(self, *_):
+        return False
+
+
+def train(one, y=Y, alpha=None, coef=None):
+    problem = _core.DualProblem(y, None, None, **COSTS)
+    start = _core.DualStart(alpha, coef, 0.0)
+    return _core.train(one, _core.hinge(), problem, options(), start, [1.0], Watch())
+
+
+def test_train(one):
+    ((found,), error) = train(one)
+    assert found.coef.shape == (LENGTH,)
+    assert error is None
+    for wrong in (0, N_ROWS - 1):
+        refused(train, one, Y[:wrong], match=f"y, .*must be 12, not {wrong}")
+        refused(train, one, alpha=numbers(wrong), match=f"alpha, .*must be 12, not {wrong}")
+    for wrong in (0, LENGTH + 1):
+        refused(train, one, coef=numbers(wrong), match=f"coef, .*must be {LENGTH}, not {wrong}")
+
+
+@pytest.mark.parametrize("wrong", [0, N_ROWS - 1, N_ROWS + 1])
+def test_problems(wrong):
+    """An empty array is not taken for none."""
+    for name in ("targets", "weights"):
+        arrays = {"targets": None, "weights": None, name: numbers(wrong)}
+        refused(_core.DualProblem, Y, **arrays, **COSTS, match=f"{name}, .*12, not {wrong}")
+
+
+def test_every_binding_is_here():
+    """What is new in the core gets a test of the sizes that it takes."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    names = {name for name in vars(_core) if not name.startswith("_")}
+    assert names >= {"score_all", "train", "Codes"}
+    missing = {name for name in names if not re.search(rf"_core\.{name}\b", text)}
+    takes_no_array = {"Basis", "DualResult", "Loss", "Penalty", "Rows", "instruction_sets"} | {
+        "epsilon_insensitive",
+        "logistic",
+        "squared_error",
+        "squared_hinge",
+    }
+    assert missing <= takes_no_array
