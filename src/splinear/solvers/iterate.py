@@ -211,7 +211,7 @@ class Space:
         return out
 
     def levelled(self, theta: Floats) -> Floats:
-        """Move what all levels of a category have in common to the intercept.
+        """Move the levels of curves and categories to the intercept.
 
         No score changes by that, and the penalty is least; else it would be a direction in which
         the Hessian is almost flat.
@@ -219,7 +219,7 @@ class Space:
         out = theta.copy()
         pairs = zip(self.layout.groups, self.layout.split(out[:, :-1]), strict=True)
         for group, part in pairs:
-            if group.is_levelled:
+            if group.has_level:
                 out[:, -1] += group.take_level(part)
         return out
 
@@ -236,8 +236,12 @@ class Space:
         return self.join(self.layout.stiffen(theta[:, :-1]), np.zeros(self.n_outputs))
 
     def gap(self, gradient: Floats) -> float:
-        """Return 1/2 g'K g; the gradient by b is 0 and counts as such."""
+        """Return 1/2 g'K g; the gradients by b and by levels are 0, and count as such."""
         g = np.where(self.used, gradient[:, :-1], 0.0)
+        pairs = zip(self.layout.groups, self.layout.split(g), strict=True)
+        for group, part in pairs:
+            if group.has_level:
+                part[:] = group.without_slope(part)
         return 0.5 * dot(g, self.layout.soften(g))
 
     def blocks(self, H: Floats) -> list[list[Floats]]:

@@ -47,9 +47,11 @@ from splinear.solvers.watch import Watch
 __all__ = ["Iterate", "begin", "descend", "one_step", "solve"]
 
 LEAST_TRUST = 1e-4  # of a step's promised decrease, which must come
+NOISE, NOISE_OF_CODES = 1e-13, 1e-9  # of the objective, as codes are summed in single precision
 MOST_RAISED = 1  # times that a step led astray, and more curvature was tried
 KEPT = 0.25  # of such extra curvature, for the next step
 SHARES = (1.0, 0.25, 0.0625)  # of a step, which are tried then
+MOST_IDLE, IDLE = 10, 1e-4  # steps that neither halve the gap nor gain so much of the tolerance
 MAX_CG = 300
 CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
 ENOUGH = 0.3  # of the tolerance: the gap of the model at which a step may end
@@ -93,14 +95,19 @@ def descend(
     preconditioner: Preconditioner = "auto",
     accuracy: float = CG_ACCURACY,
 ) -> Iterator[Iterate]:
-    """Go down step by step."""
+    """Go down step by step.
+
+    It also ends after some steps that lead nowhere, as they do where a tolerance is out of reach:
+    then with the best lower bound of the objective that was met.
+    """
     chooser = Chooser(at, preconditioner)
-    radius = np.inf
+    radius, n_idle, least, bound = np.inf, 0, at.gap, at.value - at.gap
     while True:
         yield at
         left, n_rows = at.relative_gap, at.space.n_rows
         stop = at.n_iter > 0 and stopping.watch.on_pass(at.n_iter, left, n_rows)
-        if stop or at.is_converged(stopping.tol) or at.n_iter == stopping.max_iter:
+        is_over = at.n_iter == stopping.max_iter or n_idle == MOST_IDLE
+        if stop or is_over or at.is_converged(stopping.tol):
             return
         first = at.n_iter < N_ROUGH and not at.is_converged(ROUGH_ABOVE)
         own = ROUGH_ACCURACY if first else accuracy
@@ -108,6 +115,11 @@ def descend(
         if found is None:
             return
         chooser.grow(at, found)
+        leads_on = found.value < at.value - IDLE * stopping.tol * at.value
+        n_idle = 0 if leads_on or found.gap < 0.5 * least else n_idle + 1
+        least, bound = min(least, found.gap), max(bound, found.value - found.gap)
+        if n_idle == MOST_IDLE:
+            found.gap = min(found.gap, found.value - bound)
         at = found
 
 
@@ -132,7 +144,9 @@ def _step(
         scores = at.space.scores(step.to) if step.scores is None else step.scores
         moved, trust, share = _best_share(at, step, scores)
         # Near the optimum the decrease drowns in rounding, and the model is to be trusted.
-        if trust > LEAST_TRUST or step.decrease <= 1e-13 * abs(at.value):
+        noise = (NOISE_OF_CODES if at.space.rows.is_coded else NOISE) * abs(at.value)
+        drowns = step.decrease <= noise and moved.value <= at.value + noise
+        if trust > LEAST_TRUST or drowns:
             if trust < 0.25 or share < 1.0:
                 radius = min(0.25, share) * step.length
             elif trust > 0.75 and step.at_edge:
@@ -221,7 +235,7 @@ def _conjugate_gradients(
     step, step_scores = np.zeros_like(gradient), space.zero_scores()
     residual = -gradient
     residual[:, -1] = 0.0  # as the intercepts follow every step, and have followed the last
-    z = model.precondition(residual)
+    z = space.levelled(model.precondition(residual))
     direction, rz = z, dot(residual, z)
     goal, decrease, left = aim.accuracy**2 * rz, 0.0, np.inf
     squared, along, direction_squared = 0.0, 0.0, rz  # in the norm of the preconditioner
@@ -243,7 +257,7 @@ def _conjugate_gradients(
         if at_edge or watch.poll():
             break
         residual = residual - t * product
-        z = model.precondition(residual)
+        z = space.levelled(model.precondition(residual))
         previous, rz = rz, dot(residual, z)
         # The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
         left = space.gap(residual) if rz <= 2.0 * ENOUGH * aim.gap else np.inf
