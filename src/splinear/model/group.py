@@ -255,7 +255,7 @@ class TermGroup:
         the first coefficient under D_1, the mean of all under a ridge.
         """
         ones = np.zeros(self.shape)
-        ones[:, : self.size] = self.embedding.used
+        ones[:, : self.size] = self.used[:, : self.size]
         pull = self.stiffen(ones)
         total = np.einsum("jk,jk->j", pull, ones)[:, None]
         return np.asarray(np.divide(pull, total, out=np.zeros_like(pull), where=total > 0))
@@ -266,7 +266,7 @@ class TermGroup:
         Returns their sum over features, (n,). The deviations of gaps stay as they are.
         """
         level = np.einsum("...jk,jk->...j", parameters, self.level_weights)
-        parameters[..., : self.size] -= np.where(self.embedding.used, level[..., None], 0.0)
+        parameters[..., : self.size] -= level[..., None] * self.used[:, : self.size]
         return np.asarray(level.sum(axis=-1))
 
     def without_slope(self, gradient: Floats) -> Floats:
@@ -274,7 +274,7 @@ class TermGroup:
 
         For where they are known to be, and are not by rounding.
         """
-        slope = np.where(self.embedding.used, gradient[..., : self.size], 0.0).sum(axis=-1)
+        slope = np.einsum("...jk,jk->...j", gradient[..., : self.size], self.used[:, : self.size])
         return np.asarray(gradient - slope[..., None] * self.level_weights)
 
     def penalty_value(self, parameters: Floats) -> float:

@@ -191,6 +191,7 @@ class Space:
         self.rows, self.n_outputs, self.n_threads = rows, n_outputs, n_threads
         self.layout, self.n_rows = rows.layout, rows.n_rows
         self.used = self.layout.used
+        self.has_level = any(group.has_level for group in self.layout.groups)
 
     def zeros(self) -> Floats:
         """Return the vector 0."""
@@ -216,6 +217,8 @@ class Space:
         No score changes by that, and the penalty is least; else it would be a direction in which
         the Hessian is almost flat.
         """
+        if not self.has_level:
+            return theta
         out = theta.copy()
         pairs = zip(self.layout.groups, self.layout.split(out[:, :-1]), strict=True)
         for group, part in pairs:
@@ -238,10 +241,10 @@ class Space:
     def gap(self, gradient: Floats) -> float:
         """Return 1/2 g'K g; the gradients by b and by levels are 0, and count as such."""
         g = np.where(self.used, gradient[:, :-1], 0.0)
-        pairs = zip(self.layout.groups, self.layout.split(g), strict=True)
-        for group, part in pairs:
-            if group.has_level:
-                part[:] = group.without_slope(part)
+        if self.has_level:
+            for group, part in zip(self.layout.groups, self.layout.split(g), strict=True):
+                if group.has_level:
+                    part[:] = group.without_slope(part)
         return 0.5 * dot(g, self.layout.soften(g))
 
     def blocks(self, H: Floats) -> list[list[Floats]]:
