@@ -31,6 +31,8 @@ from splinear.training.table import read_rows
 
 __all__ = ["AdditiveRegressor"]
 
+LARGEST_TARGET = 1e37
+
 
 class AdditiveRegressor(RegressorMixin, AdditiveEstimator):
     """Additive regression by least squares, every curve as smooth as the data ask for.
@@ -194,10 +196,10 @@ n_features_in_, feature_names_in_
         with one_blas_thread():
             edf, n_turns, settled = None, 0, True
             if self.C is None:
-                mean = _mean(y, weights)
+                targets, _, _ = _standardized(y, weights)
                 chosen = choose(
                     rows,
-                    lambda some: [self._total(some, y - mean, weights)],
+                    lambda some: [self._total(some, targets, weights)],
                     stopping,
                     lambda some: some.weight(weights),
                     noise=True,
@@ -237,16 +239,38 @@ n_features_in_, feature_names_in_
         """Train for each C in turn, None: that of the estimator; one list, of one result, per C."""
         del kept
         strengths = [1.0 if self.C is None else float(self.C)] if Cs is None else list(Cs)
-        mean = _mean(y, weights)  # taken off so that the sums of squares keep their digits
-        start = None if before is None else before[0]
-        if start is not None:
-            start = replace(start, intercept=start.intercept - mean)
-        path = newton_path(rows, self._total(rows, y - mean, weights), strengths, stopping, start)
-        return [
-            [replace(found, intercept=found.intercept + mean) for found in results]
-            for results in path
-        ]
+        targets, mean, unit = _standardized(y, weights)
+        start = None
+        if before is not None and before[0].coef is not None:
+            start = Start(before[0].coef / unit, (before[0].intercept - mean) / unit)
+        path = newton_path(rows, self._total(rows, targets, weights), strengths, stopping, start)
+        return [[_restored(found, mean, unit) for found in results] for results in path]
 
 
-def _mean(y: Floats, weights: Floats | None) -> float:
-    return float(np.average(y, weights=weights))
+def _standardized(y: Floats, weights: Floats | None) -> tuple[Floats, float, float]:
+    """Return (y - mean) / unit, the mean and the unit; so sums of squares keep their digits.
+
+    The unit is a power of 2, which changes no bits.
+    """
+    largest = float(np.abs(y).max())
+    if largest > LARGEST_TARGET:
+        raise ValueError(
+            f"Targets of up to {largest:.2g} are too large for single precision, in which some "
+            f"predictions are computed; divide y to have at most {LARGEST_TARGET:g}."
+        )
+    mean = float(np.average(y, weights=weights))
+    targets = y - mean
+    unit = float(np.exp2(np.frexp(np.abs(targets).max())[1]))
+    targets /= unit
+    return targets, mean, unit
+
+
+def _restored(found: Result, mean: float, unit: float) -> Result:
+    """Return the result for targets that have not been standardized."""
+    return replace(
+        found,
+        coef=unit * found.coef,
+        intercept=unit * found.intercept + mean,
+        primal=unit**2 * found.primal,
+        dual=unit**2 * found.dual,
+    )

@@ -17,12 +17,20 @@ __all__ = ["Iterate", "Space", "begin", "dot"]
 
 
 def begin(rows: TrainingRows, total: Sum, n_threads: int, start: Start | None = None) -> Iterate:
-    """Return the point to start from: zero, or an earlier model."""
+    """Return the point to start from: an earlier model, if that is better than zero."""
     space = Space(rows, total.n_outputs, n_threads)
     theta = space.zeros()
-    if start is not None and start.coef is not None:
-        theta = space.join(np.atleast_2d(start.coef), np.atleast_1d(start.intercept))
-    return Iterate(space, total, theta, space.scores(theta))
+    zero = Iterate(space, total, theta, space.zero_scores())
+    if not np.isfinite(zero.value):
+        raise ValueError(
+            "The sum of the losses is not finite even without any curves: weights or targets are "
+            "too large."
+        )
+    if start is None or start.coef is None:
+        return zero
+    theta = space.join(np.atleast_2d(start.coef), np.atleast_1d(start.intercept))
+    first = Iterate(space, total, theta, space.scores(theta))
+    return first if first.value < zero.value else zero
 
 
 class Iterate:

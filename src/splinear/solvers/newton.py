@@ -244,14 +244,17 @@ def _conjugate_gradients(
     while n_products < MAX_CG and rz > 0.0:
         n_products += 1
         direction_scores, product = model.times(direction)
-        t = rz / dot(direction, product)
+        curvature = dot(direction, product)
+        if not 0.0 < curvature < np.inf:  # there are no more digits
+            break
+        t = rz / curvature
         longer = squared + 2.0 * t * along + t * t * direction_squared
         at_edge = longer >= radius**2
         if at_edge:
             root = np.sqrt(along**2 + direction_squared * (radius**2 - squared))
             t = (radius**2 - squared) / max(along + root, np.finfo(float).tiny)
             longer = radius**2
-        decrease += t * dot(direction, residual) - 0.5 * t * t * dot(direction, product)
+        decrease += t * dot(direction, residual) - 0.5 * t * t * curvature
         step, step_scores = step + t * direction, step_scores + t * direction_scores
         squared = longer
         if at_edge or watch.poll():
