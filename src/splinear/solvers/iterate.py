@@ -28,7 +28,9 @@ def begin(rows: TrainingRows, total: Sum, n_threads: int, start: Start | None = 
         )
     if start is None or start.coef is None:
         return zero
+    # Levelled before it is scored: in single precision large levels would cost digits.
     theta = space.join(np.atleast_2d(start.coef), np.atleast_1d(start.intercept))
+    theta = space.levelled(theta)
     first = Iterate(space, total, theta, space.scores(theta))
     return first if first.value < zero.value else zero
 

@@ -119,7 +119,7 @@ def descend(
         n_idle = 0 if leads_on or found.gap < 0.5 * least else n_idle + 1
         least, bound = min(least, found.gap), max(bound, found.value - found.gap)
         if n_idle == MOST_IDLE:
-            found.gap = min(found.gap, found.value - bound)
+            found.gap = min(found.gap, max(found.value - bound, least))
         at = found
 
 

@@ -21,6 +21,8 @@ from splinear.training.running import side_by_side
 
 __all__ = ["DualEstimator", "follow_problems"]
 
+SHARES = (*np.geomspace(1.0, 1e-6, 25), 0.0)  # of dual variables to start from
+
 
 class DualEstimator(AdditiveEstimator):
     """An additive estimator whose outputs are problems for dual coordinate descent."""
@@ -77,7 +79,7 @@ def follow_problems(
 
     def follow(k: int) -> list[Result]:
         problem = problem_of(k).scaled(float(Cs[0]))
-        start = None if before is None else _feasible(before[k], rows, problem)
+        start = None if before is None else _feasible(before[k], rows, problem, inner.n_threads)
         watch = stopping.watch.of(labels[k])
         factors = [float(C) / float(Cs[0]) for C in Cs]
         own = replace(inner, watch=watch)
@@ -88,10 +90,26 @@ def follow_problems(
     return [list(results) for results in zip(*paths, strict=False)]  # some may have stopped
 
 
-def _feasible(start: Start, rows: TrainingRows, problem: Problem) -> Start:
-    """Bring dual variables, one per row of X, into the order and the bounds of the problem."""
+def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int) -> Start:
+    """Bring dual variables, one per row of X, into the order and the bounds of the problem.
+
+    They are multiplied by the number, 1 at most, that makes the dual objective largest: far from
+    those of the problem, they would be worse than none.
+    """
     if start.alpha is None:
         return start
     lowest, highest = problem.loss.range(problem.cost)
     alpha: Floats = np.clip(rows.place(start.alpha), lowest, highest)
-    return replace(start, alpha=alpha)
+    slopes = (alpha * problem.y)[None]
+    sums = rows.sums(slopes, n_threads)
+    of_bias = problem.bias * float(slopes.sum())
+    square = float(np.vdot(sums, rows.layout.soften(sums))) + of_bias**2
+    gain = 0.0 if problem.targets is None else float(alpha @ problem.targets)
+    counts = np.flatnonzero(problem.cost)
+    some, cost = alpha[counts], problem.cost[counts]
+
+    def dual(share: float) -> float:
+        own = float(problem.loss.dual(share * some, cost).sum())
+        return own + share * gain - 0.5 * share**2 * square
+
+    return replace(start, alpha=max(SHARES, key=dual) * alpha)
