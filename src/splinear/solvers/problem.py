@@ -86,8 +86,7 @@ class Start:
 class Result:
     """A model and its certificate: primal - dual <= gap * primal.
 
-    `converged`: the primal is known or expected to be within tol of the optimum. `certified`: it is
-    known, because the gap is within tol.
+    `converged`: the solver ended because the gap is within tol. `certified`: that is a proof.
     """
 
     coef: Floats  # (n_parameters,) of the layout
