@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.curves.basis import BSplineBasis
 from splinear.solvers import newton
-from splinear.solvers.losses import Logistic, SquaredError, SquaredHinge
+from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.objective import explicit
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
@@ -164,7 +164,6 @@ def sums(random, n=40):
     return [
         Separable(of_targets, SquaredError()),
         Separable(Problem(y, Logistic(), 0.7, 1.5, weights), Logistic()),
-        Separable(Problem(y, SquaredHinge(), 0.7, 1.5, weights), SquaredHinge()),
         Softmax(random.integers(0, 3, n), weights, 3),
     ]
 

@@ -102,20 +102,12 @@ class Hinge:
 
 
 @dataclass(frozen=True)
-class SquaredHinge(SmoothLoss):
+class SquaredHinge:
     """max(0, 1 - m)^2; its dual variable lies in [0, inf)."""
 
     def value(self, m: Floats) -> Floats:
         """Give the loss."""
         return np.maximum(0.0, 1.0 - m) ** 2
-
-    def slope(self, m: Floats) -> Floats:
-        """Give the first derivative."""
-        return -2.0 * np.maximum(0.0, 1.0 - m)
-
-    def curvature(self, m: Floats) -> Floats:
-        """Give the second derivative, which jumps at m = 1."""
-        return np.where(m < 1.0, 2.0, 0.0)
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
         """Give alpha - alpha^2 / (4 c)."""
