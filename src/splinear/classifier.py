@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -321,6 +322,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveEstimator):
                 rows = rows.with_layout(chosen.layout)
                 edf, n_turns = chosen.edf, chosen.n_turns
                 settled = stopping.watch.reason is None
+                stopping = replace(stopping, watch=stopping.watch.after(n_turns))
                 if before is None:
                     before = _starts_of(chosen)
             [results] = self._train(rows, labels, weights, kept, stopping, before)

@@ -207,6 +207,7 @@ n_features_in_, feature_names_in_
                 rows = rows.with_layout(chosen.layout)
                 edf, n_turns = chosen.edf, chosen.n_turns
                 settled = stopping.watch.reason is None
+                stopping = replace(stopping, watch=stopping.watch.after(n_turns))
             [results] = self._train(rows, y, weights, None, stopping, before)
             if self.C is None and settled:
                 totals = [self._total(rows, y, weights)]
