@@ -250,12 +250,24 @@ def test_fits_in_threads_equal_serial_ones(model):
             np.testing.assert_array_equal(a, b)
 
 
-def test_verbose_shows_every_step(cancer, capsys):
-    model = AdditiveClassifier(C=1.0, verbose=1, random_state=0).fit(*cancer)
+@chosen_or_fixed
+def test_verbose_shows_every_step_and_every_turn(C, cancer, capsys):
+    X, y = cancer
+    model = AdditiveClassifier(C=C, verbose=1, random_state=0).fit(X[:, :5], y)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == model.n_iter_
-    assert "gap" in lines[0]
+    assert [int(line.split()[1]) for line in lines] == list(range(1, model.n_iter_ + 1))
+    assert all("gap" in line and "nan" not in line for line in lines)
     assert "of 569 rows" in lines[0]
+
+
+def test_the_callback_may_stop_it_while_smoothness_is_chosen(cancer):
+    X, y = cancer
+    seen = []
+    model = AdditiveClassifier(random_state=0, callback=lambda p: seen.append(p) or p.n_iter == 2)
+    with pytest.warns(ConvergenceWarning, match="before the smoothness of its terms was settled"):
+        model.fit(X[:, :5], y)
+    assert [progress.n_iter for progress in seen] == [1, 2]
+    assert model.predict(X[:, :5]).shape == y.shape
 
 
 def test_warning_states_the_gap(cancer):

@@ -96,8 +96,7 @@ class AdditiveClassifier(ClassEstimator):
     dual_gap_ : float
         The relative duality gap: the objective is proven to be within this share of the optimum.
     certified_ : bool
-        Whether that proof is within tol. Where penalties are weak the gap is pessimistic, and the
-        fit ends when a Newton step has little left to gain; it then is False.
+        Whether that proof is within tol; if not, a ConvergenceWarning says so.
     objective_ : float
         The value of the function above.
     n_features_in_ : int

@@ -100,4 +100,6 @@ n_features_in_, feature_names_in_
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
-        return Recipe(NumberReader(), NewtonTrainer(SquaredError(), self.C, noise=True))
+        return Recipe(
+            NumberReader(standardized=True), NewtonTrainer(SquaredError(), self.C, noise=True)
+        )

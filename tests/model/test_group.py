@@ -165,6 +165,33 @@ def test_soften_undoes_stiffen(group: TermGroup) -> None:
 
 
 @every_group
+def test_taking_levels_off_leaves_the_least_penalty(
+    table_and_layout: tuple[np.ndarray, Layout], which: int
+) -> None:
+    """Scores change by a constant; and no other constants would make the penalty less."""
+    X, layout = table_and_layout
+    group = replace(layout.groups[which], edges=some_edges(layout.groups[which]))
+    if not group.has_level:
+        assert not group.embedding.basis.is_partition
+        return
+    before = drawn(group, 8, 1) * group.used
+    after = before.copy()
+    level = group.take_level(after)
+    alone = Layout((group,), X.shape[1])
+    changed = scores(alone, before.ravel(), 0.0, X) - scores(alone, after.ravel(), 0.0, X)
+    assert_allclose(changed, np.full(len(X), level[0]), atol=1e-10)
+    least = group.penalty_value(after)
+    ones = np.zeros(group.shape)
+    ones[:, : group.size] = group.embedding.used
+    for j, shift in np.ndindex(group.n_features, 2):
+        other = after.copy()
+        other[0, j] += (0.1 - 0.2 * shift) * ones[j]
+        assert group.penalty_value(other) >= least
+    slopes = group.without_slope(drawn(group, 9, 2))
+    assert_allclose((slopes * ones).sum(axis=-1), 0.0, atol=1e-10)
+
+
+@every_group
 def test_what_is_not_used_takes_no_part(group: TermGroup) -> None:
     theta = drawn(group, 7)
     assert_array_equal(group.stiffen(theta)[~group.used], 0.0)

@@ -22,6 +22,7 @@ from splinear.solvers import newton
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Separable
+from splinear.tables.opening import open_table
 
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = {
@@ -138,7 +139,7 @@ def test_a_loss(
     basis = BSplineBasis(1, 6)
     layout = curves(X, basis)
     stopping = Stopping(tol=1e-9, max_iter=100)
-    rows = TrainingRows.prepare(X, layout, tol=stopping.tol)
+    rows = TrainingRows.prepare(open_table(X), layout, tol=stopping.tol)
     ones = np.ones(len(y), dtype=np.int8)
     problem = Problem(ones, loss, 1.0, 1.0, targets=rows.place(y))
     [found] = newton.solve(rows, Separable(problem, loss), stopping)

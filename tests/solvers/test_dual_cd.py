@@ -165,9 +165,13 @@ def test_gaps_and_levels_equal_scipy(loss, make_mixed):
     layout = with_means(X, layout)
     phi = np.column_stack([explicit(layout, X), np.full(len(X), problem.bias)])
 
+    def slope(m):
+        is_hinge = isinstance(loss, SquaredHinge)
+        return -2.0 * np.maximum(0.0, 1.0 - m) if is_hinge else loss.slope(m)
+
     def value_and_gradient(w):
         m = problem.margin(phi @ w)
-        slopes = problem.cost * problem.y * loss.slope(m)
+        slopes = problem.cost * problem.y * slope(m)
         return 0.5 * w @ w + problem.cost @ loss.value(m), w + phi.T @ slopes
 
     options = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-8}

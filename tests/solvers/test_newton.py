@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.solvers import dual_cd, hessian, newton, rows
-from splinear.solvers.losses import Logistic, SquaredError, SquaredHinge
+from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.objective import explicit, primal
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Start, Stopping
@@ -22,7 +22,7 @@ from splinear.terms import Category, Spline
 
 BASES = [BSplineBasis(r, n) for r, n in [(0, 7), (1, 5), (2, 4), (3, 6)]]
 BASES += [FourierBasis(2), HermiteBasis(3)]
-LOSSES = [SquaredHinge(), Logistic(), SquaredError()]
+LOSSES = [Logistic(), SquaredError()]
 TIGHT = Stopping(tol=1e-10, max_iter=200)
 
 by_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)

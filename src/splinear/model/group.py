@@ -143,23 +143,6 @@ class TermGroup:
         """Whether both the penalty and the functions are such that Hessian blocks are diagonal."""
         return self.embedding.basis.support == 1 and self.embedding.penalty.bandwidth == 0
 
-    @property
-    def is_levelled(self) -> bool:
-        """Whether the coefficients are of levels under a ridge, of which one holds in every row."""
-        return self.levels is not None and self.embedding.penalty.bandwidth == 0
-
-    def take_level(self, parameters: Floats) -> Floats:
-        """Take the mean of each feature's levels off parameters (n, n_features, stride), in place.
-
-        Returns their sum over features, (n,). The deviations of gaps stay as they are.
-        """
-        n_levels = np.array([len(own) for own in self.levels or ()])
-        there = (np.arange(self.stride) < n_levels[:, None]) & (self.embedding.scale > 0)[:, None]
-        count = np.maximum(there.sum(axis=1), 1)
-        mean = np.where(there, parameters, 0.0).sum(axis=-1) / count
-        parameters -= np.where(there, mean[..., None], 0.0)
-        return np.asarray(mean.sum(axis=-1))
-
     def core(self, rows: _core.Rows) -> _core.Group:
         """Return the compiled twin, over rows of this group."""
         basis, penalty = self.embedding.basis, self.embedding.penalty
@@ -262,6 +245,44 @@ class TermGroup:
         if self.has_gaps:
             out[..., -1] = parameters[..., -1] * self.gap_scale
         return np.where(self.used, out, 0.0)
+
+    # -- levels ----------------------------------------------------------------------------------
+
+    @cached_property
+    def has_level(self) -> bool:
+        """Whether a curve can be moved up as a whole, which an intercept does as well."""
+        embedding = self.embedding
+        return embedding.basis.is_partition and bool(embedding.penalty.free.all())
+
+    @cached_property
+    def level_weights(self) -> Floats:
+        """The weights p_j by which p_j'coef_j is the level of curve j, shape (n_features, stride).
+
+        p_j = S 1 / 1'S 1, S being the matrix of the penalty, which is least where the level is 0:
+        the first coefficient under D_1, the mean of all under a ridge.
+        """
+        ones = np.zeros(self.shape)
+        ones[:, : self.size] = self.used[:, : self.size]
+        pull = self.stiffen(ones)
+        total = np.einsum("jk,jk->j", pull, ones)[:, None]
+        return np.asarray(np.divide(pull, total, out=np.zeros_like(pull), where=total > 0))
+
+    def take_level(self, parameters: Floats) -> Floats:
+        """Take the levels off parameters (n, n_features, stride), in place; no score changes.
+
+        Returns their sum over features, (n,). The deviations of gaps stay as they are.
+        """
+        level = np.einsum("...jk,jk->...j", parameters, self.level_weights)
+        parameters[..., : self.size] -= level[..., None] * self.used[:, : self.size]
+        return np.asarray(level.sum(axis=-1))
+
+    def without_slope(self, gradient: Floats) -> Floats:
+        """Return a gradient (..., n_features, stride) whose derivatives by levels are 0.
+
+        For where they are known to be, and are not by rounding.
+        """
+        slope = np.einsum("...jk,jk->...j", gradient[..., : self.size], self.used[:, : self.size])
+        return np.asarray(gradient - slope[..., None] * self.level_weights)
 
     def penalty_value(self, parameters: Floats) -> float:
         """Return the penalty of parameters (..., n_features, stride)."""

@@ -76,7 +76,8 @@ def choose(
     if rows.n_rows > MANY * n_fit:
         trials.most = MOST_TRIALS_OF_MANY
     for pooled in (True, False):
-        found = _by_reml(trials.fit, totals_of, stopping, noise_of, wide=True, pooled=pooled)
+        onward = trials.counting()
+        found = _by_reml(trials.fit, totals_of, onward, noise_of, wide=True, pooled=pooled)
         trials.compare(found)
         if stopping.watch.poll():
             break
@@ -149,6 +150,10 @@ class _Trials:
         assert self._best is not None
         return replace(self._best, n_turns=self.n_turns)
 
+    def counting(self) -> Stopping:
+        """Return the stopping rule with a watch that counts on from the turns made."""
+        return replace(self.stopping, watch=self.stopping.watch.after(self.n_turns))
+
     def compare(self, found: Smoothness) -> None:
         """Try the variances found, and larger ones as long as these are better."""
         self.n_turns += found.n_turns
@@ -166,7 +171,7 @@ class _Trials:
             layout, last = layout.scaled(GROWTH), loss
 
     def _trained(self, layout: Layout, starts: Sequence[Start]) -> list[Iterate]:
-        rows, stopping = self.fit.with_layout(layout), replace(self.stopping, tol=TRIAL_TOL)
+        rows, stopping = self.fit.with_layout(layout), replace(self.counting(), tol=TRIAL_TOL)
         points = []
         for total, start in zip(self.totals_of(self.fit), starts, strict=True):
             point = newton.begin(rows, total, stopping.n_threads, start)

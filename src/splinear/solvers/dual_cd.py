@@ -9,6 +9,7 @@ import numpy as np
 
 from splinear import _core
 from splinear.model.group import TermGroup
+from splinear.solvers.losses import ConvexLoss, Loss
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 
@@ -46,7 +47,7 @@ def follow_path(
     start = start or Start()
     results, error = _core.train(
         rows.with_layout(rows.layout.scaled(1.0 / unit)).groups,
-        problem.loss.core(),
+        _compiled(problem.loss),
         _in_unit(problem, unit),
         _core.DualOptions(
             tol=stopping.tol,
@@ -76,6 +77,12 @@ def _unit(rows: TrainingRows, problem: Problem) -> float:
     """
     largest = max((float(_largest(group)) for group in rows.layout.groups), default=0.0)
     return min(max(largest, problem.bias**2), 1e280) or 1.0
+
+
+def _compiled(loss: ConvexLoss) -> _core.Loss:
+    if not isinstance(loss, Loss):
+        raise TypeError(f"Dual coordinate descent needs a loss with a compiled twin; got {loss!r}.")
+    return loss.core()
 
 
 def _in_unit(problem: Problem, unit: float) -> _core.DualProblem:

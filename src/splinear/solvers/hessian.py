@@ -11,10 +11,11 @@ The Hessian itself is formed only as a preconditioner, in one of two ways:
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from collections.abc import Callable
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky_banded
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky_banded
 from scipy.linalg.lapack import dpbtrs
 
 from splinear import _core
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 Preconditioner = Literal["auto", "banded", "dense"]
+Factor = TypeVar("Factor")
 
 # Up to so many coefficients per output the dense preconditioner may be used, from so many rows per
 # coefficient.
@@ -45,6 +47,8 @@ PRICE_UNCODED = 20.0  # of a value in a product, where rows are read as they are
 FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
 SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
 EVENLY = 0.05  # of the mean, which is added to what a row adds to the Hessian
+FEW_SAMPLED = 0.5  # of a function's part of the diagonal
+GROWTHS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # of a diagonal, one after the other
 LEAST_LEFT = 1e-6  # of a block, once the intercept is taken out: sums have no more digits
 
 
@@ -212,7 +216,7 @@ class _Arrow:
     def __init__(self, layout: Layout, blocks: list[Floats], ties: Floats, of_b: float) -> None:
         self.layout, self.of_b = layout, of_b
         pairs = zip(layout.groups, blocks, strict=True)
-        self.factors = [_factored(group, part) for group, part in pairs]
+        self.factors = [_factored(group, part, of_b) for group, part in pairs]
         self.ties = np.where(layout.used, ties, 0.0) / of_b
         parts = zip(layout.groups, self.factors, layout.split(self.ties), strict=True)
         self.solved, self.left = [], []  # M_j^{-1} u_j, and 1 - u_j'M_j^{-1}u_j / s
@@ -243,17 +247,34 @@ class _Arrow:
         return out
 
 
-def _factored(group: TermGroup, blocks: Floats) -> Floats:
-    """Factor the blocks plus the penalty of one group, an upper banded matrix."""
+def _factored(group: TermGroup, blocks: Floats, of_b: float) -> Floats:
+    """Factor the blocks plus the penalty of one group, an upper banded matrix.
+
+    A curve has no level, which is the intercept's: to be moved as a whole costs it `of_b`.
+    """
     used, bands = group.used, penalised_bands(group, blocks)
     bands[:, :, 0] += ~used  # ones, so that it can be factored
     n_bands = bands.shape[2]
+    if group.has_level and group.embedding.penalty.bandwidth > 0:
+        weights = group.level_weights  # 0 but for the first ones, as many as the penalty has bands
+        for p in range(n_bands):
+            pairs = weights[:, : group.stride - p] * weights[:, p:]
+            bands[:, : group.stride - p, p] += of_b * pairs
     upper = np.zeros((n_bands, used.size))
     for p in range(n_bands):
         flat = bands[:, :, p].ravel()
         upper[n_bands - 1 - p, p:] = flat[: len(flat) - p]
-    factor: Floats = cholesky_banded(upper)
-    return factor
+    return _factor(cholesky_banded, upper, upper[-1])
+
+
+def _factor(factor: Callable[[Floats], Factor], matrix: Floats, diagonal: Floats) -> Factor:
+    """Factor a matrix, of which `diagonal` is a view; let that grow if rounding forbids it."""
+    for more in GROWTHS:
+        try:
+            return factor(matrix)
+        except LinAlgError:
+            diagonal += more * np.abs(diagonal)
+    return factor(matrix)
 
 
 def penalised_bands(group: TermGroup, blocks: Floats) -> Floats:
@@ -289,7 +310,8 @@ def _entries_per_row(group: TermGroup) -> float:
 class _Dense(_ByPasses):
     """Preconditioned by the whole Hessian of each output, from the first n_sample rows.
 
-    Rows are in random order, so these are a sample.
+    Rows are in random order, so these are a sample. Its diagonal is that of all rows where the
+    sample has too little: functions that few rows reach would be taken for free.
     """
 
     def __init__(self, part: _Part, n_sample: int) -> None:
@@ -305,11 +327,12 @@ class _Dense(_ByPasses):
         self.place_of[self.raw] = np.arange(len(self.raw))
         self.free = np.append(self.place_of[space.used], len(self.raw))
         self.places = np.append(np.flatnonzero(space.used), len(raw))
-        matrices = [self._matrix(h, n_sample) for h in curvature.diagonal]
-        self.factors = [cho_factor(H, overwrite_a=False) for H in matrices]
+        pairs = zip(curvature.diagonal, part.blocks, strict=True)
+        matrices = [self._matrix(h, blocks, n_sample) for h, blocks in pairs]
+        self.factors = [_factor(cho_factor, H, np.einsum("kk->k", H)) for H in matrices]
         self.exact = matrices[0] if n_sample == space.n_rows and space.n_outputs == 1 else None
 
-    def _matrix(self, h: Floats, n_sample: int) -> Floats:
+    def _matrix(self, h: Floats, blocks: list[Floats], n_sample: int) -> Floats:
         space, n = self.of_all, len(self.raw) + 1
         share = n_sample / space.n_rows
         H: Floats = _core.hessian_some(
@@ -320,14 +343,17 @@ class _Dense(_ByPasses):
             1.0,
             space.n_threads,
         ).reshape(n, n)
-        for group, places in zip(
-            space.layout.groups, space.layout.split(self.place_of), strict=True
+        of_b = float(H[-1, -1])
+        for group, places, own in zip(
+            space.layout.groups, space.layout.split(self.place_of), blocks, strict=True
         ):
-            self._finish_group(H, group, places)
+            at, least = places[places >= 0], FEW_SAMPLED * own[:, :, 0][places >= 0]
+            H[at, at] = np.where(H[at, at] < least, least / FEW_SAMPLED, H[at, at])
+            self._finish_group(H, group, places, of_b)
         return np.ascontiguousarray(H[np.ix_(self.free, self.free)])
 
-    def _finish_group(self, H: Floats, group: TermGroup, places: AnyArray) -> None:
-        """Tie gaps to their curves, and add the penalty."""
+    def _finish_group(self, H: Floats, group: TermGroup, places: AnyArray, of_b: float) -> None:
+        """Tie gaps to their curves, add the penalty, and leave levels to the intercept."""
         used, bands = group.used, penalised_bands(group, np.zeros((*group.shape, 1)))
         for j in np.flatnonzero(used.any(axis=1)):
             at = places[j]
@@ -341,6 +367,10 @@ class _Dense(_ByPasses):
                 H[at[k], at[k + p]] += bands[j, k, p]
                 if p:
                     H[at[k + p], at[k]] += bands[j, k, p]
+            if group.has_level:
+                k = np.flatnonzero(group.level_weights[j])
+                weights = group.level_weights[j, k]
+                H[np.ix_(at[k], at[k])] += of_b * np.outer(weights, weights)
 
     def times(self, direction: Floats) -> tuple[Floats, Floats]:
         if self.exact is None:

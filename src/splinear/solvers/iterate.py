@@ -17,12 +17,22 @@ __all__ = ["Iterate", "Space", "begin", "dot"]
 
 
 def begin(rows: TrainingRows, total: Sum, n_threads: int, start: Start | None = None) -> Iterate:
-    """Return the point to start from: zero, or an earlier model."""
+    """Return the point to start from: an earlier model, if that is better than zero."""
     space = Space(rows, total.n_outputs, n_threads)
     theta = space.zeros()
-    if start is not None and start.coef is not None:
-        theta = space.join(np.atleast_2d(start.coef), np.atleast_1d(start.intercept))
-    return Iterate(space, total, theta, space.scores(theta))
+    zero = Iterate(space, total, theta, space.zero_scores())
+    if not np.isfinite(zero.value):
+        raise ValueError(
+            "The sum of the losses is not finite even without any curves: weights or targets are "
+            "too large."
+        )
+    if start is None or start.coef is None:
+        return zero
+    # Levelled before it is scored: in single precision large levels would cost digits.
+    theta = space.join(np.atleast_2d(start.coef), np.atleast_1d(start.intercept))
+    theta = space.levelled(theta)
+    first = Iterate(space, total, theta, space.scores(theta))
+    return first if first.value < zero.value else zero
 
 
 class Iterate:
@@ -40,7 +50,7 @@ class Iterate:
             common = self.theta[:, -1].mean()
             self.theta[:, -1] -= common
             self.F -= common
-        self.n_iter, self.promised = 0, np.inf
+        self.n_iter = 0
         self.extra: Floats | None = None  # curvature of rows
         self.n_raised, self.is_cautious = 0, False
         self.n_product: int | None = None  # rows that products went through on the way here
@@ -120,8 +130,16 @@ class Iterate:
 
     @cached_property
     def gap(self) -> float:
-        """The duality gap."""
+        """The least duality gap known: to the losses' derivatives, unless set to another."""
         return self.space.gap(self.gradient)
+
+    def gap_to(self, R: Floats) -> float:
+        """Return the duality gap to R (n_outputs, n_rows), of which every output sums to zero.
+
+        Infinite where R is not feasible.
+        """
+        gap = self.total.gap(self.F, R)
+        return gap + self.space.gap(self.pull + self.space.sums(R)) if gap < np.inf else gap
 
     @cached_property
     def curvature(self) -> Curvature:
@@ -138,25 +156,35 @@ class Iterate:
         """What ties the tables to the intercept in the Hessian, (n_outputs, n_parameters)."""
         return self.space.ties(self.curvature.diagonal, self.blocks)
 
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of P; P = 0 is least. NaN if P is."""
+        return self.gap / self.value if self.value != 0.0 else 0.0
+
     def is_converged(self, tol: float) -> bool:
-        """Tell whether the gap is within tol, or the last step promised a tenth of it."""
-        least = min(self.gap, 10.0 * self.promised)
-        return bool(least <= tol * self.value) if self.value > 0 else True
+        """Tell whether the gap is within tol, and proves what it says."""
+        return bool(self.relative_gap <= tol and self._tilt <= tol * self.value)
+
+    @cached_property
+    def _tilt(self) -> float:
+        """What other intercepts would gain at most: a gap takes them to be at their best."""
+        slopes = self.total.gradient(self.F).sum(axis=1)
+        return float(np.abs(slopes) @ np.abs(self.total.best_shift(self.F)))
 
     def results(self, tol: float) -> list[Result]:
         """Return the models of all outputs, and their certificate."""
         coef = self.space.layout.extended(self.parameters)
-        relative = self.gap / self.value if self.value > 0 else 0.0
+        converged = self.is_converged(tol)
         return [
             Result(
                 coef=coef[k],
                 intercept=float(self.theta[k, -1]),
                 primal=self.value,
                 dual=self.value - self.gap,
-                gap=relative,
+                gap=self.relative_gap,
                 n_iter=self.n_iter,
-                converged=self.is_converged(tol),
-                certified=relative <= tol,
+                converged=converged,
+                certified=converged,
             )
             for k in range(len(coef))
         ]
@@ -173,6 +201,7 @@ class Space:
         self.rows, self.n_outputs, self.n_threads = rows, n_outputs, n_threads
         self.layout, self.n_rows = rows.layout, rows.n_rows
         self.used = self.layout.used
+        self.has_level = any(group.has_level for group in self.layout.groups)
 
     def zeros(self) -> Floats:
         """Return the vector 0."""
@@ -193,15 +222,17 @@ class Space:
         return out
 
     def levelled(self, theta: Floats) -> Floats:
-        """Move what all levels of a category have in common to the intercept.
+        """Move the levels of curves and categories to the intercept.
 
         No score changes by that, and the penalty is least; else it would be a direction in which
         the Hessian is almost flat.
         """
+        if not self.has_level:
+            return theta
         out = theta.copy()
         pairs = zip(self.layout.groups, self.layout.split(out[:, :-1]), strict=True)
         for group, part in pairs:
-            if group.is_levelled:
+            if group.has_level:
                 out[:, -1] += group.take_level(part)
         return out
 
@@ -218,8 +249,12 @@ class Space:
         return self.join(self.layout.stiffen(theta[:, :-1]), np.zeros(self.n_outputs))
 
     def gap(self, gradient: Floats) -> float:
-        """Return 1/2 g'K g; the gradient by b is 0 and counts as such."""
+        """Return 1/2 g'K g; the gradients by b and by levels are 0, and count as such."""
         g = np.where(self.used, gradient[:, :-1], 0.0)
+        if self.has_level:
+            for group, part in zip(self.layout.groups, self.layout.split(g), strict=True):
+                if group.has_level:
+                    part[:] = group.without_slope(part)
         return 0.5 * dot(g, self.layout.soften(g))
 
     def blocks(self, H: Floats) -> list[list[Floats]]:

@@ -11,7 +11,7 @@ derivatives, and takes only losses that have them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from scipy.optimize import brentq
@@ -22,6 +22,7 @@ from splinear._types import Floats
 
 __all__ = [
     "LOSSES",
+    "ConvexLoss",
     "EpsilonInsensitive",
     "Hinge",
     "Logistic",
@@ -35,23 +36,28 @@ __all__ = [
 T = TypeVar("T", float, Floats)
 
 
-class Loss(Protocol):
-    """What dual coordinate descent needs."""
+class ConvexLoss(Protocol):
+    """A loss and its dual: what a proof needs of it."""
 
     def value(self, m: Floats) -> Floats:
         """Return the loss."""
         ...
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
-        """Return each row's part of the dual, without -1/2 |w|^2."""
-        ...
-
-    def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
-        """Return the alpha that maximises the dual along one coordinate."""
+        """Return each row's part of the dual, min_m c value(m) + alpha m."""
         ...
 
     def range(self, cost: T) -> tuple[T | float, T | float]:
         """Return the ends between which alpha lies."""
+        ...
+
+
+@runtime_checkable
+class Loss(ConvexLoss, Protocol):
+    """What dual coordinate descent needs."""
+
+    def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
+        """Return the alpha that maximizes the dual along one coordinate."""
         ...
 
     def core(self) -> _core.Loss:
@@ -59,12 +65,8 @@ class Loss(Protocol):
         ...
 
 
-class SmoothLoss(Protocol):
+class SmoothLoss(ConvexLoss, Protocol):
     """What Newton's method needs."""
-
-    def value(self, m: Floats) -> Floats:
-        """Return the loss."""
-        ...
 
     def slope(self, m: Floats) -> Floats:
         """Return the first derivative."""
@@ -106,20 +108,12 @@ class Hinge:
 
 
 @dataclass(frozen=True)
-class SquaredHinge(SmoothLoss):
+class SquaredHinge:
     """max(0, 1 - m)^2; its dual variable lies in [0, inf)."""
 
     def value(self, m: Floats) -> Floats:
         """Return the loss."""
         return np.maximum(0.0, 1.0 - m) ** 2
-
-    def slope(self, m: Floats) -> Floats:
-        """Return the first derivative."""
-        return -2.0 * np.maximum(0.0, 1.0 - m)
-
-    def curvature(self, m: Floats) -> Floats:
-        """Return the second derivative, which jumps at m = 1."""
-        return np.where(m < 1.0, 2.0, 0.0)
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
         """Return alpha - alpha^2 / (4 c)."""

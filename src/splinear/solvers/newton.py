@@ -11,10 +11,22 @@ out at the edge); see `hessian` for the model.
 After every step the intercepts are solved for exactly. The losses' derivatives at F are then
 feasible dual variables, and the gap between primal and dual comes to 1/2 g'K g, g being the
 gradient of P by theta and K the inverse of the penalty's matrix: a certificate, as in dual
-coordinate descent. Where the penalty is weak it is far larger than what is left to gain. That is
-close to 1/2 g'H^{-1} g, H being the Hessian, which is what a step's quadratic model promises; so
-the method also ends with a step that promised less than a tenth of the tolerance and kept the
-promise. `gap` is the certificate in either case, and `certified` says whether it is within tol.
+coordinate descent. Where the penalty is weak K is large, and that gap is small only far beyond what
+was asked for. So a step of all rows that is short offers other dual variables, the derivatives
+that its quadratic model has at its end,
+
+    R = L'(F) + L''(F) D,      D being the step's scores.
+
+They too sum to zero for every output, as the intercepts follow every direction of the step. The
+gap to R at theta + s, s being the step, has two parts. The first, 1/2 q'K q, is that of the model:
+q = S (theta + s) + sum_i R_i B_i is the gradient of the model at s, which is what conjugate
+gradients leave over, and made as small as need be. The second is that of the losses,
+L(F + D) + L*(R) - sum(R (F + D)). It is 0 for the squared error. The third derivative of a logistic
+loss is at most its second, h, so R_i is within about h_i D_i^2 / 2 of the derivative at F_i + D_i,
+and that part about sum_i h_i D_i^4 / 8: no more than max_i D_i^2 / 4 times what the step has
+gained. That is only to say when it is worth a look: both parts are then computed as they are, and R
+is feasible wherever no score moves by more than 1. Either gap is one between P and a dual value, so
+it is a proof; the method ends where one of them is within tol, and nowhere else but at the limits.
 """
 
 from __future__ import annotations
@@ -30,16 +42,20 @@ from splinear.solvers.iterate import Iterate, begin, dot
 from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smooth import Sum
+from splinear.solvers.watch import Watch
 
 __all__ = ["Iterate", "begin", "descend", "one_step", "solve"]
 
 LEAST_TRUST = 1e-4  # of a step's promised decrease, which must come
+NOISE, NOISE_OF_CODES = 1e-13, 1e-9  # of the objective, as codes are summed in single precision
 MOST_RAISED = 1  # times that a step led astray, and more curvature was tried
 KEPT = 0.25  # of such extra curvature, for the next step
 SHARES = (1.0, 0.25, 0.0625)  # of a step, which are tried then
+MOST_IDLE, IDLE = 10, 1e-4  # steps that neither halve the gap nor gain so much of the tolerance
 MAX_CG = 300
 CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
 ENOUGH = 0.3  # of the tolerance: the gap of the model at which a step may end
+FARTHEST_PROVEN = 1.0  # a row's score may move by that in a step whose model proves something
 # The first steps lead to where the Hessian is another one, and need not be accurate.
 N_ROUGH, ROUGH_ABOVE, ROUGH_ACCURACY = 2, 0.1, 0.3
 
@@ -79,14 +95,19 @@ def descend(
     preconditioner: Preconditioner = "auto",
     accuracy: float = CG_ACCURACY,
 ) -> Iterator[Iterate]:
-    """Go down step by step."""
+    """Go down step by step.
+
+    It also ends after some steps that lead nowhere, as they do where a tolerance is out of reach:
+    then with the best lower bound of the objective that was met.
+    """
     chooser = Chooser(at, preconditioner)
-    radius = np.inf
+    radius, n_idle, least, bound = np.inf, 0, at.gap, at.value - at.gap
     while True:
         yield at
-        left = min(at.gap, at.promised) / at.value if at.value > 0 else 0.0
-        stop = at.n_iter > 0 and stopping.watch.on_pass(at.n_iter, left, at.space.n_rows)
-        if stop or at.is_converged(stopping.tol) or at.n_iter == stopping.max_iter:
+        left, n_rows = at.relative_gap, at.space.n_rows
+        stop = at.n_iter > 0 and stopping.watch.on_pass(at.n_iter, left, n_rows)
+        is_over = at.n_iter == stopping.max_iter or n_idle == MOST_IDLE
+        if stop or is_over or at.is_converged(stopping.tol):
             return
         first = at.n_iter < N_ROUGH and not at.is_converged(ROUGH_ABOVE)
         own = ROUGH_ACCURACY if first else accuracy
@@ -94,6 +115,11 @@ def descend(
         if found is None:
             return
         chooser.grow(at, found)
+        leads_on = found.value < at.value - IDLE * stopping.tol * at.value
+        n_idle = 0 if leads_on or found.gap < 0.5 * least else n_idle + 1
+        least, bound = min(least, found.gap), max(bound, found.value - found.gap)
+        if n_idle == MOST_IDLE:
+            found.gap = min(found.gap, max(found.value - bound, least))
         at = found
 
 
@@ -111,14 +137,16 @@ def _step(
     Where a step leads up, the rows that led astray get more curvature, for another one; then a part
     of it will do; then more rows take part, then the region becomes smaller.
     """
-    model, enough = chooser.model(at), ENOUGH * stopping.tol * at.value
+    model, aim = chooser.model(at), _Aim(accuracy, stopping.tol * at.value, at.total.is_quadratic)
     while True:
-        step = _conjugate_gradients(model, at.gradient, radius, stopping, accuracy, enough)
+        step = _conjugate_gradients(model, at.gradient, radius, stopping.watch, aim)
         chooser.note(step.n_products)
         scores = at.space.scores(step.to) if step.scores is None else step.scores
         moved, trust, share = _best_share(at, step, scores)
         # Near the optimum the decrease drowns in rounding, and the model is to be trusted.
-        if trust > LEAST_TRUST or step.decrease <= 1e-13 * abs(at.value):
+        noise = (NOISE_OF_CODES if at.space.rows.is_coded else NOISE) * abs(at.value)
+        drowns = step.decrease <= noise and moved.value <= at.value + noise
+        if trust > LEAST_TRUST or drowns:
             if trust < 0.25 or share < 1.0:
                 radius = min(0.25, share) * step.length
             elif trust > 0.75 and step.at_edge:
@@ -126,9 +154,8 @@ def _step(
             moved.n_iter = at.n_iter + 1
             moved.extra = None if at.extra is None else KEPT * at.extra
             moved.n_product = chooser.n_product
-            # A step with a sample, or with more curvature than there is, promises nothing.
-            exact = model.is_whole and at.is_bare and not step.at_edge
-            moved.promised = step.decrease if exact and share == 1.0 and trust >= 0.5 else np.inf
+            if model.is_whole and share == 1.0:
+                _prove(at, moved, step, scores, stopping.tol)
             return moved, radius
         if at.n_raised < MOST_RAISED:
             at = at.raised(scores)
@@ -157,63 +184,96 @@ def _best_share(at: Iterate, step: _Step, scores: Floats) -> tuple[Iterate, floa
     return moved, trust, share
 
 
+def _prove(at: Iterate, moved: Iterate, step: _Step, scores: Floats, tol: float) -> None:
+    """Let the dual variables of the step's model say how far the end is, if they can prove it."""
+    aim = _Aim(0.0, tol * moved.value, at.total.is_quadratic)
+    if step.left + aim.beyond_model(scores, step.decrease) <= aim.gap:
+        R = at.total.gradient(at.F)
+        R += at.step_curvature.times(scores)
+        gap = moved.gap_to(R)
+        if gap <= aim.gap:
+            moved.gap = gap
+
+
+@dataclass(frozen=True)
+class _Aim:
+    """When conjugate gradients may end.
+
+    What is left of the gradient may be `accuracy` of it; or so little that the gap of the model is
+    small against that of the objective which is asked for, `gap`. It must be, if this can be the
+    last step.
+    """
+
+    accuracy: float
+    gap: float
+    is_quadratic: bool
+
+    def beyond_model(self, scores: Floats, decrease: float) -> float:
+        """Return about what the losses add to the gap of a step's model; see `newton`."""
+        if self.is_quadratic:
+            return 0.0
+        reach = float(np.abs(scores).max(initial=0.0))
+        return 0.25 * reach**2 * decrease if reach <= FARTHEST_PROVEN else np.inf
+
+
 @dataclass
 class _Step:
     to: Floats
     scores: Floats | None  # of all rows, if the model was of all
     decrease: float  # of the quadratic model
+    left: float  # the gap of that model
     n_products: int  # with the Hessian
     length: float  # in the norm of the preconditioner
     at_edge: bool
 
 
 def _conjugate_gradients(
-    model: QuadraticModel,
-    gradient: Floats,
-    radius: float,
-    stopping: Stopping,
-    accuracy: float,
-    enough: float,
+    model: QuadraticModel, gradient: Floats, radius: float, watch: Watch, aim: _Aim
 ) -> _Step:
-    """Minimise gradient's + 1/2 s'H s over steps s no longer than the radius.
-
-    What is left of the gradient may be `accuracy` of it, or so little that the gap of the model is
-    `enough`.
-    """
+    """Minimise gradient's + 1/2 s'H s over steps s no longer than the radius."""
     space = model.space
     step, step_scores = np.zeros_like(gradient), space.zero_scores()
     residual = -gradient
     residual[:, -1] = 0.0  # as the intercepts follow every step, and have followed the last
-    z = model.precondition(residual)
+    z = space.levelled(model.precondition(residual))
     direction, rz = z, dot(residual, z)
-    goal, decrease = accuracy**2 * rz, 0.0
+    goal, decrease, left = aim.accuracy**2 * rz, 0.0, np.inf
     squared, along, direction_squared = 0.0, 0.0, rz  # in the norm of the preconditioner
     at_edge = False
     n_products = 0
     while n_products < MAX_CG and rz > 0.0:
         n_products += 1
         direction_scores, product = model.times(direction)
-        t = rz / dot(direction, product)
+        curvature = dot(direction, product)
+        if not 0.0 < curvature < np.inf:  # there are no more digits
+            break
+        t = rz / curvature
         longer = squared + 2.0 * t * along + t * t * direction_squared
         at_edge = longer >= radius**2
         if at_edge:
             root = np.sqrt(along**2 + direction_squared * (radius**2 - squared))
             t = (radius**2 - squared) / max(along + root, np.finfo(float).tiny)
             longer = radius**2
-        decrease += t * dot(direction, residual) - 0.5 * t * t * dot(direction, product)
+        decrease += t * dot(direction, residual) - 0.5 * t * t * curvature
         step, step_scores = step + t * direction, step_scores + t * direction_scores
         squared = longer
-        if at_edge or stopping.watch.poll():
+        if at_edge or watch.poll():
             break
         residual = residual - t * product
-        z = model.precondition(residual)
+        z = space.levelled(model.precondition(residual))
         previous, rz = rz, dot(residual, z)
         # The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
-        if rz <= goal or (rz <= 2.0 * enough and space.gap(residual) <= enough):
+        left = space.gap(residual) if rz <= 2.0 * ENOUGH * aim.gap else np.inf
+        if left <= ENOUGH * aim.gap:
+            break
+        if rz <= goal and not (
+            model.is_whole and aim.beyond_model(step_scores, decrease) <= ENOUGH * aim.gap
+        ):
             break
         beta = rz / previous
         along = beta * (along + t * direction_squared)
         direction_squared = rz + beta**2 * direction_squared
         direction = z + beta * direction
     scores = step_scores if model.is_whole else None
-    return _Step(step, scores, decrease, n_products, float(np.sqrt(squared)), at_edge)
+    length = float(np.sqrt(squared))
+    return _Step(step, scores, decrease, left, n_products, length, at_edge)

@@ -9,6 +9,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.model.layout import Layout
+from splinear.solvers.losses import Loss
 from splinear.solvers.objective import explicit
 from splinear.solvers.problem import Problem, Result, Stopping
 
@@ -19,6 +20,7 @@ def solve(X: AnyArray, layout: Layout, problem: Problem, stopping: Stopping) -> 
     """Solve the problem on the rows X to a relative duality gap of stopping.tol."""
     phi = np.column_stack([explicit(layout, X), np.full(len(X), problem.bias)])
     y, cost, loss = problem.y.astype(np.float64), problem.cost, problem.loss
+    assert isinstance(loss, Loss)
     t = np.zeros(len(X)) if problem.targets is None else problem.targets
     curvature = np.einsum("ij,ij->i", phi, phi)
     alpha, w = np.zeros(len(X)), np.zeros(phi.shape[1])

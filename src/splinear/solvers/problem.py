@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
-from splinear.solvers.losses import Loss
+from splinear.solvers.losses import ConvexLoss
 from splinear.solvers.watch import Watch
 
 __all__ = ["Problem", "Result", "Start", "Stopping", "stack"]
@@ -25,7 +25,7 @@ class Problem:
     """
 
     y: NDArray[np.int8]
-    loss: Loss
+    loss: ConvexLoss
     cost_negative: float
     cost_positive: float
     weights: Floats | None = None
@@ -85,8 +85,7 @@ class Start:
 class Result:
     """A model and its certificate: primal - dual <= gap * primal.
 
-    `converged`: the primal is known or expected to be within tol of the optimum. `certified`: it is
-    known, because the gap is within tol.
+    `converged`: the solver ended because the gap is within tol. `certified`: that is a proof.
     """
 
     coef: Floats  # (n_parameters,) of the layout

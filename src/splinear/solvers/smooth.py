@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
+from scipy.special import entr, log_softmax
 
 from splinear._types import AnyArray, Floats
 from splinear.solvers.losses import SmoothLoss, SquaredError
@@ -24,6 +24,7 @@ MAX_SHIFTS = 100
 LAST_SHIFT = 1e-6  # of Newton's method: what is left behind it is about its square
 NEARLY_STRAIGHT = 1.0  # a loss on the wrong side of 0, from so far on
 LEAST_CURVATURE = 1e-12  # of a loss that can be divided by
+ROUNDING = 1e-12  # of probabilities
 FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
 
 
@@ -33,6 +34,11 @@ class Sum(Protocol):
     @property
     def n_outputs(self) -> int:
         """Number of scores a row."""
+        ...
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether it equals its quadratic model."""
         ...
 
     def each(self, F: Floats) -> Floats:
@@ -53,6 +59,13 @@ class Sum(Protocol):
         Of a row that is far on the wrong side the loss is nearly straight, and a Newton step would
         be far too long. If `cautious`, the curvature of such a row is that of a parabola that
         touches the loss at f and at -f, where f is how far the row is from the middle.
+        """
+        ...
+
+    def gap(self, F: Floats, R: Floats) -> float:
+        """Return L(F) + L*(R) - sum(R * F), with L the sum and L* its convex conjugate.
+
+        It is 0 at least, and is 0 where R are the derivatives at F; infinite where L* is.
         """
         ...
 
@@ -132,6 +145,19 @@ class Separable:
             second[0, wrong] = self._cost[wrong] * bound
         return _Diagonal(second)
 
+    def gap(self, F: Floats, R: Floats) -> float:
+        """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
+        counts = np.flatnonzero(self._cost)
+        cost, alpha = self._cost[counts], -(self.problem.y * R[0])[counts]
+        lowest, highest = self.loss.range(cost)
+        feasible = np.clip(alpha, lowest, highest)
+        if not np.all(np.abs(alpha - feasible) <= ROUNDING * cost):
+            return np.inf
+        alpha = feasible
+        m = self.problem.margin(F[0])[counts]
+        each = cost * self.loss.value(m) - self.loss.dual(alpha, cost) + alpha * m
+        return max(0.0, float(each.sum()))
+
     def best_shift(self, F: Floats) -> Floats:
         """Return the number (1,) whose addition to F makes the sum least."""
         shift = np.zeros(1)
@@ -140,7 +166,7 @@ class Separable:
             slopes, bends = self.loss.derivatives(margin)
             slope = float((self.problem.y * slopes) @ self._cost)
             bend = float(self._cost @ bends)
-            if self._is_quadratic:
+            if self.is_quadratic:
                 return shift - (slope / bend if bend > 0 else 0.0)
             step = np.clip(-slope / bend if bend > 0 else -np.sign(slope), -1.0, 1.0)
             shift += step
@@ -149,7 +175,8 @@ class Separable:
         return shift
 
     @property
-    def _is_quadratic(self) -> bool:
+    def is_quadratic(self) -> bool:
+        """Whether it equals its quadratic model."""
         return isinstance(self.loss, SquaredError)
 
 
@@ -182,6 +209,7 @@ class Softmax:
     cost: Floats  # (n_rows,)
     n_outputs: int
     _last: list[Floats] = field(default_factory=list)  # scores, and their log_softmax
+    is_quadratic: bool = False
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""
@@ -217,6 +245,20 @@ class Softmax:
             cost = cost.copy()
             cost[wrong] *= np.maximum(1.0, bound / np.maximum(most, LEAST_CURVATURE))
         return _SoftmaxCurvature(p, cost)
+
+    def gap(self, F: Floats, R: Floats) -> float:
+        """Return L(F) + L*(R) - sum(R * F): c_i KL(q_i, p_i), p_i being the probabilities at F.
+
+        q_i = indicator + R_i / c_i; it must be probabilities too.
+        """
+        counts = np.flatnonzero(self.cost)
+        cost, q = self.cost[counts], R[:, counts] / self.cost[counts]
+        q[self.labels[counts], np.arange(len(counts))] += 1.0
+        if not (np.all(q >= -ROUNDING) and np.all(np.abs(q.sum(axis=0) - 1.0) <= ROUNDING)):
+            return np.inf
+        q = np.maximum(q, 0.0)
+        each = -entr(q).sum(axis=0) - (q * self._log_softmax(F)[:, counts]).sum(axis=0)
+        return max(0.0, float(cost @ each))
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the numbers (n_outputs,), of mean 0, whose addition to F makes the sum least."""

@@ -119,12 +119,15 @@ def _turns(
         measures = [Measures.of(points, g, group) for g, group in enumerate(layout.groups)]
         edf = [measure.edf for measure in measures]
         noise = _noise(points, edf, n_noise, flat)
+        gap = np.nan  # a pass over the rows, for those who want to know
+        if stopping.watch.tell is not None:
+            gap = max(point.relative_gap for point in points)
         if pooled:
             layout = first.scaled(_common_factor(first, measures, noise))
         else:
             layout = _updated_layout(layout, first, measures, noise, with_edges=n_turns > 1)
         yield Smoothness(layout, tuple(edf), [_start(p) for p in points], n_turns, rows.n_rows)
-        if stopping.watch.poll():
+        if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
             return
         if before is not None and n_turns >= LEAST_TURNS:
             change = sum(np.abs(e - b).sum() for e, b in zip(edf, before, strict=True))

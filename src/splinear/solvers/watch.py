@@ -16,7 +16,7 @@ class Progress:
     Attributes
     ----------
     n_iter : int
-        Passes made (dual coordinate descent), or steps (Newton's method).
+        Passes made (dual coordinate descent), or steps (Newton's method), turns of REML included.
     gap : float
         The relative duality gap, for dual coordinate descent as estimated during the pass.
     n_active : int
@@ -59,11 +59,16 @@ class Watch:
     n_rows: int = 0
     label: object = None
     fold: int | None = None
+    n_before: int = 0  # passes or steps that count along
     flag: _Flag = field(default_factory=_Flag)
 
     def of(self, label: object) -> Watch:
         """Return the watch of one problem of several."""
         return replace(self, label=label)
+
+    def after(self, n_iter: int) -> Watch:
+        """Return the watch of what comes after so many passes or steps."""
+        return replace(self, n_before=self.n_before + n_iter)
 
     def poll(self) -> bool:
         """Tell whether to stop now."""
@@ -72,8 +77,14 @@ class Watch:
         return self.flag.reason is not None
 
     def on_pass(self, n_iter: int, gap: float, n_active: int) -> bool:
-        """Pass progress on, and tell whether to stop. What the callback raises is kept."""
+        """Pass progress on, and tell whether to stop. What the callback raises is kept.
+
+        A callback that has stopped the fit, or failed, is not called again.
+        """
+        if self.flag.reason in ("callback", "error"):
+            return True
         try:
+            n_iter += self.n_before
             progress = Progress(n_iter, gap, n_active, self.n_rows, self.label, self.fold)
             if self.tell is not None and self.tell(progress):
                 self.flag.reason = "callback"

@@ -37,6 +37,8 @@ DUAL_PARAMETERS: dict[str, list[Any]] = {
     "intercept_scaling": [Interval(Real, 0, MAX_BIAS, closed="right")],
 }
 
+SHARES = (*np.geomspace(1.0, 1e-6, 25), 0.0)  # of dual variables to start from
+
 
 @dataclass(frozen=True)
 class DualTrainer:
@@ -106,9 +108,11 @@ class DualTrainer:
 
         def follow(k: int) -> list[Result]:
             problem = problem_of(k)
-            start = None if starts is None else _feasible(starts[k], rows, problem.scaled(Cs[0]))
             watch = stopping.watch.of(outputs.label(k))
             own = replace(stopping, n_threads=stopping.n_threads // width, watch=watch)
+            start = None
+            if starts is not None:
+                start = _feasible(starts[k], rows, problem.scaled(Cs[0]), own.n_threads)
             return dual_cd.follow_path(rows, problem, own, Cs, start, keep_alpha=self.keep_duals)
 
         tasks = [partial(follow, k) for k in range(outputs.n_outputs)]
@@ -117,10 +121,26 @@ class DualTrainer:
         return [data.restored(of_C) for of_C in zip(*paths, strict=False)]
 
 
-def _feasible(start: Start, rows: TrainingRows, problem: Problem) -> Start:
-    """Bring dual variables, one per row of X, into the order and the bounds of the problem."""
+def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int) -> Start:
+    """Bring dual variables, one per row of X, into the order and the bounds of the problem.
+
+    They are multiplied by the number, 1 at most, that makes the dual objective largest: far from
+    those of the problem, they would be worse than none.
+    """
     if start.alpha is None:
         return start
     lowest, highest = problem.loss.range(problem.cost)
     alpha: Floats = np.clip(rows.place(start.alpha), lowest, highest)
-    return replace(start, alpha=alpha)
+    slopes = (alpha * problem.y)[None]
+    sums = rows.sums(slopes, n_threads)
+    of_bias = problem.bias * float(slopes.sum())
+    square = float(np.vdot(sums, rows.layout.soften(sums))) + of_bias**2
+    gain = 0.0 if problem.targets is None else float(alpha @ problem.targets)
+    counts = np.flatnonzero(problem.cost)
+    some, cost = alpha[counts], problem.cost[counts]
+
+    def dual(share: float) -> float:
+        own = float(problem.loss.dual(share * some, cost).sum())
+        return own + share * gain - 0.5 * share**2 * square
+
+    return replace(start, alpha=max(SHARES, key=dual) * alpha)

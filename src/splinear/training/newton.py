@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -93,6 +93,7 @@ class NewtonTrainer:
             noise=self.noise,
         )
         data = data.with_layout(chosen.layout)
+        stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
         # A sum of squares is least after a Newton step or two, from wherever it starts.
         if starts is None and not self.noise:

@@ -24,7 +24,8 @@ Found = TypeVar("Found", Result, Start)
 class TrainingSet:
     """Weighted rows and their target, from which the problems for solvers are posed.
 
-    A solver sees what the target's centre leaves; `centred` and `restored` go there and back.
+    A solver sees what the target's centre leaves, in the target's unit; `centred` and `restored` go
+    there and back.
     """
 
     weighted: WeightedRows
@@ -57,16 +58,31 @@ class TrainingSet:
         weighted = self.weighted if rows is None else self.weighted.over(rows)
         return self.target.sums(weighted, loss)
 
-    def centred(self, found: Sequence[Found]) -> list[Found]:
-        """Take the centre off the intercepts."""
-        return self._shifted(found, -1.0)
+    def centred(self, starts: Sequence[Found]) -> list[Found]:
+        """Return models as a solver sees them."""
+        centre, unit = self._centre_and_unit()
+        return [_divided(one, -centre, unit) for one in starts]
 
-    def restored(self, found: Sequence[Found]) -> list[Found]:
-        """Put the centre back."""
-        return self._shifted(found, 1.0)
+    def restored(self, results: Sequence[Result]) -> list[Result]:
+        """Return what a solver found as models of the target itself."""
+        centre, unit = self._centre_and_unit()
+        return [_multiplied(found, centre, unit) for found in results]
 
-    def _shifted(self, found: Sequence[Found], sign: float) -> list[Found]:
-        shift = sign * self.target.centre(self.weighted)
-        if shift == 0:
-            return list(found)
-        return [replace(one, intercept=one.intercept + shift) for one in found]
+    def _centre_and_unit(self) -> tuple[float, float]:
+        return self.target.centre(self.weighted), self.target.unit(self.weighted)
+
+
+def _divided(one: Found, shift: float, unit: float) -> Found:
+    coef = None if one.coef is None else one.coef / unit
+    return replace(one, coef=coef, intercept=(one.intercept + shift) / unit)
+
+
+def _multiplied(found: Result, centre: float, unit: float) -> Result:
+    """Return a result in other units; the objective, a sum of squares, is in their square."""
+    return replace(
+        found,
+        coef=unit * found.coef,
+        intercept=unit * found.intercept + centre,
+        primal=unit**2 * found.primal,
+        dual=unit**2 * found.dual,
+    )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers.losses import Loss, SmoothLoss
+from splinear.solvers.losses import ConvexLoss, SmoothLoss
 from splinear.solvers.memory import Need
 from splinear.solvers.problem import Problem
 from splinear.solvers.smooth import Separable, Sum
@@ -86,7 +86,11 @@ class Target(Protocol):
         """Return the number that is taken off before training, and belongs to the intercept."""
         ...
 
-    def problems(self, rows: WeightedRows, loss: Loss, bias: float) -> Problems:
+    def unit(self, rows: WeightedRows) -> float:
+        """Return the number that what is left is divided by."""
+        ...
+
+    def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the problem of each output, for C = 1; `bias` is B."""
         ...
 
@@ -107,6 +111,11 @@ class MarginTarget:
         """Return 0."""
         del rows
         return 0.0
+
+    def unit(self, rows: WeightedRows) -> float:
+        """Return 1."""
+        del rows
+        return 1.0
 
 
 class Reader(Protocol):

@@ -10,7 +10,7 @@ from scipy.special import expit, softmax
 
 from splinear._types import AnyArray, Floats
 from splinear.solvers import smooth
-from splinear.solvers.losses import Loss, SmoothLoss
+from splinear.solvers.losses import ConvexLoss, SmoothLoss
 from splinear.solvers.memory import Need
 from splinear.solvers.problem import Problem
 from splinear.training.outputs.base import MarginTarget, Problems, separable
@@ -114,7 +114,7 @@ class BinaryTarget(MarginTarget):
         """Bytes of the numbers of the classes."""
         return Need(shared=self.index.itemsize)
 
-    def problems(self, rows: WeightedRows, loss: Loss, bias: float) -> Problems:
+    def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the problem of the second class against the first."""
         costs = class_weights(self.class_weight, self.outputs.classes, self.index, rows.kept)
         placed = rows.place_weights()
@@ -141,7 +141,7 @@ class OneVsRestTarget(MarginTarget):
         """Bytes of the numbers of the classes, and of weights by class."""
         return Need(shared=self.index.itemsize + (0 if self.class_weight is None else 16))
 
-    def problems(self, rows: WeightedRows, loss: Loss, bias: float) -> Problems:
+    def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the problems of each class against the rest."""
         placed, alike = self._placed(rows), np.ones(2)
         return lambda k: sided(rows, self.index == k, alike, placed, loss, bias)
@@ -178,7 +178,7 @@ def sided(
     member: AnyArray,
     costs: Floats,
     weights: Floats | None,
-    loss: Loss,
+    loss: ConvexLoss,
     bias: float,
 ) -> Problem:
     """Pose the problem of the members (n_given,) of a class against the others.

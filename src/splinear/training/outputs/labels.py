@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers.losses import Loss, SmoothLoss
+from splinear.solvers.losses import ConvexLoss, SmoothLoss
 from splinear.solvers.memory import Need
 from splinear.solvers.problem import Problem
 from splinear.solvers.smooth import Sum
@@ -66,7 +66,7 @@ class MultiLabelTarget(MarginTarget):
         """Bytes of the indicator."""
         return Need(shared=self.indicator.itemsize * self.indicator.shape[1])
 
-    def problems(self, rows: WeightedRows, loss: Loss, bias: float) -> Problems:
+    def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the problems of rows with a label against those without."""
         placed, classes = rows.place_weights(), np.array([0, 1])
 

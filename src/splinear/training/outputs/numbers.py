@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers.losses import Loss, SmoothLoss
+from splinear.solvers.losses import ConvexLoss, SmoothLoss
 from splinear.solvers.memory import Need
 from splinear.solvers.problem import Problem
 from splinear.solvers.smooth import Sum
@@ -17,6 +17,8 @@ from splinear.training.outputs.base import Problems, separable
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["NumberReader", "Regression", "RegressionTarget"]
+
+LARGEST = 1e37  # of targets
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,14 @@ class Regression:
 class RegressionTarget:
     """`values` (n,); of these `fixed_centre` is taken off, or else their mean.
 
-    Without it sums of squares would lose digits, and a penalised intercept would be pulled to 0.
+    Without it sums of squares would lose digits, and a penalized intercept would be pulled to 0.
+    If `standardized`, what is left is divided by a power of 2, which changes no bits, so that no
+    square is beyond the largest or the smallest number.
     """
 
     values: Floats
     fixed_centre: float | None = None
+    standardized: bool = False
     outputs: Regression = Regression()
 
     @property
@@ -60,11 +65,18 @@ class RegressionTarget:
         """Return what is taken off the values."""
         return rows.mean(self.values) if self.fixed_centre is None else self.fixed_centre
 
-    def problems(self, rows: WeightedRows, loss: Loss, bias: float) -> Problems:
+    def unit(self, rows: WeightedRows) -> float:
+        """Return what the rest of the values is divided by."""
+        if not self.standardized:
+            return 1.0
+        left = rows.rows.place(self.values - self.centre(rows))
+        return float(np.exp2(np.frexp(np.abs(left).max())[1]))
+
+    def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the one problem."""
         problem = Problem(
             y=np.ones(rows.rows.n_rows, dtype=np.int8),
-            targets=rows.rows.place(self.values - self.centre(rows)),
+            targets=rows.rows.place(self.values - self.centre(rows)) / self.unit(rows),
             loss=loss,
             cost_negative=1.0,
             cost_positive=1.0,
@@ -80,9 +92,10 @@ class RegressionTarget:
 
 @dataclass(frozen=True)
 class NumberReader:
-    """Reads the numbers of a regression; `fixed_centre` as in RegressionTarget."""
+    """Reads the numbers of a regression; the other attributes are those of RegressionTarget."""
 
     fixed_centre: float | None = None
+    standardized: bool = False
 
     @property
     def numeric(self) -> bool:
@@ -90,5 +103,12 @@ class NumberReader:
         return True
 
     def read(self, y: AnyArray, kept: AnyArray | None) -> RegressionTarget:
-        """Check y (n,), which must be finite in the rows that count."""
-        return RegressionTarget(read_numbers(y, kept), self.fixed_centre)
+        """Check y (n,), which must be finite, and not too large, in the rows that count."""
+        values = read_numbers(y, kept)
+        largest = float(np.abs(values if kept is None else values[kept]).max())
+        if largest > LARGEST:
+            raise ValueError(
+                f"Targets of up to {largest:.2g} are too large for single precision, in which some "
+                f"predictions are computed; divide y to have at most {LARGEST:g}."
+            )
+        return RegressionTarget(values, self.fixed_centre, self.standardized)

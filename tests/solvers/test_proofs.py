@@ -1,0 +1,312 @@
+"""What Newton's method claims is so: against another minimiser, for penalties from weak to none."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import expit, log_softmax
+from sklearn.exceptions import ConvergenceWarning
+
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
+from splinear.curves.basis import BSplineBasis
+from splinear.solvers import newton
+from splinear.solvers.losses import Logistic, SquaredError
+from splinear.solvers.objective import explicit
+from splinear.solvers.problem import Problem, Stopping
+from splinear.solvers.rows import TrainingRows
+from splinear.solvers.smooth import Separable, Softmax
+from splinear.tables.opening import open_table
+from splinear.terms import Spline
+
+KINDS = ["squared error", "separable", "logistic", "softmax"]
+by_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Three columns, one of them a thousand times as wide; targets of every kind."""
+    random = np.random.default_rng(0)
+    X, noise = random.normal(size=(300, 3)), random.normal(size=300)
+    X[:, 1] *= 1000.0
+    X[:, 2] = X[:, 2].round(1)
+    targets = {
+        "squared error": np.sin(2.0 * X[:, 0]) + noise,
+        "separable": X[:, 0] > 0,
+        "logistic": X[:, 0] ** 2 + noise > 1,
+        "softmax": np.digitize(X[:, 0] + 0.5 * noise, [-0.5, 0.7]),
+    }
+    return X, targets
+
+
+def fit(kind, X, y, **options):
+    """The fitted model, and whether it warned that it had not converged."""
+    kind_of = AdditiveRegressor if kind == "squared error" else AdditiveClassifier
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = kind_of(random_state=0, **options).fit(X, y)
+    assert all(one.category is ConvergenceWarning for one in caught)
+    return model, bool(caught)
+
+
+def losses_of(kind, y):
+    """Return value, gradient (n, k) and roots (n, k, r) of the Hessians at scores (n, k)."""
+    if kind == "squared error":
+        return lambda F: (0.5 * np.sum((F[:, 0] - y) ** 2), F - y[:, None], np.ones((len(y), 1, 1)))
+    if kind != "softmax":
+        sign = np.where(y, 1.0, -1.0)
+
+        def logistic(F):
+            m = sign * F[:, 0]
+            root = np.sqrt(expit(m) * expit(-m))
+            return np.logaddexp(0, -m).sum(), (-sign * expit(-m))[:, None], root[:, None, None]
+
+        return logistic
+    there = np.eye(3)[y]
+
+    def softmax(F):
+        logs = log_softmax(F, axis=1)
+        p = np.exp(logs)
+        root = np.sqrt(p)
+        roots = root[:, :, None] * np.eye(3) - p[:, :, None] * root[:, None, :]
+        return -np.sum(logs * there), p - there, roots
+
+    return softmax
+
+
+def least(phi, losses, n_outputs):
+    """min 1/2 |w|^2 + losses, by Newton's method on the explicit embedding.
+
+    Steps are least squares problems, of half the digits' condition; a line search does the rest.
+    """
+    Z = np.column_stack([phi, np.ones(len(phi))])
+    w = np.zeros((Z.shape[1], n_outputs))
+    penalised = np.ones_like(w)
+    penalised[-1] = 0.0
+    ridge = np.diag(penalised.ravel())[penalised.ravel() > 0]
+
+    def value_at(w):
+        return 0.5 * np.sum((penalised * w) ** 2) + losses(Z @ w)[0]
+
+    value = value_at(w)
+    for _ in range(200):
+        _, slopes, roots = losses(Z @ w)
+        gradient = (Z.T @ slopes + penalised * w).ravel()
+        A = np.vstack([np.einsum("nm,nkr->nrmk", Z, roots).reshape(-1, w.size), ridge])
+        half = np.linalg.lstsq(A.T, -gradient, rcond=1e-15)[0]
+        step = np.linalg.lstsq(A, half, rcond=1e-15)[0]
+        t, decrease = 1.0, -gradient @ step
+        if decrease < 1e-11 * value:
+            break
+        while (
+            t > 1e-12 and not value_at(w + t * step.reshape(w.shape)) < value - 1e-4 * t * decrease
+        ):
+            t /= 2.0
+        if t <= 1e-12:
+            break
+        w = w + t * step.reshape(w.shape)
+        value = value_at(w)
+    return value
+
+
+@by_kind
+@pytest.mark.parametrize("scale", ["unit", "native"])
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_what_claims_to_be_converged_is(kind, scale, order, tol, data):
+    X, targets = data
+    curve = Spline(6, scale=scale, penalty_order=order)
+    for C in (1e2, 1e4, 1e6, 1e8, 1e10):
+        model, warned = fit(kind, X, targets[kind], curve=curve, C=C, tol=tol)
+        assert warned == (not model.certified_)
+        assert model.certified_ == (model.dual_gap_ <= tol)
+        phi = explicit(model._model.layout, X)
+        other = least(phi, losses_of(kind, targets[kind]), 3 if kind == "softmax" else 1)
+        if model.certified_:
+            assert model.objective_ <= other * (1 + 2 * tol)
+        # A tolerance of 1e-3 lets codes round X.
+        assert other >= model.objective_ * (1 - model.dual_gap_ - tol)
+        largest = 1e6 if tol == 1e-3 else 1e4
+        if scale == "unit" and largest >= C:
+            assert model.certified_
+
+
+def test_two_columns_and_a_label_that_one_of_them_decides():
+    """Once "converged" at 1e11 after two steps."""
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    objectives = []
+    for C in (1e6, 1e8, 1e10):
+        model, warned = fit("separable", X, X[:, 0] > 0, C=C)
+        assert model.certified_
+        assert not warned
+        objectives.append(model.objective_)
+    assert objectives[0] > 10 * objectives[1] > 100 * objectives[2]
+
+
+@by_kind
+def test_an_unreachable_tolerance_ends_with_a_warning(kind, data):
+    """Rounding ends progress; so does the fit, soon, with what is known."""
+    X, targets = data
+    model, warned = fit(kind, X, targets[kind], C=1e10, tol=1e-40)
+    assert warned
+    assert not model.certified_
+    assert model.n_iter_ < 200
+    assert np.isfinite(model.dual_gap_)
+
+
+# -- the proof -------------------------------------------------------------------------------------
+
+
+def sums(random, n=40):
+    """Sums of losses of all kinds, with rows that do not count."""
+    weights = np.where(random.random(n) < 0.2, 0.0, random.uniform(0.5, 2.0, n))
+    y = np.where(random.random(n) < 0.5, -1, 1).astype(np.int8)
+    ones = np.ones(n, dtype=np.int8)
+    of_targets = Problem(ones, SquaredError(), 1.0, 1.0, weights, random.normal(size=n))
+    return [
+        Separable(of_targets, SquaredError()),
+        Separable(Problem(y, Logistic(), 0.7, 1.5, weights), Logistic()),
+        Softmax(random.integers(0, 3, n), weights, 3),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_gap_of_losses_is_that_of_a_conjugate(seed):
+    """L(F) + L*(R) >= sum(R F) for any F; it is equal where R is the derivative."""
+    random = np.random.default_rng(seed)
+    for total in sums(random):
+        F, G = (random.normal(size=(total.n_outputs, 40)) for _ in range(2))
+        R = total.gradient(F)
+        assert total.gap(F, R) == pytest.approx(0.0, abs=1e-12)
+        # By definition: L*(R) = sum(R F) - L(F).
+        expected = total.value(G) + np.sum(R * F) - total.value(F) - np.sum(R * G)
+        assert total.gap(G, R) == pytest.approx(expected, abs=1e-11)
+        assert expected > 0
+
+
+def test_dual_variables_out_of_bounds_prove_nothing():
+    random = np.random.default_rng(0)
+    quadratic, *others = sums(random)
+    for total in others:
+        F = random.normal(size=(total.n_outputs, 40))
+        assert total.gap(F, -total.gradient(F)) == np.inf
+    F = random.normal(size=(1, 40))
+    assert quadratic.gap(F, -quadratic.gradient(F)) < np.inf
+
+
+def test_a_step_proves_more_than_the_gradient_at_its_end(curves):
+    """With a weak penalty the gradient's own gap may still be above the tolerance."""
+    stopping, n_by_step = Stopping(tol=1e-3, max_iter=100), 0
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(400, 3))
+        y = X[:, 0] + random.normal(size=400) > 0
+        for strength in (1e2, 1e4, 1e6):
+            layout = curves(X, BSplineBasis(1, 8)).scaled(strength)
+            rows = TrainingRows.prepare(open_table(X), layout, tol=stopping.tol)
+            problem = Problem(rows.place(np.where(y, 1, -1).astype(np.int8)), Logistic(), 1.0, 1.0)
+            first = newton.begin(rows, Separable(problem, Logistic()), 1)
+            *_, last = newton.descend(first, stopping)
+            assert last.is_converged(stopping.tol)
+            best = least(explicit(layout, X), losses_of("logistic", y), 1)
+            assert last.value - best <= last.gap + 1e-4 * best
+            n_by_step += last.space.gap(last.gradient) > stopping.tol * last.value
+    assert n_by_step > 0
+
+
+# -- numbers that are too large --------------------------------------------------------------------
+
+
+@by_kind
+@pytest.mark.parametrize("C", [1e14, 1e16, 1e100, 1e300])
+def test_no_penalty_to_speak_of(kind, C, data):
+    """Once a LinAlgError, or a NaN that counted as converged."""
+    X, targets = data
+    model, warned = fit(kind, X, targets[kind], C=C)
+    assert warned == (not model.certified_)
+    assert np.isfinite([model.objective_, model.dual_gap_, *model.intercept_]).all()
+    assert all(np.isfinite(term.coef).all() for term in model.terms_)
+    usual, _ = fit(kind, X, targets[kind], C=1e4)
+    assert model.score(X, targets[kind]) >= usual.score(X, targets[kind]) - 0.05
+
+
+@pytest.mark.parametrize("C", [None, 1.0])
+@pytest.mark.parametrize("power", [-1000, -520, -130, 40, 110])
+def test_the_unit_of_targets_changes_nothing(power, C, data):
+    X, targets = data
+    y = targets["squared error"]
+    one, _ = fit("squared error", X, y, C=C)
+    other, warned = fit("squared error", X, 2.0**power * y, C=C)
+    assert not warned
+    assert other.dual_gap_ == one.dual_gap_
+    np.testing.assert_allclose(2.0**-power * other.predict(X), one.predict(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("C", [None, 1.0])
+def test_targets_and_weights_that_are_too_large(C, data):
+    X, targets = data
+    with pytest.raises(ValueError, match=r"Targets of up to 3\..e\+40 are too large"):
+        fit("squared error", X, 1e40 * targets["squared error"], C=C)
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(ValueError, match="losses is not finite"),
+    ):
+        AdditiveClassifier(C=C).fit(X, targets["logistic"], sample_weight=np.full(300, 1e307))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_large_targets_of_absolute_errors(data):
+    X, targets = data
+    with pytest.raises(ValueError, match=r"Targets of up to 3\..e\+40 are too large"):
+        AdditiveSVR().fit(X, 1e40 * targets["squared error"])
+    model = AdditiveSVR(random_state=0).fit(X, 1e36 * targets["squared error"])
+    assert np.isfinite([model.objective_, model.dual_gap_, *model.predict(X)]).all()
+    assert model.certified_ == (model.dual_gap_ <= model.tol)
+
+
+# -- starts ----------------------------------------------------------------------------------------
+
+
+@by_kind
+def test_a_start_from_far_away(kind, data):
+    """It may be far worse than none; the intercepts must follow it all the same."""
+    X, targets = data
+    model, _ = fit(kind, X, targets[kind], C=1.0, warm_start=True)
+    best = model.objective_
+    n_iter = model.n_iter_
+    for offset in (500.0, -1e6):
+        model._model.parameters[:] += offset
+        model.fit(X, targets[kind])
+        assert model.certified_
+        assert model.objective_ == pytest.approx(best, rel=2e-3)
+        assert model.n_iter_ <= 1.2 * n_iter + 1
+
+
+@by_kind
+@pytest.mark.parametrize("C", [1e-3, 1e-1, 1.0])
+def test_a_warm_start_takes_no_more_steps(kind, C, data):
+    X, targets = data
+    y = targets[kind]
+    for factor in (10, 100, 1e3, 1e4, 1e6):
+        for first, then in ((C, factor * C), (factor * C, C)):
+            cold, _ = fit(kind, X, y, C=then)
+            warm, _ = fit(kind, X, y, C=first, warm_start=True)
+            warm.set_params(C=then).fit(X, y)
+            assert warm.n_iter_ <= 1.2 * cold.n_iter_ + 1
+            assert warm.certified_ >= cold.certified_
+            assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-3)
+
+
+@pytest.mark.parametrize("make", [AdditiveSVC, AdditiveSVR], ids=["SVC", "SVR"])
+@pytest.mark.parametrize("C", [1e-3, 1e-1])
+def test_a_warm_start_of_dual_variables_takes_few_more_passes(make, C, data):
+    """How many passes it takes is a matter of luck, too."""
+    X, targets = data
+    y = targets["squared error"] if make is AdditiveSVR else targets["logistic"]
+    for factor in (10, 100, 1e3):
+        for first, then in ((C, factor * C), (factor * C, C)):
+            cold = make(C=then, random_state=0).fit(X, y)
+            warm = make(C=first, warm_start=True, random_state=0).fit(X, y)
+            warm.set_params(C=then).fit(X, y)
+            assert warm.n_iter_ <= 1.4 * cold.n_iter_ + 1
+            assert warm.certified_
+            assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-2)
