@@ -95,8 +95,8 @@ def _curves(X: np.ndarray, basis: Basis, order: int = 1, *, native: bool = False
     axes = Axes.spanning(lo, hi, basis)
     embedding = Embedding.of(axes, basis, order, native=native)
     has_gaps = bool(np.isnan(X).any())
-    gap_scale = embedding.scale if has_gaps else np.zeros(X.shape[1])
-    group = TermGroup.of("Spline", np.arange(X.shape[1]), embedding, has_gaps, gap_scale)
+    missing_variance = embedding.variance if has_gaps else np.zeros(X.shape[1])
+    group = TermGroup.of("Spline", np.arange(X.shape[1]), embedding, has_gaps, missing_variance)
     return Layout((group,), X.shape[1])
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 AnyArray: TypeAlias = NDArray[Any]
 Input: TypeAlias = Any  # what a user gives as X, y or weights; checked where it comes in
+Terms: TypeAlias = Mapping[Any, object]  # from a feature's name or position to a term or "drop"
 Constraints: TypeAlias = dict[str, list[object]]  # of parameters, in scikit-learn's form
 
 # How one feature's axis is divided: by a rule, or at these knots; and that of all features.

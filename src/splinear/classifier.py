@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from splinear._compat import StrOptions
-from splinear._types import Floats
+from splinear._types import Constraints, Floats, Input, Terms
 from splinear.solvers.losses import Logistic
 from splinear.solvers.watch import Progress
 from splinear.terms.base import Term
@@ -115,7 +115,7 @@ class AdditiveClassifier(ClassEstimator):
     array([[1., 0.]])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **ClassEstimator._parameter_constraints,
         "C": [positive(), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -127,19 +127,19 @@ class AdditiveClassifier(ClassEstimator):
         self,
         curve: Term | None = None,
         *,
-        terms: dict[Any, Any] | None = None,
+        terms: Terms | None = None,
         C: float | None = None,
         class_weight: ClassWeight = None,
-        categorical_features: Any = "from_dtype",
+        categorical_features: Input = "from_dtype",
         missing: Literal["level", "error"] = "level",
         tol: float = 1e-3,
         max_iter: int = 1000,
         time_limit: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
+        callback: Callable[[Progress], object] | None = None,
         warm_start: bool = False,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Input = None,
         verbose: int = 0,
     ) -> None:
         self.curve = curve
@@ -162,7 +162,7 @@ class AdditiveClassifier(ClassEstimator):
         reader = ClassReader(self.class_weight, coupled=True)
         return Recipe(reader, NewtonTrainer(Logistic(), self.C))
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Input) -> Floats:
         """Compute the probabilities of the classes, or of the labels.
 
         Parameters
@@ -176,7 +176,7 @@ class AdditiveClassifier(ClassEstimator):
         scores = self._scores(X)
         return self._outputs.probabilities(scores)
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Input) -> Floats:
         """Compute the logarithms of predict_proba.
 
         Parameters

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from splinear._compat import StrOptions
+from splinear._types import Constraints, Input, Terms
 from splinear.solvers.losses import SquaredError
 from splinear.solvers.watch import Progress
 from splinear.terms.base import Term
@@ -58,7 +59,7 @@ n_features_in_, feature_names_in_
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **RegressionEstimator._parameter_constraints,
         "loss": [StrOptions({"squared_error"})],
         "C": [positive(), None],
@@ -68,19 +69,19 @@ n_features_in_, feature_names_in_
         self,
         curve: Term | None = None,
         *,
-        terms: dict[Any, Any] | None = None,
+        terms: Terms | None = None,
         loss: Literal["squared_error"] = "squared_error",
         C: float | None = None,
-        categorical_features: Any = "from_dtype",
+        categorical_features: Input = "from_dtype",
         missing: Literal["level", "error"] = "level",
         tol: float = 1e-3,
         max_iter: int = 1000,
         time_limit: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
+        callback: Callable[[Progress], object] | None = None,
         warm_start: bool = False,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Input = None,
         verbose: int = 0,
     ) -> None:
         self.curve = curve

@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._compat import Interval, StrOptions
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Constraints, Floats, Input
 from splinear.solvers.watch import Watch
 from splinear.training.candidates import Candidate, Comparison
 from splinear.training.estimator import AdditiveEstimator
@@ -115,7 +115,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         "estimator": [AdditiveEstimator],
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "param_grid": [dict, list, None],
@@ -131,8 +131,8 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         self,
         estimator: AdditiveEstimator,
         Cs: int | Sequence[float] | Floats = 20,
-        param_grid: Any = None,
-        cv: Any = 5,
+        param_grid: Input = None,
+        cv: Input = 5,
         scoring: str | Callable[..., float] | None = None,
         refit: bool = True,
         time_limit: float | None = None,
@@ -149,7 +149,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PathSearchCV:
+    def fit(self, X: Input, y: Input = None, sample_weight: Input = None) -> PathSearchCV:
         """Compare all settings, and train the best on all rows.
 
         Parameters
@@ -184,7 +184,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     # -- the search ------------------------------------------------------------------------------
 
-    def _compare(self, X: Any, y: Any, sample_weight: Any, watch: Watch) -> Comparison:
+    def _compare(self, X: Input, y: Input, sample_weight: Input, watch: Watch) -> Comparison:
         """Follow the path of every setting, until the watch says to stop."""
         grid, scorer = self._grid(), check_scoring(self.estimator, scoring=self.scoring)
         found: list[Candidate] = []
@@ -275,7 +275,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         )
 
     def _train_best(
-        self, params: dict[str, Any], X: Any, y: Any, sample_weight: Any, began: float
+        self, params: dict[str, Any], X: Input, y: Input, sample_weight: Input, began: float
     ) -> tuple[AdditiveEstimator, BaseException | None]:
         """Train the best setting on all rows; also return what was raised after it was stored."""
         model = clone(self.estimator).set_params(**params)
@@ -323,30 +323,30 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_
 
     @_if_offered("predict")
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: Input) -> AnyArray:
         """Call predict of the best estimator."""
         out: AnyArray = self._best().predict(X)
         return out
 
     @_if_offered("predict_proba")
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Input) -> Floats:
         """Call predict_proba of the best estimator."""
         out: Floats = self._best().predict_proba(X)
         return out
 
     @_if_offered("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Input) -> Floats:
         """Call predict_log_proba of the best estimator."""
         out: Floats = self._best().predict_log_proba(X)
         return out
 
     @_if_offered("decision_function")
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Input) -> Floats:
         """Call decision_function of the best estimator."""
         out: Floats = self._best().decision_function(X)
         return out
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Input, y: Input = None) -> float:
         """Score the best estimator by `scoring`.
 
         Parameters

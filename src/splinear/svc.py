@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from splinear._compat import StrOptions
+from splinear._types import Constraints, Input, Terms
 from splinear.solvers.losses import LOSSES
 from splinear.solvers.watch import Progress
 from splinear.terms.base import Term
@@ -90,7 +91,7 @@ class AdditiveSVC(ClassEstimator):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **ClassEstimator._parameter_constraints,
         **DUAL_PARAMETERS,
         "loss": [StrOptions({"hinge", "squared_hinge"})],
@@ -101,22 +102,22 @@ class AdditiveSVC(ClassEstimator):
         self,
         curve: Term | None = None,
         *,
-        terms: dict[Any, Any] | None = None,
+        terms: Terms | None = None,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
         C: float = 1.0,
         class_weight: ClassWeight = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        categorical_features: Any = "from_dtype",
+        categorical_features: Input = "from_dtype",
         missing: Literal["level", "error"] = "level",
         tol: float = 1e-2,
         max_iter: int = 1000,
         time_limit: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
+        callback: Callable[[Progress], object] | None = None,
         warm_start: bool = False,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Input = None,
         verbose: int = 0,
     ) -> None:
         self.curve = curve
@@ -144,7 +145,7 @@ class AdditiveSVC(ClassEstimator):
         return Recipe(ClassReader(self.class_weight, coupled=False), trainer)
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+        self, X: Input, y: Input, classes: Input = None, sample_weight: Input = None
     ) -> AdditiveSVC:
         """Learn from a chunk of rows, starting from what was learned from those before.
 

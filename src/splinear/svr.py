@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 from splinear._compat import Interval
+from splinear._types import Constraints, Input, Terms
 from splinear.solvers.losses import EpsilonInsensitive
 from splinear.solvers.watch import Progress
 from splinear.terms.base import Term
@@ -59,7 +60,7 @@ n_features_in_, feature_names_in_
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **RegressionEstimator._parameter_constraints,
         **DUAL_PARAMETERS,
         "epsilon": [Interval(Real, 0, None, closed="left")],
@@ -69,21 +70,21 @@ n_features_in_, feature_names_in_
         self,
         curve: Term | None = None,
         *,
-        terms: dict[Any, Any] | None = None,
+        terms: Terms | None = None,
         epsilon: float = 0.1,
         C: float = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        categorical_features: Any = "from_dtype",
+        categorical_features: Input = "from_dtype",
         missing: Literal["level", "error"] = "level",
         tol: float = 1e-2,
         max_iter: int = 1000,
         time_limit: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
+        callback: Callable[[Progress], object] | None = None,
         warm_start: bool = False,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Input = None,
         verbose: int = 0,
     ) -> None:
         self.curve = curve
@@ -110,7 +111,7 @@ n_features_in_, feature_names_in_
         trainer = DualTrainer(loss, self.C, bias, keep_duals=self.warm_start)
         return Recipe(NumberReader(None if self.fit_intercept else 0.0), trainer)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVR:
+    def partial_fit(self, X: Input, y: Input, sample_weight: Input = None) -> AdditiveSVR:
         """Learn from a chunk of rows, starting from what was learned from those before.
 
         The first chunk fixes ranges, knots, levels and the mean m. Every chunk minimises

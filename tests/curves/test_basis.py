@@ -155,11 +155,11 @@ def test_hermite_derivatives_are_orthogonal(order: int) -> None:
 def test_scales_of_unit_and_native_width(basis: Basis) -> None:
     length, width = np.array([2.0, 5.0]), np.array([1.0, 3.0])
     if isinstance(basis, BSplineBasis):  # the width of a bin
-        assert_array_equal(basis.scale(length, 1.0), [1 / 2, 1 / 5])
-        assert_array_equal(basis.scale(length, width), [1 / 2, 3 / 5])
+        assert_array_equal(basis.variance(length, 1.0), [1 / 2, 1 / 5])
+        assert_array_equal(basis.variance(length, width), [1 / 2, 3 / 5])
     else:
-        assert_array_equal(basis.scale(length, 1.0), [1.0, 1.0])
-        assert_array_equal(basis.scale(length, width), width)
+        assert_array_equal(basis.variance(length, 1.0), [1.0, 1.0])
+        assert_array_equal(basis.variance(length, width), width)
 
 
 def test_core_refuses_other_degrees() -> None:

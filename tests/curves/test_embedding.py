@@ -77,7 +77,7 @@ def test_without_a_level_a_curve_starts_at_zero(bspline: BSplineBasis, order: in
     assert_array_equal(found.used, whole.used & (np.arange(bspline.size) > 0))
     # The others are those of a curve of one function less.
     D = difference_matrix(bspline.size - 1, order)
-    expected = np.sqrt(whole.scale)[:, None] * np.linalg.solve(D, w[:, 1:].T).T
+    expected = np.sqrt(whole.variance)[:, None] * np.linalg.solve(D, w[:, 1:].T).T
     assert_allclose(coef[:, 1:], expected, rtol=1e-9, atol=1e-9)
 
 
@@ -85,10 +85,10 @@ def test_scale_of_a_bin() -> None:
     """s^2 is the width of a bin: 1 / n where features count as [0, 1], else in their own units."""
     X, basis = drawn(), BSplineBasis(1, 8)
     width = np.ptp(X, axis=0)
-    assert_allclose(embedding_of(X, basis).scale, [1 / 8, 0, 1 / 8])
-    assert_allclose(embedding_of(X, basis, native=True).scale, width / 8)
-    assert_allclose(embedding_of(X, FourierBasis(2), native=True).scale, width)
-    assert_allclose(embedding_of(X, FourierBasis(2)).scale, [1, 0, 1])
+    assert_allclose(embedding_of(X, basis).variance, [1 / 8, 0, 1 / 8])
+    assert_allclose(embedding_of(X, basis, native=True).variance, width / 8)
+    assert_allclose(embedding_of(X, FourierBasis(2), native=True).variance, width)
+    assert_allclose(embedding_of(X, FourierBasis(2)).variance, [1, 0, 1])
 
 
 def test_phi_is_written_out_for_degree_one() -> None:

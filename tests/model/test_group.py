@@ -55,10 +55,10 @@ def stiffness(group: TermGroup, j: int, edges: np.ndarray | None = None) -> np.n
     used = group.used[j]
     w = used[:n] * (1.0 if edges is None else edges[j])
     out = np.zeros((group.stride, group.stride))
-    if group.embedding.scale[j] > 0:
-        out[:n, :n] = inverse.T @ np.diag(w) @ inverse / group.embedding.scale[j]
-    if group.has_gaps and group.gap_scale[j] > 0:
-        out[n, n] = 1 / group.gap_scale[j]
+    if group.embedding.variance[j] > 0:
+        out[:n, :n] = inverse.T @ np.diag(w) @ inverse / group.embedding.variance[j]
+    if group.has_gaps and group.missing_variance[j] > 0:
+        out[n, n] = 1 / group.missing_variance[j]
     return out * np.outer(used, used)
 
 
@@ -136,9 +136,9 @@ def test_used_parameters_are_those_that_rows_can_reach(
     X, layout = table_and_layout
     moved = np.array([scores(layout, e, 0.0, X).any() for e in np.eye(layout.n_parameters)])
     for group, part in zip(layout.groups, layout.split(moved), strict=True):
-        varies = np.repeat(group.embedding.scale[:, None] > 0, group.stride, axis=1)
+        varies = np.repeat(group.embedding.variance[:, None] > 0, group.stride, axis=1)
         if group.has_gaps:
-            varies[:, -1] = group.gap_scale > 0
+            varies[:, -1] = group.missing_variance > 0
         assert_array_equal(group.used, part & varies)
 
 
@@ -210,9 +210,9 @@ def test_penalty_is_half_the_square_of_the_weights(
     theta = np.zeros_like(w)
     for j in range(group.n_features):
         coef = np.linalg.solve(map_of(group), w[j, : group.size])
-        theta[j, : group.size] = np.sqrt(group.embedding.scale[j]) * coef
+        theta[j, : group.size] = np.sqrt(group.embedding.variance[j]) * coef
         if group.has_gaps:
-            theta[j, -1] = np.sqrt(group.gap_scale[j]) * w[j, -1]
+            theta[j, -1] = np.sqrt(group.missing_variance[j]) * w[j, -1]
     theta = np.where(group.used, theta, 0.0)
     assert group.penalty_value(theta) == pytest.approx(0.5 * np.sum(w**2), rel=1e-10)
     f = scores(alone, theta.ravel(), 0.0, X)
@@ -298,7 +298,7 @@ def test_variances_divide_the_penalty(group: TermGroup) -> None:
     theta = drawn(group, 11)
     value = group.penalty_value(theta)
     assert group.scaled(4.0).penalty_value(theta) == pytest.approx(value / 4, rel=1e-12)
-    other = group.with_scale(2.0 * group.embedding.scale, 8.0 * group.gap_scale)
+    other = group.with_variance(2.0 * group.embedding.variance, 8.0 * group.missing_variance)
     curves_only = theta.copy()
     if group.has_gaps:
         curves_only[:, -1] = 0.0

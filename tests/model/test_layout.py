@@ -200,10 +200,10 @@ def roots(layout: Layout, w: np.ndarray) -> np.ndarray:
     parts = []
     for group, part in zip(layout.groups, layout.split(w), strict=True):
         out, penalty = np.zeros_like(part), group.embedding.penalty
-        root = np.where(group.embedding.scale > 0, np.sqrt(group.embedding.scale), np.inf)
+        root = np.where(group.embedding.variance > 0, np.sqrt(group.embedding.variance), np.inf)
         out[:, : group.size] = penalty.difference_transpose(part[:, : group.size]) / root[:, None]
         if group.has_gaps:
-            gap_root = np.where(group.gap_scale > 0, np.sqrt(group.gap_scale), np.inf)
+            gap_root = np.where(group.missing_variance > 0, np.sqrt(group.missing_variance), np.inf)
             out[:, -1] = part[:, -1] / gap_root
         parts.append(out)
     return layout.join(parts)

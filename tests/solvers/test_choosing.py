@@ -43,7 +43,7 @@ def weight_of(rows: TrainingRows) -> float:
 
 
 def scales(found: Smoothness) -> np.ndarray:
-    return np.concatenate([group.embedding.scale for group in found.layout.groups])
+    return np.concatenate([group.embedding.variance for group in found.layout.groups])
 
 
 def test_narrow_tables_are_left_to_reml(narrow: tuple[TrainingRows, np.ndarray]) -> None:

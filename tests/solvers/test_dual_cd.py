@@ -120,7 +120,7 @@ def weights_of(layout, coef):
         out = np.zeros_like(part)
         out[:, : group.size] = group.embedding.weights(part[:, : group.size])
         if group.has_gaps:
-            root = np.where(group.gap_scale > 0, np.sqrt(group.gap_scale), np.inf)
+            root = np.where(group.missing_variance > 0, np.sqrt(group.missing_variance), np.inf)
             out[:, -1] = part[:, -1] / root
         parts.append(out)
     return layout.join(parts)

@@ -89,7 +89,7 @@ def weights_of(layout, coef):
         out = np.zeros_like(part)
         out[:, : group.size] = group.embedding.weights(part[:, : group.size])
         if group.has_gaps:
-            root = np.where(group.gap_scale > 0, np.sqrt(group.gap_scale), np.inf)
+            root = np.where(group.missing_variance > 0, np.sqrt(group.missing_variance), np.inf)
             out[:, -1] = part[:, -1] / root
         parts.append(out)
     return layout.join(parts)
@@ -165,7 +165,9 @@ def test_edges_that_weigh_single_steps(loss, way, make_problem):
     X, layout, problem = make_problem(loss, seed=3)
     (group,) = layout.groups
     edges = np.random.default_rng(0).uniform(0.2, 5.0, size=(group.n_features, group.size))
-    stiff = layout.with_groups([group.with_scale(group.embedding.scale, group.gap_scale, edges)])
+    stiff = layout.with_groups(
+        [group.with_variance(group.embedding.variance, group.missing_variance, edges)]
+    )
     found = solve(X, stiff, problem, way=way)
     phi = explicit(layout, X) / np.sqrt(edges.ravel())
 

@@ -85,7 +85,7 @@ def freedom(phi, weights):
 
 def unit_features(layout, X):
     """The embedding of a term of variance 1."""
-    return explicit(layout.scaled(1.0 / layout.groups[0].embedding.scale[0]), X)
+    return explicit(layout.scaled(1.0 / layout.groups[0].embedding.variance[0]), X)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -103,7 +103,7 @@ def test_one_curve_maximises_the_marginal_likelihood(name, pooled, weighted, lai
     edges = np.ones(group.size) if group.edges is None else group.edges[0]
     phi, w = unit_features(layout, X) / np.sqrt(edges), np.ones(len(y))
     w = w if weights is None else weights
-    t = group.embedding.scale[0]
+    t = group.embedding.variance[0]
     best = minimize_scalar(
         lambda log_t: deviance(phi * np.exp(log_t / 2), y, w),
         bounds=np.log(t) + np.array([-5, 5]),
@@ -127,14 +127,14 @@ def test_gaps_have_a_variance_of_their_own(name, share, laid_out):
     ).layout
     (group,) = chosen_for(X, layout, y).layout.groups
     (first,) = layout.groups
-    variances = np.append(np.full(first.size, first.embedding.scale[0]), first.gap_scale)
+    variances = np.append(np.full(first.size, first.embedding.variance[0]), first.missing_variance)
     phi = explicit(layout, X) / np.sqrt(variances)
 
     def of_both(logs):
         roots = np.exp(np.append(np.full(first.size, logs[0]), logs[1]) / 2)
         return deviance(phi * roots, y, np.ones(len(y)))
 
-    found = np.log([group.embedding.scale[0], group.gap_scale[0]])
+    found = np.log([group.embedding.variance[0], group.missing_variance[0]])
     best = minimize(of_both, found, method="Nelder-Mead", options={"xatol": 1e-5, "fatol": 1e-8})
     # One deviation says little of its variance: a factor of 1.5 hardly makes it less likely.
     np.testing.assert_allclose(found, best.x, atol=np.log(1.5))
@@ -171,7 +171,7 @@ def test_other_likelihoods_settle_where_the_equation_holds(n_classes, laid_out):
         total = Softmax(rows.place(labels), np.ones(len(y)), 3)
     found = choose_smoothness(rows, [total], Stopping(tol=1e-6), settled=1e-7)
     (group,), (start,) = found.layout.groups, found.starts
-    t, edges = group.embedding.scale[0], group.edges[0]
+    t, edges = group.embedding.variance[0], group.edges[0]
     F = rows.scores(start.coef) + np.reshape(start.intercept, (-1, 1))
     phi = unit_features(layout, X) / np.sqrt(edges)
     squares = free = 0.0
@@ -188,7 +188,7 @@ def test_edge_weights_are_those_that_increments_ask_for(laid_out):
     layout = laid_out(X, {0: TERMS["curve"]})
     found = chosen_for(X, layout, y)
     (group,), (start,) = found.layout.groups, found.starts
-    t, edges = group.embedding.scale[0], group.edges[0]
+    t, edges = group.embedding.variance[0], group.edges[0]
     phi = unit_features(layout, X) * np.sqrt(t / edges)
     A = np.column_stack([phi, np.ones(len(y))])
     H = A.T @ A + np.diag(np.append(np.ones(phi.shape[1]), 0.0))

@@ -119,7 +119,7 @@ class BSplineBasis:
         at_zero = max(1, self.degree) if through_zero else 0
         return DifferencePenalty(order, self.size, max(at_zero, held))
 
-    def scale(self, length: Floats, width: Floats | float) -> Floats:
+    def variance(self, length: Floats, width: Floats | float) -> Floats:
         """s^2 of features of `length` bins and the given widths: the width of a bin.
 
         A feature mapped to [0, 1] has width 1, and s^2 is the paper's 1 / N.
@@ -159,7 +159,7 @@ class _GlobalBasis:
         """The ends of the axis."""
         return -1.0, 1.0
 
-    def scale(self, length: Floats, width: Floats | float) -> Floats:
+    def variance(self, length: Floats, width: Floats | float) -> Floats:
         """s^2 of features of the given widths, whatever part of the axis they take."""
         return np.broadcast_to(np.asarray(width, dtype=np.float64), length.shape)
 

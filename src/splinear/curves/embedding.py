@@ -28,14 +28,14 @@ class Embedding:
     is an additive function of x: f(x) = sum_j coef_j' B(x_j) with coef_j = s_j T w_j, and its
     penalty is 1/2 |w|^2 = 1/2 sum_j |T^{-1} coef_j|^2 / s_j^2 (paper, section 3).
 
-    `scale` holds s_j^2, shape (n_features,); it is 0 for a constant feature, which has no curve. If
-    `through_zero`, every curve is zero at zero: phi^d(0) = 0, and sparse rows stay sparse.
+    `variance` holds s_j^2, shape (n_features,); it is 0 for a constant feature, which has no curve.
+    If `through_zero`, every curve is zero at zero: phi^d(0) = 0, and sparse rows stay sparse.
     """
 
     axes: Axes
     basis: Basis
     penalty: Penalty
-    scale: Floats
+    variance: Floats
     through_zero: bool = False
 
     @classmethod
@@ -46,9 +46,9 @@ class Embedding:
 
         If `through_zero`, zero must be where the axes start (B-splines) or have their own zero.
         """
-        scale = basis.scale(axes.length, axes.width if native else 1.0)
+        variance = basis.variance(axes.length, axes.width if native else 1.0)
         penalty = basis.penalty(order, through_zero=through_zero)
-        return cls(axes, basis, penalty, np.where(axes.varies, scale, 0.0), through_zero)
+        return cls(axes, basis, penalty, np.where(axes.varies, variance, 0.0), through_zero)
 
     def without_level(self) -> Embedding:
         """Return the embedding whose first coefficient is held at 0, as an intercept has the level.
@@ -62,9 +62,9 @@ class Embedding:
         penalty = self.basis.penalty(order, through_zero=self.through_zero, held=1)
         return replace(self, penalty=penalty)
 
-    def with_scale(self, scale: Floats) -> Embedding:
+    def with_variance(self, variance: Floats) -> Embedding:
         """Return the embedding with other s_j^2."""
-        return replace(self, scale=scale)
+        return replace(self, variance=variance)
 
     def with_penalty(self, penalty: Penalty) -> Embedding:
         """Return the embedding under another penalty."""
@@ -72,7 +72,7 @@ class Embedding:
 
     def of_features(self, at: AnyArray) -> Embedding:
         """Return the embedding of some features."""
-        return replace(self, axes=self.axes.of_features(at), scale=self.scale[at])
+        return replace(self, axes=self.axes.of_features(at), variance=self.variance[at])
 
     @property
     def n_features(self) -> int:
@@ -87,7 +87,7 @@ class Embedding:
             size = self.axes.length.astype(np.intp) + self.basis.degree
             if self.basis.degree == 0:  # the right end has a bin of its own, if there is room
                 size = np.minimum(size + 1, self.basis.size)
-        return np.where(self.scale > 0, size, 0)
+        return np.where(self.variance > 0, size, 0)
 
     @property
     def used(self) -> NDArray[np.bool_]:
@@ -107,7 +107,7 @@ class Embedding:
     def transform(self, X: AnyArray, dtype: DTypeLike = np.float64) -> AnyArray:
         """phi^d of the rows of X, shape (n, n_features * basis.size), as a dense array."""
         out = np.empty((len(X), self.n_features, self.basis.size), dtype=dtype)
-        root = np.sqrt(self.scale)
+        root = np.sqrt(self.variance)
         for j in range(self.n_features):
             argument = self.axes.argument_of(X[:, j], j)
             out[:, j] = root[j] * self.penalty.embed(self.basis.evaluate(argument))
@@ -119,7 +119,7 @@ class Embedding:
         shape = (len(X), self.n_features, self.basis.support)
         index = np.empty(shape, dtype=np.int32)
         values = np.empty(shape, dtype=dtype)
-        root = np.sqrt(self.scale)
+        root = np.sqrt(self.variance)
         for j in range(self.n_features):
             bins, weights = self.basis.local(self.axes.argument_of(X[:, j], j))
             functions = bins[:, None] + np.arange(self.basis.support)
@@ -145,7 +145,7 @@ class Embedding:
             here = slice(starts[first], starts[last])
             arguments = _core.sparse_arguments(features[here], values[here], self.axes.core())
             phi = self.penalty.embed(self.basis.evaluate(arguments))
-            phi *= np.sqrt(self.scale)[features[here], None]
+            phi *= np.sqrt(self.variance)[features[here], None]
             columns = features[here, None].astype(np.int64) * size + np.arange(size)
             pieces.append(
                 sparse.csr_array(
@@ -170,11 +170,11 @@ class Embedding:
     def coefficients(self, w: Floats) -> Floats:
         """coef_j = s_j T w_j, shape (n_features, basis.size), of the weights w of phi^d."""
         per_feature = w.reshape(self.n_features, self.basis.size)
-        return np.sqrt(self.scale)[:, None] * self.penalty.integrate(per_feature)
+        return np.sqrt(self.variance)[:, None] * self.penalty.integrate(per_feature)
 
     def weights(self, coef: Floats) -> Floats:
         """w_j = T^{-1} coef_j / s_j, shape (n_features, basis.size); 0 for constant features."""
-        root = np.where(self.scale > 0, np.sqrt(self.scale), np.inf)
+        root = np.where(self.variance > 0, np.sqrt(self.variance), np.inf)
         return self.penalty.difference(coef) / root[:, None]
 
     def continuation(self, values: AnyArray, j: int, coef: Floats) -> Floats:

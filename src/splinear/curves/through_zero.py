@@ -100,7 +100,7 @@ def no_longer_than_linear(
             embedded += np.bincount(j, w * (phi**2).sum(axis=1), minlength=len(own))
     with np.errstate(over="ignore"):
         linear = np.divide(own, embedded, out=np.full_like(own, np.inf), where=embedded > 0)
-    return embedding.with_scale(np.minimum(embedding.scale, linear))
+    return embedding.with_variance(np.minimum(embedding.variance, linear))
 
 
 def _spline_axes(

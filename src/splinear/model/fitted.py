@@ -179,7 +179,7 @@ class FittedTerms(Sequence[FittedTerm]):
             name=f"x{feature}" if self._names is None else str(self._names[feature]),
             at_missing=_read_only(tables[:, -1]),
             mean=_read_only(one.means(part[:, [k]])[:, 0]),
-            smoothness=float(one.embedding.scale[0]),
+            smoothness=float(one.embedding.variance[0]),
             edf=float("nan") if self._edf is None else float(self._edf[g][k]),
             group=one,
             table=_read_only(tables[:, :-1]),

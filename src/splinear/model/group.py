@@ -52,7 +52,7 @@ class TermGroup:
     has_gaps : bool
     mean : ndarray of shape (n_features, size)
         m_j.
-    gap_scale : ndarray of shape (n_features,)
+    missing_variance : ndarray of shape (n_features,)
         g_j; unused if the group has no gaps.
     edges : ndarray of shape (n_features, size) or None
         w_jk; None: all 1.
@@ -69,7 +69,7 @@ class TermGroup:
     embedding: Embedding
     has_gaps: bool
     mean: Floats
-    gap_scale: Floats
+    missing_variance: Floats
     extrapolation: Extrapolation = Extrapolation.CONSTANT
     edges: Floats | None = None
     gap_share: Floats | None = None
@@ -83,13 +83,13 @@ class TermGroup:
         features: AnyArray,
         embedding: Embedding,
         has_gaps: bool,
-        gap_scale: Floats,
+        missing_variance: Floats,
         **more: Any,
     ) -> TermGroup:
         """Put a group together that has not seen its rows yet: m_j is 0."""
         mean = np.zeros((embedding.n_features, embedding.basis.size))
         at = np.asarray(features, dtype=np.intp)
-        return cls(kind, at, embedding, has_gaps, mean, gap_scale, **more)
+        return cls(kind, at, embedding, has_gaps, mean, missing_variance, **more)
 
     def of_features(self, at: AnyArray) -> TermGroup:
         """Return the group of some of its features."""
@@ -98,7 +98,7 @@ class TermGroup:
             features=self.features[at],
             embedding=self.embedding.of_features(at),
             mean=self.mean[at],
-            gap_scale=self.gap_scale[at],
+            missing_variance=self.missing_variance[at],
             edges=None if self.edges is None else self.edges[at],
             gap_share=None if self.gap_share is None else self.gap_share[at],
             levels=None if self.levels is None else tuple(self.levels[int(k)] for k in at),
@@ -131,7 +131,7 @@ class TermGroup:
         used = self.embedding.used
         if not self.has_gaps:
             return used
-        return np.column_stack([used, self.gap_scale > 0])
+        return np.column_stack([used, self.missing_variance > 0])
 
     @property
     def grid(self) -> _core.CodeGrid:
@@ -151,9 +151,9 @@ class TermGroup:
             rows,
             basis.core(),
             penalty.core(basis.support),
-            np.ascontiguousarray(self.embedding.scale),
+            np.ascontiguousarray(self.embedding.variance),
             mean,
-            np.ascontiguousarray(self.gap_scale) if self.has_gaps else np.empty(0),
+            np.ascontiguousarray(self.missing_variance) if self.has_gaps else np.empty(0),
         )
 
     # -- parameters and tables -------------------------------------------------------------------
@@ -225,8 +225,8 @@ class TermGroup:
     @cached_property
     def _stiffness(self) -> tuple[Floats, Floats]:
         """w_jk / t_j of curves, (n_features, size), and 1 / g_j of gaps, 0 where there is none."""
-        scale, g = self.embedding.scale, self.gap_scale
-        stiffness = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+        variance, g = self.embedding.variance, self.missing_variance
+        stiffness = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
         of_gap = np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
         return self.edge_weights * stiffness[:, None], of_gap
 
@@ -241,9 +241,9 @@ class TermGroup:
         inverse = np.divide(1.0, w, out=np.zeros_like(w), where=w > 0)
         out = np.zeros_like(parameters)
         smooth = penalty.integrate(penalty.embed(parameters[..., : self.size]) * inverse)
-        out[..., : self.size] = smooth * self.embedding.scale[:, None]
+        out[..., : self.size] = smooth * self.embedding.variance[:, None]
         if self.has_gaps:
-            out[..., -1] = parameters[..., -1] * self.gap_scale
+            out[..., -1] = parameters[..., -1] * self.missing_variance
         return np.where(self.used, out, 0.0)
 
     # -- levels ----------------------------------------------------------------------------------
@@ -301,15 +301,15 @@ class TermGroup:
 
     def scaled(self, factor: float) -> TermGroup:
         """Return the group with all variances times a factor."""
-        embedding = self.embedding.with_scale(factor * self.embedding.scale)
-        return replace(self, embedding=embedding, gap_scale=factor * self.gap_scale)
+        embedding = self.embedding.with_variance(factor * self.embedding.variance)
+        return replace(self, embedding=embedding, missing_variance=factor * self.missing_variance)
 
-    def with_scale(
-        self, scale: Floats, gap_scale: Floats, edges: Floats | None = None
+    def with_variance(
+        self, variance: Floats, missing_variance: Floats, edges: Floats | None = None
     ) -> TermGroup:
         """Return the group with other variances s_j^2 and g_j, and other edge weights."""
-        embedding = self.embedding.with_scale(scale)
-        return replace(self, embedding=embedding, gap_scale=gap_scale, edges=edges)
+        embedding = self.embedding.with_variance(variance)
+        return replace(self, embedding=embedding, missing_variance=missing_variance, edges=edges)
 
 
 def split_by(keys: AnyArray) -> list[NDArray[np.intp]]:

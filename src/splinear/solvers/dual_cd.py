@@ -112,5 +112,5 @@ def _out_of_unit(found: _core.DualResult, unit: float) -> Result:
 
 def _largest(group: TermGroup) -> float:
     """Return the largest variance of a group, of curves or gaps."""
-    of_gaps = group.gap_scale.max(initial=0.0) if group.has_gaps else 0.0
-    return max(float(group.embedding.scale.max(initial=0.0)), float(of_gaps))
+    of_gaps = group.missing_variance.max(initial=0.0) if group.has_gaps else 0.0
+    return max(float(group.embedding.variance.max(initial=0.0)), float(of_gaps))

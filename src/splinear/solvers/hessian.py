@@ -284,17 +284,17 @@ def penalised_bands(group: TermGroup, blocks: Floats) -> Floats:
     of feature j. A gap is not tied to its curve here.
     """
     used, support = group.used, blocks.shape[2]
-    penalty, scale = group.embedding.penalty, group.embedding.scale
+    penalty, variance = group.embedding.penalty, group.embedding.variance
     n_bands = min(group.size, max(support, penalty.bandwidth + 1))
     out = np.zeros((*group.shape, n_bands))
     for p in range(min(support, n_bands)):  # both coefficients must take part
         both = used[:, p:] & used[:, : group.stride - p]
         out[:, : group.stride - p, p] = blocks[:, : group.stride - p, p] * both
-    stiffness = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    stiffness = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
     bands = penalty.stiffness_bands(group.edge_weights) * stiffness[:, None, None]
     out[:, : group.size, : bands.shape[2]] += bands
     if group.has_gaps:
-        g = group.gap_scale
+        g = group.missing_variance
         out[:, -1, 0] += np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
     return out
 

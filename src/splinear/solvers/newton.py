@@ -215,6 +215,10 @@ class _Aim:
         reach = float(np.abs(scores).max(initial=0.0))
         return 0.25 * reach**2 * decrease if reach <= FARTHEST_PROVEN else np.inf
 
+    def is_near(self, scores: Floats, decrease: float) -> bool:
+        """Tell whether that is little."""
+        return self.beyond_model(scores, decrease) <= ENOUGH * self.gap
+
 
 @dataclass
 class _Step:
@@ -230,7 +234,7 @@ class _Step:
 def _conjugate_gradients(
     model: QuadraticModel, gradient: Floats, radius: float, watch: Watch, aim: _Aim
 ) -> _Step:
-    """Minimise gradient's + 1/2 s'H s over steps s no longer than the radius."""
+    """Minimize gradient's + 1/2 s'H s over steps s no longer than the radius."""
     space = model.space
     step, step_scores = np.zeros_like(gradient), space.zero_scores()
     residual = -gradient
@@ -238,25 +242,16 @@ def _conjugate_gradients(
     z = space.levelled(model.precondition(residual))
     direction, rz = z, dot(residual, z)
     goal, decrease, left = aim.accuracy**2 * rz, 0.0, np.inf
-    squared, along, direction_squared = 0.0, 0.0, rz  # in the norm of the preconditioner
-    at_edge = False
-    n_products = 0
+    length, at_edge, n_products = _Length(radius, direction=rz), False, 0
     while n_products < MAX_CG and rz > 0.0:
         n_products += 1
         direction_scores, product = model.times(direction)
         curvature = dot(direction, product)
         if not 0.0 < curvature < np.inf:  # there are no more digits
             break
-        t = rz / curvature
-        longer = squared + 2.0 * t * along + t * t * direction_squared
-        at_edge = longer >= radius**2
-        if at_edge:
-            root = np.sqrt(along**2 + direction_squared * (radius**2 - squared))
-            t = (radius**2 - squared) / max(along + root, np.finfo(float).tiny)
-            longer = radius**2
+        t, at_edge = length.go(rz / curvature)
         decrease += t * dot(direction, residual) - 0.5 * t * t * curvature
         step, step_scores = step + t * direction, step_scores + t * direction_scores
-        squared = longer
         if at_edge or watch.poll():
             break
         residual = residual - t * product
@@ -266,14 +261,39 @@ def _conjugate_gradients(
         left = space.gap(residual) if rz <= 2.0 * ENOUGH * aim.gap else np.inf
         if left <= ENOUGH * aim.gap:
             break
-        if rz <= goal and not (
-            model.is_whole and aim.beyond_model(step_scores, decrease) <= ENOUGH * aim.gap
-        ):
+        # Where only the model's own gap is missing, it is worth going on.
+        if rz <= goal and not (model.is_whole and aim.is_near(step_scores, decrease)):
             break
-        beta = rz / previous
-        along = beta * (along + t * direction_squared)
-        direction_squared = rz + beta**2 * direction_squared
-        direction = z + beta * direction
+        direction = z + rz / previous * direction
+        length.turn(t, rz / previous, rz)
     scores = step_scores if model.is_whole else None
-    length = float(np.sqrt(squared))
-    return _Step(step, scores, decrease, left, n_products, length, at_edge)
+    return _Step(step, scores, decrease, left, n_products, float(np.sqrt(length.step)), at_edge)
+
+
+@dataclass
+class _Length:
+    """Squared lengths in the norm of the preconditioner, without products by it.
+
+    Of the step, of the direction, and the product of both.
+    """
+
+    radius: float
+    direction: float
+    step: float = 0.0
+    both: float = 0.0
+
+    def go(self, t: float) -> tuple[float, bool]:
+        """Go t along the direction, or up to the radius; return how far, and whether to there."""
+        longer = self.step + 2.0 * t * self.both + t * t * self.direction
+        at_edge = longer >= self.radius**2
+        if at_edge:
+            room = self.radius**2 - self.step
+            root = np.sqrt(self.both**2 + self.direction * room)
+            t, longer = room / max(self.both + root, np.finfo(float).tiny), self.radius**2
+        self.step = longer
+        return t, at_edge
+
+    def turn(self, t: float, beta: float, rz: float) -> None:
+        """Take the next direction, z + beta times the last, after going t along that."""
+        self.both = beta * (self.both + t * self.direction)
+        self.direction = rz + beta**2 * self.direction

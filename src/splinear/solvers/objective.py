@@ -42,7 +42,7 @@ def explicit(layout: Layout, table: AnyArray) -> Floats:
     columns = []
     for group in layout.groups:
         embedding = group.embedding
-        root = np.sqrt(embedding.scale)
+        root = np.sqrt(embedding.variance)
         for k, j in enumerate(group.features):
             x = table[:, j].astype(np.float64)
             gap = np.isnan(x)
@@ -51,7 +51,7 @@ def explicit(layout: Layout, table: AnyArray) -> Floats:
             B[gap] = group.mean[k]
             columns.append(root[k] * embedding.penalty.embed(B))
             if group.has_gaps:
-                columns.append(np.sqrt(group.gap_scale[k]) * gap[:, None])
+                columns.append(np.sqrt(group.missing_variance[k]) * gap[:, None])
     return np.column_stack(columns)
 
 

@@ -44,11 +44,11 @@ def _parameters(layout: Layout, w: Floats) -> Floats:
     """Return coef_j = s_j T w_j, and the deviations of gaps, of the weights of the embedding."""
     parts = []
     for group, part in zip(layout.groups, layout.split(w), strict=True):
-        out, root = np.zeros_like(part), np.sqrt(group.embedding.scale)
+        out, root = np.zeros_like(part), np.sqrt(group.embedding.variance)
         integrated = group.embedding.penalty.integrate(part[:, : group.size])
         out[:, : group.size] = root[:, None] * integrated
         if group.has_gaps:
-            out[:, -1] = np.sqrt(group.gap_scale) * part[:, -1]
+            out[:, -1] = np.sqrt(group.missing_variance) * part[:, -1]
         parts.append(out)
     return layout.join(parts)
 

@@ -58,9 +58,9 @@ class Measures:
         """w_jk / t_j of curves, 1 / g_j of gaps, 0 where there is nothing."""
         group = self.group
         out = np.zeros(group.shape)
-        out[:, : group.size] = group.edge_weights * _inverse(group.embedding.scale)[:, None]
+        out[:, : group.size] = group.edge_weights * _inverse(group.embedding.variance)[:, None]
         if group.has_gaps:
-            out[:, -1] = _inverse(group.gap_scale)
+            out[:, -1] = _inverse(group.missing_variance)
         return np.where(group.used, out, 0.0)
 
     @property

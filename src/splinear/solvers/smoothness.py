@@ -178,17 +178,19 @@ def _updated(
     size, n = group.size, measure.n_outputs
     squares = n * measure.squares[:, :size] * group.edge_weights / noise
     freedom = measure.freedom
-    scale = _variances(
-        group.embedding.scale, first.embedding.scale, squares.sum(axis=1), freedom[:, :size]
+    variance = _variances(
+        group.embedding.variance, first.embedding.variance, squares.sum(axis=1), freedom[:, :size]
     )
-    gap_scale = group.gap_scale
+    missing_variance = group.missing_variance
     if group.has_gaps:
         gap_squares = n * measure.squares[:, -1] / noise
-        gap_scale = _variances(gap_scale, first.gap_scale, gap_squares, freedom[:, -1:])
+        missing_variance = _variances(
+            missing_variance, first.missing_variance, gap_squares, freedom[:, -1:]
+        )
     edges = group.edges
     if with_edges and _has_steps(group):
         edges = _edges(first, measure, noise)
-    return group.with_scale(scale, gap_scale, edges)
+    return group.with_variance(variance, missing_variance, edges)
 
 
 def _common_factor(first: Layout, measures: list[Measures], noise: float) -> float:
@@ -245,8 +247,8 @@ def _with_static_weights(layout: Layout) -> Layout:
             placed = group.embedding.axes.knots_of(j)
             if placed is not None and len(placed) > 2:
                 static[j, 1 : len(placed)] = _gap_weights(placed)
-        scale, gap_scale = group.embedding.scale, group.gap_scale
-        groups.append(group.with_scale(scale, gap_scale, static))
+        variance, missing_variance = group.embedding.variance, group.missing_variance
+        groups.append(group.with_variance(variance, missing_variance, static))
     return layout.with_groups(groups)
 
 

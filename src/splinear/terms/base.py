@@ -111,7 +111,7 @@ def curve_groups(
                 features[at],
                 here,
                 bool(has_gap.any()),
-                np.where(has_gap, here.scale, 0.0),
+                np.where(has_gap, here.variance, 0.0),
                 extrapolation=extrapolation,
                 periods=None if periods is None else periods[at],
             )

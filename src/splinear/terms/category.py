@@ -65,7 +65,7 @@ class Category(Term):
         axes = Axes.spanning(np.zeros(len(features)), hi, basis, n_bins=n_levels)
         embedding = Embedding.of(axes, basis, int(self.ordered), native=False)
         # Every level has variance 1, as a column of 0 and 1 would have.
-        embedding = embedding.with_scale(np.where(embedding.scale > 0, 1.0, 0.0))
+        embedding = embedding.with_variance(np.where(embedding.variance > 0, 1.0, 0.0))
         if without_level:
             embedding = embedding.without_level()
         has_gap = data.has_gap[features]

@@ -212,15 +212,17 @@ class Spline(Term):
     ) -> TermGroup:
         # The deviation of a gap may be as large as the step of one bin; a column of one value and
         # gaps has no bins, and one of gaps alone has nothing.
-        one_step = embedding.basis.scale(embedding.axes.length, 1.0)
-        gap_scale = np.where(embedding.scale > 0, embedding.scale, one_step)
-        gap_scale = np.where(data.has_gap[features] & np.isfinite(data.lo[features]), gap_scale, 0)
+        one_step = embedding.basis.variance(embedding.axes.length, 1.0)
+        missing_variance = np.where(embedding.variance > 0, embedding.variance, one_step)
+        missing_variance = np.where(
+            data.has_gap[features] & np.isfinite(data.lo[features]), missing_variance, 0
+        )
         return TermGroup.of(
             "Spline",
             features,
             embedding,
             bool(data.has_gap[features].any()),
-            np.asarray(gap_scale, dtype=np.float64),
+            np.asarray(missing_variance, dtype=np.float64),
             extrapolation=Extrapolation(self.extrapolation),
         )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Floats, Input
 from splinear.tables.opening import open_table, open_target
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.base import ClassOutputs
@@ -23,7 +23,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
 
     _outputs: ClassOutputs
 
-    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self: Self, X: Input, y: Input = None, sample_weight: Input = None) -> Self:
         """Learn the terms.
 
         Parameters
@@ -53,7 +53,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         check_is_fitted(self, "terms_")
         return self._outputs.classes
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Input) -> Floats:
         """Compute the scores: for two classes positive for classes_[1], else highest for the best.
 
         Parameters
@@ -67,7 +67,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         scores = self._scores(X)
         return self._outputs.decision(scores)
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: Input) -> AnyArray:
         """Predict the class of every row of X, or its labels.
 
         Parameters
@@ -81,7 +81,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         scores = self._scores(X)
         return self._outputs.predict(scores)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
         """Return the share of rows that are predicted right.
 
         Parameters

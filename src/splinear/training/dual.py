@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
 from splinear._compat import Interval
-from splinear._types import Floats
+from splinear._types import Constraints, Floats
 from splinear.model.layout import Layout
 from splinear.solvers import dual_cd
 from splinear.solvers.losses import Loss
@@ -31,7 +30,7 @@ __all__ = ["DUAL_PARAMETERS", "DualTrainer"]
 
 MAX_BIAS = 1e8  # squared lengths are added to its square; beyond 1e16 no digit of them is left
 
-DUAL_PARAMETERS: dict[str, list[Any]] = {
+DUAL_PARAMETERS: Constraints = {
     "C": [positive()],
     "fit_intercept": ["boolean"],
     "intercept_scaling": [Interval(Real, 0, MAX_BIAS, closed="right")],

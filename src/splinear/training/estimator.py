@@ -18,7 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._compat import Interval, StrOptions
-from splinear._types import Floats
+from splinear._types import Constraints, Floats, Input
 from splinear.model.additive import Model
 from splinear.model.fitted import FittedTerms
 from splinear.model.layout import Layout
@@ -62,7 +62,7 @@ class AdditiveEstimator(BaseEstimator):
     What kind of estimator it is, is what `_recipe` puts together.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's own form)
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         "curve": [Term, None],
         "terms": [dict, None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
@@ -109,7 +109,7 @@ class AdditiveEstimator(BaseEstimator):
     # -- a fit -----------------------------------------------------------------------------------
 
     def _fit(
-        self: Self, X: Any, y: Any, sample_weight: Any, recipe: Recipe, *, more: bool = False
+        self: Self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, *, more: bool = False
     ) -> Self:
         """Learn from rows; if `more`, go on from the last model, with its knots and levels.
 
@@ -321,12 +321,12 @@ class AdditiveEstimator(BaseEstimator):
 
     # -- afterwards ------------------------------------------------------------------------------
 
-    def _read_table(self, X: Any) -> Table:
+    def _read_table(self, X: Input) -> Table:
         """Check rows to predict, and return them as numbers."""
         check_is_fitted(self, "terms_")
         return read_table(self, X, self._columns)
 
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: Input) -> Floats:
         """f(x) of every output, shape (n_samples, n_outputs)."""
         table = self._read_table(X)
         self._check_ranges(table)
@@ -358,10 +358,10 @@ def _is_learned(name: str) -> bool:
     return name.endswith("_") or name in PRIVATE
 
 
-def _printing(callback: Callable[[Progress], Any] | None) -> Callable[[Progress], Any]:
+def _printing(callback: Callable[[Progress], object] | None) -> Callable[[Progress], object]:
     """Print a line per pass, and go on to the user's own callback."""
 
-    def tell(progress: Progress) -> Any:
+    def tell(progress: Progress) -> object:
         fold = "" if progress.fold is None else f"fold {progress.fold}   "
         label = "" if progress.label is None else f"class {progress.label}   "
         print(

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -34,7 +33,7 @@ Scorer = Callable[..., float]
 class Data:
     """What a search was given: `given` is X as scorers are to see it."""
 
-    given: Any
+    given: Input
     training: TrainingTable
 
     @property
@@ -58,7 +57,9 @@ class Data:
         return self.training.weights
 
 
-def read_data(model: AdditiveEstimator, reader: Reader, X: Any, y: Any, sample_weight: Any) -> Data:
+def read_data(
+    model: AdditiveEstimator, reader: Reader, X: Input, y: Input, sample_weight: Input
+) -> Data:
     """Check what a search was given."""
     table = open_table(X, type(model).__name__)
     if table.given is None:
@@ -75,7 +76,7 @@ class Fold:
     held_out: AnyArray  # numbers of the rows that are not
 
 
-def make_folds(cv: Any, y: AnyArray, kept: AnyArray | None, *, classifier: bool) -> list[Fold]:
+def make_folds(cv: Input, y: AnyArray, kept: AnyArray | None, *, classifier: bool) -> list[Fold]:
     """Divide the rows as `cv` says: by a number of folds, a splitter, or given splits.
 
     `kept` (n,) marks the rows that count; None: all.
@@ -115,7 +116,7 @@ class Setting:
     data: Data
 
     @classmethod
-    def prepare(cls, model: AdditiveEstimator, X: Any, y: Any, sample_weight: Any) -> Setting:
+    def prepare(cls, model: AdditiveEstimator, X: Input, y: Input, sample_weight: Input) -> Setting:
         """Check and read what a search was given, as a fit does."""
         model._check_params()
         recipe = model._recipe()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from splinear._compat import Interval
+from splinear._types import Input
 
 __all__ = [
     "draw_seed",
@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 
-def draw_seed(random_state: Any) -> int:
+def draw_seed(random_state: Input) -> int:
     """Draw a seed for the core; the same for the same whole number."""
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 

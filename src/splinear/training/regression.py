@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sklearn.base import RegressorMixin
 
-from splinear._types import AnyArray
+from splinear._types import AnyArray, Input
 from splinear.tables.opening import open_table, open_target
 from splinear.training.estimator import AdditiveEstimator
 
@@ -18,7 +18,7 @@ Self = TypeVar("Self", bound="RegressionEstimator")
 class RegressionEstimator(RegressorMixin, AdditiveEstimator):
     """An additive estimator of one number per row."""
 
-    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self: Self, X: Input, y: Input = None, sample_weight: Input = None) -> Self:
         """Learn the terms.
 
         Parameters
@@ -37,7 +37,7 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         self._check_params()
         return self._fit(X, y, sample_weight, self._recipe())
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: Input) -> AnyArray:
         """Compute f(x).
 
         Parameters
@@ -51,7 +51,7 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         scores = self._scores(X)
         return self._outputs.predict(scores)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
         """Return R^2, the share of the targets' variance that is predicted.
 
         Parameters

@@ -7,7 +7,7 @@ with the outputs that it asks for; it is gone after the fit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from splinear._types import AnyArray, Floats
 from splinear.solvers.losses import ConvexLoss, SmoothLoss
@@ -42,7 +42,7 @@ class Outputs(Protocol):
         """Number of outputs that are one problem for Newton's method."""
         ...
 
-    def label(self, output: int) -> Any:
+    def label(self, output: int) -> object:
         """Name what an output stands for; None if there is only one."""
         ...
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -36,9 +35,10 @@ class Binary:
     n_outputs: int = 1
     together: int = 1
 
-    def label(self, output: int) -> Any:
+    def label(self, output: int) -> object:
         """Return None: there is only one output."""
         del output
+        return None
 
     def decision(self, scores: Floats) -> Floats:
         """Return the scores (n_rows,)."""
@@ -70,7 +70,7 @@ class OneVsRest:
         """Every class is a problem of its own."""
         return 1
 
-    def label(self, output: int) -> Any:
+    def label(self, output: int) -> object:
         """Return the class of an output."""
         return self.classes[output]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -33,7 +32,7 @@ class MultiLabel:
         """The numbers of the labels."""
         return np.arange(self.n_outputs)
 
-    def label(self, output: int) -> Any:
+    def label(self, output: int) -> object:
         """Return the number of the label of an output; None if there is only one."""
         return None if self.n_outputs == 1 else self.classes[output]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -28,9 +27,10 @@ class Regression:
     n_outputs: int = 1
     together: int = 1
 
-    def label(self, output: int) -> Any:
+    def label(self, output: int) -> object:
         """Return None: there is only one output."""
         del output
+        return None
 
     def predict(self, scores: Floats) -> Floats:
         """Return the scores (n_rows,)."""
