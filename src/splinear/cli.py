@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
-    from splinear.demo import Result
+    from splinear.demo import Measured
 
 __all__ = ["main", "make_app"]
 
@@ -140,7 +140,7 @@ def _picture_path(output: Path) -> Path:
     return path
 
 
-def _run_demo(splits: int, seed: int) -> "list[Result]":
+def _run_demo(splits: int, seed: int) -> "list[Measured]":
     """Evaluate every model on every data set, with a progress bar on stderr."""
     from splinear.demo import evaluate, load_data_sets, make_models
 
@@ -157,7 +157,7 @@ def _run_demo(splits: int, seed: int) -> "list[Result]":
     return results
 
 
-def _print_results(results: "list[Result]", splits: int) -> None:
+def _print_results(results: "list[Measured]", splits: int) -> None:
     console = _console()
     console.print()
     console.print(_table(results))
@@ -171,7 +171,7 @@ def _print_results(results: "list[Result]", splits: int) -> None:
     )
 
 
-def _table(results: "list[Result]") -> "Table":
+def _table(results: "list[Measured]") -> "Table":
     """Make one row per result, with a line between data sets."""
     from rich import box
     from rich.table import Table

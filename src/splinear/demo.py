@@ -23,8 +23,8 @@ from splinear.terms import Fourier, Hermite, Linear, Spline
 __all__ = [
     "MODELS",
     "PICTURED",
-    "DataSet",
-    "Result",
+    "Example",
+    "Measured",
     "best_of",
     "evaluate",
     "load_data_sets",
@@ -50,7 +50,7 @@ PICTURED = "default"
 
 
 @dataclass(frozen=True)
-class DataSet:
+class Example:
     """Rows X (n_samples, n_features) of two classes y (n_samples,)."""
 
     name: str
@@ -59,7 +59,7 @@ class DataSet:
 
 
 @dataclass(frozen=True)
-class Result:
+class Measured:
     """How one model did on one data set.
 
     Attributes
@@ -90,15 +90,15 @@ class Result:
         return float(self.accuracies.std())
 
 
-def load_data_sets() -> list[DataSet]:
+def load_data_sets() -> list[Example]:
     """Load the data: two rings, handwritten digits (odd or even?), breast cancer."""
     rings, ring = make_circles(1000, noise=0.12, factor=0.6, random_state=0)
     digits, digit = load_digits(return_X_y=True)
     cancer, benign = load_breast_cancer(return_X_y=True)
     return [
-        DataSet("two rings", rings, ring),
-        DataSet("odd/even digits", digits, digit % 2),
-        DataSet("breast cancer", cancer, benign),
+        Example("two rings", rings, ring),
+        Example("odd/even digits", digits, digit % 2),
+        Example("breast cancer", cancer, benign),
     ]
 
 
@@ -108,8 +108,8 @@ def make_models(seed: int = 0) -> dict[str, Classifier]:
 
 
 def evaluate(
-    name: str, model: Classifier, data: DataSet, n_splits: int = 10, seed: int = 0
-) -> Result:
+    name: str, model: Classifier, data: Example, n_splits: int = 10, seed: int = 0
+) -> Measured:
     """Fit and test a model on `n_splits` random divisions of the data.
 
     Three quarters of the rows train and one quarter tests, with both classes in proportion. The
@@ -121,13 +121,13 @@ def evaluate(
         What to call the model.
     model : AdditiveSVC or AdditiveClassifier
         Cloned for every fit.
-    data : DataSet
+    data : Example
     n_splits : int, default=10
     seed : int, default=0
 
     Returns
     -------
-    result : Result
+    result : Measured
     """
     splits = StratifiedShuffleSplit(n_splits, test_size=0.25, random_state=seed)
     accuracies, seconds, gaps = [], [], []
@@ -139,12 +139,12 @@ def evaluate(
         accuracies.append(fitted.score(data.X[test], data.y[test]))
         gaps.append(fitted.dual_gap_)
     median = float(np.median(seconds))
-    return Result(data.name, name, np.array(accuracies), median, float(max(gaps)))
+    return Measured(data.name, name, np.array(accuracies), median, float(max(gaps)))
 
 
-def best_of(results: Sequence[Result]) -> dict[str, Result]:
+def best_of(results: Sequence[Measured]) -> dict[str, Measured]:
     """Return the result of highest mean accuracy for each data set."""
-    best: dict[str, Result] = {}
+    best: dict[str, Measured] = {}
     for result in results:
         if result.data_set not in best or result.accuracy > best[result.data_set].accuracy:
             best[result.data_set] = result

@@ -8,9 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+
 from splinear.experiments import page
 from splinear.experiments.reproduction import Reproduction
-from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
+from splinear.experiments.results import Choice, Claim, Column, Measured, Row, Section, Table
 
 ROOT = Path(str(files("splinear.experiments")))
 MODULES = sorted(set(ROOT.glob("*.py")) - {ROOT / "paper.py", ROOT / "targets.py"})
@@ -21,7 +22,7 @@ def made(ours: float, holds: bool = True) -> Reproduction:
     cell = Measured(ours, 2.5, 0.125, 0.25)
     table = Table("Times", "method", [Column("time", "s")], [Row("spline", [cell])])
     claim = Claim("faster", f"{ours:.2f} s", holds, "Because.")
-    result = Result(
+    result = Section(
         "table9",
         "Title",
         notes=["a < b"],

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
@@ -19,10 +19,10 @@ from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
 from splinear.model.layout import Layout
 from splinear.solvers import newton
+from splinear.solvers.loss_sums import Separable
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Separable
-from splinear.tables.opening import open_table
+from splinear.tables.opening import FORMATS, open_table
 
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = {
@@ -154,3 +154,18 @@ def test_a_loss(
     best = minimize(objective, np.zeros(15), method="BFGS", options={"gtol": 1e-4})
     assert found.primal == pytest.approx(best.fun, rel=1e-6)
     assert found.certified
+
+
+def test_a_table_format(
+    tmp_path: Path, table: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw_doubles = follow("table format", tmp_path).RawDoubles
+    X, y = table
+    wide = np.hstack([X, X**2])
+    wide.tofile(tmp_path / "rows.raw")
+    expected = AdditiveRegressor(random_state=0).fit(wide, y)
+    monkeypatch.setitem(FORMATS, ".raw", raw_doubles)
+    for given in (tmp_path / "rows.raw", raw_doubles(tmp_path / "rows.raw")):
+        model = AdditiveRegressor(random_state=0).fit(given, y)
+        assert_array_equal(model._model.parameters, expected._model.parameters)
+        assert_array_equal(model.predict(given), expected.predict(wide))

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 from splinear.curves.basis import BSplineBasis
 from splinear.model.layout import Layout
 from splinear.solvers import choosing, newton
+from splinear.solvers.loss_sums import Separable
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Separable
 from splinear.solvers.smoothness import Smoothness, choose_smoothness
 from splinear.tables.opening import open_table
 

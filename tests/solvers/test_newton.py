@@ -10,12 +10,12 @@ from sklearn.linear_model import LogisticRegression
 
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.solvers import dual_cd, hessian, newton, rows
+from splinear.solvers.loss_sums import Separable, Softmax
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.objective import explicit, primal
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Start, Stopping
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Separable, Softmax
 from splinear.solvers.watch import Watch
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline

@@ -10,11 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.curves.basis import BSplineBasis
 from splinear.solvers import newton
+from splinear.solvers.loss_sums import Separable, Softmax
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.objective import explicit
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Separable, Softmax
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 

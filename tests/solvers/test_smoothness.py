@@ -8,12 +8,12 @@ from scipy.special import expit
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.inspection import shape_function
 from splinear.solvers.hessian import penalised_bands
+from splinear.solvers.loss_sums import Separable, Softmax
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.objective import explicit
 from splinear.solvers.posterior import posterior_variances
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Separable, Softmax
 from splinear.solvers.smoothness import choose_smoothness
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline

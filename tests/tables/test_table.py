@@ -9,9 +9,9 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
-from splinear.tables.opening import FORMATS, open_table
-from splinear.tables.table import Table, WithZeros
+from splinear import AdditiveClassifier, AdditiveSVC
+from splinear.tables.opening import open_table
+from splinear.tables.table import WithZeros
 from splinear.tables.values import Kind
 
 pa = pytest.importorskip("pyarrow")
@@ -149,7 +149,7 @@ def test_polars_and_arrow_need_no_pandas(monkeypatch):
         model = AdditiveClassifier(random_state=0).fit(frame, y)
         assert_array_equal(model._model.parameters, expected._model.parameters)
         assert model.terms_[1].levels == ("here", "there")
-        assert model.terms_[1].had_gaps
+        assert model.terms_[1].had_missing
 
 
 def test_kinds_of_columns():
@@ -252,38 +252,3 @@ def test_knots_read_only_the_columns_they_need(tmp_path, monkeypatch):
     AdditiveClassifier(random_state=0).fit(tmp_path / "x.parquet", "y")
     found = [columns for columns in reads if columns is not None]
     assert found == [[j, j + 1] for j in range(0, 12, 2)]
-
-
-def test_a_new_format(tmp_path, monkeypatch, rows):
-    """What CONTRIBUTING says of formats: a subclass of Table, and an ending."""
-
-    class RawFile(Table):
-        is_on_disk = True
-
-        def __init__(self, path):
-            self.path = path
-
-        @property
-        def shape(self):
-            return self.path.stat().st_size // 32, 4
-
-        @property
-        def dtype(self):
-            return np.dtype(np.float64)
-
-        def chunks(self, columns=None):
-            with self.path.open("rb") as file:
-                start = 0
-                while block := file.read(32 * 50):
-                    piece = np.frombuffer(block).reshape(-1, 4)
-                    here = slice(start, start + len(piece))
-                    yield here, piece if columns is None else piece[:, columns]
-                    start = here.stop
-
-    monkeypatch.setitem(FORMATS, ".raw", RawFile)
-    rows.tofile(tmp_path / "x.raw")
-    y = rows @ [1.0, 2.0, 0.0, 1.0]
-    model = AdditiveRegressor(random_state=0).fit(tmp_path / "x.raw", y)
-    expected = AdditiveRegressor(random_state=0).fit(rows, y)
-    assert_array_equal(model._model.parameters, expected._model.parameters)
-    assert_array_equal(model.predict(tmp_path / "x.raw"), expected.predict(rows))

@@ -29,7 +29,14 @@ from splinear.curves.embedding import Embedding
 from splinear.model.group import TermGroup
 from splinear.solvers import hessian
 from splinear.solvers.disk import codes_on_disk
-from splinear.solvers.memory import MemoryPlan, Need, bytes_of, least_memory, plan_memory, say_bytes
+from splinear.solvers.memory import (
+    BytesPerRow,
+    MemoryPlan,
+    bytes_of,
+    least_memory,
+    plan_memory,
+    say_bytes,
+)
 from splinear.solvers.rows import STREAM, _Order
 from splinear.tables.opening import open_table
 from splinear.terms import Hermite, Spline
@@ -368,7 +375,7 @@ def test_wrong_amounts_are_named(wrong):
 
 
 def test_a_plan_keeps_within_its_bound():
-    need = Need(shared=10, each=14)
+    need = BytesPerRow(shared=10, each=14)
     for bound in (3 * 10**7, 10**8, 10**9):
         for width in (1, 4):
             plan = plan_memory(bound, 10**6, 40, need, width)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from splinear.experiments import figure1, figure2, figure3, table1, table2, table3, table4
 from splinear.experiments.bench import Bench
-from splinear.experiments.results import Result
+from splinear.experiments.results import Section
 
 __all__ = ["EXPERIMENTS", "Experiment", "find"]
 
@@ -20,13 +20,13 @@ class Experiment:
     ----------
     title : str
     run : callable
-        From a Bench to a Result.
+        From a Bench to a Section.
     data : str
         The attribute of Bench with the data that it needs; empty if it needs none.
     """
 
     title: str
-    run: Callable[[Bench], Result]
+    run: Callable[[Bench], Section]
     data: str = ""
 
 

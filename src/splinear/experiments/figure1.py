@@ -7,7 +7,7 @@ import numpy as np
 from splinear.curves.basis import BSplineBasis
 from splinear.experiments.bench import Bench
 from splinear.experiments.drawing import COLORS, bare, png
-from splinear.experiments.results import Picture, Result
+from splinear.experiments.results import Picture, Section
 
 __all__ = ["TITLE", "run"]
 
@@ -18,7 +18,7 @@ N_BINS = 5
 N_POINTS = 401
 
 
-def run(bench: Bench) -> Result:
+def run(bench: Bench) -> Section:
     """Draw a panel for every degree (columns) and order of the penalty (rows)."""
     from matplotlib.figure import Figure
 
@@ -39,4 +39,4 @@ def run(bench: Bench) -> Result:
         "order d of the penalty (rows). d = 0 gives the local B-splines themselves; d = degree + 1 "
         "gives truncated powers."
     )
-    return Result("figure1", TITLE, pictures=[Picture("figure1", caption, png(figure))])
+    return Section("figure1", TITLE, pictures=[Picture("figure1", caption, png(figure))])

@@ -7,7 +7,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.experiments.bench import Bench
 from splinear.experiments.drawing import INK, png
-from splinear.experiments.results import Claim, Picture, Result
+from splinear.experiments.results import Claim, Picture, Section
 from splinear.kernels import min_kernel, spline_kernel
 
 __all__ = ["TITLE", "run", "spline_and_difference"]
@@ -19,7 +19,7 @@ N_POINTS = 201
 ROUNDING = 1e-12
 
 
-def run(bench: Bench) -> Result:
+def run(bench: Bench) -> Section:
     """Draw K_min, K_r^1 and K_min - K_r^1 for degrees r = 1, 2, 3."""
     del bench
     x = np.linspace(0, 1, N_POINTS)
@@ -29,7 +29,7 @@ def run(bench: Bench) -> Result:
         "differences, on a scale of their own. The constant (r + 1) / (2 N) is taken off; the "
         "paper prints it without the N."
     )
-    return Result(
+    return Section(
         "figure2",
         TITLE,
         pictures=[Picture("figure2", caption, _draw(min_kernel(x[:, None]), kernels))],

@@ -12,7 +12,7 @@ from splinear.datasets import load_disk
 from splinear.experiments.bench import Bench
 from splinear.experiments.drawing import COLORS, FAINT, MUTED, bare, png
 from splinear.experiments.models import SEED, fit, liblinear, spline
-from splinear.experiments.results import Claim, Picture, Result
+from splinear.experiments.results import Claim, Picture, Section
 from splinear.inspection import shape_function
 from splinear.terms import Fourier, Hermite, Term
 
@@ -43,7 +43,7 @@ HERMITE: Curves = [
 ]
 
 
-def run(bench: Bench) -> Result:
+def run(bench: Bench) -> Section:
     """Draw the data and the curves along x."""
     from matplotlib.figure import Figure
 
@@ -64,7 +64,7 @@ def run(bench: Bench) -> Result:
         f"that additive models learn (C = {C:g}; splines on {N_BINS} bins), centered, with the "
         "accuracy on these points."
     )
-    return Result(
+    return Section(
         "figure3",
         TITLE,
         pictures=[Picture("figure3", caption, png(figure))],

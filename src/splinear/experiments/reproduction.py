@@ -13,7 +13,7 @@ from splinear.experiments import targets
 from splinear.experiments.bench import Bench
 from splinear.experiments.catalogue import EXPERIMENTS, Experiment
 from splinear.experiments.machine import describe
-from splinear.experiments.results import Choice, Claim, Result
+from splinear.experiments.results import Choice, Claim, Section
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -24,7 +24,7 @@ class Reproduction:
 
     Attributes
     ----------
-    results : sequence of Result
+    results : sequence of Section
     seconds : sequence of float
         How long each took, data and all.
     machine : mapping of str to str
@@ -33,7 +33,7 @@ class Reproduction:
         How many fits ran at once.
     """
 
-    results: Sequence[Result]
+    results: Sequence[Section]
     seconds: Sequence[float]
     machine: Mapping[str, str]
     quick: bool

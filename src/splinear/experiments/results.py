@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Choice", "Claim", "Column", "Measured", "Picture", "Result", "Row", "Table"]
+__all__ = ["Choice", "Claim", "Column", "Measured", "Picture", "Row", "Section", "Table"]
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Result:
+class Section:
     """Everything that one experiment gives.
 
     Attributes

@@ -8,7 +8,7 @@ from splinear.experiments import paper
 from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import choose, chosen, linear_grid
 from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Fit, additive, fit, linear, spline
-from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
+from splinear.experiments.results import Choice, Claim, Column, Measured, Row, Section, Table
 
 __all__ = ["TITLE", "C", "run"]
 
@@ -25,13 +25,13 @@ Key = tuple[int, int, int]
 Tried = dict[Key, tuple[float, Fit]]
 
 
-def run(bench: Bench) -> Result:
+def run(bench: Bench) -> Section:
     """Fit all models with C = 1 and B = 1, one at a time, each on one thread."""
     keys = [key for key in paper.TABLE1 if not bench.quick or key[0] in QUICK_BINS]
     tried = {key: _try(bench, key, AS_THEY_ARE) for key in keys}
     lines, choice = _linear_rows(bench)
     rows = [*lines, *(_row(_name(key), tried[key], paper.TABLE1[key]) for key in keys)]
-    return Result(
+    return Section(
         name="table1",
         title=TITLE,
         notes=_notes(bench, tried),

@@ -6,7 +6,7 @@ from splinear.experiments import paper
 from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import choose, chosen, curves_grid, unit_only
 from splinear.experiments.models import additive, batch, fit
-from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
+from splinear.experiments.results import Choice, Claim, Column, Measured, Row, Section, Table
 from splinear.terms import Fourier, Hermite
 
 __all__ = ["TITLE", "run"]
@@ -22,12 +22,12 @@ QUICK_DEGREES = (1, 4)
 TOP_DEGREE = 4
 
 
-def run(bench: Bench) -> Result:
+def run(bench: Bench) -> Section:
     """Choose C for each model, then train it both ways, one at a time, each on one thread."""
     keys = [key for key in paper.TABLE2 if not bench.quick or key[2] in QUICK_DEGREES]
     done = {key: _row(bench, *key) for key in keys}
     rows = [row for row, _ in done.values()]
-    return Result(
+    return Section(
         name="table2",
         title=TITLE,
         notes=[

@@ -21,7 +21,7 @@ from splinear.experiments.models import (
     min_kernel_svm,
     spline,
 )
-from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
+from splinear.experiments.results import Choice, Claim, Column, Measured, Row, Section, Table
 from splinear.terms import Fourier, Hermite, Spline, Term
 
 __all__ = ["CURVES", "MAIN", "TITLE", "run"]
@@ -76,13 +76,13 @@ class Outcome:
         return any(fit.at_limit for fit in self.fits)
 
 
-def run(bench: Bench) -> Result:
+def run(bench: Bench) -> Section:
     """Choose C and scaling for every method on sets 1 and 2, then do the six runs."""
     outcomes = {recipe.name: _outcome(bench, recipe, _grid(bench, recipe)) for recipe in _recipes()}
     outcomes["min kernel"] = _min_kernel(bench)
     stored = {name: _stored(bench, name, outcomes[name].choice) for name in IN_ONE_PIECE}
     names = list(paper.TABLE3)
-    return Result(
+    return Section(
         name="table3",
         title=TITLE,
         notes=[

@@ -13,7 +13,7 @@ from splinear.experiments.bench import Bench
 from splinear.experiments.choosing import Grid, choose, chosen, unit_only
 from splinear.experiments.mnist import Digits, to_bytes
 from splinear.experiments.models import AS_THEY_ARE, TO_UNIT, Recipe, additive, fit, linear, spline
-from splinear.experiments.results import Choice, Claim, Column, Measured, Result, Row, Table
+from splinear.experiments.results import Choice, Claim, Column, Measured, Row, Section, Table
 from splinear.terms import Hermite, Spline, Term
 
 __all__ = ["CURVES", "MAIN", "TITLE", "run"]
@@ -66,11 +66,11 @@ class Outcome:
         return self.seconds * self.n_threads / N_DIGITS
 
 
-def run(bench: Bench) -> Result:
+def run(bench: Bench) -> Section:
     """Choose C for every method by 2-fold cross-validation, then train and test."""
     outcomes = _outcomes(bench)
     rows = [_row(name, outcomes[name]) for name in paper.TABLE4]
-    return Result(
+    return Section(
         name="table4",
         title=TITLE,
         notes=_notes(bench),

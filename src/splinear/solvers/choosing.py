@@ -19,9 +19,9 @@ from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.solvers import newton
 from splinear.solvers.iterate import Iterate
+from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.problem import Result, Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Sum
 from splinear.solvers.smoothness import (
     MAX_TURNS,
     SETTLED,
@@ -47,7 +47,7 @@ MANY = 4  # times the rows of the sample
 BETTER = 0.98  # of the loss so far: what a larger variance must reach to be worth its while
 TRIAL_TOL = 1e-2  # of models that are compared
 
-TotalsOf = Callable[[TrainingRows], Sequence[Sum]]
+TotalsOf = Callable[[TrainingRows], Sequence[LossSum]]
 
 
 def choose(
@@ -87,7 +87,7 @@ def choose(
 def final_edf(
     chosen: Smoothness,
     rows: TrainingRows,
-    totals: Sequence[Sum],
+    totals: Sequence[LossSum],
     results: Sequence[Result],
     n_threads: int,
 ) -> tuple[Floats, ...]:

@@ -9,14 +9,16 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.model.layout import Layout
+from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.problem import Result, Start
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Curvature, Sum
 
 __all__ = ["Iterate", "Space", "begin", "dot"]
 
 
-def begin(rows: TrainingRows, total: Sum, n_threads: int, start: Start | None = None) -> Iterate:
+def begin(
+    rows: TrainingRows, total: LossSum, n_threads: int, start: Start | None = None
+) -> Iterate:
     """Return the point to start from: an earlier model, if that is better than zero."""
     space = Space(rows, total.n_outputs, n_threads)
     theta = space.zeros()
@@ -41,7 +43,7 @@ class Iterate:
     What depends on the scores alone stays valid under another layout; see `under`.
     """
 
-    def __init__(self, space: Space, total: Sum, theta: Floats, F: Floats) -> None:
+    def __init__(self, space: Space, total: LossSum, theta: Floats, F: Floats) -> None:
         shift = total.best_shift(F)
         self.space, self.total = space, total
         self.theta = space.levelled(space.shifted(theta, shift))
@@ -275,7 +277,7 @@ class Space:
 
 
 def _row_sums(blocks: Floats) -> Floats:
-    """Sum the rows of symmetric matrices given by bands (n, size, support): (n, size)."""
+    """LossSum the rows of symmetric matrices given by bands (n, size, support): (n, size)."""
     out = blocks.sum(axis=2)
     for p in range(1, blocks.shape[2]):
         out[:, p:] += blocks[:, :-p, p]

@@ -14,8 +14,8 @@ __all__ = [
     "NEED_DUAL",
     "NEED_NEWTON",
     "NEED_SOFTMAX",
+    "BytesPerRow",
     "MemoryPlan",
-    "Need",
     "bytes_of",
     "least_memory",
     "plan_memory",
@@ -34,24 +34,24 @@ SAMPLE = 2**26  # bytes, where there is no bound
 
 
 @dataclass(frozen=True)
-class Need:
+class BytesPerRow:
     """Bytes a row of X beyond X, y and the codes: once, and for every problem being solved."""
 
     shared: float = 0.0
     each: float = 0.0
 
-    def __add__(self, other: Need) -> Need:
-        return Need(self.shared + other.shared, self.each + other.each)
+    def __add__(self, other: BytesPerRow) -> BytesPerRow:
+        return BytesPerRow(self.shared + other.shared, self.each + other.each)
 
-    def __mul__(self, n: int) -> Need:
-        return Need(n * self.shared, n * self.each)
+    def __mul__(self, n: int) -> BytesPerRow:
+        return BytesPerRow(n * self.shared, n * self.each)
 
 
 # Dual variable, squared length, label; a bit or two for the active set.
-NEED_DUAL = Need(each=8 + 4 + 1 + 0.25)
+NEED_DUAL = BytesPerRow(each=8 + 4 + 1 + 0.25)
 # Scores, derivatives and steps, as measured; tests/training/test_large.py holds it to that.
-NEED_NEWTON = Need(each=92)
-NEED_SOFTMAX = Need(each=120)  # per output
+NEED_NEWTON = BytesPerRow(each=92)
+NEED_SOFTMAX = BytesPerRow(each=120)  # per output
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def say_bytes(n: float) -> str:
 
 
 def plan_memory(
-    bound: int, n_rows: int, row_bytes: float, need: Need, width: int
+    bound: int, n_rows: int, row_bytes: float, need: BytesPerRow, width: int
 ) -> MemoryPlan | None:
     """Divide the bound; `width` problems at a time are wanted. None: it is too small.
 
@@ -119,7 +119,7 @@ def plan_memory(
     return MemoryPlan(1, block)
 
 
-def least_memory(n_rows: int, row_bytes: float, need: Need) -> float:
+def least_memory(n_rows: int, row_bytes: float, need: BytesPerRow) -> float:
     """Give the smallest bound that plan_memory() takes."""
     rows = n_rows * (need.shared + need.each)
     codes = min(n_rows, 2 * SMALLEST_BLOCK) * row_bytes

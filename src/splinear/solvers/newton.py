@@ -39,9 +39,9 @@ import numpy as np
 from splinear._types import Floats
 from splinear.solvers.hessian import Chooser, Preconditioner, QuadraticModel
 from splinear.solvers.iterate import Iterate, begin, dot
+from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Sum
 from splinear.solvers.watch import Watch
 
 __all__ = ["Iterate", "begin", "descend", "one_step", "solve"]
@@ -62,7 +62,7 @@ N_ROUGH, ROUGH_ABOVE, ROUGH_ACCURACY = 2, 0.1, 0.3
 
 def solve(
     rows: TrainingRows,
-    total: Sum,
+    total: LossSum,
     stopping: Stopping,
     start: Start | None = None,
     *,

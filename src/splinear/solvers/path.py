@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from splinear.solvers import newton
+from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.problem import Result, Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Sum
 
 __all__ = ["newton_path"]
 
@@ -20,7 +20,7 @@ REACH = 0.5
 
 def newton_path(
     rows: TrainingRows,
-    total: Sum,
+    total: LossSum,
     Cs: Sequence[float],
     stopping: Stopping,
     start: Start | None = None,

@@ -38,10 +38,10 @@ from splinear.model.layout import Layout
 from splinear.penalties import DifferencePenalty
 from splinear.solvers import newton
 from splinear.solvers.iterate import Iterate
+from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.posterior import Measures
 from splinear.solvers.problem import Start, Stopping
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Sum
 
 __all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom"]
 
@@ -71,7 +71,7 @@ class Smoothness:
 
 def choose_smoothness(
     rows: TrainingRows,
-    totals: Sequence[Sum],
+    totals: Sequence[LossSum],
     stopping: Stopping,
     *,
     n_noise: float | None = None,
@@ -101,7 +101,7 @@ def choose_smoothness(
 
 def _turns(
     rows: TrainingRows,
-    totals: Sequence[Sum],
+    totals: Sequence[LossSum],
     stopping: Stopping,
     n_noise: float | None,
     pooled: bool,

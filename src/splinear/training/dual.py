@@ -14,7 +14,7 @@ from splinear._types import Constraints, Floats
 from splinear.model.layout import Layout
 from splinear.solvers import dual_cd
 from splinear.solvers.losses import Loss
-from splinear.solvers.memory import NEED_DUAL, Need
+from splinear.solvers.memory import NEED_DUAL, BytesPerRow
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.tables.table import Table
@@ -62,7 +62,7 @@ class DualTrainer:
         """Say how fine curves should be under one C for all."""
         return advise_fixed(table)
 
-    def need(self, outputs: Outputs) -> Need:
+    def need(self, outputs: Outputs) -> BytesPerRow:
         """Return the bytes per row of a problem."""
         del outputs
         return NEED_DUAL

@@ -22,7 +22,7 @@ from splinear._types import Constraints, Floats, Input
 from splinear.model.additive import Model
 from splinear.model.fitted import FittedTerms
 from splinear.model.layout import Layout
-from splinear.solvers.memory import MemoryPlan, Need, bytes_of, sample_bytes
+from splinear.solvers.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
 from splinear.solvers.problem import Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Progress, Watch
@@ -32,7 +32,7 @@ from splinear.tables.table import Table
 from splinear.terms.base import Advice, ColumnData, Term
 from splinear.terms.plan import check_terms
 from splinear.training.columns import Columns
-from splinear.training.memory import Demand, plan_fit
+from splinear.training.memory import Workload, plan_fit
 from splinear.training.moments import moments
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import draw_seed, positive
@@ -252,17 +252,21 @@ class AdditiveEstimator(BaseEstimator):
             )
         return rows
 
-    def _plan_memory(self, data: TrainingTable, layout: Layout, demand: Demand) -> MemoryPlan:
+    def _plan_memory(self, data: TrainingTable, layout: Layout, demand: Workload) -> MemoryPlan:
         """Keep within max_memory, or say why it is too small."""
         return plan_fit(self, data.table, layout, demand)
 
-    def _demand(self, target: Target, trainer: Trainer, *, weighted: bool) -> Demand:
+    def _demand(self, target: Target, trainer: Trainer, *, weighted: bool) -> Workload:
         """Return what each row needs: order, weights, what is kept, the target, the solver."""
         outputs = target.outputs
-        need = Need(shared=4 + 3 + (17 if weighted else 0)) + target.need + trainer.need(outputs)
+        need = (
+            BytesPerRow(shared=4 + 3 + (17 if weighted else 0))
+            + target.need
+            + trainer.need(outputs)
+        )
         if self.warm_start:
-            need += Need(shared=8 * outputs.n_outputs, each=32)
-        return Demand(outputs.n_outputs, need, trainer.width(outputs, self._n_threads()))
+            need += BytesPerRow(shared=8 * outputs.n_outputs, each=32)
+        return Workload(outputs.n_outputs, need, trainer.width(outputs, self._n_threads()))
 
     def _stopping(self, rows: TrainingRows) -> Stopping:
         tell = _printing(self.callback) if self.verbose else self.callback

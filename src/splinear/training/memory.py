@@ -10,8 +10,8 @@ from splinear.model.layout import Layout
 from splinear.solvers.disk import code_bytes
 from splinear.solvers.memory import (
     ENTRY_BYTES,
+    BytesPerRow,
     MemoryPlan,
-    Need,
     bytes_of,
     least_memory,
     plan_memory,
@@ -20,19 +20,19 @@ from splinear.solvers.memory import (
 from splinear.solvers.rows import CODES_SUFFICE
 from splinear.tables.table import Table
 
-__all__ = ["Demand", "plan_fit"]
+__all__ = ["Workload", "plan_fit"]
 
 
 @dataclass(frozen=True)
-class Demand:
+class Workload:
     """What is to be trained: `width` problems at a time are wanted, and rows need so much."""
 
     n_outputs: int
-    need: Need
+    need: BytesPerRow
     width: int
 
 
-def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, demand: Demand) -> MemoryPlan:
+def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, demand: Workload) -> MemoryPlan:
     """Keep within estimator.max_memory, or say why it is too small."""
     bound = bytes_of(estimator.max_memory)
     if bound is None:
@@ -42,7 +42,7 @@ def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, demand: Demand)
     takes_nonzeros = X.is_sparse
     if takes_nonzeros:
         row_bytes = ENTRY_BYTES * X.values_per_row
-        demand = replace(demand, need=demand.need + Need(shared=8))  # where a row's begin
+        demand = replace(demand, need=demand.need + BytesPerRow(shared=8))  # where a row's begin
     plan = plan_memory(bound, n_rows, row_bytes, demand.need, demand.width)
     if plan is None:
         least = least_memory(n_rows, row_bytes, demand.need)

@@ -9,11 +9,11 @@ import numpy as np
 
 from splinear.model.layout import Layout
 from splinear.solvers.choosing import choose, final_edf
+from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import SmoothLoss
-from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, Need
+from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Result, Start, Stopping, stack
-from splinear.solvers.smooth import Sum
 from splinear.solvers.smoothness import Smoothness
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
@@ -48,7 +48,7 @@ class NewtonTrainer:
         """Say how fine curves should be."""
         return advise_smooth(table, chosen=self.C is None)
 
-    def need(self, outputs: Outputs) -> Need:
+    def need(self, outputs: Outputs) -> BytesPerRow:
         """Return the bytes per row of a problem."""
         return NEED_NEWTON if outputs.together == 1 else NEED_SOFTMAX * outputs.together
 
@@ -123,7 +123,7 @@ class NewtonTrainer:
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
 
 
-def _joint(sums: Sequence[Sum], starts: list[Start] | None) -> list[Start | None]:
+def _joint(sums: Sequence[LossSum], starts: list[Start] | None) -> list[Start | None]:
     """Return one start for all outputs of each sum."""
     if starts is None:
         return [None] * len(sums)

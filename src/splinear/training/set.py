@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from splinear._types import AnyArray
 from splinear.model.layout import Layout
+from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import Loss, SmoothLoss
 from splinear.solvers.problem import Result, Start
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smooth import Sum
 from splinear.training.outputs.base import Outputs, Problems, Target
 from splinear.training.weighted import WeightedRows
 
@@ -53,7 +53,7 @@ class TrainingSet:
         """Pose the problem of each output for dual coordinate descent, for C = 1."""
         return self.target.problems(self.weighted, loss, bias)
 
-    def sums(self, loss: SmoothLoss, rows: TrainingRows | None = None) -> list[Sum]:
+    def sums(self, loss: SmoothLoss, rows: TrainingRows | None = None) -> list[LossSum]:
         """Return the sums of losses for Newton's method, over all rows or these of them."""
         weighted = self.weighted if rows is None else self.weighted.over(rows)
         return self.target.sums(weighted, loss)

@@ -9,7 +9,7 @@ from typing import Protocol
 from splinear._types import Floats
 from splinear.model.additive import Model
 from splinear.model.layout import Layout
-from splinear.solvers.memory import Need
+from splinear.solvers.memory import BytesPerRow
 from splinear.solvers.problem import Result, Start, Stopping
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
@@ -75,7 +75,7 @@ class Trainer(Protocol):
         """Say how fine curves should be where the user did not."""
         ...
 
-    def need(self, outputs: Outputs) -> Need:
+    def need(self, outputs: Outputs) -> BytesPerRow:
         """Return the bytes per row that the solver takes."""
         ...
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from splinear._types import AnyArray, Floats
+from splinear.solvers.loss_sums import LossSum, Separable
 from splinear.solvers.losses import ConvexLoss, SmoothLoss
-from splinear.solvers.memory import Need
+from splinear.solvers.memory import BytesPerRow
 from splinear.solvers.problem import Problem
-from splinear.solvers.smooth import Separable, Sum
 from splinear.training.weighted import WeightedRows
 
 __all__ = [
@@ -73,7 +73,7 @@ class Target(Protocol):
         ...
 
     @property
-    def need(self) -> Need:
+    def need(self) -> BytesPerRow:
         """Bytes per row that it takes."""
         ...
 
@@ -94,7 +94,7 @@ class Target(Protocol):
         """Pose the problem of each output, for C = 1; `bias` is B."""
         ...
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[Sum]:
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
         """Return the sums of losses, together of all outputs."""
         ...
 
@@ -131,7 +131,7 @@ class Reader(Protocol):
         ...
 
 
-def separable(target: Target, rows: WeightedRows, loss: SmoothLoss) -> list[Sum]:
+def separable(target: Target, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
     """Return a sum of losses per output, none of which knows of the others."""
     problem_of = target.problems(rows, loss, bias=1.0)
     return [Separable(problem_of(k), loss) for k in range(target.outputs.n_outputs)]

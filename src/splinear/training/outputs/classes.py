@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers import smooth
+from splinear.solvers import loss_sums
 from splinear.solvers.losses import ConvexLoss, SmoothLoss
-from splinear.solvers.memory import Need
+from splinear.solvers.memory import BytesPerRow
 from splinear.solvers.problem import Problem
 from splinear.training.outputs.base import MarginTarget, Problems, separable
 from splinear.training.outputs.class_weights import ClassWeight, class_weights
@@ -110,9 +110,9 @@ class BinaryTarget(MarginTarget):
     class_weight: ClassWeight = None
 
     @property
-    def need(self) -> Need:
+    def need(self) -> BytesPerRow:
         """Bytes of the numbers of the classes."""
-        return Need(shared=self.index.itemsize)
+        return BytesPerRow(shared=self.index.itemsize)
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the problem of the second class against the first."""
@@ -120,7 +120,7 @@ class BinaryTarget(MarginTarget):
         placed = rows.place_weights()
         return lambda _: sided(rows, self.index == 1, costs, placed, loss, bias)
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[smooth.Sum]:
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[loss_sums.LossSum]:
         """Return the sum of losses of the one output."""
         return separable(self, rows, loss)
 
@@ -137,16 +137,16 @@ class OneVsRestTarget(MarginTarget):
     class_weight: ClassWeight = None
 
     @property
-    def need(self) -> Need:
+    def need(self) -> BytesPerRow:
         """Bytes of the numbers of the classes, and of weights by class."""
-        return Need(shared=self.index.itemsize + (0 if self.class_weight is None else 16))
+        return BytesPerRow(shared=self.index.itemsize + (0 if self.class_weight is None else 16))
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the problems of each class against the rest."""
         placed, alike = self._placed(rows), np.ones(2)
         return lambda k: sided(rows, self.index == k, alike, placed, loss, bias)
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[smooth.Sum]:
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[loss_sums.LossSum]:
         """Return a sum of losses per class."""
         return separable(self, rows, loss)
 
@@ -165,12 +165,12 @@ class SoftmaxTarget(OneVsRestTarget):
 
     outputs: Softmax
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[smooth.Sum]:
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[loss_sums.LossSum]:
         """Return the one sum of all classes: the log-loss, whichever `loss` two classes have."""
         del loss
         placed, index = self._placed(rows), rows.rows.place(self.index)
         cost = np.ones(rows.rows.n_rows) if placed is None else placed
-        return [smooth.Softmax(index, cost, self.outputs.n_outputs)]
+        return [loss_sums.Softmax(index, cost, self.outputs.n_outputs)]
 
 
 def sided(

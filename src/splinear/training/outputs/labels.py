@@ -8,10 +8,10 @@ import numpy as np
 from scipy.special import expit
 
 from splinear._types import AnyArray, Floats
+from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import ConvexLoss, SmoothLoss
-from splinear.solvers.memory import Need
+from splinear.solvers.memory import BytesPerRow
 from splinear.solvers.problem import Problem
-from splinear.solvers.smooth import Sum
 from splinear.training.outputs.base import MarginTarget, Problems, separable
 from splinear.training.outputs.class_weights import ClassWeight, class_weights
 from splinear.training.outputs.classes import sided
@@ -61,9 +61,9 @@ class MultiLabelTarget(MarginTarget):
     class_weight: ClassWeight = None
 
     @property
-    def need(self) -> Need:
+    def need(self) -> BytesPerRow:
         """Bytes of the indicator."""
-        return Need(shared=self.indicator.itemsize * self.indicator.shape[1])
+        return BytesPerRow(shared=self.indicator.itemsize * self.indicator.shape[1])
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the problems of rows with a label against those without."""
@@ -76,6 +76,6 @@ class MultiLabelTarget(MarginTarget):
 
         return problem_of
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[Sum]:
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
         """Return a sum of losses per label."""
         return separable(self, rows, loss)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import ConvexLoss, SmoothLoss
-from splinear.solvers.memory import Need
+from splinear.solvers.memory import BytesPerRow
 from splinear.solvers.problem import Problem
-from splinear.solvers.smooth import Sum
 from splinear.tables.target import read_numbers
 from splinear.training.outputs.base import Problems, separable
 from splinear.training.weighted import WeightedRows
@@ -52,9 +52,9 @@ class RegressionTarget:
     outputs: Regression = Regression()
 
     @property
-    def need(self) -> Need:
+    def need(self) -> BytesPerRow:
         """Bytes of the values, of what the centre leaves, and of that in the order of training."""
-        return Need(shared=16, each=8)
+        return BytesPerRow(shared=16, each=8)
 
     @property
     def spread(self) -> float:
@@ -85,7 +85,7 @@ class RegressionTarget:
         )
         return lambda _: problem
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[Sum]:
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
         """Return the sum of losses of the one output."""
         return separable(self, rows, loss)
 

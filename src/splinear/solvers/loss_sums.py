@@ -18,7 +18,7 @@ from splinear._types import AnyArray, Floats
 from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.solvers.problem import Problem
 
-__all__ = ["Separable", "Softmax", "Sum"]
+__all__ = ["LossSum", "Separable", "Softmax"]
 
 MAX_SHIFTS = 100
 LAST_SHIFT = 1e-6  # of Newton's method: what is left behind it is about its square
@@ -28,7 +28,7 @@ ROUNDING = 1e-12  # of probabilities
 FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
 
 
-class Sum(Protocol):
+class LossSum(Protocol):
     """A sum of losses of the scores F (n_outputs, n_rows)."""
 
     @property
