@@ -101,7 +101,7 @@ def test_maps_of_penalties(kind, name):
 
 def test_quadratic_of_penalties():
     for first, n in ((-1, 1), (0, 3), (SIZE - 1, 2), (SIZE, 1), (2**31 - 1, 1)):
-        refused(penalty().quadratic, first, numbers(n), match="beyond the penalty")
+        refused(penalty().quadratic, first, numbers(n), match="beyond the penalty|too many weights")
     diagonal = _core.diagonal_penalty(numbers(SIZE))
     refused(diagonal.quadratic, 0, numbers(SIZE - 1), match=f"must be {SIZE}, not {SIZE - 1}")
 
@@ -113,6 +113,14 @@ def test_penalties():
         refused(_core.difference_penalty, 1, size, support, held, match="no such penalty")
     for support, held in ((SIZE + 1, 0), (2, SIZE + 1)):
         refused(_core.difference_penalty, 1, SIZE, support, held, match="of size functions")
+
+
+def test_matrices_and_samples():
+    for shape in ((0, 0), (3, 2)):
+        refused(_core.matrix_penalty, np.ones(shape), np.ones(shape), match="square, of one size")
+    refused(_core.matrix_penalty, np.eye(3), np.eye(2), match="square, of one size")
+    for shape in ((1, 3), (2, 0)):
+        refused(_core.sampled, np.ones(shape), match="two places or more")
 
 
 # -- data ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR, PathSearchCV
 from splinear.solvers.losses import LOSSES, Hinge, Logistic, SquaredError
-from splinear.solvers.problem import Start
+from splinear.solvers.problem import Result, Start
 from splinear.training.folds import Setting
 from splinear.training.outputs.class_reader import ClassReader
 from splinear.training.outputs.classes import Binary, OneVsRest, Softmax
@@ -211,14 +211,23 @@ def test_numbers_are_trained_less_their_mean(dual):
     data = training_set(NUMBERS, WEIGHTS, dual=dual)
     mean = np.average(NUMBERS, weights=WEIGHTS)
     problem = data.problems(SquaredError(), bias=1.0)(0)
-    np.testing.assert_allclose(per_row(data, problem.targets), (NUMBERS - mean) * (WEIGHTS > 0))
+    unit = data.target.unit(data.weighted)
+    largest = np.abs(NUMBERS - mean)[WEIGHTS > 0].max()
+    assert unit == (1.0 if dual else 2.0 ** np.ceil(np.log2(largest)))
+    left = (NUMBERS - mean) / unit * (WEIGHTS > 0)
+    np.testing.assert_allclose(per_row(data, problem.targets), left)
     np.testing.assert_allclose(per_row(data, problem.cost), WEIGHTS)
     [total] = data.sums(SquaredError())
-    expected = 0.5 * np.sum(WEIGHTS * (NUMBERS - mean) ** 2)
+    expected = 0.5 * np.sum(WEIGHTS * left**2)
     assert total.value(np.zeros((1, data.rows.n_rows))) == pytest.approx(expected)
-    start = Start(coef=np.zeros(3), intercept=50.0)
-    assert data.centred([start])[0].intercept == pytest.approx(50.0 - mean)
-    assert data.restored(data.centred([start]))[0].intercept == pytest.approx(50.0)
+    found = Result(np.ones(3), 5.0, primal=3.0, dual=2.0, gap=1 / 3, n_iter=1, converged=True)
+    [restored] = data.restored([found])
+    np.testing.assert_allclose(restored.coef, unit)
+    assert restored.intercept == pytest.approx(5.0 * unit + mean)
+    assert (restored.primal, restored.dual) == (3.0 * unit**2, 2.0 * unit**2)
+    [start] = data.centred([Start(restored.coef, restored.intercept)])
+    np.testing.assert_allclose(start.coef, found.coef)
+    assert start.intercept == pytest.approx(5.0)
 
 
 def test_another_centre_may_be_given():

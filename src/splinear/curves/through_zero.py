@@ -212,9 +212,12 @@ def _with_bin_for_zero(knots: Floats | None, hi: Floats, n_bins: NDArray[np.intp
     size = int(n_bins.max()) + 1
     out = np.full((len(hi), size + 1), np.nan)
     for j, end in enumerate(hi):
+        if end <= TINY:  # nothing lies beyond zero
+            continue
         own = np.full(size, np.nan) if knots is None else knots[j]
         own = own[~np.isnan(own)]
         if not len(own):
             own = np.linspace(0.0, end, int(n_bins[j]) + 1)
-        out[j, : len(own) + 1] = [own[0], TINY, *own[1:]]
+        own = np.union1d(own, TINY)
+        out[j, : len(own)] = own
     return out

@@ -52,6 +52,7 @@ MOST_RAISED = 1  # times that a step led astray, and more curvature was tried
 KEPT = 0.25  # of such extra curvature, for the next step
 SHARES = (1.0, 0.25, 0.0625)  # of a step, which are tried then
 MOST_IDLE, IDLE = 10, 1e-4  # steps that neither halve the gap nor gain so much of the tolerance
+RESOLVED = 1e-6  # of the objective at the start
 MAX_CG = 300
 CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
 ENOUGH = 0.3  # of the tolerance: the gap of the model at which a step may end
@@ -102,6 +103,8 @@ def descend(
     """
     chooser = Chooser(at, preconditioner)
     radius, n_idle, least, bound = np.inf, 0, at.gap, at.value - at.gap
+    # Sums over codes, in single precision, have no digits of what is far below where they began.
+    lowest, floor = at.value, RESOLVED * at.value if at.space.rows.is_coded else 0.0
     while True:
         yield at
         left, n_rows = at.relative_gap, at.space.n_rows
@@ -115,8 +118,9 @@ def descend(
         if found is None:
             return
         chooser.grow(at, found)
-        leads_on = found.value < at.value - IDLE * stopping.tol * at.value
+        leads_on = floor < found.value < lowest - IDLE * stopping.tol * lowest
         n_idle = 0 if leads_on or found.gap < 0.5 * least else n_idle + 1
+        lowest = min(lowest, found.value)
         least, bound = min(least, found.gap), max(bound, found.value - found.gap)
         if n_idle == MOST_IDLE:
             found.gap = min(found.gap, max(found.value - bound, least))

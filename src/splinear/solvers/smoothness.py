@@ -51,7 +51,7 @@ SETTLED_LOSSES = 2e-3  # change of the losses in the turn's step
 STEP_ACCURACY = 0.1  # of the Newton step of a turn
 LEAST, MOST = 1e-8, 1e8  # of the first guess: a curve of the least variance is flat
 MOST_CHANGE = 1e3  # of a variance in one turn
-LEAST_NOISE = 1e-7  # of the variance of the targets
+LEAST_NOISE = 1e-4  # of the variance of the targets; curves through all points have no optimum
 GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
 
 
