@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "AS_IT_IS",
     "DOWN",
     "FAINT",
     "INK",
@@ -55,6 +56,9 @@ _STRIP = 0.13  # the share of a panel's height that the data's histogram takes
 
 
 _MOST_KNOTS = 32  # more marks than this would hide the curve
+
+
+AS_IT_IS: dict[str, Any] = {"parse_math": False}  # of names, in which a dollar is a dollar
 
 
 MISSING: dict[str, Any] = {"marker": "D", "ls": "", "ms": 6}
@@ -200,7 +204,7 @@ def _draw_levels(ax: Axes, curve: Curve) -> Any:
     style: dict[str, Any] = {"fontsize": 10}
     if len(labels) * (max(map(len, labels)) + 2) > _LONGEST_LINE:
         style = {"rotation": 45, "ha": "right", "rotation_mode": "anchor", "fontsize": 9}
-    ax.set_xticks(curve.x, labels, **style)
+    ax.set_xticks(curve.x, labels, **style, **AS_IT_IS)
     ax.set_xlim(-0.7, len(curve.x) - 0.3)
     if curve.n_hidden:
         ax.set_xlabel(f"and {curve.n_hidden} rarer ones", color=MUTED, fontsize=9, loc="right")
@@ -236,7 +240,9 @@ def dress(ax: Axes, curve: Curve) -> None:
     """Title, corner and spines."""
     from matplotlib.ticker import MaxNLocator
 
-    ax.set_title(shortened(curve.name), loc="left", fontsize=12, fontweight="bold", color=INK)
+    ax.set_title(
+        shortened(curve.name), loc="left", fontsize=12, fontweight="bold", color=INK, **AS_IT_IS
+    )
     ax.set_title(f"{curve.share:.0%}", loc="right", fontsize=11, color=MUTED)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.spines["bottom"].set_color(FAINT)
