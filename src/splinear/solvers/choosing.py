@@ -142,6 +142,7 @@ class _Trials:
     best_loss: float = np.inf
     _best: Smoothness | None = None
     n_turns: int = 0
+    n_trials: int = 0
 
     @property
     def best(self) -> Smoothness:
@@ -166,7 +167,10 @@ class _Trials:
             layout, last = layout.scaled(GROWTH), loss
 
     def _trained(self, layout: Layout, starts: Sequence[Start]) -> list[Iterate]:
-        rows, stopping = self.fit.with_layout(layout), replace(self.stopping, tol=TRIAL_TOL)
+        self.n_trials += 1
+        watch = replace(self.stopping.watch, trial=self.n_trials)
+        rows = self.fit.with_layout(layout)
+        stopping = replace(self.stopping, tol=TRIAL_TOL, watch=watch)
         points = []
         for total, start in zip(self.totals_of(self.fit), starts, strict=True):
             point = newton.begin(rows, total, stopping.n_threads, start)

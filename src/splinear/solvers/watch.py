@@ -28,6 +28,9 @@ class Progress:
         The class whose curves are being learned; None where there is only one problem.
     fold : int or None
         The fold whose rows are held out; None: all rows are trained on.
+    trial : int or None
+        Which of the models that are compared to choose the smoothness of terms, from 1 on; None:
+        the model itself.
     """
 
     n_iter: int
@@ -36,6 +39,7 @@ class Progress:
     n_rows: int
     label: Any = None
     fold: int | None = None
+    trial: int | None = None
 
 
 @dataclass
@@ -60,6 +64,7 @@ class Watch:
     n_rows: int = 0
     label: Any = None
     fold: int | None = None
+    trial: int | None = None
     flag: _Flag = field(default_factory=_Flag)
 
     def of(self, label: Any) -> Watch:
@@ -75,7 +80,9 @@ class Watch:
     def on_pass(self, n_iter: int, gap: float, n_active: int) -> bool:
         """Pass progress on, and tell whether to stop. What the callback raises is kept."""
         try:
-            progress = Progress(n_iter, gap, n_active, self.n_rows, self.label, self.fold)
+            progress = Progress(
+                n_iter, gap, n_active, self.n_rows, self.label, self.fold, self.trial
+            )
             if self.tell is not None and self.tell(progress):
                 self.flag.reason = "callback"
         except BaseException as error:  # Ctrl-C too: raised again once the model has been stored
