@@ -86,6 +86,7 @@ GOOD = b"1 1:1\n0 2:3\n\n# a remark\n1 1:2 3:1\n0 2:1\n"
         (b"1 1:x", "could not convert"),
         (b"1 2:1 1:1", "sorted"),
         (b"one 1:1", "could not convert"),
+        (b"1 1:1\r1", "1:1"),
     ],
     ids=str,
 )
@@ -142,3 +143,10 @@ def test_repeated_names_in_parquet(tmp_path):
     pq.write_table(table, tmp_path / "twice.parquet")
     with pytest.raises(ValueError, match=r"twice\.parquet has several columns named 'a'"):
         open_table(tmp_path / "twice.parquet")
+
+
+def test_names_that_are_not_utf8(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = written(tmp_path / "odd.csv", b"a,b\x84\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match=r"odd\.csv has a column whose name is not UTF-8"):
+        open_table(path)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.curves.embedding import Embedding
+from splinear.curves.embedding import Embedding, bounded
 
 __all__ = ["Extrapolation", "TermGroup", "size_class", "split_by"]
 
@@ -274,14 +274,14 @@ class TermGroup:
     def scaled(self, factor: float) -> TermGroup:
         """Return the group with all variances times a factor."""
         embedding = self.embedding.with_scale(factor * self.embedding.scale)
-        return replace(self, embedding=embedding, gap_scale=factor * self.gap_scale)
+        return replace(self, embedding=embedding, gap_scale=bounded(factor * self.gap_scale))
 
     def with_scale(
         self, scale: Floats, gap_scale: Floats, edges: Floats | None = None
     ) -> TermGroup:
         """Return the group with other variances s_j^2 and g_j, and other edge weights."""
         embedding = self.embedding.with_scale(scale)
-        return replace(self, embedding=embedding, gap_scale=gap_scale, edges=edges)
+        return replace(self, embedding=embedding, gap_scale=bounded(gap_scale), edges=edges)
 
 
 def split_by(keys: AnyArray) -> list[NDArray[np.intp]]:

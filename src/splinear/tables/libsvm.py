@@ -147,13 +147,13 @@ def _parse(text: bytes) -> tuple[sparse.csr_matrix, Floats]:
 
 def _first_wrong(text: bytes) -> tuple[int, bytes]:
     """Return the first line that cannot be read, and its number; there is one."""
-    lines = text.splitlines(keepends=True)
+    lines = text.split(b"\n")
     first, last = 0, len(lines)  # it is one of lines[first:last]
     while last - first > 1:
         middle = (first + last) // 2
         try:
-            _parse(b"".join(lines[first:middle]))
+            _parse(b"\n".join(lines[first:middle]))
             first = middle
         except (ValueError, OverflowError):
             last = middle
-    return first, lines[first].rstrip()
+    return first, lines[first]
