@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
+
+try:
+    import polars as pl
+except ImportError:  # a table of Arrow takes its place
+    pl = None
 
 Random = np.random.Generator
 
@@ -98,7 +102,7 @@ def _frame(columns: list[np.ndarray], form: str, folder: Path) -> Any:
     if form == "arrow":
         return table
     if form == "polars":
-        return pl.from_arrow(table)
+        return table if pl is None else pl.from_arrow(table)
     path = folder / f"x.{form}"
     path.unlink(missing_ok=True)
     if form == "parquet":
