@@ -20,8 +20,9 @@ N_CASES = max(2000, int(os.environ.get("SPLINEAR_FUZZ", "0")))
 BLOCK = 1000
 SCRIPT = Path(__file__).parent / "read_mutated.py"
 
-# Seeds that once found something: a name that is not UTF-8, and a line that ends in "\r".
-REGRESSIONS = [94, 583]
+# Seeds that once found something: names that are not UTF-8, a line that ends in "\r", and fewer
+# rows than announced.
+REGRESSIONS = [94, 583, 5261, 5577, 13073]
 
 
 def read_files(first, last, folder):

@@ -150,3 +150,25 @@ def test_names_that_are_not_utf8(tmp_path):
     path = written(tmp_path / "odd.csv", b"a,b\x84\n1,2\n3,4\n")
     with pytest.raises(ValueError, match=r"odd\.csv has a column whose name is not UTF-8"):
         open_table(path)
+
+
+@pytest.mark.parametrize("n_rows", [9, 11, 0])
+def test_another_number_of_rows_than_announced(n_rows, tmp_path):
+    """Room is made for the rows that a file announces; a file may be replaced meanwhile."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    for ending in ("parquet", "csv"):
+        path = tmp_path / f"x.{ending}"
+
+        def write(rows, path=path):
+            if path.suffix == ".csv":
+                path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in rows))
+            else:
+                pq.write_table(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), path)
+
+        write(X)
+        table = open_table(path)
+        path.unlink()
+        write(np.resize(X, (n_rows, 2)))
+        with pytest.raises(ValueError, match=rf"x\.{ending} announces 10 rows, and {n_rows} were"):
+            table.whole()

@@ -143,9 +143,19 @@ class ArrowTable(Table):
         read = [name for name in names if name not in self.blank]
         n_values = max(1, len(read))
         for batch in self._batches(read, max(1, sizes.COPIED_AT_ONCE // n_values)):
+            self._check_rows(start + batch.num_rows, start + batch.num_rows <= self.n_rows)
             yield slice(start, start + batch.num_rows), batch
             start += batch.num_rows
+        self._check_rows(start, start == self.n_rows)
         import_module("pyarrow").default_memory_pool().release_unused()
+
+    def _check_rows(self, found: int, right: bool) -> None:
+        """Refuse rows that are not as many as announced: room was made for those."""
+        if not right:
+            raise ValueError(
+                f"{self} announces {self.n_rows:,} rows, and {found:,} were read; it is damaged, "
+                "or has changed since it was opened."
+            )
 
     def target(self, y: Input) -> Input:
         """Return the target: y itself, or the column that it names."""
