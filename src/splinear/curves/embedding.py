@@ -19,7 +19,7 @@ from splinear.tables.chunks import csr_parts
 __all__ = ["Embedding", "bounded"]
 
 _ENTRIES_AT_ONCE = 2**18  # of a sparse matrix, when it is embedded
-_LEAST, _MOST = 2.0**-960, 2.0**960  # of s^2, so that 1 / s^2 is a number, with room for more
+_LEAST, _MOST = 2.0**-1022, 2.0**1022  # of s^2, so that 1 / s^2 is a number
 
 
 def bounded(scale: Floats) -> Floats:
