@@ -55,7 +55,7 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
         self._validate_params()
         work = copy(self)  # a fit that fails leaves the last one as it was
         work._learn(X)
-        self.__dict__ = vars(work)
+        self.__dict__ = work.__dict__
         return self
 
     def _learn(self, X: Any) -> None:
