@@ -528,3 +528,32 @@ def test_a_legend_of_six_entries_is_in_pairs(churn, customers):
     )
     assert len(legend_of(display)) == 6
     assert display.figure_.legends[0]._ncols == 3
+
+
+AWKWARD = r"$\frac{a$"
+
+
+def shown(figure):
+    """All texts of a picture, after it has been drawn; none with a dollar is a formula."""
+    figure.canvas.draw()
+    texts = figure.findobj(mpl.text.Text)
+    assert not [text for text in texts if "$" in text.get_text() and text.get_parse_math()]
+    return {text.get_text() for text in texts}
+
+
+@pytest.mark.parametrize("name", [AWKWARD, "$x$", r"a\$b", "100 $", "_hidden", "{x}", "<&>"])
+def test_names_are_text_wherever_they_come_from(name):
+    """A dollar is a dollar: names of columns, levels, classes and targets are no formulas."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({name: random.normal(size=60), "level": random.choice([name, "b"], 60)})
+    several = np.array([name, "b", "c"])[np.digitize(X[name], [-0.5, 0.5])]
+    two = np.where(X[name] > 0, name, "b")
+    for y in (several, two):
+        model = AdditiveClassifier(C=1.0, random_state=0).fit(X, y)
+        texts = shown(CurvesDisplay.from_estimator(model, X).figure_)
+        assert {name, name if len(set(y)) > 2 else f"speaks for {name}"} <= texts
+    line = AdditiveRegressor(C=1.0, random_state=0).fit(X, X[name])
+    texts = shown(CurvesDisplay.from_estimator(line, X, target_name=name).figure_)
+    assert {f"effect on {name}", f"raises {name}", name, "b"} <= texts
+    panels = pyplot.figure().subplots(1, 2)
+    assert name in shown(CurvesDisplay.from_estimator(line, X, axes=panels).figure_)

@@ -307,9 +307,9 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             )
         if n_unconverged:
             said.append(
-                f"{n_unconverged} fits along the paths stopped after "
-                f"max_iter={self.estimator.max_iter} before they reached "
-                f"tol={self.estimator.tol:g}. Raise max_iter or tol, or lower Cs."
+                f"{n_unconverged} fits along the paths stopped before they reached "
+                f"tol={self.estimator.tol:g}: after max_iter={self.estimator.max_iter} passes, or "
+                "where no step led further. Raise max_iter or tol, or lower Cs."
             )
         for message in said:
             warnings.warn(message, ConvergenceWarning, stacklevel=3)

@@ -7,6 +7,7 @@ solvers, and for reading.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Literal
 
 import numpy as np
@@ -52,6 +53,12 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
         """
         del y
         self._validate_params()
+        work = copy(self)  # a fit that fails leaves the last one as it was
+        work._learn(X)
+        self.__dict__ = work.__dict__
+        return self
+
+    def _learn(self, X: Input) -> None:
         table = read_numeric(self, X, reset=True)
         plan = plan_knots(self)
         through_zero = goes_through_zero(self, table)
@@ -73,7 +80,6 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
             through_zero=through_zero,
         )
         self._n_features_out = table.shape[1] * basis.size
-        return self
 
     def transform(self, X: Input) -> AnyArray | sparse.csr_array:
         """Embed the rows of X.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR, PathSearchCV
@@ -167,6 +168,18 @@ def test_gaps_lie_in_no_direction(rows, extrapolation):
         parts = [model.terms_[j].evaluate(missing[:, j]) for j in range(3)]
         assert_allclose(parts[1], np.tile(model.terms_[1].at_missing, (len(X), 1)))
         assert_allclose(model.decision_function(missing), sum(parts) + model.intercept_, atol=1e-9)
+
+
+def test_gaps_beside_values_outside_of_a_sparse_table():
+    random = np.random.default_rng(0)
+    X = np.abs(random.normal(size=(60, 2)))
+    X[::7, 0] = np.nan
+    model = AdditiveSVC(Spline(extrapolation="linear"), random_state=0)
+    model.fit(csr_array(X), random.integers(0, 2, 60))
+    X[1, 0] = 50.0
+    found = model.decision_function(csr_array(X))
+    assert_allclose(found, model.decision_function(X), rtol=1e-9, atol=1e-12)
+    assert np.isfinite(found).all()
 
 
 def test_regression_goes_straight_on():

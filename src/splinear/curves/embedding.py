@@ -15,9 +15,15 @@ from splinear.curves.basis import Basis, BSplineBasis
 from splinear.penalties import DifferencePenalty, Penalty
 from splinear.tables.chunks import csr_parts
 
-__all__ = ["Embedding"]
+__all__ = ["Embedding", "bounded"]
 
 _ENTRIES_AT_ONCE = 2**18  # of a sparse matrix, when it is embedded
+_LEAST, _MOST = 2.0**-1022, 2.0**1022  # of s^2, so that 1 / s^2 is a number
+
+
+def bounded(scale: Floats) -> Floats:
+    """Return variances s^2 as numbers that can be divided by; 0 stays 0: there is no curve."""
+    return np.where(scale > 0, np.clip(scale, _LEAST, _MOST), 0.0)
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
@@ -48,7 +54,9 @@ class Embedding:
         """
         variance = basis.variance(axes.length, axes.width if native else 1.0)
         penalty = basis.penalty(order, through_zero=through_zero)
-        return cls(axes, basis, penalty, np.where(axes.varies, variance, 0.0), through_zero)
+        return cls(
+            axes, basis, penalty, bounded(np.where(axes.varies, variance, 0.0)), through_zero
+        )
 
     def without_level(self) -> Embedding:
         """Return the embedding whose first coefficient is held at 0, as an intercept has the level.
@@ -64,7 +72,7 @@ class Embedding:
 
     def with_variance(self, variance: Floats) -> Embedding:
         """Return the embedding with other s_j^2."""
-        return replace(self, variance=variance)
+        return replace(self, variance=bounded(variance))
 
     def with_penalty(self, penalty: Penalty) -> Embedding:
         """Return the embedding under another penalty."""
@@ -185,7 +193,7 @@ class Embedding:
         """
         out = np.zeros((len(values), *coef.shape[:-1]))
         steps = self.axes.beyond(values, j)
-        outside = np.flatnonzero(steps)
+        outside = np.flatnonzero(np.abs(steps) > 0)  # a gap is nowhere
         first, last = self.axes.first[j], self.axes.last[j]
         # Just inside: an end may be a knot behind which the basis goes on.
         ends = np.array([np.nextafter(first, last), np.nextafter(last, first)])

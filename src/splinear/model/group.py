@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.curves.embedding import Embedding
+from splinear.curves.embedding import Embedding, bounded
 
 __all__ = ["Extrapolation", "TermGroup", "size_class", "split_by"]
 
@@ -302,13 +302,17 @@ class TermGroup:
     def scaled(self, factor: float) -> TermGroup:
         """Return the group with all variances times a factor."""
         embedding = self.embedding.with_variance(factor * self.embedding.variance)
-        return replace(self, embedding=embedding, missing_variance=factor * self.missing_variance)
+        missing_variance = bounded(factor * self.missing_variance)
+        return replace(self, embedding=embedding, missing_variance=missing_variance)
 
     def with_variance(
         self, variance: Floats, missing_variance: Floats, edges: Floats | None = None
     ) -> TermGroup:
         """Return the group with other variances s_j^2 and g_j, and other edge weights."""
-        embedding = self.embedding.with_variance(variance)
+        embedding, missing_variance = (
+            self.embedding.with_variance(variance),
+            bounded(missing_variance),
+        )
         return replace(self, embedding=embedding, missing_variance=missing_variance, edges=edges)
 
 

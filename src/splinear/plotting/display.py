@@ -13,6 +13,7 @@ from splinear.inspection.curves import column_of, importances, read_numbers
 from splinear.inspection.naming import feature_index, feature_names, output_of
 from splinear.model.fitted import FittedTerm
 from splinear.plotting.drawing import (
+    AS_IT_IS,
     DOWN,
     FAINT,
     INK,
@@ -186,7 +187,7 @@ class CurvesDisplay:
         several = bool(self.words.lines)
         n_cols = min(n_cols, len(self.curves))
         handles = self._handles()
-        self.figure_.legend(
+        legend = self.figure_.legend(
             handles=handles,
             # Many lines have a column of their own beside the panels.
             loc="outside right upper" if several else "outside upper right",
@@ -198,7 +199,9 @@ class CurvesDisplay:
             handleheight=0.9,
             columnspacing=1.8,
         )
-        self.figure_.supylabel(self.words.axis, color=INK, fontsize=12)
+        for text in legend.get_texts():
+            text.set(**AS_IT_IS)
+        self.figure_.supylabel(self.words.axis, color=INK, fontsize=12, **AS_IT_IS)
 
     def _handles(self) -> list[Artist]:
         from matplotlib.lines import Line2D

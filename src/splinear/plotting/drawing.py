@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 __all__ = [
+    "AS_IT_IS",
     "DOWN",
     "FAINT",
     "INK",
@@ -44,6 +45,7 @@ FAINT = "#C9CED6"
 # One per class, after Okabe and Ito; from the sixth on dashed as well.
 LINES = (UP, DOWN, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK, "#A89B00", "#7B4A1E", MUTED)
 
+AS_IT_IS: Style = {"parse_math": False}  # of names, in which a dollar is a dollar
 MISSING: Style = {"marker": "D", "ls": "", "ms": 6}
 
 _STRIP = 0.13  # the share of a panel's height that the data's histogram takes
@@ -184,7 +186,7 @@ def _draw_levels(ax: Axes, curve: Curve) -> Line2D | list[Line2D]:
     style: Style = {"fontsize": 10}
     if len(labels) * (max(map(len, labels)) + 2) > _LONGEST_LINE:
         style = {"rotation": 45, "ha": "right", "rotation_mode": "anchor", "fontsize": 9}
-    ax.set_xticks(curve.x, labels, **style)
+    ax.set_xticks(curve.x, labels, **style, **AS_IT_IS)
     ax.set_xlim(-0.7, len(curve.x) - 0.3)
     if curve.n_hidden:
         ax.set_xlabel(f"and {curve.n_hidden} rarer ones", color=MUTED, fontsize=9, loc="right")
@@ -220,7 +222,9 @@ def dress(ax: Axes, curve: Curve) -> None:
     """Title, corner and spines."""
     from matplotlib.ticker import MaxNLocator
 
-    ax.set_title(shortened(curve.name), loc="left", fontsize=12, fontweight="bold", color=INK)
+    ax.set_title(
+        shortened(curve.name), loc="left", fontsize=12, fontweight="bold", color=INK, **AS_IT_IS
+    )
     ax.set_title(f"{curve.share:.0%}", loc="right", fontsize=11, color=MUTED)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.spines["bottom"].set_color(FAINT)

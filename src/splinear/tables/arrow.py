@@ -17,7 +17,7 @@ from splinear.tables.chunks import Chunk, float_type
 from splinear.tables.table import ColumnNumbers, Table
 from splinear.tables.values import Kind, Values
 
-__all__ = ["Arrow", "ArrowTable", "import_arrow"]
+__all__ = ["Arrow", "ArrowTable", "import_arrow", "names_of"]
 
 # Arrow has no types for a type checker, and is imported only where it is needed.
 Arrow: TypeAlias = Any
@@ -37,10 +37,10 @@ class ArrowTable(Table):
         self, schemas: list[tuple[str, Arrow]], n_rows: int, chosen: Sequence[str] | None = None
     ) -> None:
         where, first = schemas[0]
-        self.all_names = list(first.names)
+        self.all_names = names_of(where, first)
         self._refuse_repeated(where)
         for other, schema in schemas[1:]:
-            unlike = sorted(set(schema.names) ^ set(self.all_names))
+            unlike = sorted(set(names_of(other, schema)) ^ set(self.all_names))
             if unlike:
                 raise ValueError(
                     f"{other} and {where} do not have the same columns; these are in one of them "
@@ -143,9 +143,19 @@ class ArrowTable(Table):
         read = [name for name in names if name not in self.blank]
         n_values = max(1, len(read))
         for batch in self._batches(read, max(1, sizes.COPIED_AT_ONCE // n_values)):
+            self._check_rows(start + batch.num_rows, start + batch.num_rows <= self.n_rows)
             yield slice(start, start + batch.num_rows), batch
             start += batch.num_rows
+        self._check_rows(start, start == self.n_rows)
         import_module("pyarrow").default_memory_pool().release_unused()
+
+    def _check_rows(self, found: int, right: bool) -> None:
+        """Refuse rows that are not as many as announced: room was made for those."""
+        if not right:
+            raise ValueError(
+                f"{self} announces {self.n_rows:,} rows, and {found:,} were read; it is damaged, "
+                "or has changed since it was opened."
+            )
 
     def target(self, y: Input) -> Input:
         """Return the target: y itself, or the column that it names."""
@@ -166,6 +176,14 @@ def import_arrow(what: object, module: str = "pyarrow") -> Arrow:
         raise ImportError(
             f"Reading {what} needs pyarrow: pip install pyarrow, or pip install 'splinear[data]'."
         ) from error
+
+
+def names_of(where: str, schema: Arrow) -> list[str]:
+    """Return the names of columns, or say that they are no text; `where` they are, for people."""
+    try:
+        return list(schema.names)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{where} has a column whose name is not UTF-8: {error}") from error
 
 
 def _kind_of(found: Arrow) -> Kind:

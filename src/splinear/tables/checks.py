@@ -12,7 +12,7 @@ from splinear._types import AnyArray, Floats, Input
 from splinear.tables.chunks import as_dense, ranges
 from splinear.tables.kinds import refuse_others, refuse_text
 from splinear.tables.opening import open_table
-from splinear.tables.table import Table
+from splinear.tables.table import MOST_COLUMNS, Table
 
 __all__ = [
     "check_columns",
@@ -60,12 +60,18 @@ def check_columns(estimator: BaseEstimator, table: Table, *, reset: bool) -> Tab
 
 
 def check_size(estimator: BaseEstimator, table: Table) -> None:
-    """Refuse a table without rows or columns, naming its shape."""
+    """Refuse a table without rows or columns, or of too many columns, naming its shape."""
     if 0 in table.shape:
         what, plural = ("row", "sample(s)") if table.shape[0] == 0 else ("feature", "feature(s)")
         raise ValueError(
             f"Found array with 0 {plural} (shape={table.shape}) while a minimum of 1 is "
-            f"required by {type(estimator).__name__}: there is no {what} in X."
+            f"required by {type(estimator).__name__}: there is no {what} in {table}."
+        )
+    if table.shape[1] > MOST_COLUMNS:
+        raise ValueError(
+            f"There are {table.shape[1]:,} features in {table}, and {type(estimator).__name__} "
+            f"takes at most {MOST_COLUMNS:,}: each has a curve of its own, which takes about 1 kB. "
+            "Leave out columns that are 0 everywhere, or hash them into fewer."
         )
 
 

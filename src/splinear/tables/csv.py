@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from splinear._types import Input
-from splinear.tables.arrow import Arrow, ArrowTable, import_arrow
+from splinear.tables.arrow import Arrow, ArrowTable, import_arrow, names_of
 from splinear.tables.files import checked_paths
 
 __all__ = ["CsvFile"]
@@ -31,7 +31,7 @@ class CsvFile(ArrowTable):
         [self.path] = checked_paths(path)
         self.types: dict[str, Arrow] = {}
         schema, n_rows = self._settled()
-        self.types = {field.name: field.type for field in schema}
+        self.types = dict(zip(names_of(str(self.path), schema), schema.types, strict=True))
         super().__init__([(str(self.path), schema)], n_rows)
 
     def __str__(self) -> str:

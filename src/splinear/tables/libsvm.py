@@ -14,7 +14,7 @@ from splinear._types import Floats, Input
 from splinear.tables import table as sizes
 from splinear.tables.chunks import Chunk, as_csr
 from splinear.tables.files import checked_paths
-from splinear.tables.table import ColumnNumbers, Table
+from splinear.tables.table import MOST_COLUMNS, ColumnNumbers, Table
 
 __all__ = ["LibsvmFile"]
 
@@ -102,7 +102,7 @@ class LibsvmFile(Table):
                 "where they begin with 0."
             )
         self.zero_based = zero_based
-        self.n_columns = int(self._most) + zero_based
+        self.n_columns = max(0, int(self._most) + zero_based)  # 0 in a file of labels alone
 
     def target(self, y: Input) -> Input:
         """Return the target: y itself, or the labels of the file."""
@@ -120,20 +120,40 @@ class LibsvmFile(Table):
     def _parsed(self, text: bytes, line: int) -> tuple[sparse.csr_matrix, Floats]:
         """Read lines of text, the first being number `line`, from 0."""
         try:
-            X, y = load_svmlight_file(BytesIO(text), zero_based=True)
-        except ValueError as error:
-            for k, one in enumerate(text.splitlines()):
-                _check(one, f"{self.path}, line {line + k + 1}")
-            raise ValueError(f"{self.path} cannot be read: {error}") from error
-        return X, y
+            return _parse(text)
+        except (ValueError, OverflowError):
+            k, wrong = _first_wrong(text)
+            where = f"{self.path}, line {line + k + 1}"
+            shown = wrong[:60].decode(errors="replace") + ("..." if len(wrong) > 60 else "")
+            try:
+                _parse(wrong)
+            except (ValueError, OverflowError) as error:
+                raise ValueError(
+                    f"{where} is not of the form 'label index:value ...': {shown!r} ({error})."
+                ) from error
+            raise
 
 
-def _check(text: bytes, where: str) -> None:
-    """Name a line that is not of the format."""
-    try:
-        load_svmlight_file(BytesIO(text), zero_based=True)
-    except ValueError as error:
-        shown = text[:60].decode(errors="replace") + ("..." if len(text) > 60 else "")
+def _parse(text: bytes) -> tuple[sparse.csr_matrix, Floats]:
+    """Read lines of text."""
+    X, y = load_svmlight_file(BytesIO(text), zero_based=True)
+    most = X.indices.max(initial=0)
+    if most > MOST_COLUMNS:
         raise ValueError(
-            f"{where} is not of the form 'label index:value ...': {shown!r} ({error})."
-        ) from error
+            f"index {most:,} is above {MOST_COLUMNS:,}, the most columns that a model can have"
+        )
+    return X, y
+
+
+def _first_wrong(text: bytes) -> tuple[int, bytes]:
+    """Return the first line that cannot be read, and its number; there is one."""
+    lines = text.split(b"\n")
+    first, last = 0, len(lines)  # it is one of lines[first:last]
+    while last - first > 1:
+        middle = (first + last) // 2
+        try:
+            _parse(b"\n".join(lines[first:middle]))
+            first = middle
+        except (ValueError, OverflowError):
+            last = middle
+    return first, lines[first]

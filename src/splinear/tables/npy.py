@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tokenize import TokenError
+from typing import Literal
 
 import numpy as np
 
@@ -15,6 +18,18 @@ from splinear.tables.files import checked_paths, is_path, listed
 from splinear.tables.table import ColumnNumbers, Table
 
 __all__ = ["NpyFiles", "are_npy", "open_npy"]
+
+# NumPy reads a header as a piece of Python, which may be wrong in as many ways.
+HEADER_ERRORS = (
+    ValueError,
+    EOFError,
+    TypeError,
+    OverflowError,
+    SyntaxError,
+    TokenError,
+    RecursionError,
+    MemoryError,
+)
 
 
 class NpyFiles(Table):
@@ -94,25 +109,35 @@ def are_npy(value: Input) -> bool:
 
 def open_npy(path: Path) -> AnyArray:
     """Map a .npy file, or say what is wrong with it."""
-    with path.open("rb") as file:
-        try:
-            version = np.lib.format.read_magic(file)
-            first = version == (1, 0)
-            header = (
-                np.lib.format.read_array_header_1_0
-                if first
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = header(file)
-        except (ValueError, EOFError) as error:
-            raise ValueError(f"{path} is not a whole .npy file: {error}") from error
-        expected = file.tell() + math.prod(shape) * dtype.itemsize
-    found = path.stat().st_size
+    shape, by_column, dtype, start = _read_header(path)
+    if dtype.hasobject or dtype.itemsize == 0:
+        what = "Python objects" if dtype.hasobject else f"values of the type {dtype}"
+        raise ValueError(f"{path} holds {what}; numbers were expected.")
+    found, expected = path.stat().st_size, start + math.prod(shape) * dtype.itemsize
     if found < expected:
         raise ValueError(
             f"{path} is truncated: it has {found:,} bytes, and its header announces {expected:,}."
         )
-    if dtype.hasobject:
-        raise ValueError(f"{path} holds Python objects; numbers were expected.")
-    array: AnyArray = np.load(path, mmap_mode="r") if math.prod(shape) else np.empty(shape, dtype)
-    return array
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    order: Literal["F", "C"] = "F" if by_column else "C"
+    return np.memmap(path, dtype, "r", start, shape, order)
+
+
+def _read_header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype[np.generic], int]:
+    """Return shape, whether columns come one after the other, type, and where the values begin."""
+    with path.open("rb") as file:
+        try:
+            is_first = np.lib.format.read_magic(file) == (1, 0)
+            read = (
+                np.lib.format.read_array_header_1_0
+                if is_first
+                else np.lib.format.read_array_header_2_0
+            )
+            shape, by_column, dtype = read(file)
+        except HEADER_ERRORS as error:
+            raise ValueError(f"{path} is not a whole .npy file: {error}") from error
+        start = file.tell()
+    if not all(type(n) is int and 0 <= n <= sys.maxsize for n in shape):
+        raise ValueError(f"{path} is not a whole .npy file: its header has the shape {shape}.")
+    return shape, by_column, dtype, start

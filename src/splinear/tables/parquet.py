@@ -95,7 +95,7 @@ def _named(where: object) -> Iterator[None]:
     arrow = import_module("pyarrow")
     try:
         yield
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{where} is not a whole Parquet file, or is damaged: {error}") from error

@@ -20,12 +20,14 @@ from splinear.tables.values import Kind, Values
 
 ColumnNumbers: TypeAlias = Sequence[int] | NDArray[np.integer]
 
-__all__ = ["ColumnNumbers", "SomeColumns", "Table", "WithZeros"]
+__all__ = ["MOST_COLUMNS", "ColumnNumbers", "SomeColumns", "Table", "WithZeros"]
 
 # Values per piece of X that is read at a time, so that Ctrl-C is heard; fewer where a piece is
 # copied, because its type must be converted or it comes from a file, so that the copy stays small.
 READ_AT_ONCE = 2**24
 COPIED_AT_ONCE = 2**20
+# A term takes about 1 kB and 10 microseconds, whatever its column holds: so many are 17 GB.
+MOST_COLUMNS = 2**24
 
 
 class Table(ABC):
@@ -53,6 +55,9 @@ class Table(ABC):
     converts: bool = False
     zero_based: bool | None = None
     given: Input = None
+
+    def __str__(self) -> str:
+        return "X"
 
     @property
     @abstractmethod

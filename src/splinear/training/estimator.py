@@ -32,6 +32,7 @@ from splinear.tables.table import Table
 from splinear.terms.base import Advice, ColumnData, Term
 from splinear.terms.plan import check_terms
 from splinear.training.columns import Columns
+from splinear.training.ending import how_it_ended
 from splinear.training.memory import Workload, plan_fit
 from splinear.training.moments import moments
 from splinear.training.outputs.base import Outputs, Target
@@ -307,21 +308,8 @@ class AdditiveEstimator(BaseEstimator):
         if watch.error is not None:
             raise watch.error
         if not trained.converged:
-            message = self._how_it_ended(watch.reason, trained.settled)
+            message = how_it_ended(self, trained, watch.reason)
             warnings.warn(message, ConvergenceWarning, stacklevel=4)  # who has called fit
-
-    def _how_it_ended(self, reason: str | None, settled: bool) -> str:
-        cause = {
-            None: f"after {self.n_iter_} passes (max_iter={self.max_iter})",
-            "time_limit": f"by time_limit={self.time_limit} s after {self.n_iter_} passes",
-            "callback": f"by the callback after {self.n_iter_} passes",
-        }[reason]
-        advice = "Raise max_iter or tol, or lower C." if reason is None else "The model is usable."
-        early = "" if settled else " before the smoothness of its terms was settled,"
-        return (
-            f"Stopped {cause}{early} at a relative duality gap of {self.dual_gap_:.2g}; "
-            f"tol={self.tol:g} was asked for. {advice}"
-        )
 
     # -- afterwards ------------------------------------------------------------------------------
 

@@ -63,11 +63,11 @@ def read_rows(
     table, y = open_target(open_table(X, type(estimator).__name__), y)
     y = check_target(y, numeric=numeric)  # what it says names the row
     table = _matched(estimator, table, columns)
+    check_size(estimator, table)
     if columns is None:
         table, categorical = find_categorical(estimator, table)
     else:
         table, categorical = table.blanked(columns.dropped), columns.categorical
-    check_size(estimator, table)
     y = _checked_target(estimator, y, table.shape[0], numeric=numeric)
     _refuse(estimator, table, categorical, reset=columns is None)
     weights = check_weights(sample_weight, table.shape[0])

@@ -1,0 +1,48 @@
+"""What to say of a fit that ended before it had found what was asked for."""
+
+from __future__ import annotations
+
+import math
+
+from sklearn.base import BaseEstimator
+
+from splinear.training.trainer import Trained
+
+__all__ = ["how_it_ended"]
+
+NEAR = 0.1  # a relative gap at which a model is usable, if it is not within...
+NEAR_TOL = 10.0  # ...so many times tol
+
+
+def how_it_ended(estimator: BaseEstimator, trained: Trained, reason: str | None) -> str:
+    """Say what stopped a fit, how far it got, and what to do; `reason` is that of its watch.
+
+    The estimator knows already what was learned.
+    """
+    early = "" if trained.settled else " before the smoothness of its terms was settled,"
+    gap, tol = float(estimator.dual_gap_), float(estimator.tol)
+    found = "an unknown gap" if math.isnan(gap) else f"a relative duality gap of {gap:.2g}"
+    return (
+        f"Stopped {_cause(estimator, trained, reason)}{early} at {found}; "
+        f"tol={tol:g} was asked for. {_advice(gap, tol, reason)}"
+    )
+
+
+def _cause(estimator: BaseEstimator, trained: Trained, reason: str | None) -> str:
+    passes = f"after {estimator.n_iter_} passes"
+    if reason == "time_limit":
+        return f"by time_limit={estimator.time_limit} s {passes}"
+    if reason == "callback":
+        return f"by the callback {passes}"
+    most = max((found.n_iter for found in trained.results if not found.converged), default=0)
+    if most >= estimator.max_iter:
+        return f"{passes} (max_iter={estimator.max_iter})"
+    return f"{passes}, where rounding errors left no step that leads further,"
+
+
+def _advice(gap: float, tol: float, reason: str | None) -> str:
+    if reason is None:
+        return "Raise max_iter or tol, or lower C."
+    if gap <= max(NEAR, NEAR_TOL * tol):
+        return "The model is usable."
+    return "The model may be far from the optimum: let it go on for longer."

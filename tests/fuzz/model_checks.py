@@ -1,0 +1,259 @@
+"""What must hold of every fitted model, and how low its objective can be made by others."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC, LinearSVR
+from sklearn.utils.class_weight import compute_sample_weight
+
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
+from splinear.solvers.objective import explicit, scores
+from splinear.tables.chunks import as_dense
+
+MOST_COLUMNS = 400  # of an embedding that is written out
+ROUNDING = 2.0**-11  # of a curve's height: what a step of its code changes, of 2^16 over 30 pieces
+
+
+@dataclass
+class Problem:
+    """A sum of losses and a penalty, written out: phi (n, d), targets (n, k), costs (n,)."""
+
+    phi: np.ndarray
+    targets: np.ndarray  # -1 and 1, numbers, or 0 and 1 per class (softmax)
+    costs: np.ndarray  # (n, k), or (n, 1)
+    kind: str
+    bias: float | None  # None: the intercept is free
+    epsilon: float = 0.0
+    centre: float = 0.0  # which the intercept is on top of
+
+    def losses(self, F: np.ndarray) -> float:
+        """The weighted losses of scores (n, k)."""
+        return float((self.costs * self.each(F)).sum())
+
+    def change(self, F: np.ndarray, d: np.ndarray) -> float:
+        """How much the losses change at most where scores change by up to d (k,)."""
+        if self.kind == "softmax":
+            return float(2.0 * d.max(initial=0.0) * self.costs.sum())
+        here = self.each(F)
+        there = [np.abs(self.each(F + move) - here) for move in (d, -d)]
+        return float((self.costs * np.maximum(*there)).sum())
+
+    def each(self, F: np.ndarray) -> np.ndarray:
+        """The losses of scores (n, k)."""
+        m = self.targets * F
+        if self.kind == "hinge":
+            each = np.maximum(0.0, 1.0 - m)
+        elif self.kind == "squared_hinge":
+            each = np.maximum(0.0, 1.0 - m) ** 2
+        elif self.kind == "logistic":
+            each = np.logaddexp(0.0, -m)
+        elif self.kind == "softmax":
+            each = -(self.targets * log_softmax(F, axis=1)).sum(axis=1, keepdims=True)
+        elif self.kind == "epsilon":
+            each = np.maximum(0.0, np.abs(F - self.targets) - self.epsilon)
+        else:
+            each = 0.5 * (F - self.targets) ** 2
+        return each
+
+
+def pose(model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Problem:
+    """Write out the problem that a model was trained for."""
+    table = as_dense(model._read_table(X).whole())
+    layout, n = model._model.layout, len(y)
+    w = np.ones(n) if weights is None else weights
+    phi = explicit(layout, table)[:, layout.used]  # others are held at 0
+    if phi.shape[1] == 0:  # there is nothing but an intercept
+        phi = np.zeros((n, 1))
+    if isinstance(model, AdditiveRegressor):
+        return Problem(phi, y.reshape(-1, 1), w[:, None], "squared", None)
+    if isinstance(model, AdditiveSVR):
+        bias = model.intercept_scaling if model.fit_intercept else 0.0
+        centre = float(np.average(y, weights=w)) if model.fit_intercept else 0.0
+        targets, costs = (y - centre).reshape(-1, 1), model.C * w[:, None]
+        return Problem(phi, targets, costs, "epsilon", bias, model.epsilon, centre)
+    targets, costs = _sides(model, y, w)
+    if isinstance(model, AdditiveSVC):
+        bias = model.intercept_scaling if model.fit_intercept else 0.0
+        return Problem(phi, targets, model.C * costs, model.loss, bias)
+    if y.ndim == 1 and len(model.classes_) > 2:
+        return Problem(phi, (targets > 0).astype(float), costs, "softmax", None)
+    return Problem(phi, targets, costs, "logistic", None)
+
+
+def _sides(model: Any, y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return -1 and 1 per output, and the weights of rows with those of classes."""
+    kept = w > 0
+    if y.ndim == 2:
+        costs = np.stack([_class_weights(model, column, kept) for column in y.T], axis=1)
+        return 2.0 * y - 1.0, w[:, None] * costs
+    costs = w[:, None] * _class_weights(model, y, kept)[:, None]
+    if len(model.classes_) == 2:
+        return np.where(y == model.classes_[1], 1.0, -1.0)[:, None], costs
+    return np.where(y[:, None] == model.classes_, 1.0, -1.0), costs
+
+
+def _class_weights(model: Any, y: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    if model.class_weight is None:
+        return np.ones(len(y))
+    out = np.ones(len(y))
+    out[kept] = compute_sample_weight(model.class_weight, y[kept])
+    return out
+
+
+def objective_of(model: Any, problem: Problem, X: Any) -> tuple[float, float]:
+    """Compute the objective in NumPy from the model's terms and X itself.
+
+    And how much it changes at most if X is rounded to codes of 16 bits.
+    """
+    found, table = model._model, as_dense(model._read_table(X).whole())
+    intercept = found.intercept - problem.centre
+    pairs = zip(found.parameters, intercept, strict=True)
+    F = np.stack([scores(found.layout, flat, b, table) for flat, b in pairs], axis=1)
+    value = sum(found.layout.penalty_value(flat) for flat in found.parameters)
+    if problem.bias:
+        value += 0.5 * float(((intercept / problem.bias) ** 2).sum())
+    heights = [np.abs(term.coef).max(axis=1, initial=0.0) for term in model.terms_]
+    rounding = ROUNDING * np.sum(heights, axis=0) if heights else np.zeros(len(intercept))
+    return value + problem.losses(F), problem.change(F, rounding)
+
+
+# -- other ways to the optimum ---------------------------------------------------------------------
+
+
+def reached_by_others(problem: Problem, rows: np.ndarray) -> float:
+    """Return the objective that LIBLINEAR or SciPy reach on the rows that count; an upper bound."""
+    some = Problem(
+        problem.phi[rows],
+        problem.targets[rows],
+        problem.costs[rows],
+        problem.kind,
+        problem.bias,
+        problem.epsilon,
+    )
+    if problem.kind in ("hinge", "squared_hinge", "epsilon"):
+        return sum(_liblinear(some, k) for k in range(some.targets.shape[1]))
+    return _smooth(some)
+
+
+def _liblinear(problem: Problem, k: int) -> float:
+    y, costs = problem.targets[:, k], problem.costs[:, min(k, problem.costs.shape[1] - 1)]
+    unit = float(costs.max(initial=0.0))
+    common: dict[str, Any] = {
+        "C": unit,
+        "tol": 1e-6,
+        "max_iter": 5_000,
+        "fit_intercept": bool(problem.bias),
+        "intercept_scaling": problem.bias or 1.0,
+        "random_state": 0,
+    }
+    if problem.kind == "epsilon":
+        line = LinearSVR(epsilon=problem.epsilon, loss="epsilon_insensitive", dual=True, **common)
+    elif len(set(y.tolist())) < 2:
+        return np.inf
+    else:
+        line = LinearSVC(loss=problem.kind, dual=True, **common)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        line.fit(problem.phi, y, sample_weight=costs / unit)
+    w, b = line.coef_.ravel(), float(np.ravel(line.intercept_)[0]) if problem.bias else 0.0
+    one = Problem(problem.phi, y[:, None], costs[:, None], problem.kind, None, problem.epsilon)
+    of_bias = 0.5 * (b / problem.bias) ** 2 if problem.bias else 0.0
+    return 0.5 * float(w @ w) + of_bias + one.losses((problem.phi @ w + b)[:, None])
+
+
+def _smooth(problem: Problem) -> float:
+    """Minimise by L-BFGS, or exactly if the losses are squares."""
+    n, k = problem.targets.shape
+    A = np.column_stack([problem.phi, np.ones(n)])
+    ridge = np.append(np.ones(A.shape[1] - 1), 0.0)
+    if problem.kind == "squared":
+        root = np.sqrt(problem.costs)
+        stacked = np.vstack([root * A, np.diag(np.sqrt(ridge))])
+        right = np.append((root * problem.targets).ravel(), np.zeros(len(ridge)))
+        best = np.linalg.lstsq(stacked, right, rcond=None)[0][:, None]
+        return 0.5 * float(ridge @ best.ravel() ** 2) + problem.losses(A @ best)
+
+    def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        W = flat.reshape(A.shape[1], k)
+        F = A @ W
+        if problem.kind == "softmax":
+            slope = problem.costs * (softmax(F, axis=1) - problem.targets)
+        else:
+            m = problem.targets * F
+            slope = problem.costs * (-problem.targets * np.exp(-np.logaddexp(0.0, m)))
+        penalty = 0.5 * float((ridge[:, None] * W**2).sum())
+        return penalty + problem.losses(F), (A.T @ slope + ridge[:, None] * W).ravel()
+
+    options = {"maxiter": 2000, "maxfun": 5000, "ftol": 1e-14, "gtol": 1e-12}
+    start = np.zeros(A.shape[1] * k)
+    return float(minimize(value, start, jac=True, method="L-BFGS-B", options=options).fun)
+
+
+# -- what must hold --------------------------------------------------------------------------------
+
+
+def check_predictions(model: Any, X: Any, n: int, y: np.ndarray) -> np.ndarray:
+    """Predictions are there for all rows, finite, and of known classes; return the scores."""
+    predicted = model.predict(X)
+    assert predicted.shape == (n, *y.shape[1:])
+    if isinstance(model, (AdditiveRegressor, AdditiveSVR)):
+        assert np.isfinite(predicted).all(), "predictions are not finite"
+        return predicted
+    assert np.isin(predicted, model.classes_ if y.ndim == 1 else [0, 1]).all()
+    found = model.decision_function(X)
+    assert found.shape[0] == n
+    assert np.isfinite(found).all(), "scores are not finite"
+    if isinstance(model, AdditiveClassifier):
+        p = model.predict_proba(X)
+        assert ((p >= 0) & (p <= 1)).all()
+        if y.ndim == 1:
+            np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-9)
+    return found
+
+
+def check_numbers(model: Any, *, warned: bool) -> None:
+    """No silent NaN: terms are finite, and a gap that is not a number comes with a warning."""
+    for term in model.terms_:
+        assert np.isfinite(term.coef).all(), "a coefficient is not finite"
+        assert np.isfinite(term.gap).all(), "the value of a gap is not finite"
+    assert np.isfinite(model.intercept_).all(), "the intercept is not finite"
+    assert np.isfinite(model.feature_importances_).all(), "an importance is not finite"
+    if not (np.isfinite(model.objective_) and np.isfinite(model.dual_gap_)):
+        assert not model.certified_
+        assert warned, f"objective {model.objective_}, gap {model.dual_gap_}, and no warning"
+    if model.certified_:
+        assert model.dual_gap_ <= model.tol
+
+
+def check_objective(
+    model: Any, X: Any, y: np.ndarray, weights: Any, *, warned: bool, strict: bool
+) -> None:
+    """`objective_` is what NumPy computes; what claims to be converged, nobody makes much lower.
+
+    Unless `strict`, X may have been rounded.
+    """
+    if sum(g.n_features * g.stride for g in model._model.layout.groups) > MOST_COLUMNS:
+        return
+    problem = pose(model, X, y, weights)
+    value, rounding = objective_of(model, problem, X)
+    at_zero = problem.losses(np.zeros_like(problem.targets))
+    allowed = max(1e-6, 2.0 * model.tol) * abs(value) + (0.0 if strict else rounding)
+    allowed += 1e-13 * at_zero + 1e-300  # what is left beside 1 in a double
+    assert abs(value - model.objective_) <= allowed, (
+        f"objective_ is {model.objective_:.6g}, NumPy says {value:.6g}"
+    )
+    edges = any(group.edges is not None for group in model._model.layout.groups)
+    if warned or edges:
+        return
+    kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights > 0)
+    best = reached_by_others(problem, kept)
+    assert not value > best + allowed, (
+        f"claims tol={model.tol:g} at {value:.6g}, but {best:.6g} can be reached"
+    )

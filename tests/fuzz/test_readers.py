@@ -1,0 +1,47 @@
+"""Broken files of every format: no crash, no hang, and an error that names the file, or a table.
+
+`SPLINEAR_FUZZ=10000 pytest -m fuzz` runs as many cases instead of a few. Files are read by another
+process, as a crash of a reader would end this one.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.fuzz,
+    pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX"),
+]
+
+N_CASES = max(2000, int(os.environ.get("SPLINEAR_FUZZ", "0")))
+BLOCK = 1000
+SCRIPT = Path(__file__).parent / "read_mutated.py"
+
+# Seeds that once found something: names that are not UTF-8, a line that ends in "\r", and fewer
+# rows than announced.
+REGRESSIONS = [94, 583, 5261, 5577, 13073]
+
+
+def read_files(first, last, folder):
+    run = subprocess.run(
+        [sys.executable, str(SCRIPT), str(first), str(last), str(folder)],
+        capture_output=True,
+        text=True,
+    )
+    seed = folder / "seed"
+    at = seed.read_text() if seed.exists() else "none"
+    assert run.returncode == 0, f"seed {at}: {run.stderr[-2000:]}"
+    assert run.stdout == ""
+
+
+@pytest.mark.parametrize("block", range(-(-N_CASES // BLOCK)))
+def test_broken_files(block, tmp_path):
+    read_files(block * BLOCK, (block + 1) * BLOCK, tmp_path)
+
+
+@pytest.mark.parametrize("seed", REGRESSIONS)
+def test_files_that_once_failed(seed, tmp_path):
+    read_files(seed, seed + 1, tmp_path)

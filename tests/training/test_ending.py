@@ -1,0 +1,64 @@
+"""What a fit says that did not reach its goal: the true cause, and an honest advice."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
+
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
+from splinear.training.ending import how_it_ended
+
+X, Y = load_breast_cancer(return_X_y=True)
+
+
+def said(reason=None, gap=0.5, n_iter=264, tol=1e-3, settled=True):
+    result = SimpleNamespace(n_iter=n_iter, converged=False)
+    trained = SimpleNamespace(results=[result], settled=settled)
+    estimator = SimpleNamespace(
+        n_iter_=n_iter, max_iter=1000, time_limit=2.0, dual_gap_=gap, tol=tol
+    )
+    return how_it_ended(estimator, trained, reason)
+
+
+def test_the_cause_is_the_true_one():
+    assert "after 1000 passes (max_iter=1000) at a rel" in said(n_iter=1000)
+    stalled = said(n_iter=264)
+    assert "(max_iter" not in stalled
+    assert "after 264 passes, where rounding errors left no step" in stalled
+    assert "by time_limit=2.0 s after 264 passes before the smoothness" in said(
+        "time_limit", settled=False
+    )
+
+
+@pytest.mark.parametrize("reason", ["time_limit", "callback"])
+def test_a_model_far_from_the_optimum_is_not_called_usable(reason):
+    assert "usable" in said(reason, gap=0.09)
+    assert "usable" in said(reason, gap=0.9, tol=0.1)
+    assert "far from the optimum" in said(reason, gap=0.97)
+    assert "far from the optimum" in said(reason, gap=np.inf)
+    assert "at an unknown gap; " in said(reason, gap=np.nan)
+    assert "far from the optimum" in said(reason, gap=np.nan)
+
+
+@pytest.mark.parametrize("model", [AdditiveSVC(C=100.0), AdditiveClassifier(C=100.0)], ids=str)
+def test_the_advice_follows_the_gap(model):
+    model.set_params(tol=1e-6, callback=lambda progress: progress.n_iter == 1)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(X, Y)
+    [warning] = caught
+    said = "usable" if model.dual_gap_ <= 0.1 else "far from the optimum"
+    assert said in str(warning.message)
+    assert re.search(r"after 1 passes", str(warning.message))
+
+
+def test_verbose_counts_on_while_smoothness_is_chosen(capsys):
+    """Turns of REML are numbered through to the steps of the last fit."""
+    AdditiveRegressor(verbose=1, random_state=0).fit(X, Y)
+    lines = capsys.readouterr().out.splitlines()
+    passes = [int(re.match(r"pass +(\d+) ", line)[1]) for line in lines]
+    assert len(passes) > 2
+    assert passes == sorted(passes)
+    assert passes[-1] > passes[0]
