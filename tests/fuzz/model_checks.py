@@ -222,7 +222,7 @@ def check_numbers(model: Any, *, warned: bool) -> None:
     """No silent NaN: terms are finite, and a gap that is not a number comes with a warning."""
     for term in model.terms_:
         assert np.isfinite(term.coef).all(), "a coefficient is not finite"
-        assert np.isfinite(term.gap).all(), "the value of a gap is not finite"
+        assert np.isfinite(term.at_missing).all(), "the value of a gap is not finite"
     assert np.isfinite(model.intercept_).all(), "the intercept is not finite"
     assert np.isfinite(model.feature_importances_).all(), "an importance is not finite"
     if not (np.isfinite(model.objective_) and np.isfinite(model.dual_gap_)):
