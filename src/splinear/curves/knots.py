@@ -22,6 +22,7 @@ __all__ = [
     "samples",
     "spread_knots",
     "suspects",
+    "values_at",
 ]
 
 
@@ -124,9 +125,8 @@ class Sample:
         """
         if not len(self.values):
             return np.zeros(len(shares))
-        places = np.searchsorted(self.total, shares * self.total[-1])
-        found: Floats = self.values[np.minimum(places, len(self.values) - 1)]
-        return found
+        last = len(self.values) - 1
+        return values_at(self.values, self.total, shares * self.total[-1], 0, last)
 
     @property
     def distinct(self) -> Floats:
@@ -135,6 +135,19 @@ class Sample:
             return self.values
         found: Floats = self.values[np.append(True, self.values[1:] > self.values[:-1])]
         return found
+
+
+def values_at(
+    values: Floats, total: Floats, wanted: Floats, first: AnyArray | int, last: AnyArray | int
+) -> Floats:
+    """Return the smallest values up to which rows weigh as much as wanted: weighted quantiles.
+
+    `total` is the weight up to and with each value, in the order of the values; those returned have
+    places from `first` to `last`.
+    """
+    places = np.clip(np.searchsorted(total, wanted), first, last)
+    found: Floats = values[places]
+    return found
 
 
 def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:

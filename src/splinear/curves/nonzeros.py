@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear._types import Floats
+from splinear.curves.knots import values_at
 from splinear.tables.chunks import Chunk
 
 __all__ = ["Nonzeros"]
@@ -60,10 +61,8 @@ class Nonzeros:
         ends = np.append(0.0, self.total)[self.starts]
         wanted = ends[:-1] + share * np.diff(ends)
         last = np.maximum(self.starts[1:] - 1, 0)
-        places = np.clip(
-            np.searchsorted(self.total, wanted), np.minimum(self.starts[:-1], last), last
-        )
-        return np.where(np.diff(self.starts) > 0, self.values[places], 0.0)
+        found = values_at(self.values, self.total, wanted, np.minimum(self.starts[:-1], last), last)
+        return np.where(np.diff(self.starts) > 0, found, 0.0)
 
     def column(self, j: int) -> tuple[Floats, Floats]:
         """Return the values of one column, and the weight of its own up to each."""
