@@ -13,6 +13,9 @@ import pytest
 from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.svm import SVC
+from typer.testing import CliRunner
+
+from splinear import AdditiveSVC, cli
 from splinear.experiments import exactness, figure2
 from splinear.experiments.bench import Bench
 from splinear.experiments.catalogue import EXPERIMENTS, find
@@ -29,9 +32,6 @@ from splinear.experiments.models import (
     linear,
     spline,
 )
-from typer.testing import CliRunner
-
-from splinear import AdditiveSVC, cli
 from splinear.terms import Fourier, Hermite, Spline
 
 runner = CliRunner()

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
 from sklearn.svm import LinearSVC
-from splinear.experiments import paper
-from splinear.experiments.catalogue import EXPERIMENTS
-from splinear.experiments.daimler import QUICK_STEP
 
 from splinear import SplineEmbedding
 from splinear.datasets import load_daimler
+from splinear.experiments import paper
+from splinear.experiments.catalogue import EXPERIMENTS
+from splinear.experiments.daimler import QUICK_STEP
 from splinear.features import GradientPyramid
 
 pytestmark = [
