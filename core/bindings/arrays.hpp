@@ -69,6 +69,7 @@ void bind_data(nb::module_& m);
 void bind_decision(nb::module_& m);
 void bind_group(nb::module_& m);
 void bind_passes(nb::module_& m);
+void bind_pairs(nb::module_& m);
 void bind_kernel(nb::module_& m);
 void bind_train(nb::module_& m);
 

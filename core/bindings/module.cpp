@@ -8,6 +8,7 @@ NB_MODULE(_core, m) {
     splinear::bindings::bind_decision(m);
     splinear::bindings::bind_group(m);
     splinear::bindings::bind_passes(m);
+    splinear::bindings::bind_pairs(m);
     splinear::bindings::bind_kernel(m);
     splinear::bindings::bind_train(m);
 }

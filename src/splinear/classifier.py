@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -117,6 +118,7 @@ class AdditiveClassifier(ClassEstimator):
 
     _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **ClassEstimator._parameter_constraints,
+        "interactions": ["array-like", Integral, StrOptions({"auto"})],
         "C": [positive(), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
@@ -128,6 +130,7 @@ class AdditiveClassifier(ClassEstimator):
         curve: Term | None = None,
         *,
         terms: Terms | None = None,
+        interactions: int | str | Sequence[Sequence[str | int]] = 0,
         C: float | None = None,
         class_weight: ClassWeight = None,
         categorical_features: Input = "from_dtype",
@@ -144,6 +147,7 @@ class AdditiveClassifier(ClassEstimator):
     ) -> None:
         self.curve = curve
         self.terms = terms
+        self.interactions = interactions
         self.C = C
         self.class_weight = class_weight
         self.categorical_features = categorical_features

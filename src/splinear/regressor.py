@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Literal
 
 from splinear._compat import StrOptions
@@ -62,6 +63,7 @@ n_features_in_, feature_names_in_
     _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **RegressionEstimator._parameter_constraints,
         "loss": [StrOptions({"squared_error"})],
+        "interactions": ["array-like", Integral, StrOptions({"auto"})],
         "C": [positive(), None],
     }
 
@@ -70,6 +72,7 @@ n_features_in_, feature_names_in_
         curve: Term | None = None,
         *,
         terms: Terms | None = None,
+        interactions: int | str | Sequence[Sequence[str | int]] = 0,
         loss: Literal["squared_error"] = "squared_error",
         C: float | None = None,
         categorical_features: Input = "from_dtype",
@@ -86,6 +89,7 @@ n_features_in_, feature_names_in_
     ) -> None:
         self.curve = curve
         self.terms = terms
+        self.interactions = interactions
         self.loss = loss
         self.C = C
         self.categorical_features = categorical_features

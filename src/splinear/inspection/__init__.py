@@ -27,6 +27,7 @@ from splinear.inspection.curves import (
     knots,
     shape_function,
     shape_functions,
+    surface,
 )
 from splinear.inspection.naming import feature_index, feature_names
 
@@ -39,4 +40,5 @@ __all__ = [
     "knots",
     "shape_function",
     "shape_functions",
+    "surface",
 ]

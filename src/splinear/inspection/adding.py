@@ -12,10 +12,18 @@ from scipy import sparse
 from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.model.additive import group_scores
+from splinear.model.fitted import FittedPair
 from splinear.model.group import Extrapolation
 from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["InMemory", "added", "deviations", "sparse_contributions", "stays_sparse"]
+__all__ = [
+    "InMemory",
+    "added",
+    "added_by_pairs",
+    "deviations",
+    "sparse_contributions",
+    "stays_sparse",
+]
 
 InMemory: TypeAlias = AnyArray | sparse.csc_array  # all rows of a table, as numbers
 
@@ -35,6 +43,14 @@ def added(model: AdditiveEstimator, table: InMemory) -> Iterator[tuple[int, Floa
             here = table[:, [j]]
             column = here.toarray() if isinstance(here, sparse.csc_array) else here
             yield j, group_scores(alone, parameters[:, [k]], column, n_threads), means[:, k]
+
+
+def added_by_pairs(
+    model: AdditiveEstimator, table: InMemory
+) -> Iterator[tuple[FittedPair, Floats]]:
+    """Yield each surface, in the order of `terms_`, and what it adds, (n_rows, n_outputs)."""
+    for pair in model.terms_.pairs:
+        yield pair, pair.evaluate(*(np.asarray(table[:, j]) for j in pair.features))
 
 
 def stays_sparse(table: InMemory, model: AdditiveEstimator) -> TypeGuard[sparse.csc_array]:

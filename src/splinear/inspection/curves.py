@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from splinear._types import AnyArray, Floats, Input
 from splinear.inspection.adding import (
     InMemory,
     added,
+    added_by_pairs,
     deviations,
     sparse_contributions,
     stays_sparse,
@@ -29,6 +30,7 @@ __all__ = [
     "knots",
     "shape_function",
     "shape_functions",
+    "surface",
 ]
 
 
@@ -134,7 +136,7 @@ def base_value(model: AdditiveEstimator, *, target: object = None) -> float | Fl
 def contributions(
     model: AdditiveEstimator, X: Input, *, target: object = None, center: bool = True
 ) -> Floats | sparse.csr_array:
-    """Split the score of every row into what each feature adds to it.
+    """Split the score of every row into what each feature, and each pair of features, adds to it.
 
     `base_value(model) + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`, or
     `model.predict(X)` in regression.
@@ -151,9 +153,10 @@ def contributions(
 
     Returns
     -------
-    parts : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
-        Entry (i, j) is what feature j adds; the last axis is there for several outputs and
-        `target=None`. A CSR array (n_samples, n_features) if X is sparse, the terms are zero at
+    parts : ndarray of shape (n_samples, n_parts) or (n_samples, n_parts, n_outputs)
+        Entry (i, j) is what feature j adds; the surfaces `terms_.pairs` follow after all features,
+        so that n_parts is n_features plus their number. The last axis is there for several outputs
+        and `target=None`. A CSR array (n_samples, n_features) if X is sparse, the terms are zero at
         zero and `center` is False; of several outputs `target` then chooses one.
     """
     check_model(model)
@@ -166,14 +169,23 @@ def contributions(
                 f"{', '.join(map(repr, model.classes_.tolist()[:20]))}."
             )
         return sparse_contributions(model, output, table)
-    shape = (table.shape[0], model.n_features_in_, *model.intercept_[output].shape)
+    n_parts = model.n_features_in_ + len(model.terms_.pairs)
+    shape = (table.shape[0], n_parts, *model.intercept_[output].shape)
     parts = np.zeros(shape, order="F")  # written column by column
     for j, f, mean in added(model, table):
         parts[:, j] = f[:, output] - mean[output] if center else f[:, output]
+    for k, (_, f) in enumerate(added_by_pairs(model, table)):
+        parts[:, model.n_features_in_ + k] = f[:, output]
     return parts
 
 
-def importances(model: AdditiveEstimator, X: Input, *, target: object = None) -> Floats:
+def importances(
+    model: AdditiveEstimator,
+    X: Input,
+    *,
+    target: object = None,
+    by: Literal["feature", "term"] = "feature",
+) -> Floats:
     """Measure how much each feature moves the score: the standard deviation of its term over X.
 
     A curve that is flat where the data lie scores 0, however steep it is elsewhere. On the training
@@ -186,10 +198,13 @@ def importances(model: AdditiveEstimator, X: Input, *, target: object = None) ->
     X : array-like of shape (n_samples, n_features)
     target : class label or int, default=None
         As in :func:`shape_function`; None is the mean over all outputs.
+    by : {"feature", "term"}, default="feature"
+        What the surface of two features counts as: a half of it as the one's, the other as the
+        other's; or a term of its own, behind those of all features.
 
     Returns
     -------
-    deviations : ndarray of shape (n_features,)
+    deviations : ndarray of shape (n_features,) or (n_features + n_pairs,)
         In the units of the decision function, or of the target in regression.
     """
     check_model(model)
@@ -203,7 +218,58 @@ def importances(model: AdditiveEstimator, X: Input, *, target: object = None) ->
     out = np.zeros(model.n_features_in_)
     for j, f, _ in added(model, table):
         out[j] = f[:, output].std(axis=0).mean()
+    pairs = [(p.features, f[:, output].std(axis=0).mean()) for p, f in added_by_pairs(model, table)]
+    if by == "term":
+        return np.append(out, [deviation for _, deviation in pairs])
+    for features, deviation in pairs:
+        out[list(features)] += 0.5 * deviation
     return out
+
+
+def surface(
+    model: AdditiveEstimator,
+    features: tuple[int | str, int | str],
+    grids: tuple[Grid | None, Grid | None] = (None, None),
+    n_points: int = 50,
+    *,
+    target: object = None,
+) -> tuple[AnyArray, AnyArray, Floats]:
+    """Compute the surface of two features: what they add together beyond what each adds alone.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier or AdditiveRegressor
+    features : tuple of two int or str
+        Positions, or column names; `terms_.pairs` says which pairs have a surface.
+    grids : tuple of two array-like, default=(None, None)
+        Where to evaluate, as `grid` in :func:`shape_function`.
+    n_points : int, default=50
+        Along each feature of numbers that has no grid.
+    target : class label or int, default=None
+        As in :func:`shape_function`.
+
+    Returns
+    -------
+    x : ndarray of shape (n_x,)
+        Values of the first feature.
+    z : ndarray of shape (n_z,)
+        Values of the second.
+    f : ndarray of shape (n_x, n_z) or (n_x, n_z, n_outputs)
+    """
+    check_model(model)
+    output = output_of(model, target)
+    j, k = (feature_index(model, feature) for feature in features)
+    pair = model.terms_.of_pair(j, k)
+    if pair is None:
+        known = ", ".join(repr(each.name) for each in model.terms_.pairs[:10])
+        raise ValueError(
+            f"There is no surface of {features[0]!r} and {features[1]!r}. "
+            + (f"Surfaces: {known}." if known else "The model has none; see `interactions`.")
+        )
+    x, z = (_grid(model, at, grid, n_points) for at, grid in zip((j, k), grids, strict=True))
+    of = {j: np.repeat(_numbers(model, j, x), len(z)), k: np.tile(_numbers(model, k, z), len(x))}
+    f = pair.evaluate(*(of[at] for at in pair.features))[:, output]
+    return x, z, f.reshape(len(x), len(z), *f.shape[1:])
 
 
 def knots(model: AdditiveEstimator, feature: int | str) -> Floats:

@@ -11,7 +11,8 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
-from splinear.tables.chunks import Chunk, csr_parts
+from splinear.model.pairs import PairGroup, chains_of, surfaces
+from splinear.tables.chunks import Chunk, as_dense, csr_parts
 from splinear.tables.table import Table
 
 __all__ = ["Model"]
@@ -46,7 +47,7 @@ class Model:
         return out
 
     def parts(self) -> list[tuple[TermGroup, Floats]]:
-        """Return the groups, each with its parameters (n_outputs, n_features, stride)."""
+        """Return the groups of curves, each with its parameters (n_outputs, n_features, stride)."""
         return list(zip(self.layout.groups, self.layout.split(self.parameters), strict=True))
 
     def scores(self, table: Table, n_threads: int = 1) -> Floats:
@@ -59,7 +60,25 @@ class Model:
             out[rows] = self.intercept
             for group, part in self.parts():
                 out[rows] += group_scores(group, part, piece, n_threads)
+            if self.layout.pairs:
+                out[rows] += self.pair_scores(as_dense(piece), n_threads)
         return out
+
+    def pair_parts(self) -> list[tuple[PairGroup, Floats]]:
+        """Return the groups of surfaces, each with its parameters (n_outputs, n_pairs, size)."""
+        parts = self.layout.split_pairs(self.parameters)
+        return list(zip(self.layout.pairs, parts, strict=True))
+
+    def pair_scores(self, piece: AnyArray, n_threads: int) -> Floats:
+        """Compute what all surfaces add to the scores of a piece of X: (n_rows, n_outputs).
+
+        `piece` has all columns of X.
+        """
+        pairs, n = self.layout.pairs, self.layout.n_of_curves
+        chains = chains_of(pairs)
+        positions = np.stack([chain.positions(piece[:, chain.feature]) for chain in chains])
+        tables = np.ascontiguousarray(self.layout.tables(self.parameters)[:, n:])
+        return surfaces(positions, chains, pairs).score(tables, n_threads).T
 
 
 def group_scores(group: TermGroup, parameters: Floats, piece: Chunk, n_threads: int) -> Floats:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import TypeAlias, overload
 
 import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.model.additive import Model
+from splinear.model.fitted_pairs import FittedPair
 from splinear.model.group import Extrapolation, TermGroup
 
-__all__ = ["FittedTerm", "FittedTerms"]
+Fitted: TypeAlias = "FittedTerm | FittedPair"
+
+__all__ = ["FittedPair", "FittedTerm", "FittedTerms"]
 
 _BLOCK = 8192  # values evaluated at a time: the basis needs _BLOCK * size floats, whatever X holds
 
@@ -131,10 +134,11 @@ class FittedTerm:
         return int(self.coef.shape[1])
 
 
-class FittedTerms(Sequence[FittedTerm]):
-    """The terms of a model in the order of its columns; those that were dropped are not there.
+class FittedTerms(Sequence[Fitted]):
+    """The terms of a model: curves in the order of its columns, then surfaces in that of theirs.
 
-    An item is made when it is asked for: a model of a sparse table may have 100,000 of them.
+    Features that were dropped have none. An item is made when it is asked for: a model of a sparse
+    table may have 100,000 of them.
     """
 
     def __init__(self, model: Model, names: AnyArray | None, edf: Sequence[Floats] | None) -> None:
@@ -147,25 +151,47 @@ class FittedTerms(Sequence[FittedTerm]):
         self._group = np.repeat(np.arange(len(groups)), sizes)
         self._place = np.concatenate([none, *(np.arange(n) for n in sizes)])
         self._features = features
+        pairs = enumerate(model.layout.pairs)
+        of_pairs = [(*sorted(f), g, k) for g, own in pairs for k, f in enumerate(own.features)]
+        self._pairs = sorted((int(a), int(b), g, k) for a, b, g, k in of_pairs)
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._order) + len(self._pairs)
 
     @overload
-    def __getitem__(self, index: int) -> FittedTerm: ...
+    def __getitem__(self, index: int) -> Fitted: ...
 
     @overload
-    def __getitem__(self, index: slice) -> list[FittedTerm]: ...
+    def __getitem__(self, index: slice) -> list[Fitted]: ...
 
-    def __getitem__(self, index: int | slice) -> FittedTerm | list[FittedTerm]:
+    def __getitem__(self, index: int | slice) -> Fitted | list[Fitted]:
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(len(self)))]
-        return self._make(int(self._order[index]))
+        at = range(len(self))[index]
+        if at < len(self._order):
+            return self._make(int(self._order[at]))
+        return self._make_pair(at - len(self._order))
+
+    @property
+    def curves(self) -> list[FittedTerm]:
+        """All curves."""
+        return [self._make(int(at)) for at in self._order]
+
+    @property
+    def pairs(self) -> list[FittedPair]:
+        """All surfaces."""
+        return [self._make_pair(at) for at in range(len(self._pairs))]
 
     def of_feature(self, feature: int) -> FittedTerm | None:
-        """Return the term of a column of X; None if it was dropped."""
+        """Return the curve of a column of X; None if it was dropped."""
         at = np.flatnonzero(self._features == feature)
         return self._make(int(at[0])) if len(at) else None
+
+    def of_pair(self, first: int, second: int) -> FittedPair | None:
+        """Return the surface over two columns of X, in any order; None if there is none."""
+        wanted = (min(first, second), max(first, second))
+        at = [k for k, (*features, _, _) in enumerate(self._pairs) if tuple(features) == wanted]
+        return self._make_pair(at[0]) if at else None
 
     def _make(self, at: int) -> FittedTerm:
         g, k = int(self._group[at]), int(self._place[at])
@@ -176,7 +202,7 @@ class FittedTerms(Sequence[FittedTerm]):
         return FittedTerm(
             kind=group.kind,
             features=(feature,),
-            name=f"x{feature}" if self._names is None else str(self._names[feature]),
+            name=self._name(feature),
             at_missing=_read_only(tables[:, -1]),
             mean=_read_only(one.means(part[:, [k]])[:, 0]),
             smoothness=float(one.embedding.variance[0]),
@@ -184,6 +210,34 @@ class FittedTerms(Sequence[FittedTerm]):
             group=one,
             table=_read_only(tables[:, :-1]),
         )
+
+    def _make_pair(self, at: int) -> FittedPair:
+        j, other, g, k = self._pairs[at]
+        group, part = self._model.pair_parts()[g]
+        one = group.of_features(np.array([k]))
+        table = one.tables(part[:, [k]])[:, 0]
+        chains, coef = one.chains[0], table.reshape(-1, *one.n_nodes)
+        if chains[0].feature != j:
+            chains, coef = chains[::-1], np.swapaxes(coef, 1, 2)
+        of = None if self._edf is None else self._edf[len(self._model.layout.groups) + g]
+        return FittedPair(
+            features=(j, other),
+            name=f"{self._name(j)} \N{MULTIPLICATION SIGN} {self._name(other)}",
+            coef=_read_only(coef),
+            smoothness=float(one.variance[0]),
+            edf=float("nan") if of is None else float(of[k]),
+            chains=chains,
+            levels=(self._levels(j), self._levels(other)),
+            group=one,
+            table=_read_only(table),
+        )
+
+    def _name(self, feature: int) -> str:
+        return f"x{feature}" if self._names is None else str(self._names[feature])
+
+    def _levels(self, feature: int) -> tuple[object, ...] | None:
+        curve = self.of_feature(feature)
+        return None if curve is None else curve.levels
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self[:5]))

@@ -222,6 +222,19 @@ class TermGroup:
         gaps = parameters[..., -1:] * of_gap[:, None]
         return np.where(self.used, np.concatenate([curves, gaps], axis=-1), 0.0)
 
+    def differences(self, parameters: Floats) -> Floats:
+        """Return d_j = T^{-1} coef_j, and the deviations of gaps, (n_features, stride)."""
+        out = parameters.copy()
+        out[:, : self.size] = self.embedding.penalty.difference(parameters[:, : self.size])
+        return np.where(self.used, out, 0.0)
+
+    @property
+    def precision(self) -> Floats:
+        """w_jk / t_j of curves, then 1 / g_j of gaps, 0 where there is nothing."""
+        stiffness, of_gap = self._stiffness
+        both = np.column_stack([stiffness, of_gap]) if self.has_gaps else stiffness
+        return np.where(self.used, both, 0.0)
+
     @cached_property
     def _stiffness(self) -> tuple[Floats, Floats]:
         """w_jk / t_j of curves, (n_features, size), and 1 / g_j of gaps, 0 where there is none."""

@@ -1,9 +1,9 @@
-"""All terms of a model: groups one after the other, and vectors of their parameters."""
+"""All terms of a model: curves, then surfaces, and vectors of their parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -12,47 +12,69 @@ from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats
 from splinear.model.group import TermGroup
+from splinear.model.pairs import PairGroup
 
 __all__ = ["Layout"]
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The groups of a model, and where each stands in a flat vector of parameters.
+    """The terms of a model, and where each stands in a flat vector of parameters.
 
-    A flat vector (..., n_parameters) holds the parameters of all groups, (n_features, stride) each,
-    one after the other.
+    A flat vector (..., n_parameters) holds the parameters of all groups of curves,
+    (n_features, stride) each, one after the other, then those of all groups of surfaces.
     """
 
-    groups: tuple[TermGroup, ...]
+    groups: tuple[TermGroup, ...]  # of curves
     n_columns: int  # of X
+    pairs: tuple[PairGroup, ...] = ()
 
     @property
     def n_parameters(self) -> int:
         """Length of a flat vector."""
         return int(self.ends[-1])
 
+    @property
+    def n_of_curves(self) -> int:
+        """Length of that part of a flat vector that belongs to curves."""
+        return int(self.ends[len(self.groups)])
+
+    @property
+    def _all(self) -> tuple[TermGroup | PairGroup, ...]:
+        return (*self.groups, *self.pairs)
+
     @cached_property
     def ends(self) -> NDArray[np.intp]:
-        """Where the groups begin and end in a flat vector, shape (n_groups + 1,)."""
-        lengths = [group.n_features * group.stride for group in self.groups]
+        """Where the groups begin and end in a flat vector, those of pairs last."""
+        lengths = [group.shape[0] * group.shape[1] for group in self._all]
         return np.concatenate([[0], np.cumsum(lengths, dtype=np.intp)])
 
     @cached_property
     def used(self) -> NDArray[np.bool_]:
         """Which parameters are free and can be reached, shape (n_parameters,)."""
         none = np.zeros(0, dtype=bool)
-        return np.concatenate([none, *(group.used.ravel() for group in self.groups)])
+        return np.concatenate([none, *(group.used.ravel() for group in self._all)])
 
     def split(self, flat: AnyArray) -> list[AnyArray]:
-        """Return views of a flat vector (..., n_parameters), one per group."""
+        """Return views of a flat vector (..., n_parameters), one per group of curves.
+
+        That of curves alone will do.
+        """
+        return self._split(flat)[: len(self.groups)]
+
+    def split_pairs(self, flat: AnyArray) -> list[AnyArray]:
+        """Return views of a flat vector (..., n_parameters), one per group of surfaces."""
+        return self._split(flat)[len(self.groups) :]
+
+    def _split(self, flat: AnyArray) -> list[AnyArray]:
         return [
             flat[..., a:b].reshape(*flat.shape[:-1], *group.shape)
-            for group, (a, b) in zip(self.groups, pairwise(self.ends.tolist()), strict=True)
+            for group, (a, b) in zip(self._all, pairwise(self.ends.tolist()), strict=True)
+            if b <= flat.shape[-1]
         ]
 
     def join(self, parts: Sequence[Floats]) -> Floats:
-        """Undo split()."""
+        """Undo split(), or both."""
         if not parts:
             return np.zeros(0)
         return np.concatenate([part.reshape(*part.shape[:-2], -1) for part in parts], axis=-1)
@@ -86,20 +108,25 @@ class Layout:
         return self._map(flat, "extended")
 
     def _map(self, flat: Floats, method: str) -> Floats:
-        if not self.groups:
+        if not self._all:
             return flat.copy()
-        parts = zip(self.groups, self.split(flat), strict=True)
+        parts = zip(self._all, self._split(flat), strict=False)  # curves alone will do
         return self.join([getattr(group, method)(part) for group, part in parts])
 
     def penalty_value(self, flat: Floats) -> float:
         """Return the penalty of parameters (..., n_parameters)."""
-        parts = zip(self.groups, self.split(flat), strict=True)
+        parts = zip(self._all, self._split(flat), strict=True)
         return sum(group.penalty_value(part) for group, part in parts)
 
     def scaled(self, factor: float) -> Layout:
         """Return the layout with all variances times a factor."""
-        return self.with_groups([group.scaled(factor) for group in self.groups])
+        curves = self.with_groups([group.scaled(factor) for group in self.groups])
+        return curves.with_pairs([group.scaled(factor) for group in self.pairs])
 
     def with_groups(self, groups: Sequence[TermGroup]) -> Layout:
-        """Return a layout of the same columns with other groups."""
-        return Layout(tuple(groups), self.n_columns)
+        """Return a layout of the same columns and surfaces with other curves."""
+        return replace(self, groups=tuple(groups))
+
+    def with_pairs(self, pairs: Sequence[PairGroup]) -> Layout:
+        """Return a layout of the same columns and curves with other surfaces."""
+        return replace(self, pairs=tuple(pairs))

@@ -30,7 +30,7 @@ from splinear.solvers.smoothness import (
     degrees_of_freedom,
 )
 
-__all__ = ["WIDE", "choose", "final_edf"]
+__all__ = ["WIDE", "choose", "choose_with_pairs", "final_edf"]
 
 WIDE, FEW_ROWS = 200, 20  # a table is wide from so many terms on, or if a term has so few rows
 LEAST_ROWS = 200  # that can be divided
@@ -64,8 +64,7 @@ def choose(
     all. If `noise`, the variance of residuals is to be estimated along.
     """
     noise_of = weight_of if noise else None
-    n_terms = sum(group.n_features for group in rows.layout.groups)
-    narrow = n_terms < WIDE and FEW_ROWS * n_terms < weight_of(rows)
+    n_terms, narrow = _n_curves(rows.layout), _is_narrow(rows, weight_of)
     if narrow or rows.n_rows < LEAST_ROWS:
         return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, noise_of)
     n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
@@ -82,6 +81,49 @@ def choose(
         if stopping.watch.poll():
             break
     return trials.best
+
+
+def choose_with_pairs(
+    rows: TrainingRows,
+    totals_of: TotalsOf,
+    stopping: Stopping,
+    weight_of: Callable[[TrainingRows], float],
+    curves: Smoothness,
+    *,
+    noise: bool = False,
+) -> Smoothness:
+    """Choose the variances of surfaces, which rows.layout has, too; `curves` were chosen without.
+
+    Those of curves are chosen anew, except for wide tables.
+    """
+    few = rows.first(_enough(rows.layout))
+    layout = curves.layout.with_pairs(rows.layout.pairs)
+    n = layout.n_parameters - curves.layout.n_parameters
+    starts = [_longer(start, n) for start in curves.starts]
+    return choose_smoothness(
+        few,
+        totals_of(few),
+        replace(stopping, watch=stopping.watch.after(curves.n_turns)),
+        n_noise=weight_of(few) if noise else None,
+        begin=replace(curves, layout=layout, starts=starts),
+        only_pairs=not _is_narrow(rows, weight_of),
+    )
+
+
+def _longer(start: Start, n: int) -> Start:
+    """Return a start with n more parameters, which are 0."""
+    assert start.coef is not None
+    coef = np.pad(np.atleast_2d(start.coef), ((0, 0), (0, n)))
+    return replace(start, coef=coef)
+
+
+def _n_curves(layout: Layout) -> int:
+    return sum(group.n_features for group in layout.groups)
+
+
+def _is_narrow(rows: TrainingRows, weight_of: Callable[[TrainingRows], float]) -> bool:
+    n_terms = _n_curves(rows.layout)
+    return n_terms < WIDE and FEW_ROWS * n_terms < weight_of(rows)
 
 
 def final_edf(

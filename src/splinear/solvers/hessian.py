@@ -7,6 +7,8 @@ The Hessian itself is formed only as a preconditioner, in one of two ways:
   banded matrix. Cheap; but where features say the same thing many iterations are needed.
 - `_Dense`: the whole of it (one per output), from all rows or, as a preconditioner need not be
   exact, from a sample. With all rows and one output it is the Hessian, and one iteration suffices.
+
+Both are of curves. Every surface has its block beside them (`splinear.solvers.pair_blocks`).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from splinear._types import AnyArray, Floats
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.iterate import Iterate, Space
+from splinear.solvers.pair_blocks import SurfaceBlocks
 
 __all__ = [
     "Chooser",
@@ -41,6 +44,7 @@ Factor = TypeVar("Factor")
 MAX_DENSE = 2500
 ROWS_PER_COEFFICIENT = 12
 PRICE_UNCODED = 20.0  # of a value in a product, where rows are read as they are; 2 where coded
+PRICE_PAIR = 8.0  # of a surface in a product
 
 # Rows that products go through at first; more of them where outputs are several, or where terms
 # have levels, which a small sample may not have.
@@ -53,8 +57,8 @@ LEAST_LEFT = 1e-6  # of a block, once the intercept is taken out: sums have no m
 
 
 def forms_hessian(layout: Layout) -> bool:
-    """Tell whether the Hessian of one output is small enough to be formed."""
-    return int(layout.used.sum()) < MAX_DENSE
+    """Tell whether the Hessian of one output's curves is small enough to be formed."""
+    return int(layout.used[: layout.n_of_curves].sum()) < MAX_DENSE
 
 
 class QuadraticModel(Protocol):
@@ -80,7 +84,7 @@ class Chooser:
 
     def __init__(self, at: Iterate, preconditioner: str) -> None:
         space = self.space = at.space
-        n = int(space.used.sum()) + 1
+        n = int(space.used[: space.layout.n_of_curves].sum()) + 1
         self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
         per_row = sum(_entries_per_row(group) for group in space.layout.groups)
         n_terms = sum(group.n_features for group in space.layout.groups)
@@ -88,6 +92,8 @@ class Chooser:
         self.dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
         per_value = 2.0 if space.rows.is_coded else PRICE_UNCODED
         self.price_per_row = per_value * space.rows.n_values / space.n_rows  # of a product
+        if space.rows.pairs is not None:
+            self.price_per_row += PRICE_PAIR * space.rows.pairs.n_pairs
         if preconditioner == "banded" or not forms_hessian(space.layout):
             self.dense_price = np.inf
         elif preconditioner == "dense":
@@ -136,7 +142,7 @@ class _Part:
         self.all_rows, self.all_curvature = at.space, at.step_curvature
         self.space, self.curvature = self.all_rows, self.all_curvature
         if self.is_whole and at.is_bare:
-            self.blocks, self.ties = at.blocks, at.ties
+            self.blocks, self.ties, self.pair_blocks = at.blocks, at.ties, at.pair_blocks
             return
         if not self.is_whole:
             h, rows = self.curvature.diagonal.sum(axis=0), at.space.rows
@@ -146,6 +152,7 @@ class _Part:
             self.curvature = self.curvature.some(numbers, weights)
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
+        self.pair_blocks = self.space.pair_blocks(self.curvature.diagonal)
 
 
 def sample_rows(h: Floats, n: int, in_order: bool) -> tuple[AnyArray, Floats]:
@@ -174,6 +181,7 @@ class _ByPasses:
 
     def __init__(self, part: _Part) -> None:
         self.space, self.curvature, self.is_whole = part.space, part.curvature, part.is_whole
+        self.surfaces = [SurfaceBlocks(self.space.layout, own) for own in part.pair_blocks]
 
     def times(self, direction: Floats) -> tuple[Floats, Floats]:
         """Return the scores of a direction and its product with the Hessian.
@@ -207,14 +215,21 @@ class _Banded(_ByPasses):
         ]
 
     def precondition(self, theta: Floats) -> Floats:
-        return np.stack([arrow.solve(r) for arrow, r in zip(self.outputs, theta, strict=True)])
+        out, n = np.empty_like(theta), self.space.layout.n_of_curves
+        curves = np.delete(theta, np.s_[n:-1], axis=1)
+        for k, (arrow, surfaces) in enumerate(zip(self.outputs, self.surfaces, strict=True)):
+            solved = arrow.solve(curves[k])
+            out[k, :n], out[k, -1] = solved[:-1], solved[-1]
+            out[k, n:-1] = surfaces.solve(theta[k, :-1])
+        return out
 
 
 class _Arrow:
-    """The blocks of one output, factored, and what ties them to the intercept."""
+    """The blocks of one output's curves, factored, and what ties them to the intercept."""
 
     def __init__(self, layout: Layout, blocks: list[Floats], ties: Floats, of_b: float) -> None:
-        self.layout, self.of_b = layout, of_b
+        self.layout, self.of_b = layout.with_pairs([]), of_b
+        layout = self.layout
         pairs = zip(layout.groups, blocks, strict=True)
         self.factors = [_factored(group, part, of_b) for group, part in pairs]
         self.ties = np.where(layout.used, ties, 0.0) / of_b
@@ -318,19 +333,21 @@ class _Dense(_ByPasses):
         super().__init__(part)
         space, curvature = part.all_rows, part.all_curvature
         self.of_all = space
-        raw = space.used.copy()
+        used = space.used[: space.layout.n_of_curves]
+        raw = used.copy()
         for group, own in zip(space.layout.groups, space.layout.split(raw), strict=True):
             if group.has_gaps:  # a gap counts in its curve, even if it has no deviation
                 own[:, -1] = True
         self.raw = np.flatnonzero(raw)
         self.place_of = np.full(len(raw), -1, dtype=np.int64)
         self.place_of[self.raw] = np.arange(len(self.raw))
-        self.free = np.append(self.place_of[space.used], len(self.raw))
-        self.places = np.append(np.flatnonzero(space.used), len(raw))
+        self.free = np.append(self.place_of[used], len(self.raw))
+        self.places = np.append(np.flatnonzero(used), -1)  # the intercept is the last of all
         pairs = zip(curvature.diagonal, part.blocks, strict=True)
         matrices = [self._matrix(h, blocks, n_sample) for h, blocks in pairs]
         self.factors = [_factor(cho_factor, H, np.einsum("kk->k", H)) for H in matrices]
-        self.exact = matrices[0] if n_sample == space.n_rows and space.n_outputs == 1 else None
+        is_exact = n_sample == space.n_rows and space.n_outputs == 1 and not space.layout.pairs
+        self.exact = matrices[0] if is_exact else None
 
     def _matrix(self, h: Floats, blocks: list[Floats], n_sample: int) -> Floats:
         space, n = self.of_all, len(self.raw) + 1
@@ -383,4 +400,6 @@ class _Dense(_ByPasses):
         out = np.zeros_like(theta)
         for k, factor in enumerate(self.factors):
             out[k, self.places] = cho_solve(factor, theta[k, self.places])
+            n = self.space.layout.n_of_curves
+            out[k, n:-1] = self.surfaces[k].solve(theta[k, :-1])
         return out

@@ -150,12 +150,17 @@ class Iterate:
 
     @cached_property
     def blocks(self) -> list[list[Floats]]:
-        """The diagonal blocks of the losses' Hessian by bands, for each output and group."""
+        """The diagonal blocks of the losses' Hessian by bands, per output and group of curves."""
         return self.space.blocks(self.curvature.diagonal)
 
     @cached_property
+    def pair_blocks(self) -> list[list[Floats]]:
+        """The same of surfaces; see PairRows.blocks."""
+        return self.space.pair_blocks(self.curvature.diagonal)
+
+    @cached_property
     def ties(self) -> Floats:
-        """What ties the tables to the intercept in the Hessian, (n_outputs, n_parameters)."""
+        """What ties the tables of curves to the intercept in the Hessian, (n_outputs, n)."""
         return self.space.ties(self.curvature.diagonal, self.blocks)
 
     @property
@@ -266,13 +271,18 @@ class Space:
         """
         return self.rows.blocks(H, self.n_threads)
 
+    def pair_blocks(self, H: Floats) -> list[list[Floats]]:
+        """Return the same of surfaces; see PairRows.blocks."""
+        pairs = self.rows.pairs
+        return [[] for _ in H] if pairs is None else pairs.blocks(H, self.n_threads)
+
     def ties(self, H: Floats, blocks: list[list[Floats]]) -> Floats:
-        """Return sum_i h_i B_i for each row h of H, (n_outputs, n_parameters).
+        """Return sum_i h_i B_i of curves for each row h of H, (n_outputs, n_of_curves).
 
         Functions that sum to one have it in their blocks; else it takes a pass over the rows.
         """
         if not all(group.embedding.basis.is_partition for group in self.layout.groups):
-            return self.rows.raw_sums(H, self.n_threads)
+            return self.rows.raw_sums(H, self.n_threads)[:, : self.layout.n_of_curves]
         return np.stack([self.layout.join([_row_sums(part) for part in own]) for own in blocks])
 
 

@@ -9,11 +9,14 @@ from scipy.linalg.lapack import dpttrf, dpttrs
 
 from splinear._types import Floats
 from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup
 from splinear.penalties import DifferencePenalty
 from splinear.solvers.hessian import penalised_bands
 from splinear.solvers.iterate import Iterate
+from splinear.solvers.pair_blocks import pair_variances
 
-__all__ = ["Measures", "differences", "posterior_variances"]
+__all__ = ["Measures", "posterior_variances"]
 
 AT_ONCE = 2**22  # entries of the matrices that are inverted together
 
@@ -28,12 +31,10 @@ class Measures:
         d_jk^2, the mean over outputs; the gap's own at the end.
     variance : ndarray of shape (n_features, stride)
         Var(d_jk), likewise.
-    weights : ndarray of shape (n_features, stride)
-        w_jk / t_j, 0 where there is nothing.
     n_outputs : int
     """
 
-    group: TermGroup
+    group: TermGroup | PairGroup
     squares: Floats
     variance: Floats
     n_outputs: int
@@ -47,39 +48,40 @@ class Measures:
             ties = point.space.layout.split(point.ties)[g]
             of_b = point.curvature.diagonal.sum(axis=1)
             for k, blocks in enumerate(point.blocks):
-                squares += differences(group, theta[k]) ** 2
+                squares += group.differences(theta[k]) ** 2
                 u = ties[k] / np.sqrt(max(float(of_b[k]), np.finfo(float).tiny))
                 variance += posterior_variances(group, blocks[g], np.where(group.used, u, 0.0))
                 n_outputs += 1
         return cls(group, squares / n_outputs, variance / n_outputs, n_outputs)
 
-    @property
-    def precision(self) -> Floats:
-        """w_jk / t_j of curves, 1 / g_j of gaps, 0 where there is nothing."""
-        group = self.group
-        out = np.zeros(group.shape)
-        out[:, : group.size] = group.edge_weights * _inverse(group.embedding.variance)[:, None]
-        if group.has_gaps:
-            out[:, -1] = _inverse(group.missing_variance)
-        return np.where(group.used, out, 0.0)
+    @classmethod
+    def of_pairs(cls, points: list[Iterate], g: int, group: PairGroup) -> Measures:
+        """Measure group number g of surfaces at the models of all outputs."""
+        squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
+        for point in points:
+            theta = point.space.layout.split_pairs(point.parameters)[g]
+            for k, blocks in enumerate(point.pair_blocks):
+                squares += group.differences(theta[k]) ** 2
+                variance += pair_variances(group, blocks[g])
+                n_outputs += 1
+        return cls(group, squares / n_outputs, variance / n_outputs, n_outputs)
+
+    @classmethod
+    def of_all(cls, points: list[Iterate], layout: Layout) -> list[Measures]:
+        """Measure all groups of a layout: those of curves, then those of surfaces."""
+        curves = [cls.of(points, g, group) for g, group in enumerate(layout.groups)]
+        return curves + [cls.of_pairs(points, g, group) for g, group in enumerate(layout.pairs)]
 
     @property
     def freedom(self) -> Floats:
         """1 - w_jk Var(d_jk) / t_j, summed over outputs."""
-        share = np.where(self.group.used, 1.0 - self.precision * self.variance, 0.0)
+        share = np.where(self.group.used, 1.0 - self.group.precision * self.variance, 0.0)
         return self.n_outputs * np.clip(share, 0.0, 1.0)
 
     @property
     def edf(self) -> Floats:
         """Degrees of freedom of every term, gaps included."""
         return np.asarray(self.freedom.sum(axis=1))
-
-
-def differences(group: TermGroup, parameters: Floats) -> Floats:
-    """Return d_j = T^{-1} coef_j, and the deviations of gaps, (n_features, stride)."""
-    out = parameters.copy()
-    out[:, : group.size] = group.embedding.penalty.difference(parameters[:, : group.size])
-    return np.where(group.used, out, 0.0)
 
 
 def posterior_variances(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
@@ -97,7 +99,7 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
     else:
         variance, x = _dense_variances(group, bands, u)
     left = np.maximum(1.0 - (u * x).sum(axis=1), 1e-10)
-    variance += differences(group, x) ** 2 / left[:, None]
+    variance += group.differences(x) ** 2 / left[:, None]
     return np.where(group.used, variance, 0.0)
 
 
@@ -128,7 +130,7 @@ def _tridiagonal_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[
 
 def _unit_of_difference(group: TermGroup) -> Floats:
     """Return d_jk of a coefficient of 1, for penalties that are diagonal, (n_features, stride)."""
-    return differences(group, np.ones(group.shape))
+    return group.differences(np.ones(group.shape))
 
 
 def _dense_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[Floats, Floats]:
@@ -157,7 +159,3 @@ def _dense(bands: Floats) -> Floats:
         at = np.arange(m - p)
         out[:, at, at + p] = out[:, at + p, at] = bands[:, : m - p, p]
     return out
-
-
-def _inverse(variances: Floats) -> Floats:
-    return np.divide(1.0, variances, out=np.zeros_like(variances), where=variances > 0)

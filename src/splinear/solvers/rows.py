@@ -17,10 +17,11 @@ from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.disk import codes_on_disk, entries_on_disk
 from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.pair_rows import PairRows
 from splinear.tables.chunks import as_dense, as_sparse, csr_parts
 from splinear.tables.table import Table
 
-__all__ = ["CODES_SUFFICE", "TrainingRows"]
+__all__ = ["CODES_SUFFICE", "Order", "TrainingRows"]
 
 # The tolerance from which on 16-bit codes serve: their rounding moves the objective by far less.
 CODES_SUFFICE = 1e-3
@@ -47,6 +48,7 @@ class TrainingRows:
     is_coded: bool
     plan: MemoryPlan = field(default_factory=MemoryPlan)
     n_first: int | None = None  # only so many of them, see first()
+    pairs: PairRows | None = None  # as surfaces see them, if there are any
 
     @classmethod
     def prepare(
@@ -67,7 +69,7 @@ class TrainingRows:
         part of the layout.
         """
         plan = plan or MemoryPlan()
-        order = _Order.draw(X.shape[0], kept, seed)
+        order = Order.draw(X.shape[0], kept, seed)
         sparse = X.is_sparse and all(g.embedding.through_zero for g in layout.groups)
         is_coded = not sparse and tol >= CODES_SUFFICE
         if sparse:
@@ -101,13 +103,18 @@ class TrainingRows:
         """Return the same rows for a layout of the same groups, with other variances or means."""
         return replace(self, layout=layout)
 
+    def with_pairs(self, layout: Layout, pairs: PairRows) -> TrainingRows:
+        """Return the same rows for a layout that has surfaces, too."""
+        return replace(self, layout=layout, pairs=pairs)
+
     def first(self, n: int) -> TrainingRows:
         """Return the first n rows alone: a sample, as rows are in random order."""
         if n >= self.n_rows:
             return self
         parts = tuple(_core.first_rows(part, n) for part in self.parts)
         n_values = self.n_values * n // self.n_rows
-        return replace(self, parts=parts, n_first=n, n_values=n_values)
+        pairs = None if self.pairs is None else self.pairs.first(n)
+        return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
 
     def some(self, numbers: AnyArray) -> TrainingRows:
         """Return the rows of these numbers alone, in the order of training, for passes over them.
@@ -115,8 +122,9 @@ class TrainingRows:
         What is given per row of X has no place among them.
         """
         parts = tuple(_core.some_rows(part, numbers.astype(np.int64)) for part in self.parts)
-        n_values = self.n_values * len(numbers) // self.n_rows
-        return replace(self, parts=parts, n_first=len(numbers), n_values=n_values)
+        n, n_values = len(numbers), self.n_values * len(numbers) // self.n_rows
+        pairs = None if self.pairs is None else self.pairs.some(numbers)
+        return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
 
     @property
     def is_on_disk(self) -> bool:
@@ -129,9 +137,12 @@ class TrainingRows:
         `parameters` is (n_outputs, n_parameters); the result (n_outputs, n_rows), in the order of
         training.
         """
-        tables = np.ascontiguousarray(self.layout.tables(parameters))
-        scores: Floats = _core.score_many(self.groups, tables, n_threads)
-        return scores.reshape(len(tables), -1)
+        tables, n = self.layout.tables(parameters), self.layout.n_of_curves
+        flat = _core.score_many(self.groups, np.ascontiguousarray(tables[:, :n]), n_threads)
+        scores: Floats = flat.reshape(len(tables), -1)
+        if self.pairs is not None:
+            scores += self.pairs.scores(tables[:, n:], n_threads)
+        return scores
 
     def sums(self, R: Floats, n_threads: int = 1) -> Floats:
         """Return the derivative of sum(R * scores(parameters)) by parameters, R (n_outputs, n)."""
@@ -139,11 +150,14 @@ class TrainingRows:
 
     def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
         """Return the same derivative by the entries of the tables, in which gaps stand alone."""
-        sums: Floats = _core.sum_many(self.groups, np.ascontiguousarray(R), n_threads)
-        return sums.reshape(len(R), -1)
+        flat: Floats = _core.sum_many(self.groups, np.ascontiguousarray(R), n_threads)
+        sums = flat.reshape(len(R), -1)
+        if self.pairs is None:
+            return sums
+        return np.concatenate([sums, self.pairs.sums(R, n_threads)], axis=1)
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
-        """Return the diagonal blocks of sum_i h_i B_i B_i' for each row h of H, and each group.
+        """Return the diagonal blocks of sum_i h_i B_i B_i' of curves, per row h of H and group.
 
         By bands, in shapes (n_features, stride, support): entry [j, k, p] is that of functions k
         and k + p. The row of a gap holds the sum of h over gaps.
@@ -161,7 +175,7 @@ class TrainingRows:
 
     def place(self, values: AnyArray) -> AnyArray:
         """Return one value per row of X, (n_given,), in the order of training, (n_rows,)."""
-        return self._order().place(values)[: self.n_first]
+        return self.order().place(values)[: self.n_first]
 
     def weight(self, weights: Floats | None) -> float:
         """Return the weight of these rows in all, given that of every row of X (None: 1 each)."""
@@ -169,10 +183,11 @@ class TrainingRows:
 
     def restore(self, values: AnyArray) -> AnyArray:
         """Undo place(); rows that do not count get 0."""
-        return self._order().restore(values)
+        return self.order().restore(values)
 
-    def _order(self) -> _Order:
-        return _Order.draw(self.n_given, self.kept, self.seed)  # drawn anew, not kept
+    def order(self) -> Order:
+        """Return the order of training."""
+        return Order.draw(self.n_given, self.kept, self.seed)  # drawn anew, not kept
 
     def _with_gap_means(self, weights: Floats | None, n_threads: int) -> TrainingRows:
         """Compute m_j of the groups that have gaps."""
@@ -190,7 +205,7 @@ class TrainingRows:
 
 
 def _codes(
-    X: Table, layout: Layout, order: _Order, plan: MemoryPlan, n_threads: int
+    X: Table, layout: Layout, order: Order, plan: MemoryPlan, n_threads: int
 ) -> list[_core.Rows]:
     if plan.rows_per_block is not None:
         codes = codes_on_disk(
@@ -207,7 +222,7 @@ def _codes(
     return [_core.coded_rows(out, group.embedding.axes.core()) for group, out in pairs]
 
 
-def _values(X: Table, layout: Layout, order: _Order) -> list[_core.Rows]:
+def _values(X: Table, layout: Layout, order: Order) -> list[_core.Rows]:
     numbers, array = order.place(np.arange(X.shape[0])), as_dense(X.whole())
     return [
         _core.value_rows(
@@ -217,7 +232,7 @@ def _values(X: Table, layout: Layout, order: _Order) -> list[_core.Rows]:
     ]
 
 
-def _nonzeros(X: Table, layout: Layout, order: _Order, plan: MemoryPlan) -> list[_core.Rows]:
+def _nonzeros(X: Table, layout: Layout, order: Order, plan: MemoryPlan) -> list[_core.Rows]:
     if plan.rows_per_block is not None:
         return [
             entries_on_disk(X, order.of, order.n_rows, group, plan.rows_per_block)
@@ -233,14 +248,15 @@ def _nonzeros(X: Table, layout: Layout, order: _Order, plan: MemoryPlan) -> list
 
 
 @dataclass(frozen=True, eq=False)
-class _Order:
+class Order:
     """A random place for every row that counts; NOWHERE, the largest number, for the others."""
 
     places: AnyArray
     n_rows: int  # that count
 
     @classmethod
-    def draw(cls, n: int, kept: AnyArray | None, seed: int) -> _Order:
+    def draw(cls, n: int, kept: AnyArray | None, seed: int) -> Order:
+        """Draw the order of n rows, of which those in `kept` count, or all."""
         dtype = np.uint32 if n < 2**32 - 1 else np.uint64
         n_rows = n if kept is None else int(np.count_nonzero(kept))
         shuffled = np.arange(n_rows, dtype=dtype)
@@ -261,6 +277,7 @@ class _Order:
         return out
 
     def place(self, values: AnyArray) -> AnyArray:
+        """Return one value per row, in the order of training."""
         out = np.empty(self.n_rows, dtype=values.dtype)
         for rows in self._steps():
             places = self.of(rows)
@@ -269,6 +286,7 @@ class _Order:
         return out
 
     def restore(self, values: AnyArray) -> AnyArray:
+        """Undo place(); rows that do not count get 0."""
         out = np.zeros(len(self.places), dtype=values.dtype)
         for rows in self._steps():
             places = self.of(rows)

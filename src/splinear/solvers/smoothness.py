@@ -27,14 +27,16 @@ says what they are worth.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup
 from splinear.penalties import DifferencePenalty
 from splinear.solvers import newton
 from splinear.solvers.iterate import Iterate
@@ -78,18 +80,23 @@ def choose_smoothness(
     pooled: bool = False,
     settled: float = SETTLED,
     max_turns: int = MAX_TURNS,
+    begin: Smoothness | None = None,
+    only_pairs: bool = False,
 ) -> Smoothness:
     """Choose the variances of all terms, in place of those of rows.layout.
 
     If `pooled`, all are those of rows.layout times one number, and there are no edge weights. The
     turns end when degrees of freedom change by no more than `settled` in all, or with max_turns.
+    The first turn begins with the layout and the models of `begin`, if given; if `only_pairs`, the
+    variances of curves stay those of that layout.
 
     `totals` are the sums of losses of all outputs, which share the result. They are
     log-likelihoods, up to a factor if `n_noise` is given: then the losses are r^2 / 2, the variance
     of the residuals is estimated along, and n_noise is the weight of all rows. After Ctrl-C the
     last turn counts, and the exception is kept.
     """
-    turns = _turns(rows, totals, stopping, n_noise, pooled, settled, max_turns)
+    how = _Way(n_noise, pooled, settled, max_turns, only_pairs)
+    turns = _turns(rows, totals, stopping, how, begin)
     found = next(turns)
     try:
         for found in turns:  # noqa: B007 (the last one is wanted)
@@ -99,33 +106,48 @@ def choose_smoothness(
     return found
 
 
+@dataclass(frozen=True)
+class _Way:
+    """What choose_smoothness was asked for."""
+
+    n_noise: float | None
+    pooled: bool
+    settled: float
+    max_turns: int
+    only_pairs: bool
+
+
 def _turns(
     rows: TrainingRows,
     totals: Sequence[LossSum],
     stopping: Stopping,
-    n_noise: float | None,
-    pooled: bool,
-    settled: float,
-    max_turns: int,
+    how: _Way,
+    begin: Smoothness | None,
 ) -> Iterator[Smoothness]:
     """Yield what every turn has found, until little changes."""
-    first = rows.layout if pooled else _with_static_weights(rows.layout)
-    layout, before = first, None
-    points = [newton.begin(rows.with_layout(layout), t, stopping.n_threads) for t in totals]
-    flat = sum(point.losses for point in points)
-    for n_turns in range(1, max_turns + 1):
+    first = rows.layout if how.pooled else _with_static_weights(rows.layout)
+    layout, before = first if begin is None else begin.layout, None
+    starts = [None] * len(totals) if begin is None else begin.starts
+    points = [
+        newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
+        for total, start in zip(totals, starts, strict=True)
+    ]
+    flat = sum(point.total.value(point.space.zero_scores()) for point in points)
+    for n_turns in range(1, how.max_turns + 1):
         losses = sum(point.losses for point in points)
         points = [newton.one_step(p.under(layout), stopping, STEP_ACCURACY) for p in points]
-        measures = [Measures.of(points, g, group) for g, group in enumerate(layout.groups)]
+        measures = Measures.of_all(points, layout)
         edf = [measure.edf for measure in measures]
-        noise = _noise(points, edf, n_noise, flat)
+        noise = _noise(points, edf, how.n_noise, flat)
         gap = np.nan  # a pass over the rows, for those who want to know
         if stopping.watch.tell is not None:
             gap = max(point.relative_gap for point in points)
-        if pooled:
+        if how.pooled:
             layout = first.scaled(_common_factor(first, measures, noise))
         else:
-            layout = _updated_layout(layout, first, measures, noise, with_edges=n_turns > 1)
+            with_edges = n_turns > 1
+            new = _updated_layout(layout, first, measures, noise, with_edges=with_edges)
+            layout = layout.with_pairs(new.pairs) if how.only_pairs else new
         yield Smoothness(layout, tuple(edf), [_start(p) for p in points], n_turns, rows.n_rows)
         if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
             return
@@ -133,14 +155,14 @@ def _turns(
             change = sum(np.abs(e - b).sum() for e, b in zip(edf, before, strict=True))
             change_of_losses = abs(losses - sum(point.losses for point in points))
             is_still = change_of_losses <= SETTLED_LOSSES * losses
-            if is_still and change <= settled * sum(e.sum() for e in edf):
+            if is_still and change <= how.settled * sum(e.sum() for e in edf):
                 return
         before = edf
 
 
 def degrees_of_freedom(points: Sequence[Iterate], layout: Layout) -> tuple[Floats, ...]:
     """Return e_j of every group's terms at the models of all outputs."""
-    return tuple(Measures.of(list(points), g, group).edf for g, group in enumerate(layout.groups))
+    return tuple(measure.edf for measure in Measures.of_all(list(points), layout))
 
 
 def _start(point: Iterate) -> Start:
@@ -165,10 +187,12 @@ def _updated_layout(
     layout: Layout, first: Layout, measures: list[Measures], noise: float, *, with_edges: bool
 ) -> Layout:
     """Return the layout with the variances and weights that the measures ask for."""
-    groups = zip(layout.groups, first.groups, measures, strict=True)
-    return layout.with_groups(
-        [_updated(group, start, at, noise, with_edges=with_edges) for group, start, at in groups]
-    )
+    n = len(layout.groups)
+    groups = zip(layout.groups, first.groups, measures[:n], strict=True)
+    pairs = zip(layout.pairs, first.pairs, measures[n:], strict=True)
+    curves = [_updated(*those, noise, with_edges=with_edges) for those in groups]
+    surfaces = [_updated_pairs(*those, noise, with_edges=with_edges) for those in pairs]
+    return layout.with_groups(curves).with_pairs(surfaces)
 
 
 def _updated(
@@ -189,16 +213,26 @@ def _updated(
         )
     edges = group.edges
     if with_edges and _has_steps(group):
-        edges = _edges(first, measure, noise)
+        edges = _edges(first.embedding.used, first.edges, measure, noise)
     return group.with_variance(variance, missing_variance, edges)
+
+
+def _updated_pairs(
+    group: PairGroup, first: PairGroup, measure: Measures, noise: float, *, with_edges: bool
+) -> PairGroup:
+    """Return surfaces with the variances and weights that the measures ask for."""
+    squares = measure.n_outputs * measure.squares * group.edge_weights / noise
+    variance = _variances(group.variance, first.variance, squares.sum(axis=1), measure.freedom)
+    edges = _edges(first.used, None, measure, noise) if with_edges else group.edges
+    return group.with_variance(variance, edges)
 
 
 def _common_factor(first: Layout, measures: list[Measures], noise: float) -> float:
     """Return the one number that all variances of the first layout are to be multiplied by."""
     squares = freedom = 0.0
-    for group, measure in zip(first.groups, measures, strict=True):
-        precision = replace(measure, group=group).precision  # of the first layout
-        squares += measure.n_outputs * float((precision * measure.squares).sum()) / noise
+    groups: tuple[TermGroup | PairGroup, ...] = (*first.groups, *first.pairs)
+    for group, measure in zip(groups, measures, strict=True):
+        squares += measure.n_outputs * float((group.precision * measure.squares).sum()) / noise
         freedom += float(measure.freedom.sum())
     return float(np.clip(squares / freedom if freedom > 0 else 1.0, LEAST, MOST))
 
@@ -217,10 +251,15 @@ def _has_steps(group: TermGroup) -> bool:
     return is_curve and isinstance(penalty, DifferencePenalty) and penalty.order == 1
 
 
-def _edges(first: TermGroup, measure: Measures, noise: float) -> Floats:
-    """Return the weights w_jk that the increments ask for."""
-    size, there = first.size, first.embedding.used
-    static = np.ones(there.shape) if first.edges is None else first.edges
+def _edges(
+    there: NDArray[np.bool_], first: Floats | None, measure: Measures, noise: float
+) -> Floats:
+    """Return the weights w_jk that the increments ask for, where there are any.
+
+    `first` are the v_jk; None: all 1.
+    """
+    size = there.shape[1]
+    static = np.ones(there.shape) if first is None else first
     count = np.maximum(there.sum(axis=1, keepdims=True), 1)
     squares = measure.squares[:, :size] / noise + measure.variance[:, :size]
     expected = np.where(there, static * squares, 0.0)

@@ -1,4 +1,4 @@
-"""The terms of a model: what one feature adds to the score.
+"""The terms of a model: what one feature, or two together, add to the score.
 
 =================  ==================  ===================================================
 term               feature             what it adds
@@ -8,6 +8,7 @@ term               feature             what it adds
 :class:`Hermite`   a number            a polynomial of low degree
 :class:`Linear`    a number            a slope
 :class:`Category`  a category          an effect per level
+:class:`Pair`      two features        a surface
 =================  ==================  ===================================================
 """
 
@@ -15,6 +16,7 @@ from splinear.terms.base import Term
 from splinear.terms.category import Category
 from splinear.terms.fourier import Fourier
 from splinear.terms.hermite import Hermite, Linear
+from splinear.terms.pair import Pair
 from splinear.terms.spline import Spline
 
-__all__ = ["Category", "Fourier", "Hermite", "Linear", "Spline", "Term"]
+__all__ = ["Category", "Fourier", "Hermite", "Linear", "Pair", "Spline", "Term"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,9 +14,12 @@ from splinear.model.layout import Layout
 from splinear.terms.base import Advice, ColumnData, Term
 from splinear.terms.category import Category
 from splinear.terms.fourier import Fourier
+from splinear.terms.pair import Pair
 from splinear.terms.spline import Spline
 
-__all__ = ["TermPlan"]
+__all__ = ["FeaturePair", "TermPlan"]
+
+FeaturePair: TypeAlias = tuple[int, int]  # the smaller number first
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +33,17 @@ class TermPlan:
     given : dict of int to Term or None
         What was said of others; None: they are dropped.
     n_features : int
+    names : list or None
+        Of the columns.
+    pairs : dict of (int, int) to Pair
+        Surfaces that were asked for.
     """
 
     curve: Term
     given: dict[int, Term | None]
     n_features: int
+    names: list[object] | None = None
+    pairs: dict[FeaturePair, Pair] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -50,8 +60,12 @@ class TermPlan:
                 "curve is the term of features of numbers; Category is for categories. Use "
                 "terms={...} or categorical_features."
             )
+        names = None if names is None else list(names)
         given: dict[int, Term | None] = {}
+        of_two = {key: term for key, term in (terms or {}).items() if isinstance(key, tuple)}
         for key, term in ({} if terms is None else terms).items():
+            if key in of_two:
+                continue
             refusal = f"terms names feature {key!r}, which is not there"
             j = column_position(key, n_features, names, refusal)
             if j in given:
@@ -60,7 +74,33 @@ class TermPlan:
             given[j] = None if dropped else _checked(term, f"terms[{key!r}]")
         if given and len(given) == n_features and all(t is None for t in given.values()):
             raise ValueError("terms drops all features; at least one is needed.")
-        return cls(checked, given, n_features)
+        return cls(checked, given, n_features, names).with_pairs(of_two)
+
+    def with_pairs(self, terms: Mapping[Any, object]) -> TermPlan:
+        """Return the plan with the terms of pairs of features."""
+        pairs: dict[FeaturePair, Pair] = {}
+        for key, term in terms.items():
+            where = f"terms[{key!r}]"
+            at = self.pair_position(key, where)
+            if at in pairs:
+                raise ValueError(f"terms names the pair {at} twice.")
+            pairs[at] = _checked_pair(term, where)
+        return replace(self, pairs=pairs)
+
+    def pair_position(self, key: object, where: str) -> FeaturePair:
+        """Return the positions of two features given by names or positions, in ascending order."""
+        if not isinstance(key, Sequence | np.ndarray) or isinstance(key, str) or len(key) != 2:
+            raise ValueError(f"{where}: expected two features; got {key!r}.")
+        refusal = f"{where} names a feature of the pair {key!r} that is not there"
+        j, k = (column_position(part, self.n_features, self.names, refusal) for part in key)
+        if j == k:
+            raise ValueError(f"{where}: a pair is of two different features; got {key!r}.")
+        if {j, k} & self.dropped:
+            raise ValueError(
+                f"{where}: a feature of the pair {key!r} is dropped by `terms`; a pair needs the "
+                "curves of both its features."
+            )
+        return min(j, k), max(j, k)
 
     @property
     def categories(self) -> set[int]:
@@ -133,11 +173,23 @@ def check_terms(terms: object) -> None:
             f"{terms!r}."
         )
     for key, term in terms.items():
-        if not (isinstance(term, str) and term == "drop"):
+        if isinstance(key, tuple):
+            _checked_pair(term, f"terms[{key!r}]")
+        elif not (isinstance(term, str) and term == "drop"):
             _checked(term, f"terms[{key!r}]")
 
 
+def _checked_pair(term: object, where: str) -> Pair:
+    if not isinstance(term, Pair):
+        hint = " It is a class; call it." if term is Pair else ""
+        raise ValueError(f"{where} must be a Pair(); got {term!r}.{hint}")
+    term.check()
+    return term
+
+
 def _checked(term: object, where: str) -> Term:
+    if isinstance(term, Pair):
+        raise ValueError(f"{where}: Pair is for two features. Use terms={{(a, b): Pair()}}.")
     if not isinstance(term, Term):
         hint = " It is a class; call it." if isinstance(term, type) else ""
         expected = "a term such as Spline()" + (" or 'drop'" if where != "curve" else "")

@@ -58,6 +58,8 @@ class DualTrainer:
     bias: float
     keep_duals: bool = False
 
+    fits_pairs = False
+
     def advice(self, table: Table) -> Advice:
         """Say how fine curves should be under one C for all."""
         return advise_fixed(table)
@@ -90,7 +92,7 @@ class DualTrainer:
         [results] = self.follow(data, stopping, [self.C], starts)
         alphas = [data.rows.restore(found.alpha) for found in results if found.alpha is not None]
         duals = Duals(np.stack(alphas), self.C) if alphas else None
-        return Trained(data.rows.layout, results, duals=duals)
+        return Trained(data, data.rows.layout, results, duals=duals)
 
     def follow(
         self,

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -33,6 +34,11 @@ from splinear.terms.base import Advice, ColumnData, Term
 from splinear.terms.plan import check_terms
 from splinear.training.columns import Columns
 from splinear.training.ending import how_it_ended
+from splinear.training.interactions import (
+    Interactions,
+    check_interactions,
+    read_interactions,
+)
 from splinear.training.memory import Workload, plan_fit
 from splinear.training.moments import moments
 from splinear.training.outputs.base import Outputs, Target
@@ -121,18 +127,22 @@ class AdditiveEstimator(BaseEstimator):
         data = read_rows(work, X, y, sample_weight, columns=columns, numeric=recipe.reader.numeric)
         target = recipe.reader.read(data.y, data.kept)
         starts: list[Start] | None
+        interactions: Interactions | None = None
         if more:
             work._check_more(data, target.outputs)
             layout, starts = self._model.layout, starts_of(self._model, proximal=True)
         else:
-            layout = work._lay_out(data, trainer.advice(data.table))
+            columns_seen = work._column_data(data)
+            layout = term_plan(work).place(columns_seen, trainer.advice(data.table))
+            interactions = work._interactions(columns_seen, trainer)
             starts = self._warm_starts(trainer, layout, target.outputs, data.table.shape[0])
         demand = work._demand(target, trainer, weighted=data.weights is not None)
         plan = work._plan_memory(data, layout, demand)
         training_set = work._training_set(data, target, layout, plan)
+        training_set = replace(training_set, interactions=interactions)
         stopping = work._stopping(training_set.rows)
         trained = trainer.fit(training_set, stopping, starts)
-        work._store(training_set, trained)
+        work._store(trained)
         self._adopt(work)
         self._end(trained, stopping.watch)
         return self
@@ -159,6 +169,7 @@ class AdditiveEstimator(BaseEstimator):
         """Check all parameters before any work is done."""
         self._validate_params()
         check_terms(self.terms)
+        check_interactions(getattr(self, "interactions", 0))
         if self.curve is not None:
             self.curve.check()
         bytes_of(self.max_memory)
@@ -205,12 +216,27 @@ class AdditiveEstimator(BaseEstimator):
                     "has some."
                 )
 
+    def _interactions(self, data: ColumnData, trainer: Trainer) -> Interactions | None:
+        """Return which surfaces are asked for."""
+        request = getattr(self, "interactions", 0)
+        found = read_interactions(request, term_plan(self), data)
+        if found is not None and not trainer.fits_pairs:
+            raise ValueError(
+                f"{type(self).__name__} has no surfaces over pairs of features; AdditiveClassifier "
+                "and AdditiveRegressor have."
+            )
+        return found
+
     def _lay_out(self, data: TrainingTable, advice: Advice) -> Layout:
         """Let every term meet its columns."""
+        return term_plan(self).place(self._column_data(data), advice)
+
+    def _column_data(self, data: TrainingTable) -> ColumnData:
+        """Look at the columns as terms do."""
         self._columns = data.columns
         gaps = self.missing == "level"
         lo, hi, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
-        columns = ColumnData(
+        return ColumnData(
             table=data.table,
             lo=lo,
             hi=hi,
@@ -222,7 +248,6 @@ class AdditiveEstimator(BaseEstimator):
             most_bytes=sample_bytes(bytes_of(self.max_memory)),
             label=partial(feature_label, self),
         )
-        return term_plan(self).place(columns, advice)
 
     def _prepare(
         self, data: TrainingTable, layout: Layout, plan: MemoryPlan | None = None
@@ -285,9 +310,10 @@ class AdditiveEstimator(BaseEstimator):
 
     # -- what a fit leaves -----------------------------------------------------------------------
 
-    def _store(self, data: TrainingSet, trained: Trained) -> None:
+    def _store(self, trained: Trained) -> None:
         """Store what was learned."""
-        results, rows = trained.results, data.rows.with_layout(trained.layout)
+        data, results = trained.data, trained.results
+        rows = data.rows.with_layout(trained.layout)
         parameters, intercept = stack(results)
         layout, deviations = moments(rows, parameters, data.weighted.weights, self._n_threads())
         self._show(Model(layout, parameters, intercept), data.outputs, trained.edf)

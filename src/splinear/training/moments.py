@@ -10,6 +10,7 @@ from splinear import _core
 from splinear._types import Floats
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup
 from splinear.solvers.rows import TrainingRows
 
 __all__ = ["moments"]
@@ -24,8 +25,8 @@ def moments(
     """Return the layout with the mean m_j of every basis, and the deviation of every column's term.
 
     The deviation is the weighted standard deviation of the term over the training rows, the mean
-    over outputs, shape (n_columns,). Of a table of more than 20 million values as many rows as have
-    so many, drawn at random, are looked at.
+    over outputs, shape (n_columns,), a surface's half to each of its columns. Of a table of more
+    than 20 million values as many rows as have so many, drawn at random, are looked at.
     """
     w = np.ones(rows.n_rows) if weights is None else rows.place(weights)
     n_rows = max(LEAST_ROWS, MOST_VALUES * rows.n_rows // max(1, rows.n_values))
@@ -42,7 +43,28 @@ def moments(
         if not group.has_gaps:  # else the model has been trained with its mean
             group = replace(group, mean=np.ascontiguousarray(sum_))
         groups.append(group)
+    if rows.pairs is not None:
+        [all_blocks] = rows.pairs.blocks(w[None], n_threads)
+        parts = zip(layout.pairs, layout.split_pairs(parameters), all_blocks, strict=True)
+        for pairs, part, blocks in parts:
+            deviations = _pair_deviations(pairs, part, blocks)
+            for k in range(2):
+                np.add.at(out, pairs.features[:, k], 0.5 * deviations)
     return layout.with_groups(groups), out
+
+
+def _pair_deviations(group: PairGroup, parameters: Floats, blocks: Floats) -> Floats:
+    """Return the standard deviation of each surface, the mean over outputs.
+
+    A surface has mean 0. `blocks` are the means of products of its functions, by bands.
+    """
+    tables = group.tables(parameters)
+    square = np.zeros(tables.shape[:2])
+    for p, distance in enumerate(group.band_distances):
+        n = group.size - distance
+        products = tables[..., :n] * tables[..., distance:]
+        square += (1.0 if p == 0 else 2.0) * np.einsum("opk,pk->op", products, blocks[:, :n, p])
+    return np.asarray(np.sqrt(np.maximum(square, 0.0)).mean(axis=0))
 
 
 def _deviations(group: TermGroup, parameters: Floats, sums: Floats, blocks: Floats) -> Floats:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from splinear.model.layout import Layout
-from splinear.solvers.choosing import choose, final_edf
+from splinear.solvers import newton
+from splinear.solvers.choosing import choose, choose_with_pairs, final_edf
+from splinear.solvers.iterate import Iterate
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import SmoothLoss
 from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
@@ -24,6 +26,8 @@ from splinear.training.set import TrainingSet
 from splinear.training.trainer import LastFit, Trained, starts_of
 
 __all__ = ["NewtonTrainer"]
+
+ENOUGH = 50_000  # rows in which pairs are looked for
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class NewtonTrainer:
     loss: SmoothLoss
     C: float | None
     noise: bool = False
+
+    fits_pairs = True
 
     def advice(self, table: Table) -> Advice:
         """Say how fine curves should be."""
@@ -72,7 +78,9 @@ class NewtonTrainer:
             return None
         if [g.shape for g in model.layout.groups] != [g.shape for g in layout.groups]:
             return None
-        return starts_of(model)
+        n = layout.n_of_curves  # the pairs may be others
+        curves = model.parameters[:, :n]
+        return [replace(one, coef=coef) for one, coef in zip(starts_of(model), curves, strict=True)]
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C, or choose the variances first."""
@@ -80,7 +88,12 @@ class NewtonTrainer:
             if self.C is None:
                 return self._fit_chosen(data, stopping, starts)
             [results] = self.follow(data, stopping, [self.C], starts)
-            return Trained(data.rows.layout.scaled(self.C), results)
+            if data.interactions is not None and stopping.watch.reason is None:
+                layout, own = data.rows.layout.scaled(self.C), data.centred(results)
+                data = self._with_pairs(data, layout, _per_sum(data.sums(self.loss), own), stopping)
+                starts = [_longer(found, data.rows.layout) for found in results]
+                [results] = self.follow(data, stopping, [self.C], starts)
+            return Trained(data, data.rows.layout.scaled(self.C), results)
 
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
@@ -92,6 +105,8 @@ class NewtonTrainer:
             lambda rows: data.weighted.over(rows).total,
             noise=self.noise,
         )
+        if data.interactions is not None and stopping.watch.reason is None:
+            data, chosen = self._choose_pairs(data, chosen, stopping)
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
@@ -102,7 +117,39 @@ class NewtonTrainer:
         if settled:
             models, sums = data.centred(results), data.sums(self.loss)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
-        return Trained(chosen.layout, results, edf, chosen.n_turns, settled)
+        return Trained(data, chosen.layout, results, edf, chosen.n_turns, settled)
+
+    def _choose_pairs(
+        self, data: TrainingSet, chosen: Smoothness, stopping: Stopping
+    ) -> tuple[TrainingSet, Smoothness]:
+        """Find the pairs that curves leave something for, and choose how smooth they are."""
+        data = self._with_pairs(data, chosen.layout, chosen.starts, stopping)
+        if not data.rows.layout.pairs:
+            return data, chosen
+        more = choose_with_pairs(
+            data.rows,
+            lambda rows: data.sums(self.loss, rows),
+            stopping,
+            lambda rows: data.weighted.over(rows).total,
+            chosen,
+            noise=self.noise,
+        )
+        return data, replace(more, n_turns=chosen.n_turns + more.n_turns)
+
+    def _with_pairs(
+        self, data: TrainingSet, layout: Layout, starts: Sequence[Start], stopping: Stopping
+    ) -> TrainingSet:
+        """Return the set with surfaces, as models of curves under a layout ask for them."""
+        assert data.interactions is not None
+        rows, n_threads = data.rows.with_layout(layout).first(ENOUGH), stopping.n_threads
+        points: list[Iterate] = [
+            newton.begin(rows, total, n_threads, start)
+            for total, start in zip(data.sums(self.loss, rows), starts, strict=True)
+        ]
+        wanted = data.interactions.find(points, noise=self.noise)
+        weights = data.weighted.place_weights()
+        more = data.interactions.add(data.rows, wanted, points, weights, n_threads)
+        return data.with_rows(more)
 
     def follow(
         self,
@@ -123,7 +170,18 @@ class NewtonTrainer:
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
 
 
-def _joint(sums: Sequence[LossSum], starts: list[Start] | None) -> list[Start | None]:
+def _per_sum(sums: Sequence[LossSum], own: Sequence[Result]) -> list[Start]:
+    """Return one start per sum, of all its outputs."""
+    return [start for start in _joint(sums, list(own)) if start is not None]
+
+
+def _longer(found: Result, layout: Layout) -> Start:
+    """Return a start at a model of curves, for a layout that has surfaces as well."""
+    coef = np.pad(found.coef, (0, layout.n_parameters - len(found.coef)))
+    return Start(coef=coef, intercept=found.intercept)
+
+
+def _joint(sums: Sequence[LossSum], starts: Sequence[Start | Result] | None) -> list[Start | None]:
     """Return one start for all outputs of each sum."""
     if starts is None:
         return [None] * len(sums)

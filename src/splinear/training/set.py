@@ -12,6 +12,7 @@ from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import Loss, SmoothLoss
 from splinear.solvers.problem import Result, Start
 from splinear.solvers.rows import TrainingRows
+from splinear.training.interactions import Interactions
 from splinear.training.outputs.base import Outputs, Problems, Target
 from splinear.training.weighted import WeightedRows
 
@@ -30,6 +31,7 @@ class TrainingSet:
 
     weighted: WeightedRows
     target: Target
+    interactions: Interactions | None = None  # None: there are no surfaces
 
     @property
     def rows(self) -> TrainingRows:
@@ -48,6 +50,10 @@ class TrainingSet:
     def with_layout(self, layout: Layout) -> TrainingSet:
         """Return the same set for a layout of the same groups."""
         return replace(self, weighted=self.weighted.with_layout(layout))
+
+    def with_rows(self, rows: TrainingRows) -> TrainingSet:
+        """Return the same set for the same rows in another form."""
+        return replace(self, weighted=self.weighted.over(rows))
 
     def problems(self, loss: Loss, bias: float) -> Problems:
         """Pose the problem of each output for dual coordinate descent, for C = 1."""

@@ -41,6 +41,8 @@ class Trained:
 
     Attributes
     ----------
+    data : TrainingSet
+        With surfaces, if any were found.
     layout : Layout
         With the variances that were chosen, or that C stands for.
     results : list of Result
@@ -55,6 +57,7 @@ class Trained:
         For the next fit to start from.
     """
 
+    data: TrainingSet
     layout: Layout
     results: list[Result]
     edf: Sequence[Floats] | None = None
@@ -70,6 +73,11 @@ class Trained:
 
 class Trainer(Protocol):
     """A solver and its settings: it trains any set, whatever the outputs stand for."""
+
+    @property
+    def fits_pairs(self) -> bool:
+        """Whether surfaces over pairs of features can be trained."""
+        ...
 
     def advice(self, table: Table) -> Advice:
         """Say how fine curves should be where the user did not."""

@@ -1,0 +1,81 @@
+"""A feature as a surface sees it: a chain of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear._types import AnyArray, Floats
+
+__all__ = ["NOWHERE", "Chain"]
+
+NOWHERE = -1.0  # the position of a value that surfaces know nothing of
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The nodes of one feature, in an order in which neighbors are alike.
+
+    Numbers have a node at each of some knots, and are interpolated between them. The levels of a
+    category are nodes themselves. A missing value is one more node, behind the others, if there
+    were any in training.
+
+    Attributes
+    ----------
+    feature : int
+        The column of X.
+    knots : ndarray of shape (n_knots,) or None
+        In ascending order; None for a category.
+    node_of_level : ndarray of shape (n_levels,) or None
+        For a category.
+    has_missing : bool
+    """
+
+    feature: int
+    knots: Floats | None = None
+    node_of_level: NDArray[np.intp] | None = None
+    has_missing: bool = False
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return self.n_values + self.has_missing
+
+    @property
+    def n_values(self) -> int:
+        """Number of nodes but for that of missing values."""
+        if self.node_of_level is not None:
+            return int(self.node_of_level.max(initial=-1)) + 1
+        return 0 if self.knots is None else len(self.knots)
+
+    def positions(self, x: AnyArray) -> NDArray[np.float32]:
+        """Return where values (n,) stand: node k is position k, and -1 is nowhere.
+
+        Levels are given by their numbers, negative ones being unknown; NaN is a missing value.
+        Numbers beyond the first or last knot stand at it.
+        """
+        x = np.asarray(x, dtype=np.float64)
+        missing = np.isnan(x)
+        at = self._of_levels(x, missing) if self.knots is None else self._of_numbers(x)
+        at[missing] = self.n_values if self.has_missing else NOWHERE
+        return at.astype(np.float32)
+
+    def _of_levels(self, x: Floats, missing: NDArray[np.bool_]) -> Floats:
+        assert self.node_of_level is not None
+        nodes = np.append(self.node_of_level.astype(np.float64), NOWHERE)
+        return nodes[np.where(missing | (x < 0), -1, x).astype(np.intp)]
+
+    def _of_numbers(self, x: Floats) -> Floats:
+        knots = self.knots
+        assert knots is not None
+        if len(knots) < 2:
+            return np.zeros(len(x))
+        inside = np.clip(x, knots[0], knots[-1])
+        k = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
+        # By halves, as the distance of the largest numbers would overflow.
+        length = 0.5 * knots[k + 1] - 0.5 * knots[k]
+        beyond = 0.5 * inside - 0.5 * knots[k]
+        share = np.divide(beyond, length, out=np.zeros(len(x)), where=length > 0)
+        return np.asarray(k + np.minimum(share, 1.0))

@@ -1,0 +1,70 @@
+"""The fitted surfaces of a model, one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.model.chains import Chain
+from splinear.model.pairs import PairGroup, surfaces
+
+__all__ = ["FittedPair"]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPair:
+    """What two features add to the score together, beyond what each adds alone.
+
+    A surface f(x, z), bilinear between nodes. Over the training rows its mean is 0, and so is its
+    mean along either feature.
+
+    Attributes
+    ----------
+    features : tuple of int
+        Positions of its two features in X, in ascending order.
+    name : str
+        The names of both, with a cross between.
+    coef : ndarray of shape (n_outputs, n_first, n_second)
+        The values at the nodes, of the first feature and of the second; the last node of a feature
+        that had missing values is that of these.
+    smoothness : float
+        t_p, the variance of the prior of the mixed differences.
+    edf : float
+        The effective degrees of freedom; NaN where the smoothness was not chosen from the data.
+    """
+
+    features: tuple[int, int]
+    name: str
+    coef: Floats
+    smoothness: float
+    edf: float
+    chains: tuple[Chain, Chain]
+    levels: tuple[tuple[object, ...] | None, tuple[object, ...] | None]
+    group: PairGroup  # of this pair alone
+    table: Floats  # (n_outputs, size) in the order of the group's chains
+
+    kind = "Pair"
+
+    @cached_property
+    def mean(self) -> Floats:
+        """The mean over the training rows, 0, shape (n_outputs,)."""
+        return np.zeros(len(self.table))
+
+    def evaluate(self, x: AnyArray, z: AnyArray) -> Floats:
+        """Return f(x, z) for values (n,) of the two features, (n, n_outputs).
+
+        Levels are given by their numbers, -1 for one that fit has not seen; NaN is a missing value.
+        """
+        of = {self.features[0]: x, self.features[1]: z}
+        chains = self.group.chains[0]
+        positions = np.stack([chain.positions(of[chain.feature]) for chain in chains])
+        core = surfaces(positions, chains, (self.group,))
+        return np.asarray(core.score(np.ascontiguousarray(self.table), 1).T)
+
+    def __repr__(self) -> str:
+        edf = "" if np.isnan(self.edf) else f", edf={self.edf:.1f}"
+        sizes = " x ".join(map(str, self.coef.shape[1:]))
+        return f"<Pair of {self.name!r}: {sizes}{edf}>"

@@ -1,0 +1,262 @@
+"""Surfaces over pairs of features, as many nodes each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.curves.embedding import bounded
+from splinear.model.chains import Chain
+
+__all__ = ["N_BANDS", "PairGroup", "chains_of", "surfaces"]
+
+N_BANDS = 5  # of a block: a node with itself, and its neighbors at 1, m2 - 1, m2, m2 + 1
+
+
+@dataclass(frozen=True, eq=False)
+class PairGroup:
+    """One surface f_p(x, z) = sum_kl T_pkl B_k(x) B_l(z) for each of some pairs of features.
+
+    B_k is 1 at node k of a chain and falls to 0 towards its neighbors. The parameters of a surface
+    are W (m1, m2), whose first row and column are 0. Its table is W without what functions of one
+    feature can say, which is left to the curves:
+
+        T = W - a 1' - 1 b',   sum_l N_kl T_kl = sum_k N_kl T_kl = 0,
+
+    N_kl being the weight of the training rows at node (k, l). The penalty is that of the mixed
+    differences, which no function of one feature has,
+
+        1/2 sum_p sum_kl w_pkl d_pkl^2 / t_p,   d_kl = W_kl - W_{k-1,l} - W_{k,l-1} + W_{k-1,l-1},
+
+    so that d = D_1 W D_1': the product of two embeddings under D_1, and the kernel of a surface is
+    the product of two min kernels. One increment d_kl is a step in both features at once, as a tree
+    of depth two makes it.
+
+    Parameters and tables are (n_pairs, m1 * m2).
+
+    Attributes
+    ----------
+    chains : tuple of (Chain, Chain)
+        The two features of each pair.
+    variance : ndarray of shape (n_pairs,)
+        t_p.
+    mass : ndarray of shape (n_pairs, m1, m2)
+        N.
+    edges : ndarray of shape (n_pairs, m1 * m2) or None
+        w_pkl; None: all 1.
+    """
+
+    chains: tuple[tuple[Chain, Chain], ...]
+    variance: Floats
+    mass: Floats
+    edges: Floats | None = None
+
+    kind = "Pair"
+    has_missing = False  # a missing value is a node as others are
+
+    @classmethod
+    def of(cls, chains: tuple[tuple[Chain, Chain], ...]) -> PairGroup:
+        """Put a group together that has not seen its rows yet: its rows weigh as much everywhere.
+
+        t_p is 1 / ((m1 - 1) (m2 - 1)).
+        """
+        first, second = chains[0]
+        shape = first.n_nodes, second.n_nodes
+        variance = np.full(len(chains), 1.0 / ((shape[0] - 1) * (shape[1] - 1)))
+        return cls(chains, variance, np.ones((len(chains), *shape)))
+
+    def of_features(self, at: AnyArray) -> PairGroup:
+        """Return the group of some of its pairs."""
+        return replace(
+            self,
+            chains=tuple(self.chains[int(k)] for k in at),
+            variance=self.variance[at],
+            mass=self.mass[at],
+            edges=None if self.edges is None else self.edges[at],
+        )
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of surfaces."""
+        return len(self.chains)
+
+    @property
+    def n_nodes(self) -> tuple[int, int]:
+        """Nodes of the first and of the second feature, m1 and m2."""
+        return self.mass.shape[1], self.mass.shape[2]
+
+    @property
+    def size(self) -> int:
+        """Number of nodes of a surface."""
+        return int(np.prod(self.mass.shape[1:]))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the parameters."""
+        return self.n_pairs, self.size
+
+    @property
+    def features(self) -> NDArray[np.intp]:
+        """Columns of X, (n_pairs, 2)."""
+        return np.array([[a.feature, b.feature] for a, b in self.chains], dtype=np.intp)
+
+    @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """Which parameters are free, (n_pairs, size)."""
+        used = np.zeros(self.mass.shape, dtype=bool)
+        used[:, 1:, 1:] = self.variance[:, None, None] > 0
+        return used.reshape(self.shape)
+
+    # -- parameters and tables -------------------------------------------------------------------
+
+    def tables(self, parameters: Floats) -> Floats:
+        """Return the tables of parameters (..., n_pairs, size), same shape."""
+        W = self._as_grids(parameters)
+        weighted = W * self.mass
+        a, b = self._solved(weighted.sum(axis=-1), weighted.sum(axis=-2))
+        return self._flat(W - a[..., :, None] - b[..., None, :])
+
+    def gather(self, sums: Floats) -> Floats:
+        """Undo `tables` in a gradient: the derivative by parameters of a function of tables."""
+        S = self._as_grids(sums)
+        a, b = self._solved(S.sum(axis=-1), S.sum(axis=-2))
+        return self._flat(S - self.mass * (a[..., :, None] + b[..., None, :]))
+
+    def from_tables(self, tables: Floats) -> Floats:
+        """Undo `tables`."""
+        T = self._as_grids(tables)
+        return self._flat(T - T[..., :1, :] - T[..., :, :1] + T[..., :1, :1])
+
+    def scatter(self, sums: Floats) -> Floats:
+        """Undo `gather`, of which only the derivatives by free parameters are known.
+
+        The others are such that no function of one feature has a derivative.
+        """
+        S = np.where(self.used, sums, 0.0).reshape(*sums.shape[:-1], *self.n_nodes)
+        S[..., 0, :] = -S[..., 1:, :].sum(axis=-2)
+        S[..., :, 0] = -S[..., :, 1:].sum(axis=-1)
+        return self._flat(S)
+
+    def _solved(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
+        """Return a and b of which a 1' + 1 b' has these weighted sums over columns and rows."""
+        both = np.concatenate([rows, columns], axis=-1)
+        found = np.einsum("pij,...pj->...pi", self._inverse, both)
+        return found[..., : rows.shape[-1]], found[..., rows.shape[-1] :]
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        """The inverse of the map from (a, b) to the weighted sums of a 1' + 1 b'."""
+        m1, m2 = self.n_nodes
+        A = np.zeros((self.n_pairs, m1 + m2, m1 + m2))
+        at = np.arange(m1 + m2)
+        A[:, at, at] = np.concatenate([self.mass.sum(axis=2), self.mass.sum(axis=1)], axis=1)
+        A[:, :m1, m1:] = self.mass
+        A[:, m1:, :m1] = np.swapaxes(self.mass, 1, 2)
+        # What a and b have in common is determined up to a constant only.
+        return np.asarray(np.linalg.pinv(A, rcond=1e-10, hermitian=True))
+
+    def _as_grids(self, flat: Floats) -> Floats:
+        return flat.reshape(*flat.shape[:-1], *self.n_nodes)
+
+    def _flat(self, grids: Floats) -> Floats:
+        return grids.reshape(*grids.shape[:-2], self.size)
+
+    # -- the penalty -----------------------------------------------------------------------------
+
+    def differences(self, parameters: Floats) -> Floats:
+        """Return d of parameters (..., n_pairs, size), 0 in the first row and column."""
+        W = self._as_grids(parameters)
+        out = np.zeros_like(W)
+        out[..., 1:, 1:] = np.diff(np.diff(W, axis=-1), axis=-2)
+        return self._flat(out)
+
+    @cached_property
+    def edge_weights(self) -> Floats:
+        """Return w where parameters are free, 0 elsewhere; shape (n_pairs, size)."""
+        used = self.used.astype(np.float64)
+        return used if self.edges is None else used * self.edges
+
+    @cached_property
+    def precision(self) -> Floats:
+        """Return w / t, 0 where there is nothing; shape (n_pairs, size)."""
+        inverse = np.divide(1.0, self.variance, out=np.zeros(self.n_pairs), where=self.variance > 0)
+        return self.edge_weights * inverse[:, None]
+
+    def stiffen(self, parameters: Floats) -> Floats:
+        """Return the gradient of the penalty at parameters (..., n_pairs, size)."""
+        d = self._as_grids(self.differences(parameters) * self.precision)
+        out = d.copy()
+        out[..., :-1, :] -= d[..., 1:, :]
+        right = out[..., :, 1:].copy()
+        out[..., :, :-1] -= right
+        return np.where(self.used, self._flat(out), 0.0)
+
+    def soften(self, parameters: Floats) -> Floats:
+        """Undo stiffen()."""
+        g = self._as_grids(np.where(self.used, parameters, 0.0))
+        summed = np.flip(np.flip(g, (-1, -2)).cumsum(axis=-1).cumsum(axis=-2), (-1, -2))
+        d = np.divide(self._flat(summed), self.precision, out=np.zeros_like(parameters),
+                      where=self.precision > 0)  # fmt: skip
+        return self._flat(self._as_grids(d).cumsum(axis=-1).cumsum(axis=-2))
+
+    def penalty_value(self, parameters: Floats) -> float:
+        """Return the penalty of parameters (..., n_pairs, size)."""
+        return 0.5 * float(np.vdot(parameters, self.stiffen(parameters)))
+
+    def extended(self, parameters: Floats) -> Floats:
+        """Return the parameters: there are none beyond those used."""
+        return parameters
+
+    def penalty_bands(self) -> Floats:
+        """Return the matrix of the penalty over all nodes, by bands, (n_pairs, size, 5)."""
+        w = self._as_grids(self.precision)[:, 1:, 1:]  # of the cell before each node
+        out = np.zeros((self.n_pairs, *self.n_nodes, N_BANDS))
+        for r, c in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            out[:, r : r + w.shape[1], c : c + w.shape[2], 0] += w
+        out[:, :-1, :-1, 1] -= w  # of two neighbors in a row, above the cell and below
+        out[:, 1:, :-1, 1] -= w
+        out[:, :-1, 1:, 2] += w  # of the two others, across
+        out[:, :-1, :-1, 3] -= w  # of two neighbors in a column
+        out[:, :-1, 1:, 3] -= w
+        out[:, :-1, :-1, 4] += w
+        return out.reshape(*self.shape, N_BANDS)
+
+    @property
+    def band_distances(self) -> tuple[int, ...]:
+        """How far the numbers of two nodes of each band are apart."""
+        m2 = self.n_nodes[1]
+        return 0, 1, m2 - 1, m2, m2 + 1
+
+    # -- smoothness ------------------------------------------------------------------------------
+
+    def scaled(self, factor: float) -> PairGroup:
+        """Return the group with all variances times a factor."""
+        return replace(self, variance=bounded(factor * self.variance))
+
+    def with_variance(self, variance: Floats, edges: Floats | None = None) -> PairGroup:
+        """Return the group with other variances t_p and edge weights."""
+        return replace(self, variance=bounded(variance), edges=edges)
+
+
+def chains_of(groups: Sequence[PairGroup]) -> tuple[Chain, ...]:
+    """Return every chain of some groups once."""
+    return tuple({id(c): c for group in groups for pair in group.chains for c in pair}.values())
+
+
+def surfaces(
+    positions: NDArray[np.float32], chains: Sequence[Chain], groups: Sequence[PairGroup]
+) -> _core.Surfaces:
+    """Return the compiled twin of groups over positions (n_chains, n_rows)."""
+    place = {id(chain): k for k, chain in enumerate(chains)}
+    numbers = [
+        (place[id(a)], place[id(b)], a.n_nodes, b.n_nodes)
+        for group in groups
+        for a, b in group.chains
+    ]
+    return _core.Surfaces(positions, np.array(numbers, dtype=np.int64).reshape(-1, 4))

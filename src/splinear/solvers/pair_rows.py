@@ -1,0 +1,74 @@
+"""Where the training rows stand on the chains of surfaces, and passes over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.model.chains import Chain
+from splinear.model.pairs import N_BANDS, PairGroup, surfaces
+
+__all__ = ["PairRows"]
+
+
+@dataclass(frozen=True, eq=False)
+class PairRows:
+    """Rows as all surfaces of a layout see them: 4 bytes per row and feature that has one.
+
+    Attributes
+    ----------
+    chains : tuple of Chain
+        Those that surfaces are over.
+    positions : ndarray of shape (n_chains, n_rows)
+    groups : tuple of PairGroup
+        Only their shapes and chains matter here.
+    """
+
+    chains: tuple[Chain, ...]
+    positions: NDArray[np.float32]
+    groups: tuple[PairGroup, ...]
+
+    @cached_property
+    def _core(self) -> _core.Surfaces:
+        return surfaces(self.positions, self.chains, self.groups)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of surfaces."""
+        return sum(group.n_pairs for group in self.groups)
+
+    def first(self, n: int) -> PairRows:
+        """Return the first n rows alone."""
+        return PairRows(self.chains, np.ascontiguousarray(self.positions[:, :n]), self.groups)
+
+    def some(self, numbers: AnyArray) -> PairRows:
+        """Return the rows of these numbers alone."""
+        return PairRows(self.chains, np.ascontiguousarray(self.positions[:, numbers]), self.groups)
+
+    def scores(self, tables: Floats, n_threads: int) -> Floats:
+        """Return the sum of all surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes)."""
+        return self._core.score(np.ascontiguousarray(tables), n_threads)
+
+    def sums(self, R: Floats, n_threads: int) -> Floats:
+        """Return the derivative of sum(R * scores) by the tables, (n_outputs, n_nodes)."""
+        return self._core.sum(np.ascontiguousarray(R), n_threads)
+
+    def blocks(self, H: Floats, n_threads: int) -> list[list[Floats]]:
+        """Return the blocks of sum_i h_i B_i B_i' on the diagonal for each row h of H and group.
+
+        By bands, in shapes (n_pairs, size, 5); see PairGroup.band_distances.
+        """
+        out = []
+        for own in self._core.blocks(np.ascontiguousarray(H), n_threads):
+            parts, start = [], 0
+            for group in self.groups:
+                end = start + group.n_pairs * group.size * N_BANDS
+                parts.append(own[start:end].reshape(*group.shape, N_BANDS))
+                start = end
+            out.append(parts)
+        return out
