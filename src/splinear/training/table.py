@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_X_y
 
+from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
 from splinear.tables.checks import check_columns, check_size, check_weights, feature_label
 from splinear.tables.chunks import as_dense
@@ -178,7 +179,7 @@ def _positions(categorical: Input, n_features: int, names: list[str] | None) -> 
         elif isinstance(entry, int) and 0 <= entry < n_features:
             out.append(entry)
         else:
-            known = "" if names is None else f", with the names {', '.join(map(str, names[:10]))}"
+            known = "" if names is None else f", with the names {shown(names)}"
             raise ValueError(f"{wrong}: there is no {entry!r} among {n_features} features{known}.")
     return out
 
