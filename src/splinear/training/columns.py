@@ -46,6 +46,8 @@ class Columns:
     zero_based : bool or None
         Whether the indices of the LIBSVM file that fit was given begin with 0; None: there was
         none.
+    takes_gaps : bool
+        Whether rows may have missing values.
     """
 
     n_features: int
@@ -54,6 +56,7 @@ class Columns:
     periods: dict[int, float] = field(default_factory=dict)
     dropped: frozenset[int] = frozenset()
     zero_based: bool | None = None
+    takes_gaps: bool = True
 
     @property
     def is_plain(self) -> bool:

@@ -73,10 +73,11 @@ def read_rows(
     _refuse(estimator, table, categorical, reset=columns is None)
     weights = check_weights(sample_weight, table.shape[0])
     kept = None if weights is None or np.all(weights > 0) else weights > 0
-    if columns is None:
-        columns = _learn(estimator, table, categorical, weights)
     if table.is_sparse and table.is_on_disk and _zeros_count(estimator):
         table = WithZeros(table)
+    if columns is None:
+        columns = _learn(estimator, table, categorical, weights)
+        _refuse_sparse_periods(estimator, table, columns)
     return TrainingTable(in_columns(estimator, table, columns), y, weights, kept, columns)
 
 
@@ -111,6 +112,15 @@ def _refuse(estimator: BaseEstimator, table: Table, categorical: list[int], *, r
         raise ValueError(
             "Categories are for dense tables, and X is sparse. Use a column of 0 and 1 for every "
             "level, or X.toarray()."
+        )
+
+
+def _refuse_sparse_periods(estimator: BaseEstimator, table: Table, columns: Columns) -> None:
+    """Refuse periods in a sparse table."""
+    if table.is_sparse and columns.periods:
+        raise ValueError(
+            "Fourier(period=...) is for dense tables: its curves are not zero at zero, and X is "
+            f"sparse. Drop {feature_label(estimator, min(columns.periods))}, or use X.toarray()."
         )
 
 
@@ -204,6 +214,7 @@ def _learn(
         plan.periods(categorical),
         frozenset(plan.dropped),
         table.zero_based,
+        takes_gaps=estimator.missing == "level",
     )
 
 
