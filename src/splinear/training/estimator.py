@@ -358,8 +358,9 @@ def _printing(callback: Callable[[Progress], object] | None) -> Callable[[Progre
     def tell(progress: Progress) -> object:
         fold = "" if progress.fold is None else f"fold {progress.fold}   "
         label = "" if progress.label is None else f"class {progress.label}   "
+        phase = "" if progress.phase is None else f"{progress.phase}   "
         print(
-            f"{fold}{label}pass {progress.n_iter:4d}   gap {progress.gap:9.2e}   "
+            f"{fold}{label}{phase}pass {progress.n_iter:4d}   gap {progress.gap:9.2e}   "
             f"active {progress.n_active:,} of {progress.n_rows:,} rows"
         )
         return None if callback is None else callback(progress)
