@@ -139,7 +139,7 @@ class View(Table):
     """The rows of another table, `table`, in another form; subclasses say which."""
 
     def __init__(self, table: Table) -> None:
-        self.table, self.is_on_disk = table, table.is_on_disk
+        self.table, self.is_on_disk, self.zero_based = table, table.is_on_disk, table.zero_based
 
     def __str__(self) -> str:
         return str(self.table)
