@@ -58,7 +58,7 @@ def chosen_for(X, layout, y, weights=None, **options):
         weights=rows.place(w),
     )
     total = Separable(problem, SquaredError())
-    options = {"n_noise": float(w.sum()), "settled": 1e-8} | options
+    options = {"weight": float(w.sum()), "settled": 1e-8} | options
     return choose_smoothness(rows, [total], Stopping(tol=1e-6), **options)
 
 

@@ -48,26 +48,24 @@ BETTER = 0.98  # of the loss so far: what a larger variance must reach to be wor
 TRIAL_TOL = 1e-2  # of models that are compared
 
 TotalsOf = Callable[[TrainingRows], Sequence[LossSum]]
+WeightOf = Callable[[TrainingRows], float]
 
 
 def choose(
     rows: TrainingRows,
     totals_of: TotalsOf,
     stopping: Stopping,
-    weight_of: Callable[[TrainingRows], float],
-    *,
-    noise: bool = False,
+    weight_of: WeightOf,
 ) -> Smoothness:
     """Choose the variances of all terms, in place of those of rows.layout.
 
     totals_of(rows) are the sums of losses over some rows, and weight_of(rows) is their weight in
-    all. If `noise`, the variance of residuals is to be estimated along.
+    all.
     """
-    noise_of = weight_of if noise else None
     n_terms = sum(group.n_features for group in rows.layout.groups)
     narrow = n_terms < WIDE and FEW_ROWS * n_terms < weight_of(rows)
     if narrow or rows.n_rows < LEAST_ROWS:
-        return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, noise_of)
+        return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, weight_of)
     n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
     most = int(np.clip(MOST_VALUES // (n_terms * n_outputs), 4_000, MOST_ROWS))
     n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
@@ -77,7 +75,7 @@ def choose(
         trials.most = MOST_TRIALS_OF_MANY
     for pooled in (True, False):
         onward = trials.counting()
-        found = _by_reml(trials.fit, totals_of, onward, noise_of, wide=True, pooled=pooled)
+        found = _by_reml(trials.fit, totals_of, onward, weight_of, wide=True, pooled=pooled)
         trials.compare(found)
         if stopping.watch.poll():
             break
@@ -114,17 +112,16 @@ def _by_reml(
     rows: TrainingRows,
     totals_of: TotalsOf,
     stopping: Stopping,
-    noise_of: Callable[[TrainingRows], float] | None,
+    weight_of: WeightOf,
     *,
     wide: bool = False,
     pooled: bool = False,
 ) -> Smoothness:
-    n_noise = None if noise_of is None else noise_of(rows)
     return choose_smoothness(
         rows,
         totals_of(rows),
         stopping,
-        n_noise=n_noise,
+        weight=weight_of(rows),
         pooled=pooled,
         settled=SETTLED_WIDE if wide else SETTLED,
         max_turns=MAX_TURNS_WIDE if wide else MAX_TURNS,

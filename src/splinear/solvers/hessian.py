@@ -25,6 +25,7 @@ from splinear.model.layout import Layout
 from splinear.solvers.iterate import Iterate, Space
 
 __all__ = [
+    "GROWTHS",
     "Chooser",
     "Preconditioner",
     "QuadraticModel",

@@ -74,7 +74,7 @@ def choose_smoothness(
     totals: Sequence[LossSum],
     stopping: Stopping,
     *,
-    n_noise: float | None = None,
+    weight: float | None = None,
     pooled: bool = False,
     settled: float = SETTLED,
     max_turns: int = MAX_TURNS,
@@ -84,12 +84,13 @@ def choose_smoothness(
     If `pooled`, all are those of rows.layout times one number, and there are no edge weights. The
     turns end when degrees of freedom change by no more than `settled` in all, or with max_turns.
 
-    `totals` are the sums of losses of all outputs, which share the result. They are
-    log-likelihoods, up to a factor if `n_noise` is given: then the losses are r^2 / 2, the variance
-    of the residuals is estimated along, and n_noise is the weight of all rows. After Ctrl-C the
-    last turn counts, and the exception is kept.
+    `totals` are the sums of losses of all outputs, which share the result: negative
+    log-likelihoods, once they are divided by their dispersion (of the squared error, the variance
+    of the residuals). That is estimated along; `weight` is that of all rows, None their number.
+    After Ctrl-C the last turn counts, and the exception is kept.
     """
-    turns = _turns(rows, totals, stopping, n_noise, pooled, settled, max_turns)
+    weight = float(rows.n_rows) if weight is None else weight
+    turns = _turns(rows, totals, stopping, weight, pooled, settled, max_turns)
     found = next(turns)
     try:
         for found in turns:  # noqa: B007 (the last one is wanted)
@@ -103,7 +104,7 @@ def _turns(
     rows: TrainingRows,
     totals: Sequence[LossSum],
     stopping: Stopping,
-    n_noise: float | None,
+    weight: float,
     pooled: bool,
     settled: float,
     max_turns: int,
@@ -118,7 +119,7 @@ def _turns(
         points = [newton.one_step(p.under(layout), stopping, STEP_ACCURACY) for p in points]
         measures = [Measures.of(points, g, group) for g, group in enumerate(layout.groups)]
         edf = [measure.edf for measure in measures]
-        noise = _noise(points, edf, n_noise, flat)
+        noise = _noise(points, edf, weight, flat)
         gap = np.nan  # a pass over the rows, for those who want to know
         if stopping.watch.tell is not None:
             gap = max(point.relative_gap for point in points)
@@ -147,18 +148,16 @@ def _start(point: Iterate) -> Start:
     return Start(coef=point.parameters, intercept=point.theta[:, -1])
 
 
-def _noise(points: list[Iterate], edf: list[Floats], n_noise: float | None, flat: float) -> float:
-    """Return the variance of the residuals; 1 for losses that are likelihoods.
+def _noise(points: list[Iterate], edf: list[Floats], weight: float, flat: float) -> float:
+    """Return the dispersion; 1 for losses that are log-likelihoods.
 
     `flat` is the sum of losses without any curves. Rows that repeat each other seem to have no
     noise at all: then it is a tiny share of the variance of the targets.
     """
-    if n_noise is None:
-        return 1.0
     used = sum(float(e.sum()) for e in edf) + len(points)
     misfit = sum(point.losses for point in points)
-    least = max(2.0 * LEAST_NOISE * flat / n_noise, np.finfo(float).tiny)
-    return max(2.0 * misfit / max(1.0, n_noise - used), least)
+    least = max(2.0 * LEAST_NOISE * flat / weight, np.finfo(float).tiny)
+    return points[0].total.dispersion(max(2.0 * misfit / max(1.0, weight - used), least))
 
 
 def _updated_layout(

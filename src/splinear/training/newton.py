@@ -10,7 +10,7 @@ import numpy as np
 from splinear.model.layout import Layout
 from splinear.solvers.choosing import choose, final_edf
 from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.losses import SmoothLoss
+from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Result, Start, Stopping, stack
@@ -35,14 +35,10 @@ class NewtonTrainer:
     loss : SmoothLoss
     C : float or None
         None: the data choose the variance of every term.
-    noise : bool
-        Whether the losses are squares of residuals, whose variance is to be estimated along;
-        otherwise they are log-likelihoods.
     """
 
     loss: SmoothLoss
     C: float | None
-    noise: bool = False
 
     def advice(self, table: Table) -> Advice:
         """Say how fine curves should be."""
@@ -90,13 +86,13 @@ class NewtonTrainer:
             lambda rows: data.sums(self.loss, rows),
             stopping,
             lambda rows: data.weighted.over(rows).total,
-            noise=self.noise,
         )
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
-        # A sum of squares is least after a Newton step or two, from wherever it starts.
-        if starts is None and not self.noise:
+        # A sum of squares is least after a Newton step or two, from wherever it starts. The
+        # intercepts of others are solved for at once, whatever the target's centre is.
+        if starts is None and not isinstance(self.loss, SquaredError):
             starts = _starts_of(chosen)
         [results] = self.follow(data, stopping, [1.0], starts)
         if settled:
