@@ -173,7 +173,8 @@ class Separable:
         """Return the number (1,) whose addition to F makes the sum least."""
         known = self.loss.shift(self.problem.margin(F[0]), self._cost)
         if known is not None:
-            return known * self.problem.y[:1]  # where there is a formula, all rows have one sign
+            sign = float(self.problem.y[0])  # of all rows, where there is a formula
+            return np.array([sign * known])
         shift = np.zeros(1)
         for _ in range(MAX_SHIFTS):
             margin = self.problem.margin(F[0] + shift)

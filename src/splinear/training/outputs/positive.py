@@ -6,7 +6,6 @@ solves for the intercept.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,12 +55,10 @@ class LogMean:
 
     def quality(self, y: Floats, predicted: Floats, weights: Floats | None) -> float:
         """Return D^2. A target that does not vary is predicted, 1, or it is not, 0."""
-        mu, share = np.clip(predicted, *SCORED), np.nan
-        with np.errstate(all="ignore"), suppress(ZeroDivisionError):
-            share = d2_tweedie_score(y, mu, sample_weight=weights, power=self.power)
-        if len(predicted) < 2 or np.isfinite(share):
-            return float(share)
-        return float(np.allclose(y, predicted, rtol=ROUNDING, atol=0.0))
+        y, mu = np.asarray(y), np.clip(predicted, *SCORED)
+        if len(y) == len(mu) > 1 and np.all(y == y[0]):
+            return float(np.allclose(y, mu, rtol=ROUNDING, atol=0.0))
+        return float(d2_tweedie_score(y, mu, sample_weight=weights, power=self.power))
 
 
 class LogTarget:
