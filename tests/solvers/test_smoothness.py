@@ -6,6 +6,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
 
 from splinear import AdditiveClassifier, AdditiveRegressor
+from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
 from splinear.solvers.hessian import penalised_bands
 from splinear.solvers.loss_sums import Separable, Softmax
@@ -58,7 +59,7 @@ def chosen_for(X, layout, y, weights=None, **options):
         weights=rows.place(w),
     )
     total = Separable(problem, SquaredError())
-    options = {"n_noise": float(w.sum()), "settled": 1e-8} | options
+    options = {"weight": float(w.sum()), "settled": 1e-8} | options
     return choose_smoothness(rows, [total], Stopping(tol=1e-6), **options)
 
 
@@ -200,6 +201,27 @@ def test_edge_weights_are_those_that_increments_ask_for(laid_out):
     E = steps**2 / noise + variance
     w = 1 / np.sqrt(E + E.mean())
     np.testing.assert_allclose(edges, w / w.mean(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("weight", [1e12, 1e20, 1e30])
+def test_one_row_of_great_weight_leaves_variances_that_are_positive(weight, curves):
+    """Between two knots it adds a matrix of rank one, beside which rounding loses the penalty."""
+    X = np.linspace(0.0, 1.0, 50)[:, None]
+    (group,) = curves(X, BSplineBasis(1, 10)).groups
+    B = group.embedding.basis.evaluate(
+        group.embedding.axes.argument_of(np.array([0.03, 0.337, 0.71]), 0)
+    )
+
+    def variances(of_row):
+        M = B.T @ (np.array([1.0, of_row, 1.0])[:, None] * B)
+        blocks = np.stack([np.append(np.diagonal(M, p), [0.0] * p) for p in range(2)], axis=1)
+        with np.errstate(all="raise"):
+            return posterior_variances(group, blocks[None], np.zeros(group.shape))[0]
+
+    found, far = variances(weight), np.abs(np.arange(group.stride) - 3.5) > 2  # from the row
+    assert np.isfinite(found).all()
+    assert (found > 0.0).all()
+    np.testing.assert_allclose(found[far], variances(1e6)[far], rtol=0.05)
 
 
 @pytest.mark.parametrize("which", range(10))

@@ -1,9 +1,9 @@
 """What a fitted model has learned, as arrays.
 
 An additive model is f(x) = b + sum_k f_k(x), so it can be read term by term: f_k is what feature k
-adds to the score of a row (or to the prediction, in regression). With several classes, or several
-labels per row, every output has such terms of its own; `target` chooses one. Nothing here draws
-anything; :mod:`splinear.plotting` does.
+adds to the score of a row. In regression that is the prediction, or its logarithm with the losses
+"poisson" and "gamma". With several classes, or several labels per row, every output has such terms
+of its own; `target` chooses one. Nothing here draws anything; :mod:`splinear.plotting` does.
 
 A term is *centered* when its mean over the training rows is taken off. Sums stay as they are if the
 means go to the base value: `base_value(model) + contributions(model, X).sum(axis=1)` is the score.

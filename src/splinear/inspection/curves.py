@@ -139,7 +139,7 @@ def contributions(
     """Split the score of every row into what each feature, and each pair of features, adds to it.
 
     `base_value(model) + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`, or
-    `model.predict(X)` in regression.
+    `model.predict(X)` in regression (its logarithm with the losses "poisson" and "gamma").
 
     Parameters
     ----------
@@ -205,7 +205,8 @@ def importances(
     Returns
     -------
     deviations : ndarray of shape (n_features,) or (n_features + n_pairs,)
-        In the units of the decision function, or of the target in regression.
+        In the units of the decision function, or of the target in regression (or none, where it is
+        the logarithm of the mean that terms add to).
     """
     check_model(model)
     output = output_of(model, target)

@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from splinear._lookup import column_position, is_whole
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.regression import RegressionEstimator
 
-__all__ = ["check_model", "feature_index", "feature_names", "output_of"]
+__all__ = ["check_model", "feature_index", "feature_names", "output_of", "score_name"]
 
 
 def feature_names(model: AdditiveEstimator) -> list[str]:
@@ -73,6 +74,12 @@ def check_model(model: object) -> None:
             "Of a pipeline, pass the last step, and X as that step sees it."
         )
     check_is_fitted(model, "terms_")
+
+
+def score_name(model: RegressionEstimator, target: str) -> str:
+    """Name what the score of a regression is of: the target, or "log of" it by a log link."""
+    check_model(model)
+    return model._outputs.unit(target)
 
 
 def output_of(model: AdditiveEstimator, target: object) -> int | slice:

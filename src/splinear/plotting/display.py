@@ -10,7 +10,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
 from splinear.inspection.curves import column_of, importances, read_numbers
-from splinear.inspection.naming import feature_index, feature_names, output_of
+from splinear.inspection.naming import feature_index, feature_names, output_of, score_name
 from splinear.model.fitted import FittedTerm
 from splinear.plotting.drawing import (
     AS_IT_IS,
@@ -30,6 +30,7 @@ from splinear.plotting.drawing import (
 )
 from splinear.plotting.panels import make_panel
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.regression import RegressionEstimator
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -318,10 +319,9 @@ def _words(
     target_name: str,
 ) -> Words:
     """Say what the curves of a model mean."""
-    if not hasattr(estimator, "classes_"):
-        return Words(
-            f"raises {target_name}", f"lowers {target_name}", axis=f"effect on {target_name}"
-        )
+    if isinstance(estimator, RegressionEstimator):
+        axis = f"effect on {score_name(estimator, target_name)}"
+        return Words(f"raises {target_name}", f"lowers {target_name}", axis=axis)
     labels = estimator.classes_.tolist()
     names = [str(name) for name in (labels if class_names is None else class_names)]
     if len(names) != len(labels):

@@ -28,6 +28,7 @@ from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.pair_blocks import SurfaceBlocks
 
 __all__ = [
+    "GROWTHS",
     "Chooser",
     "Preconditioner",
     "QuadraticModel",

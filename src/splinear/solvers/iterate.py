@@ -70,8 +70,10 @@ class Iterate:
         """Return the same point with extra curvature for rows that a step led astray.
 
         The step moved scores by D. A row whose loss rose by more than its quadratic model said gets
-        the curvature that would have said so.
+        the curvature that would have said so. Where losses soon grow beyond all bounds, that is
+        measured on a part of the way.
         """
+        D = np.clip(D, -self.total.farthest, self.total.farthest)
         rise = self.total.each(self.F + D) - self.total.each(self.F)
         rise -= np.einsum("ki,ki->i", self.total.gradient(self.F), D)
         said = 0.5 * np.einsum("ki,ki->i", self.step_curvature.times(D), D)

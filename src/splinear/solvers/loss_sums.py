@@ -41,6 +41,18 @@ class LossSum(Protocol):
         """Whether it equals its quadratic model."""
         ...
 
+    @property
+    def farthest(self) -> float:
+        """How far a score may move for its rise to say what curvature a step should have had."""
+        ...
+
+    def dispersion(self, deviance: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods.
+
+        `deviance` is twice the sum of the losses per degree of freedom that the model leaves.
+        """
+        ...
+
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""
         ...
@@ -140,9 +152,8 @@ class Separable:
         if cautious:
             wrong = np.flatnonzero(margin < -NEARLY_STRAIGHT)
             m = margin[wrong]
-            bound = (self.loss.slope(m) - self.loss.slope(-m)) / (2.0 * m)
             second = second.copy()
-            second[0, wrong] = self._cost[wrong] * bound
+            second[0, wrong] = self._cost[wrong] * self.loss.caution(m)
         return _Diagonal(second)
 
     def gap(self, F: Floats, R: Floats) -> float:
@@ -160,14 +171,16 @@ class Separable:
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the number (1,) whose addition to F makes the sum least."""
+        known = self.loss.shift(self.problem.margin(F[0]), self._cost)
+        if known is not None:
+            sign = float(self.problem.y[0])  # of all rows, where there is a formula
+            return np.array([sign * known])
         shift = np.zeros(1)
         for _ in range(MAX_SHIFTS):
             margin = self.problem.margin(F[0] + shift)
             slopes, bends = self.loss.derivatives(margin)
             slope = float((self.problem.y * slopes) @ self._cost)
             bend = float(self._cost @ bends)
-            if self.is_quadratic:
-                return shift - (slope / bend if bend > 0 else 0.0)
             step = np.clip(-slope / bend if bend > 0 else -np.sign(slope), -1.0, 1.0)
             shift += step
             if abs(step) <= LAST_SHIFT or abs(shift[0]) > FARTHEST:
@@ -178,6 +191,15 @@ class Separable:
     def is_quadratic(self) -> bool:
         """Whether it equals its quadratic model."""
         return isinstance(self.loss, SquaredError)
+
+    @property
+    def farthest(self) -> float:
+        """How far a score may move for its rise to say what curvature a step should have had."""
+        return self.loss.farthest
+
+    def dispersion(self, deviance: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        return self.loss.dispersion(deviance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +232,12 @@ class Softmax:
     n_outputs: int
     _last: list[Floats] = field(default_factory=list)  # scores, and their log_softmax
     is_quadratic: bool = False
+    farthest: float = np.inf
+
+    def dispersion(self, deviance: float) -> float:
+        """Return 1: they are log-likelihoods."""
+        del deviance
+        return 1.0
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""

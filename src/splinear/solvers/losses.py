@@ -80,6 +80,31 @@ class SmoothLoss(ConvexLoss, Protocol):
         """Return both derivatives, which may have much in common, in arrays of their own."""
         return self.slope(m), self.curvature(m)
 
+    @property
+    def farthest(self) -> float:
+        """How far m may move for its rise to say which curvature a step should have had."""
+        return np.inf
+
+    def caution(self, m: Floats) -> Floats:
+        """Return a curvature for m < 0 far on the wrong side, where the loss is nearly straight.
+
+        It is that of a parabola that touches the loss at m and at -m.
+        """
+        return (self.slope(m) - self.slope(-m)) / (2.0 * m)
+
+    def shift(self, m: Floats, cost: Floats) -> float | None:
+        """Return the number whose addition to all m makes the sum least; None: no formula."""
+        del m, cost
+        return None
+
+    def dispersion(self, deviance: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods.
+
+        `deviance` is twice the sum of the losses per degree of freedom that the model leaves.
+        """
+        del deviance
+        return 1.0
+
 
 @dataclass(frozen=True)
 class Hinge:
@@ -202,6 +227,15 @@ class SquaredError(SmoothLoss):
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
         """Return -alpha^2 / (2 c)."""
         return -(alpha**2) / (2.0 * cost)
+
+    def shift(self, m: Floats, cost: Floats) -> float | None:
+        """Return minus the mean of m."""
+        in_all = float(cost.sum())
+        return -float(m @ cost) / in_all if in_all > 0 else 0.0
+
+    def dispersion(self, deviance: float) -> float:
+        """Return the variance of the residuals."""
+        return deviance
 
     def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
         """Return the best alpha along one coordinate."""

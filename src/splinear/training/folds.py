@@ -139,7 +139,9 @@ def _some_rows(given: Input, rows: AnyArray) -> Input:
 
 
 def _weights_for(scorer: Scorer, weights: Floats | None) -> dict[str, Floats]:
-    """Return the rows' weights for a scorer that takes them."""
+    """Return the rows' weights for a scorer that takes them; None of scikit-learn is `score`."""
     metric = getattr(scorer, "_score_func", scorer)
+    if hasattr(scorer, "_estimator"):
+        metric = scorer._estimator.score
     takes = "sample_weight" in inspect.signature(metric).parameters
     return {"sample_weight": weights} if takes and weights is not None else {}

@@ -12,7 +12,7 @@ from splinear.solvers import newton
 from splinear.solvers.choosing import choose, choose_with_pairs, final_edf
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.losses import SmoothLoss
+from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Result, Start, Stopping, stack
@@ -39,14 +39,10 @@ class NewtonTrainer:
     loss : SmoothLoss
     C : float or None
         None: the data choose the variance of every term.
-    noise : bool
-        Whether the losses are squares of residuals, whose variance is to be estimated along;
-        otherwise they are log-likelihoods.
     """
 
     loss: SmoothLoss
     C: float | None
-    noise: bool = False
 
     fits_pairs = True
 
@@ -103,15 +99,15 @@ class NewtonTrainer:
             lambda rows: data.sums(self.loss, rows),
             stopping,
             lambda rows: data.weighted.over(rows).total,
-            noise=self.noise,
         )
         if data.interactions is not None and stopping.watch.reason is None:
             data, chosen = self._choose_pairs(data, chosen, stopping)
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
-        # A sum of squares is least after a Newton step or two, from wherever it starts.
-        if starts is None and not self.noise:
+        # A sum of squares is least after a Newton step or two, from wherever it starts. The
+        # intercepts of others are solved for at once, whatever the target's centre is.
+        if starts is None and not isinstance(self.loss, SquaredError):
             starts = _starts_of(chosen)
         [results] = self.follow(data, stopping, [1.0], starts)
         if settled:
@@ -132,7 +128,6 @@ class NewtonTrainer:
             stopping,
             lambda rows: data.weighted.over(rows).total,
             chosen,
-            noise=self.noise,
         )
         return data, replace(more, n_turns=chosen.n_turns + more.n_turns)
 
@@ -146,7 +141,7 @@ class NewtonTrainer:
             newton.begin(rows, total, n_threads, start)
             for total, start in zip(data.sums(self.loss, rows), starts, strict=True)
         ]
-        wanted = data.interactions.find(points, noise=self.noise)
+        wanted = data.interactions.find(points)
         weights = data.weighted.place_weights()
         more = data.interactions.add(data.rows, wanted, points, weights, n_threads)
         return data.with_rows(more)
