@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+import numpy as np
+
 from splinear._compat import StrOptions
-from splinear._types import Constraints, Input, Terms
+from splinear._types import Constraints, Floats, Input, Terms
 from splinear.solvers.losses import SquaredError
 from splinear.solvers.watch import Progress
 from splinear.terms.base import Term
+from splinear.training.intervals import score_intervals
 from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.numbers import NumberReader
 from splinear.training.parameters import positive
@@ -104,3 +107,33 @@ n_features_in_, feature_names_in_
         return Recipe(
             NumberReader(standardized=True), NewtonTrainer(SquaredError(), self.C, noise=True)
         )
+
+    def predict_interval(
+        self,
+        X: Input,
+        level: float = 0.95,
+        kind: Literal["mean", "observation"] = "mean",
+    ) -> Floats:
+        """Compute intervals of the predictions.
+
+        They follow from the posterior of all terms and the intercept, with the estimated variance
+        of the residuals (Student's t). How smooth the terms are counts as known.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+        level : float, default=0.95
+            The probability of an interval.
+        kind : {"mean", "observation"}, default="mean"
+            "mean": where f(x) is, the mean of the targets at x. "observation": where a new target
+            is, whose residual has the variance of those in fit and a normal distribution.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        if kind not in ("mean", "observation"):
+            raise ValueError(f'kind must be "mean" or "observation"; got {kind!r}.')
+        ends = score_intervals(self, X, level, observations=kind == "observation")
+        return np.column_stack([self._outputs.predict(scores) for scores in ends])

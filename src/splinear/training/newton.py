@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from splinear.model.information import Information
 from splinear.model.layout import Layout
 from splinear.solvers.choosing import choose, final_edf
+from splinear.solvers.information import gather
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import SmoothLoss
 from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
@@ -80,7 +82,9 @@ class NewtonTrainer:
             if self.C is None:
                 return self._fit_chosen(data, stopping, starts)
             [results] = self.follow(data, stopping, [self.C], starts)
-            return Trained(data.rows.layout.scaled(self.C), results)
+            information = self._information(data, results, stopping.n_threads)
+            layout = data.rows.layout.scaled(self.C)
+            return Trained(layout, results, information=information)
 
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
@@ -102,7 +106,22 @@ class NewtonTrainer:
         if settled:
             models, sums = data.centred(results), data.sums(self.loss)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
-        return Trained(chosen.layout, results, edf, chosen.n_turns, settled)
+        information = self._information(data, results, stopping.n_threads)
+        return Trained(
+            chosen.layout, results, edf, chosen.n_turns, settled, information=information
+        )
+
+    def _information(
+        self, data: TrainingSet, results: list[Result], n_threads: int
+    ) -> list[Information]:
+        """Return what the rows say of the models, problem by problem."""
+        models, out = data.centred(results), []
+        weight = data.weighted.total if self.noise else None
+        for total in data.sums(self.loss):
+            own, models = models[: total.n_outputs], models[total.n_outputs :]
+            found = gather(data.rows, total, *stack(own), n_threads, weight=weight)
+            out.append(found.in_units(data.unit))
+        return out
 
     def follow(
         self,
