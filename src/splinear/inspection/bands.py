@@ -27,13 +27,13 @@ import numpy as np
 from splinear._types import AnyArray, Floats, Input
 from splinear.inspection.curves import Grid, curve_of, grid_of, numbers_of
 from splinear.inspection.naming import check_model, feature_index, feature_names, output_of
-from splinear.model.covariance import MOST_PARAMETERS, JointPosterior
+from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_large
 from splinear.model.curve_posterior import CurvePosterior
 from splinear.model.fitted import FittedTerm
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import critical, posteriors_of, score_errors
 
-__all__ = ["Band", "BandKind", "band", "half_widths", "posterior_of", "standard_error"]
+__all__ = ["Band", "BandKind", "band", "half_widths", "has_band", "posterior_of", "standard_error"]
 
 BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
 
@@ -109,12 +109,17 @@ def standard_error(model: AdditiveEstimator, X: Input, *, target: object = None)
     return score_errors(model, X)[1][:, output]
 
 
+def has_band(model: AdditiveEstimator, term: FittedTerm) -> bool:
+    """Tell whether a band of a term can be computed."""
+    return bool(model._posteriors) and not is_too_large(term.group)
+
+
 def posterior_of(
     model: AdditiveEstimator, term: FittedTerm, output: int
 ) -> tuple[JointPosterior, CurvePosterior | None]:
     """Return the posterior of a term's curve; None if the term cannot vary."""
     j = term.features[0]
-    if term.group.used.sum() > MOST_PARAMETERS:
+    if is_too_large(term.group):
         raise ValueError(
             f"Feature {feature_names(model)[j]!r} has more than {MOST_PARAMETERS:,} levels or "
             "pieces, too many for a band."

@@ -25,7 +25,7 @@ from splinear._types import Floats
 from splinear.inspection.bands import posterior_of
 from splinear.inspection.flatness import p_value
 from splinear.inspection.naming import check_model, feature_names
-from splinear.model.covariance import MOST_PARAMETERS
+from splinear.model.covariance import is_too_large
 from splinear.model.fitted import FittedTerm
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import posteriors_of
@@ -152,9 +152,10 @@ def summary(model: AdditiveEstimator) -> Summary:
 def concurvity(model: AdditiveEstimator) -> Floats:
     """Compute to which share other terms could stand in for each term.
 
-    What the rows say of the fitted curve of a term, its information, is less if the other terms may
-    bend as much as their smoothness lets them: this is the share that is lost. At 0.75 the curve's
-    standard errors are about twice what they would be if the other curves were known.
+    It is the share of the fitted curve's variance, in the training rows and weighted as the losses
+    weigh them, that curves of all other features together can follow (R^2, less what they would
+    follow by chance). At 0.75 the curve's standard errors are up to twice those that it would have
+    if the others were known; near 1 it is arbitrary which feature gets the credit.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ def _line(model: AdditiveEstimator, term: FittedTerm) -> TermSummary:
 
 def _measures(model: AdditiveEstimator, term: FittedTerm) -> tuple[float, float, float]:
     """Return degrees of freedom, the p-value and the concurvity of a term."""
-    if term.group.used.sum() > MOST_PARAMETERS:
+    if is_too_large(term.group):
         return term.edf, np.nan, np.nan
     edf, p, shared = 0.0, [], []
     for output in range(len(model.intercept_)):
@@ -198,7 +199,7 @@ def _measures(model: AdditiveEstimator, term: FittedTerm) -> tuple[float, float,
         if curve is not None:
             edf += curve.edf
             p.append(p_value(curve, joint.n_left))
-            shared.append(curve.concurvity if joint.is_joint else np.nan)
+            shared.append(joint.concurvity(term.features[0], output) if joint.is_joint else np.nan)
     if not p:
         return 0.0, np.nan, np.nan
     return edf, min(1.0, len(p) * min(p)), float(np.mean(shared))

@@ -27,12 +27,14 @@ from scipy.linalg import eigh
 from splinear._types import Floats
 from splinear.model.additive import Model
 from splinear.model.curve_posterior import CurvePosterior
+from splinear.model.group import TermGroup
 from splinear.model.information import Information, Thinned, reached
 from splinear.model.term_block import TermBlock
 
-__all__ = ["MOST_PARAMETERS", "JointPosterior", "joint_posteriors"]
+__all__ = ["MOST_PARAMETERS", "JointPosterior", "is_too_large", "joint_posteriors"]
 
 MOST_PARAMETERS = 2_000  # of a term whose covariance is computed
+SOME_MORE = 1e-9  # of a diagonal
 FIRM = 1e-7  # of an intercept's information, which is added: one of all classes means nothing
 LEAST_EIGENVALUE = 1e-10  # of the largest: below is nothing that rows have said
 
@@ -108,7 +110,7 @@ class JointPosterior:
                 there = reached(group)
                 for j in range(group.n_features):
                     n_kept = 0 if thinned is None else int(thinned.reached[g][j].sum())
-                    if 0 < group.used[j].sum() <= MOST_PARAMETERS:
+                    if group.used[j].any() and not is_too_large(group):
                         yield TermBlock.of(
                             group.of_features(np.array([j])),
                             k,
@@ -198,6 +200,35 @@ class JointPosterior:
         out = C.T @ G @ C - once.T @ np.linalg.pinv(own, hermitian=True) @ once
         return np.asarray((out + out.T) / 2.0)
 
+    def concurvity(self, feature: int, output: int) -> float:
+        """Return the share of a fitted curve that the functions of all other terms can follow.
+
+        In the metric of the losses, less what they would by chance; NaN if that is not known.
+        """
+        n, k = len(self.coupling) // len(self.outputs), output - self.outputs[0]
+        C, n_rows = (
+            self.coupling[k * n : (k + 1) * n, k * n : (k + 1) * n],
+            self.information.n_coupled,
+        )
+        block = next((b for b in self.blocks if (b.feature, b.output) == (feature, k)), None)
+        if block is None:
+            return np.nan
+        at, curve = block.thinned, block.projection @ block.free_parameters
+        n_left = n_rows - (n - len(curve))
+        centred = C[at, at] - np.outer(C[at, -1], C[at, -1]) / C[-1, -1]
+        in_all = float(curve @ centred @ curve)
+        if not in_all > 0.0 or n_left <= 0:
+            return np.nan
+        left = float(curve @ np.linalg.solve(self._inverses[k][at, at], curve))
+        return float(np.clip(1.0 - n_rows / n_left * left / in_all, 0.0, 1.0))
+
+    @cached_property
+    def _inverses(self) -> list[Floats]:
+        """The inverse of C of each output; all terms can be constant, so with a little more."""
+        n = len(self.coupling) // len(self.outputs)
+        parts = [self.coupling[k : k + n, k : k + n] for k in range(0, len(self.coupling), n)]
+        return [np.linalg.inv(C + SOME_MORE * np.diag(np.diag(C))) for C in parts]
+
     # -- curves ----------------------------------------------------------------------------------
 
     @cached_property
@@ -214,6 +245,11 @@ class JointPosterior:
                 J = block.left(self._shared(node))
                 out[block.output][block.feature] = block.posterior(J, n_classes=n_classes)
         return out
+
+
+def is_too_large(group: TermGroup) -> bool:
+    """Tell whether there are too many parameters per term for their covariance."""
+    return bool(group.used.sum(axis=1).max(initial=0) > MOST_PARAMETERS)
 
 
 def joint_posteriors(model: Model, kept: Sequence[Information]) -> list[JointPosterior]:

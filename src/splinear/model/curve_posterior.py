@@ -47,8 +47,6 @@ class CurvePosterior:
         of a prior that no data have chosen.
     score_variances : ndarray of shape (n,)
         The eigenvalues of its covariance over phi, in a flat curve.
-    concurvity : float
-        The share of the information on the fitted curve that other terms could have as well.
     noise : float
         phi.
     """
@@ -58,7 +56,6 @@ class CurvePosterior:
     directions: Floats
     score: Floats
     score_variances: Floats
-    concurvity: float
     noise: float = 1.0
 
     @classmethod
@@ -72,13 +69,11 @@ class CurvePosterior:
         pull: Floats,
         free: NDArray[np.bool_],
         n_classes: int,
-        alone: float,
     ) -> CurvePosterior:
         """Find the directions.
 
         L and `fixed` are roots of the prior's covariance and of a fixed one, z is the whitened
-        curve and theta its free parameters, `pull` the slope at which the losses fall there, and
-        `alone` the information on it if the other terms were known.
+        curve and theta its free parameters, and `pull` the slope at which the losses fall there.
         """
         mu, U = eigh(L.T @ J @ L)
         mu = np.maximum(mu, 0.0)
@@ -90,7 +85,6 @@ class CurvePosterior:
             directions,
             fixed.T @ (J @ theta + pull),
             np.maximum(np.linalg.eigvalsh(fixed.T @ J @ fixed), 0.0),
-            float(np.clip(1.0 - theta @ J @ theta / alone, 0.0, 1.0)) if alone > 0 else np.nan,
         )
         return found if n_classes == 1 else found._among(n_classes)
 

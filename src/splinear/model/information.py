@@ -83,8 +83,8 @@ class Information:
     coupling : ndarray
         The upper half of the matrix of all outputs, row by row: of each output the thinned
         functions that are reached, and its intercept.
-    is_sampled : bool
-        Whether `coupling` is from some of the rows; `blocks` are from all.
+    n_rows, n_coupled : int
+        Rows that count, and those of them that `coupling` is from.
     slopes : ndarray of shape (n_outputs, n_parameters)
         The first derivatives by the parameters, which the penalty holds the balance; in units of
         the target, as the next.
@@ -99,7 +99,8 @@ class Information:
     totals: Floats
     factors: tuple[int, ...] | None
     coupling: Floats
-    is_sampled: bool
+    n_rows: int
+    n_coupled: int
     slopes: Floats
     losses: float
     weight: float | None
@@ -108,6 +109,11 @@ class Information:
     def n_outputs(self) -> int:
         """Number of outputs."""
         return len(self.blocks)
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether `coupling` is from some of the rows; `blocks` are from all."""
+        return self.n_coupled < self.n_rows
 
     def in_units(self, unit: float) -> Information:
         """Return that of targets that are a number of times as large."""

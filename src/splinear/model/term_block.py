@@ -87,6 +87,11 @@ class TermBlock:
         return cls(group, output, thinned, H, ties[there], total, P, to_raw, parameters, slopes)
 
     @property
+    def free_parameters(self) -> Floats:
+        """Those of the curve that was fitted, (n_free,)."""
+        return self.parameters[self.group.used[0]]
+
+    @property
     def feature(self) -> int:
         """The column of X."""
         return int(self.group.features[0])
@@ -154,17 +159,15 @@ class TermBlock:
     def posterior(self, J: Floats, n_classes: int) -> CurvePosterior:
         """Return that of the curve, given the information on it alone."""
         L, free = self.prior, self.group.used[0]
-        theta = self.parameters[free]
         return CurvePosterior.of(
             J,
             L,
             self.fixed_prior,
             self._whitened(),
-            theta,
+            self.free_parameters,
             -self.slopes[free],
             free,
             n_classes,
-            float(theta @ self.known @ theta),
         )
 
     def _whitened(self) -> Floats:

@@ -7,6 +7,7 @@ import numpy as np
 from splinear import _core
 from splinear._types import Floats
 from splinear.model.information import Information, Thinned, thinned_within
+from splinear.model.layout import Layout
 from splinear.solvers.iterate import Space
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.rows import TrainingRows
@@ -15,7 +16,9 @@ __all__ = ["gather"]
 
 MOST_COUPLED = 1_000  # rows of the matrix of thinned terms, all outputs counted
 PIECES = (16, 12, 8, 6, 4)  # of thinned curves: as many as the matrix has room for
-MOST_ROWS = 8_192  # that say how terms hang together; what they say of one term, all rows do
+# Rows that say how terms hang together, which takes a product for each pair of them; what there is
+# to say of one term all rows do.
+LEAST_ROWS, MOST_ROWS, MOST_PRODUCTS = 4_096, 8_192, 2_500_000
 
 
 def gather(
@@ -36,18 +39,25 @@ def gather(
     curvature = total.curvature(F)
     blocks = space.blocks(curvature.diagonal)
     thinned = thinned_within(rows.layout, total.n_outputs, MOST_COUPLED, PIECES)
-    n_rows = min(MOST_ROWS, rows.n_rows)
+    n_rows = min(rows.n_rows, _enough_rows(rows.layout, total.n_outputs))
     return Information(
         blocks=blocks,
         ties=space.ties(curvature.diagonal, blocks),
         totals=curvature.diagonal.sum(axis=1),
         factors=None if thinned is None else thinned.factors,
         coupling=np.zeros(0) if thinned is None else _coupling(space, curvature, thinned, n_rows),
-        is_sampled=n_rows < rows.n_rows,
+        n_rows=rows.n_rows,
+        n_coupled=n_rows,
         slopes=rows.sums(total.gradient(F), n_threads),
         losses=total.value(F),
         weight=weight,
     )
+
+
+def _enough_rows(layout: Layout, n_outputs: int) -> int:
+    n_terms = n_outputs * sum(group.n_features for group in layout.groups)
+    pairs = max(1, n_terms * (n_terms + 1) // 2)
+    return int(np.clip(MOST_PRODUCTS // pairs, LEAST_ROWS, MOST_ROWS))
 
 
 def _coupling(space: Space, curvature: Curvature, thinned: Thinned, n_rows: int) -> Floats:

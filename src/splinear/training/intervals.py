@@ -9,7 +9,7 @@ from scipy.special import expit
 from scipy.stats import norm, t
 
 from splinear._types import Floats, Input
-from splinear.model.covariance import MOST_PARAMETERS, JointPosterior
+from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_large
 from splinear.model.score_variance import ScoreVariances
 from splinear.tables.checks import feature_label
 from splinear.training.estimator import AdditiveEstimator
@@ -53,7 +53,7 @@ def score_errors(estimator: AdditiveEstimator, X: Input) -> tuple[Floats, Floats
 
 def _variances(estimator: AdditiveEstimator, posterior: JointPosterior) -> ScoreVariances:
     for group in estimator._model.layout.groups:
-        if group.used.sum(axis=1).max(initial=0) > MOST_PARAMETERS:
+        if is_too_large(group):
             raise ValueError(
                 f"{feature_label(estimator, int(group.features[0]))} has more than "
                 f"{MOST_PARAMETERS:,} levels or pieces: standard errors are not computed for "
