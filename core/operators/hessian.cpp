@@ -37,7 +37,7 @@ ColumnShape thinned(ColumnShape shape, std::size_t factor) {
 // A column, and where its functions stand in the matrix. Cells without a place are one, cell 0.
 struct PlacedColumn {
     std::size_t group = 0;
-    std::size_t number = 0;  // among the group's columns
+    std::size_t number = 0;   // among the group's columns
     std::size_t factor = 1;   // of thinning
     std::size_t missing = 0;  // the cell of a missing value, before thinning
     ColumnShape shape{};

@@ -227,7 +227,8 @@ class JointPosterior:
         """The inverse of C of each output; all terms can be constant, so with a little more."""
         n = len(self.coupling) // len(self.outputs)
         parts = [self.coupling[k : k + n, k : k + n] for k in range(0, len(self.coupling), n)]
-        return [np.linalg.inv(C + SOME_MORE * np.diag(np.diag(C))) for C in parts]
+        more = [C + SOME_MORE * np.diag(np.diag(C)) for C in parts]
+        return [np.asarray(np.linalg.inv(C), dtype=np.float64) for C in more]
 
     # -- curves ----------------------------------------------------------------------------------
 

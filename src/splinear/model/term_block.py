@@ -89,7 +89,7 @@ class TermBlock:
     @property
     def free_parameters(self) -> Floats:
         """Those of the curve that was fitted, (n_free,)."""
-        return self.parameters[self.group.used[0]]
+        return np.asarray(self.parameters[self.group.used[0]])
 
     @property
     def feature(self) -> int:
@@ -179,7 +179,7 @@ class TermBlock:
         out[: group.size] = np.sqrt(stiffness[0]) * group.embedding.penalty.difference(coef)
         if group.has_gaps:
             out[-1] = np.sqrt(of_gap[0]) * self.parameters[-1]
-        return out[group.used[0]]
+        return np.asarray(out[group.used[0]])
 
 
 def _dense(bands: Floats) -> Floats:

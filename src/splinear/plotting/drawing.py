@@ -144,10 +144,10 @@ def common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
     heights += [np.asarray(curve.f_missing) for curve in curves if curve.f_missing is not None]
     low = min(0.0, *(float(f.min()) for f in heights))
     high = max(0.0, *(float(f.max()) for f in heights))
-    if bands := [curve for curve in curves if curve.half is not None]:
+    if bands := [(curve.f, curve.half) for curve in curves if curve.half is not None]:
         reach = _MOST_OF_BAND * (high - low)
-        low = max(low - reach, min(low, *(float((c.f - c.half).min()) for c in bands)))
-        high = min(high + reach, max(high, *(float((c.f + c.half).max()) for c in bands)))
+        low = max(low - reach, min(low, *(float((f - half).min()) for f, half in bands)))
+        high = min(high + reach, max(high, *(float((f + half).max()) for f, half in bands)))
     air = 0.07 * ((high - low) or 1.0)
     return low - air, high + air
 

@@ -189,7 +189,7 @@ class _Diagonal:
     diagonal: Floats
 
     def between(self, k: int, m: int) -> Floats:
-        return self.diagonal[k] if k == m else np.zeros_like(self.diagonal[k])
+        return np.asarray(self.diagonal[k] if k == m else np.zeros(self.diagonal.shape[1]))
 
     def times(self, V: Floats) -> Floats:
         return self.diagonal * V
@@ -305,7 +305,7 @@ class _SoftmaxCurvature:
 
     def between(self, k: int, m: int) -> Floats:
         p = self.probabilities
-        return self.diagonal[k] if k == m else -self.cost * p[k] * p[m]
+        return np.asarray(self.diagonal[k] if k == m else -self.cost * p[k] * p[m])
 
     def times(self, V: Floats) -> Floats:
         p = self.probabilities
