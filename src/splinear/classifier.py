@@ -14,6 +14,7 @@ from splinear.solvers.losses import Logistic
 from splinear.solvers.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.classification import ClassEstimator
+from splinear.training.intervals import class_intervals
 from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.class_reader import ClassReader
 from splinear.training.outputs.class_weights import ClassWeight
@@ -193,3 +194,26 @@ class AdditiveClassifier(ClassEstimator):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def predict_interval(self, X: Input, level: float = 0.95) -> Floats:
+        """Compute intervals of the probabilities of the classes, or of the labels.
+
+        They follow from the posterior of all terms and intercepts, in which the log-odds of a
+        class are normal (to first order, for more than two). How smooth the terms are counts as
+        known.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+        level : float, default=0.95
+            The probability of an interval.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, n_classes, 2)
+            Lower and upper ends, in the order of predict_proba.
+        """
+        found = class_intervals(self, X, level)
+        if not isinstance(self._outputs, Binary):
+            return found
+        return np.concatenate([1.0 - found[..., ::-1], found], axis=1)

@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Literal
 
+import numpy as np
 from sklearn.utils import Tags
 
 from splinear._compat import StrOptions
-from splinear._types import Constraints, Input, Terms
+from splinear._types import Constraints, Floats, Input, Terms
 from splinear.solvers.log_link import Gamma, Poisson
 from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.solvers.watch import Progress
 from splinear.terms.base import Term
+from splinear.training.intervals import score_intervals
 from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.base import Reader
 from splinear.training.outputs.numbers import NumberReader
@@ -133,6 +135,42 @@ n_features_in_, feature_names_in_
     def _recipe(self) -> Recipe:
         reader, loss = LOSSES[self.loss]
         return Recipe(reader, NewtonTrainer(loss, self.C))
+
+    def predict_interval(
+        self,
+        X: Input,
+        level: float = 0.95,
+        kind: Literal["mean", "observation"] = "mean",
+    ) -> Floats:
+        """Compute intervals of the predictions.
+
+        They follow from the posterior of all terms and the intercept, with the estimated variance
+        of the residuals (Student's t). How smooth the terms are counts as known. With the losses
+        "poisson" and "gamma" they are intervals of the mean, from those of its logarithm.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+        level : float, default=0.95
+            The probability of an interval.
+        kind : {"mean", "observation"}, default="mean"
+            "mean": where f(x) is, the mean of the targets at x. "observation": where a new target
+            is, whose residual has the variance of those in fit and a normal distribution; for
+            loss="squared_error" only.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        if kind not in ("mean", "observation"):
+            raise ValueError(f'kind must be "mean" or "observation"; got {kind!r}.')
+        if kind == "observation" and self.loss != "squared_error":
+            raise ValueError(
+                f'kind="observation" is for loss="squared_error"; the model has {self.loss!r}.'
+            )
+        ends = score_intervals(self, X, level, observations=kind == "observation")
+        return np.column_stack([self._outputs.predict(scores) for scores in ends])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

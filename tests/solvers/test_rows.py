@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from splinear import _core
+from splinear.model.information import Thinned, can_be_thinned
 from splinear.model.layout import Layout
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.objective import scores
@@ -104,6 +105,36 @@ def test_the_whole_hessian_of_the_first_rows(
     B[:, :-1] = functions(layout, X[order])[:, kept]
     B[:, -1] = 2.0
     assert_allclose(H, B.T @ (h[:, None] * B), rtol=ROUNDING[tol], atol=ROUNDING[tol])
+
+
+@both_forms
+@pytest.mark.parametrize("factor", [1, 2, 3, 7])
+def test_the_hessian_of_thinned_curves(
+    table_and_layout: tuple[np.ndarray, Layout], tol: float, factor: int
+) -> None:
+    """Curves with one coefficient in a few, on straight lines between them, are curves too."""
+    X, layout = table_and_layout
+    rows = TrainingRows.prepare(open_table(X), layout, tol=tol)
+    factors = tuple(factor if can_be_thinned(group) else 1 for group in layout.groups)
+    thinned = Thinned(layout, factors)
+    h = np.random.default_rng(2).random(len(X))
+    every = np.arange(len(thinned.places), dtype=np.int64)
+    size = len(every) + 1
+    H = _core.hessian_thinned(
+        rows.groups, np.array(factors, dtype=np.int64), every, size, rows.place(h), 2.0, 2
+    )
+    B, columns = functions(layout, X), []
+    for g, (group, start) in enumerate(zip(layout.groups, layout.ends[:-1], strict=True)):
+        for j in range(group.n_features):
+            at = start + j * group.stride
+            columns.append(B[:, at : at + group.size] @ thinned.basis(g))
+            if group.has_gaps:
+                columns.append(B[:, [at + group.size]])
+    B = np.column_stack([*columns, np.full(len(X), 2.0)])
+    expected = B.T @ (h[:, None] * B)
+    found = H.reshape(size, size)
+    assert_allclose(found, expected, rtol=ROUNDING[tol], atol=ROUNDING[tol])
+    assert factor == 1 or size < layout.n_parameters + 1
 
 
 @both_forms

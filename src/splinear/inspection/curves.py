@@ -75,7 +75,7 @@ def shape_function(
     check_model(model)
     output, j = output_of(model, target), feature_index(model, feature)
     table = None if X is None or not center else read_numbers(model, X)
-    return _curve(model, output, j, _grid(model, j, grid, n_points), center, table)
+    return curve_of(model, output, j, grid_of(model, j, grid, n_points), center, table)
 
 
 def shape_functions(
@@ -111,7 +111,9 @@ def shape_functions(
     x = np.empty((len(columns), check_n_points(n_points)))
     f = np.empty((*x.shape, *model.intercept_[output].shape))
     for row, j in enumerate(columns):
-        x[row], f[row] = _curve(model, output, j, _grid(model, j, None, n_points), center, table)
+        x[row], f[row] = curve_of(
+            model, output, j, grid_of(model, j, None, n_points), center, table
+        )
     return x, f
 
 
@@ -267,8 +269,11 @@ def surface(
             f"There is no surface of {features[0]!r} and {features[1]!r}. "
             + (f"Surfaces: {known}." if known else "The model has none; see `interactions`.")
         )
-    x, z = (_grid(model, at, grid, n_points) for at, grid in zip((j, k), grids, strict=True))
-    of = {j: np.repeat(_numbers(model, j, x), len(z)), k: np.tile(_numbers(model, k, z), len(x))}
+    x, z = (grid_of(model, at, grid, n_points) for at, grid in zip((j, k), grids, strict=True))
+    of = {
+        j: np.repeat(numbers_of(model, j, x), len(z)),
+        k: np.tile(numbers_of(model, k, z), len(x)),
+    }
     f = pair.evaluate(*(of[at] for at in pair.features))[:, output]
     return x, z, f.reshape(len(x), len(z), *f.shape[1:])
 
@@ -333,7 +338,8 @@ def _curves_of(model: AdditiveEstimator, features: Sequence[int | str] | None) -
     return columns
 
 
-def _grid(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) -> AnyArray:
+def grid_of(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) -> AnyArray:
+    """Return where the curve of feature j is evaluated: what the user gave, or its whole range."""
     term = model.terms_.of_feature(j)
     if term is not None and term.levels is not None:
         if isinstance(grid, str):
@@ -363,24 +369,25 @@ def _as_objects(levels: Sequence[object]) -> AnyArray:
     return out
 
 
-def _curve(
+def curve_of(
     model: AdditiveEstimator,
     output: int | slice,
     j: int,
     x: AnyArray,
     center: bool,
-    table: InMemory | None,
+    table: InMemory | None = None,
 ) -> tuple[AnyArray, Floats]:
+    """Evaluate the curve of feature j at x; its mean is that over `table`, or the training rows."""
     term = model.terms_.of_feature(j)
     if term is None:  # dropped
         return x, np.zeros((len(x), *model.intercept_[output].shape))
-    f = term.evaluate(_numbers(model, j, x))[:, output]
+    f = term.evaluate(numbers_of(model, j, x))[:, output]
     if center:
         f = f - (term.mean[output] if table is None else _mean(term, table, j)[output])
     return x, f
 
 
-def _numbers(model: AdditiveEstimator, j: int, x: AnyArray) -> AnyArray:
+def numbers_of(model: AdditiveEstimator, j: int, x: AnyArray) -> AnyArray:
     """Return grid values as the numbers that the term of feature j reads."""
     numbers: AnyArray = model._columns.numbers_of(j, x, lambda k: feature_label(model, k))
     return numbers

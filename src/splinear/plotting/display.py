@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
+from splinear.inspection.bands import BandKind, half_widths, has_band
 from splinear.inspection.curves import column_of, importances, read_numbers
 from splinear.inspection.naming import feature_index, feature_names, output_of, score_name
 from splinear.model.fitted import FittedTerm
 from splinear.plotting.drawing import (
     AS_IT_IS,
+    BAND,
     DOWN,
     FAINT,
     INK,
@@ -28,7 +30,7 @@ from splinear.plotting.drawing import (
     shortened,
     style,
 )
-from splinear.plotting.panels import make_panel
+from splinear.plotting.panels import Evaluate, make_panel
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.regression import RegressionEstimator
 
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CurvesDisplay"]
 
+LEVEL = 0.95  # of bands
+
 
 class CurvesDisplay:
     """The curves f_j of an additive model as small multiples on one common scale.
@@ -47,9 +51,10 @@ class CurvesDisplay:
     below for the first. With more than two classes a panel has one line per class, or `target`
     chooses one. In regression a panel shows the effect on the prediction. A panel shows the range
     that the curve was learned on; a term with `extrapolation="linear"` has a dotted line from there
-    to values of X that lie beyond. Open dots mark knots, the strip below shows where the data lie,
-    and the number in the corner is the feature's share of all importances (see
-    :func:`splinear.importances`).
+    to values of X that lie beyond. The band around a curve says how well it is known (see
+    :func:`splinear.inspection.band`); a very wide one is cut off. Open dots mark knots, the strip
+    below shows where the data lie, and the number in the corner is the feature's share of all
+    importances (see :func:`splinear.importances`).
 
     A categorical feature has one dot per level, in the order of their effects, or in their own
     order if the category is ordered; of more than 12 levels the most frequent are shown. A diamond
@@ -98,6 +103,7 @@ class CurvesDisplay:
         target_name: str = "the target",
         n_points: int = 200,
         center: bool = True,
+        band: BandKind | None = "pointwise",
         axes: Axes | Sequence[Axes] | AnyArray | None = None,
         figure: Figure | None = None,
         n_cols: int = 3,
@@ -109,19 +115,19 @@ class CurvesDisplay:
         estimator : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
         X : array-like, sparse matrix or files, of shape (n_samples, n_features)
             For importances, histograms and the means that `center` takes off the curves.
-        features, top
-            Features by name or position, in this order; None is the `top` most important.
+        features, top : by name or position, in this order; None is the `top` most important
         feature_names, class_names, target_name
             For titles, legend and axis; by default the model's own.
         target : class label or int, default=None
             Whose curves; None draws one line per class, for at most 10 of them.
         n_points : int, default=200
             Places at which each curve is evaluated, besides its knots.
-        axes, figure, n_cols
-            As in :meth:`plot`.
+        band : {"pointwise", "simultaneous"} or None, default="pointwise"
+            The 95 % band that is shaded; AdditiveSVC and AdditiveSVR have none.
+        axes, figure, n_cols : as in :meth:`plot`
         """
         _require_matplotlib()
-        panels = _make_panels(estimator, X, features, top, feature_names, target, n_points, center)
+        panels = _panels(estimator, X, features, top, feature_names, target, n_points, center, band)
         words = _words(estimator, target, class_names, target_name)
         return cls(panels, words).plot(axes, figure=figure, n_cols=n_cols)
 
@@ -222,6 +228,8 @@ class CurvesDisplay:
             ]
         if any(curve.x[0] < curve.lo or curve.x[-1] > curve.hi for curve in self.curves):
             meaning.append(Line2D([], [], color=INK, lw=2.0, ls=":", label="straight beyond"))
+        if any(curve.half is not None for curve in self.curves):
+            meaning.append(Patch(facecolor=INK, alpha=BAND["alpha"], label=f"{LEVEL:.0%} band"))
         if any(curve.f_missing is not None for curve in self.curves):
             meaning.append(Line2D([], [], **MISSING, color=INK, label="value missing"))
         return [
@@ -246,7 +254,7 @@ def _at_least_one(n: int) -> int:
     return n
 
 
-def _make_panels(
+def _panels(
     estimator: AdditiveEstimator,
     X: Input,
     features: Sequence[int | str] | None,
@@ -255,6 +263,7 @@ def _make_panels(
     target: object,
     n_points: int,
     center: bool,
+    band: BandKind | None,
 ) -> list[Curve]:
     """Compute what the panels show."""
     names = _checked_names(estimator, feature_names)
@@ -268,8 +277,28 @@ def _make_panels(
     table = read_numbers(estimator, X)
     columns = ((j, term, column_of(table, j).astype(np.float64)) for j, term in terms)
     return [
-        make_panel(term, output, column, names[j], float(shares[j]), n_points, center)
+        make_panel(
+            term,
+            output,
+            column,
+            names[j],
+            float(shares[j]),
+            n_points,
+            center,
+            _half_of(estimator, term, output, band),
+        )
         for j, term, column in columns
+    ]
+
+
+def _half_of(
+    estimator: AdditiveEstimator, term: FittedTerm, output: int | slice, kind: BandKind | None
+) -> Evaluate | None:
+    """Return what computes half the width of a term's band; None: there is none."""
+    if kind is None or not has_band(estimator, term):
+        return None
+    return lambda x: half_widths(estimator, term, np.asarray(x, dtype=np.float64), LEVEL, kind)[
+        :, output
     ]
 
 

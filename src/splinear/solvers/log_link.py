@@ -74,6 +74,11 @@ class Poisson(HalfDeviance):
 class Gamma(HalfDeviance):
     """A positive number by m = log y - f: a log-likelihood but for the dispersion."""
 
+    @property
+    def has_dispersion(self) -> bool:
+        """Whether the dispersion is to be estimated: it is."""
+        return True
+
     def dispersion(self, deviance: float) -> float:
         """Return the most likely 1 / k, k being the shape: log k - digamma(k) = deviance / 2.
 

@@ -94,6 +94,10 @@ class Curvature(Protocol):
         """Return the diagonal, (n_outputs, n_rows)."""
         ...
 
+    def between(self, k: int, m: int) -> Floats:
+        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
+        ...
+
     def times(self, V: Floats) -> Floats:
         """Multiply by V (n_outputs, n_rows)."""
         ...
@@ -205,6 +209,9 @@ class Separable:
 @dataclass(frozen=True, eq=False)
 class _Diagonal:
     diagonal: Floats
+
+    def between(self, k: int, m: int) -> Floats:
+        return np.asarray(self.diagonal[k] if k == m else np.zeros(self.diagonal.shape[1]))
 
     def times(self, V: Floats) -> Floats:
         return self.diagonal * V
@@ -323,6 +330,10 @@ class _SoftmaxCurvature:
         p = self.probabilities
         out = self.cost * p * (1.0 - p)
         return out if self.extra is None else out + self.extra
+
+    def between(self, k: int, m: int) -> Floats:
+        p = self.probabilities
+        return np.asarray(self.diagonal[k] if k == m else -self.cost * p[k] * p[m])
 
     def times(self, V: Floats) -> Floats:
         p = self.probabilities

@@ -97,6 +97,11 @@ class SmoothLoss(ConvexLoss, Protocol):
         del m, cost
         return None
 
+    @property
+    def has_dispersion(self) -> bool:
+        """Whether the dispersion is to be estimated; else it is 1."""
+        return False
+
     def dispersion(self, deviance: float) -> float:
         """Return by what the losses are to be divided to be negative log-likelihoods.
 
@@ -232,6 +237,11 @@ class SquaredError(SmoothLoss):
         """Return minus the mean of m."""
         in_all = float(cost.sum())
         return -float(m @ cost) / in_all if in_all > 0 else 0.0
+
+    @property
+    def has_dispersion(self) -> bool:
+        """Whether the dispersion is to be estimated: it is."""
+        return True
 
     def dispersion(self, deviance: float) -> float:
         """Return the variance of the residuals."""

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints, Floats, Input
 from splinear.model.additive import Model
+from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
 from splinear.model.group import Extrapolation
 from splinear.model.layout import Layout
@@ -61,7 +62,7 @@ __all__ = ["AdditiveEstimator"]
 
 Self = TypeVar("Self", bound="AdditiveEstimator")
 
-PRIVATE = frozenset({"_model", "_columns", "_outputs", "_duals"})  # of a fit
+PRIVATE = frozenset({"_model", "_columns", "_outputs", "_duals", "_posteriors"})  # of a fit
 
 
 class AdditiveEstimator(BaseEstimator):
@@ -90,6 +91,7 @@ class AdditiveEstimator(BaseEstimator):
     _columns: Columns
     _outputs: Outputs
     _duals: Duals | None
+    _posteriors: list[JointPosterior]
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; those of `curve` as curve__n_bins and so on, once it is a term.
@@ -319,6 +321,7 @@ class AdditiveEstimator(BaseEstimator):
         layout, deviations = moments(rows, parameters, data.weighted.weights, self._n_threads())
         self._show(Model(layout, parameters, intercept), data.outputs, trained.edf)
         self._duals = trained.duals
+        self._posteriors = joint_posteriors(self._model, trained.information)
         self.feature_importances_ = deviations
         self.n_iter_ = max(found.n_iter for found in results) + trained.n_turns
         self.dual_gap_ = float(max(found.gap for found in results))

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from splinear.model.information import Information
 from splinear.model.layout import Layout
 from splinear.solvers import newton
 from splinear.solvers.choosing import choose, choose_with_pairs, final_edf
+from splinear.solvers.information import gather
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import SmoothLoss, SquaredError
@@ -89,7 +91,9 @@ class NewtonTrainer:
                 data = self._with_pairs(data, layout, _per_sum(data.sums(self.loss), own), stopping)
                 starts = [_longer(found, data.rows.layout) for found in results]
                 [results] = self.follow(data, stopping, [self.C], starts)
-            return Trained(data, data.rows.layout.scaled(self.C), results)
+            information = self._information(data, results, stopping.n_threads)
+            layout = data.rows.layout.scaled(self.C)
+            return Trained(data, layout, results, information=information)
 
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
@@ -113,7 +117,26 @@ class NewtonTrainer:
         if settled:
             models, sums = data.centred(results), data.sums(self.loss)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
-        return Trained(data, chosen.layout, results, edf, chosen.n_turns, settled)
+        information = self._information(data, results, stopping.n_threads)
+        return Trained(
+            data, chosen.layout, results, edf, chosen.n_turns, settled, information=information
+        )
+
+    def _information(
+        self, data: TrainingSet, results: list[Result], n_threads: int
+    ) -> list[Information]:
+        """Return what the rows say of the models, problem by problem."""
+        models, out = data.centred(results), []
+        weight = dispersion = None
+        if self.loss.has_dispersion:
+            weight, dispersion = data.weighted.total, self.loss.dispersion
+        for total in data.sums(self.loss):
+            own, models = models[: total.n_outputs], models[total.n_outputs :]
+            found = gather(
+                data.rows, total, *stack(own), n_threads, weight=weight, dispersion=dispersion
+            )
+            out.append(found.in_units(data.unit))
+        return out
 
     def _choose_pairs(
         self, data: TrainingSet, chosen: Smoothness, stopping: Stopping
