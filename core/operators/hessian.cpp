@@ -280,8 +280,9 @@ void check_places(Groups groups, std::span<const std::int64_t> places, std::size
 std::vector<double> hessian_some(Groups groups, std::span<const std::int64_t> places, std::size_t n,
                                  std::span<const double> h, double bias, int n_threads) {
     check_places(groups, places, n, h);
-    const bool sparse = std::ranges::any_of(
-        groups, [](const Group* group) { return std::holds_alternative<SparseRows>(group->rows); });
+    const bool sparse = std::ranges::any_of(groups, [](const Group* group) {
+        return std::visit([]<class S>(const S&) { return is_sparse<S>; }, group->rows);
+    });
     if (sparse) return hessian_by_row(groups, places, n, h, bias, n_threads);
     return DenseHessian(groups, places, n, h, bias, n_threads).compute();
 }

@@ -153,10 +153,7 @@ class Separable:
         feasible = np.clip(alpha, lowest, highest)
         if not np.all(np.abs(alpha - feasible) <= ROUNDING * cost):
             return np.inf
-        alpha = feasible
-        m = self.problem.margin(F[0])[counts]
-        each = cost * self.loss.value(m) - self.loss.dual(alpha, cost) + alpha * m
-        return max(0.0, float(each.sum()))
+        return float(self.loss.gap(feasible, self.problem.margin(F[0])[counts], cost).sum())
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the number (1,) whose addition to F makes the sum least."""

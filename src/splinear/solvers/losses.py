@@ -51,6 +51,13 @@ class ConvexLoss(Protocol):
         """Return the ends between which alpha lies."""
         ...
 
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return each row's part of the gap, c value(m) - dual(alpha, c) + alpha m.
+
+        alpha is in its range. A form in which nothing cancels is better, where there is one.
+        """
+        return np.maximum(0.0, cost * self.value(m) - self.dual(alpha, cost) + alpha * m)
+
 
 @runtime_checkable
 class Loss(ConvexLoss, Protocol):
@@ -106,6 +113,10 @@ class Hinge:
         """Return the compiled twin."""
         return _core.hinge()
 
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return each row's part of the gap."""
+        return np.where(m < 1.0, (cost - alpha) * (1.0 - m), alpha * (m - 1.0))
+
 
 @dataclass(frozen=True)
 class SquaredHinge:
@@ -132,6 +143,11 @@ class SquaredHinge:
     def core(self) -> _core.Loss:
         """Return the compiled twin."""
         return _core.squared_hinge()
+
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return each row's part of the gap."""
+        inside = cost * (1.0 - m - alpha / (2.0 * cost)) ** 2
+        return np.where(m < 1.0, inside, alpha * (m - 1.0) + alpha**2 / (4.0 * cost))
 
 
 @dataclass(frozen=True)
@@ -182,6 +198,13 @@ class Logistic(SmoothLoss):
         """Return the compiled twin."""
         return _core.logistic()
 
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return c times the relative entropy of alpha / c to the probability at m."""
+        share = np.clip(alpha / cost, 0.0, 1.0)
+        logs = np.logaddexp(0.0, m), np.logaddexp(0.0, -m)
+        gap: Floats = share * logs[0] - entr(share) + (1.0 - share) * logs[1] - entr(1.0 - share)
+        return cost * np.maximum(gap, 0.0)
+
 
 @dataclass(frozen=True)
 class SquaredError(SmoothLoss):
@@ -216,6 +239,10 @@ class SquaredError(SmoothLoss):
         """Return the compiled twin."""
         return _core.squared_error()
 
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return each row's part of the gap."""
+        return 0.5 * cost * (m + alpha / cost) ** 2
+
 
 @dataclass(frozen=True)
 class EpsilonInsensitive:
@@ -245,6 +272,13 @@ class EpsilonInsensitive:
     def core(self) -> _core.Loss:
         """Return the compiled twin."""
         return _core.epsilon_insensitive(self.epsilon)
+
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return each row's part of the gap."""
+        beyond, size = np.abs(m) - self.epsilon, np.abs(alpha)
+        outside = np.where(alpha * m <= 0.0, beyond * (cost - size), cost * beyond)
+        outside += np.where(alpha * m <= 0.0, 0.0, size * (np.abs(m) + self.epsilon))
+        return np.where(beyond > 0.0, outside, self.epsilon * size + alpha * m)
 
 
 LOSSES: dict[str, Loss] = {

@@ -47,8 +47,8 @@ class BytesPerRow:
         return BytesPerRow(n * self.shared, n * self.each)
 
 
-# Dual variable, squared length, label; a bit or two for the active set.
-NEED_DUAL = BytesPerRow(each=8 + 4 + 1 + 0.25)
+# Dual variables and scores while they are certified, which takes more than finding them; a label.
+NEED_DUAL = BytesPerRow(each=3 * 8 + 1)
 # Scores, derivatives and steps, as measured; tests/training/test_large.py holds it to that.
 NEED_NEWTON = BytesPerRow(each=92)
 NEED_SOFTMAX = BytesPerRow(each=120)  # per output
@@ -60,6 +60,7 @@ class MemoryPlan:
 
     width: int = sys.maxsize  # the most problems to solve at a time
     rows_per_block: int | None = None  # of codes that go to disk; None: they stay in memory
+    holds_values: bool = True  # whether X itself may be in memory, all of it
 
 
 def bytes_of(max_memory: object) -> int | None:

@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
@@ -17,13 +18,11 @@ from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.disk import codes_on_disk, entries_on_disk
 from splinear.solvers.memory import MemoryPlan
-from splinear.tables.chunks import as_dense, as_sparse, csr_parts
+from splinear.tables.chunks import Chunk, as_dense, as_sparse, csr_parts
 from splinear.tables.table import Table
 
-__all__ = ["CODES_SUFFICE", "TrainingRows"]
+__all__ = ["TrainingRows"]
 
-# The tolerance from which on 16-bit codes serve: their rounding moves the objective by far less.
-CODES_SUFFICE = 1e-3
 STREAM = 0x5EED
 _STEP = 2**18  # rows at a time, where NumPy would make an index of 8 bytes for each
 
@@ -34,8 +33,8 @@ class TrainingRows:
 
     Every value is rounded to one of at least 32,768 places along its axis, a code of 16 bits: 2
     bytes per value beyond X, in memory or in a file (4 for a category of more than 65,534 levels).
-    A tolerance below 1e-3 could tell the difference; then X itself is read, and there are no codes.
-    Nor are there of a sparse X, of which every value that is not zero takes 8 bytes.
+    Of a sparse X every value that is not zero takes 8 bytes, its place in single precision. What
+    that rounding costs is seen from X itself, by `on_values`, and read again by `exactly`.
     """
 
     parts: tuple[_core.Rows, ...]  # one per group of the layout
@@ -45,6 +44,7 @@ class TrainingRows:
     seed: int
     n_values: int  # read in a pass
     is_coded: bool
+    table: Table  # X itself
     plan: MemoryPlan = field(default_factory=MemoryPlan)
     n_first: int | None = None  # only so many of them, see first()
 
@@ -54,35 +54,70 @@ class TrainingRows:
         X: Table,
         layout: Layout,
         *,
-        tol: float,
+        exact: bool = False,
         seed: int = 0,
         kept: AnyArray | None = None,
         weights: Floats | None = None,
         n_threads: int = 1,
         plan: MemoryPlan | None = None,
     ) -> TrainingRows:
-        """Code the rows of X, or note their order; of a sparse X, take the non-zeros.
+        """Code the rows of X, or if `exact` note their order; of a sparse X, take the non-zeros.
 
         Where there are gaps, the mean m_j of the basis over the rows, by their `weights`, becomes
         part of the layout.
         """
         plan = plan or MemoryPlan()
         order = _Order.draw(X.shape[0], kept, seed)
-        sparse = X.is_sparse and all(g.embedding.through_zero for g in layout.groups)
-        is_coded = not sparse and tol >= CODES_SUFFICE
-        if sparse:
+        nonzeros = _takes_nonzeros(X, layout)
+        is_coded = not nonzeros and not exact
+        if nonzeros and not exact:
             parts = _nonzeros(X, layout, order, plan)
         elif is_coded:
             parts = _codes(X, layout, order, plan, n_threads)
         else:
-            parts = _values(X, layout, order)
+            parts = _values(X.whole(), layout, order.place(np.arange(X.shape[0])), nonzeros)
         n_values = (
             int(X.values_per_row * X.shape[0])
-            if sparse
+            if nonzeros
             else X.shape[0] * sum(g.n_features for g in layout.groups)
         )
-        rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, plan)
+        rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, X, plan)
         return rows._with_gap_means(weights, n_threads)
+
+    def exactly(self) -> TrainingRows:
+        """Return the same rows in full precision, in the same order; X is in memory then."""
+        numbers, nonzeros = (
+            self.place(np.arange(self.n_given)),
+            _takes_nonzeros(self.table, self.layout),
+        )
+        parts = _values(self.table.whole(), self.layout, numbers, nonzeros)
+        return replace(
+            self, parts=tuple(parts), is_coded=False, plan=replace(self.plan, rows_per_block=None)
+        )
+
+    def on_values(self, parameters: Floats, R: Floats, n_threads: int = 1) -> tuple[Floats, Floats]:
+        """Return scores(parameters) and sums(R) of X itself, read once, in double precision.
+
+        Both are one per output: (n_outputs, n_rows) in the order of training, and (n_outputs,
+        n_parameters).
+        """
+        order, tables = self._order(), np.ascontiguousarray(self.layout.tables(parameters))
+        scores, sums = np.zeros((len(tables), self.n_rows)), np.zeros_like(tables)
+        nonzeros = _takes_nonzeros(self.table, self.layout)
+        for rows, piece in self.table.chunks():
+            places = order.of(rows)
+            numbers = np.flatnonzero(places >= 0)
+            if not len(numbers):
+                continue
+            parts = zip(
+                self.layout.groups, _values(piece, self.layout, numbers, nonzeros), strict=True
+            )
+            groups, there = [group.core(part) for group, part in parts], places[numbers]
+            found = _core.score_many(groups, tables, n_threads)
+            scores[:, there] = found.reshape(len(tables), -1)
+            here = np.ascontiguousarray(R[:, there])
+            sums += _core.sum_many(groups, here, n_threads).reshape(len(tables), -1)
+        return scores, self.layout.gather(sums)
 
     @cached_property
     def n_rows(self) -> int:
@@ -207,14 +242,28 @@ def _codes(
     return [_core.coded_rows(out, group.embedding.axes.core()) for group, out in pairs]
 
 
-def _values(X: Table, layout: Layout, order: _Order) -> list[_core.Rows]:
-    numbers, array = order.place(np.arange(X.shape[0])), as_dense(X.whole())
+def _takes_nonzeros(X: Table, layout: Layout) -> bool:
+    return X.is_sparse and all(group.embedding.through_zero for group in layout.groups)
+
+
+def _values(chunk: Chunk, layout: Layout, numbers: AnyArray, nonzeros: bool) -> list[_core.Rows]:
+    """Return the rows of these numbers in full precision; if `nonzeros`, only what is not zero."""
+    if nonzeros:
+        return [_entries(as_sparse(chunk), group, numbers, exact=True) for group in layout.groups]
+    array = as_dense(chunk)
     return [
         _core.value_rows(
             array, group.features.astype(np.int64), group.embedding.axes.core(), numbers
         )
         for group in layout.groups
     ]
+
+
+def _entries(
+    matrix: sparse.csr_array, group: TermGroup, numbers: AnyArray, *, exact: bool
+) -> _core.Rows:
+    here = csr_parts(group_columns(matrix, group))
+    return _core.sparse_rows(*here, group.embedding.axes.core(), numbers, exact)
 
 
 def _nonzeros(X: Table, layout: Layout, order: _Order, plan: MemoryPlan) -> list[_core.Rows]:
@@ -224,12 +273,7 @@ def _nonzeros(X: Table, layout: Layout, order: _Order, plan: MemoryPlan) -> list
             for group in layout.groups
         ]
     numbers, matrix = order.place(np.arange(X.shape[0])), as_sparse(X.whole())
-
-    def of_group(group: TermGroup) -> _core.Rows:
-        here = csr_parts(group_columns(matrix, group))
-        return _core.sparse_rows(*here, group.embedding.axes.core(), numbers)
-
-    return [of_group(group) for group in layout.groups]
+    return [_entries(matrix, group, numbers, exact=False) for group in layout.groups]
 
 
 @dataclass(frozen=True, eq=False)

@@ -239,7 +239,6 @@ class AdditiveEstimator(BaseEstimator):
         rows = TrainingRows.prepare(
             data.table,
             layout,
-            tol=self.tol,
             seed=draw_seed(self.random_state),
             kept=data.kept,
             weights=data.weights,

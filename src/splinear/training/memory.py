@@ -17,7 +17,6 @@ from splinear.solvers.memory import (
     plan_memory,
     say_bytes,
 )
-from splinear.solvers.rows import CODES_SUFFICE
 from splinear.tables.table import Table
 
 __all__ = ["Workload", "plan_fit"]
@@ -51,11 +50,5 @@ def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, demand: Workloa
             f"{demand.n_outputs} output{'s' if demand.n_outputs > 1 else ''} need at least "
             f"{say_bytes(least)}."
         )
-    on_disk = plan.rows_per_block is not None or X.is_on_disk
-    if estimator.tol < CODES_SUFFICE and on_disk and not takes_nonzeros:
-        raise ValueError(
-            f"tol={estimator.tol:g} is below {CODES_SUFFICE:g}, so that training reads X itself, "
-            f"in full precision and again and again; with max_memory={estimator.max_memory!r} X "
-            "stays on disk. Raise tol or max_memory."
-        )
-    return plan
+    on_disk = plan.rows_per_block is not None or X.is_on_disk or X.converts
+    return replace(plan, holds_values=not on_disk)

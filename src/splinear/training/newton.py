@@ -8,12 +8,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from splinear.model.layout import Layout
+from splinear.solvers import newton
+from splinear.solvers.certificate import (
+    certify_sum,
+    fine_enough,
+    on_rounded_rows,
+    solve_and_certify,
+)
 from splinear.solvers.choosing import choose, final_edf
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import SmoothLoss
 from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Result, Start, Stopping, stack
+from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smoothness import Smoothness
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
@@ -79,16 +87,17 @@ class NewtonTrainer:
         with one_blas_thread():
             if self.C is None:
                 return self._fit_chosen(data, stopping, starts)
-            [results] = self.follow(data, stopping, [self.C], starts)
-            return Trained(data.rows.layout.scaled(self.C), results)
+            layout = data.rows.layout.scaled(self.C)
+            return Trained(layout, self._proven(data.with_layout(layout), stopping, starts))
 
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
     ) -> Trained:
+        rows = fine_enough(data.rows, stopping)
         chosen = choose(
-            data.rows,
+            rows,
             lambda rows: data.sums(self.loss, rows),
-            stopping,
+            on_rounded_rows(stopping) if rows.is_coded else stopping,
             lambda rows: data.weighted.over(rows).total,
             noise=self.noise,
         )
@@ -98,11 +107,21 @@ class NewtonTrainer:
         # A sum of squares is least after a Newton step or two, from wherever it starts.
         if starts is None and not self.noise:
             starts = _starts_of(chosen)
-        [results] = self.follow(data, stopping, [1.0], starts)
+        results = self._proven(data, stopping, starts)
         if settled:
             models, sums = data.centred(results), data.sums(self.loss)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
         return Trained(chosen.layout, results, edf, chosen.n_turns, settled)
+
+    def _proven(
+        self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
+    ) -> list[Result]:
+        """Train all outputs under the variances of the layout, and certify that on X itself."""
+        sums, found = data.sums(self.loss), []
+        joint = _joint(sums, None if starts is None else data.centred(starts))
+        for total, start in zip(sums, joint, strict=True):
+            found += _proven(data.rows, total, stopping, start)
+        return data.restored([replace(one, slopes=None) for one in found])
 
     def follow(
         self,
@@ -115,12 +134,26 @@ class NewtonTrainer:
         sums, Cs = data.sums(self.loss), [float(C) for C in Cs]
         joint = _joint(sums, None if starts is None else data.centred(starts))
         paths = [
-            newton_path(data.rows, total, Cs, stopping, start)
+            newton_path(data.rows, total, Cs, on_rounded_rows(stopping), start)
             for total, start in zip(sums, joint, strict=True)
         ]
         # Some may have stopped before others.
         per_C = zip(*paths, strict=False)
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
+
+
+def _proven(
+    rows: TrainingRows, total: LossSum, stopping: Stopping, start: Start | None
+) -> list[Result]:
+    """Minimize one sum, and certify what was found on X itself."""
+
+    def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
+        return newton.solve(on, total, when, start if last is None else Start(*stack(last)))
+
+    def certify(results: list[Result]) -> list[Result]:
+        return certify_sum(rows, total, results, stopping)
+
+    return solve_and_certify(rows, stopping, solve, certify)
 
 
 def _joint(sums: Sequence[LossSum], starts: list[Start] | None) -> list[Start | None]:
