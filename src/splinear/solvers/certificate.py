@@ -25,26 +25,20 @@ from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 
-__all__ = ["certify_problem", "certify_sum", "fine_enough", "on_rounded_rows", "solve_and_certify"]
+__all__ = ["certify_problem", "certify_sum", "fine_enough", "solve_and_certify"]
 
 # Of the tolerance, what a solver on rounded rows aims at, so that rounding may cost the rest; and
 # the least that it aims at, as what is left then is rounding.
 AIM, LEAST_AIM = 0.95, 5e-4
 FEW = 20  # passes over X itself that are worth a try, beyond as many as there were on rounded rows
-_STEP = 2**16  # rows at a time
 
 Solve = Callable[[TrainingRows, Stopping, list[Result] | None], list[Result]]
 Certify = Callable[[list[Result]], list[Result]]
 
 
-def on_rounded_rows(stopping: Stopping) -> Stopping:
-    """Return when to stop on rows that are rounded, where nobody asks for a proof."""
-    return replace(stopping, tol=max(stopping.tol, LEAST_AIM))
-
-
-def fine_enough(rows: TrainingRows, stopping: Stopping) -> TrainingRows:
-    """Return rows that can tell what is asked for: X itself, where rounding is more than that."""
-    can_tell = stopping.tol >= LEAST_AIM or not rows.plan.holds_values
+def fine_enough(rows: TrainingRows, tol: float) -> TrainingRows:
+    """Return rows for what is not certified: X itself, where less is asked for than rounding."""
+    can_tell = tol >= LEAST_AIM or not rows.is_coded or not rows.plan.holds_values
     return rows if can_tell else rows.exactly()
 
 
@@ -93,19 +87,21 @@ def certify_problem(
     """Return what dual coordinate descent has found with its objective and gap on X itself."""
     if found.alpha is None:
         raise ValueError("A certificate needs the dual variables.")
-    R = (-problem.y * found.alpha)[None]
-    F, sums = rows.on_values(found.coef[None], R, stopping.n_threads)
     coef, intercept, layout = found.coef, found.intercept, rows.layout
+    losses = gap = slope = 0.0
+    sums = np.zeros_like(coef)
+    for piece in rows.values():
+        some, alpha = problem.some(piece.places), found.alpha[piece.places]
+        F = piece.scores(coef[None], stopping.n_threads)[0]
+        R = -some.y * alpha
+        sums, slope = sums + piece.sums(R[None], stopping.n_threads)[0], slope + float(R.sum())
+        own = _losses_and_gap(some, F + intercept, alpha)
+        losses, gap = losses + own[0], gap + own[1]
     if start is not None and start.proximal and start.coef is not None:
         coef, intercept = coef - start.coef, intercept - float(start.intercept)
     b = intercept / problem.bias if problem.bias > 0 else 0.0
-    q = layout.stiffen(coef) + sums[0]
-    of_bias = b + problem.bias * float(R.sum())
-    losses, gap = 0.0, 0.5 * dot(q, layout.soften(q)) + 0.5 * of_bias**2
-    for first in range(0, rows.n_rows, _STEP):
-        some = slice(first, first + _STEP)
-        own = _losses_and_gap(problem.some(some), F[0, some] + found.intercept, found.alpha[some])
-        losses, gap = losses + own[0], gap + own[1]
+    q = layout.stiffen(coef) + sums
+    gap += 0.5 * dot(q, layout.soften(q)) + 0.5 * (b + problem.bias * slope) ** 2
     primal = layout.penalty_value(coef) + 0.5 * b**2 + losses
     return _with_gap(found, primal, gap, 0.0, stopping.tol)
 
@@ -127,7 +123,10 @@ def certify_sum(
     """
     coef = np.stack([found.coef for found in results])
     R = np.stack([found.slopes for found in results if found.slopes is not None])
-    F, sums = rows.on_values(coef, R, stopping.n_threads)
+    F, sums = np.zeros_like(R), np.zeros_like(coef)
+    for piece in rows.values():
+        F[:, piece.places] = piece.scores(coef, stopping.n_threads)
+        sums += piece.sums(R[:, piece.places], stopping.n_threads)
     F += np.array([[found.intercept] for found in results])
     space = Space(rows, len(results), stopping.n_threads)
     pull = rows.layout.stiffen(coef)

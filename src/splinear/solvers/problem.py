@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._types import Floats
+from splinear._types import AnyArray, Floats
 from splinear.solvers.losses import ConvexLoss
 from splinear.solvers.watch import Watch
 
@@ -44,8 +44,8 @@ class Problem:
             self, cost_negative=C * self.cost_negative, cost_positive=C * self.cost_positive
         )
 
-    def some(self, rows: slice) -> Problem:
-        """Return the problem of some rows."""
+    def some(self, rows: AnyArray) -> Problem:
+        """Return the problem of the rows of these numbers."""
         weights = None if self.weights is None else self.weights[rows]
         targets = None if self.targets is None else self.targets[rows]
         return replace(self, y=self.y[rows], weights=weights, targets=targets)

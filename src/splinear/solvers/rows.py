@@ -21,10 +21,31 @@ from splinear.solvers.memory import MemoryPlan
 from splinear.tables.chunks import Chunk, as_dense, as_sparse, csr_parts
 from splinear.tables.table import Table
 
-__all__ = ["TrainingRows"]
+__all__ = ["TrainingRows", "ValuePiece"]
 
 STREAM = 0x5EED
+_PIECE = 2**16  # rows of X in full precision
 _STEP = 2**18  # rows at a time, where NumPy would make an index of 8 bytes for each
+
+
+@dataclass(frozen=True, eq=False)
+class ValuePiece:
+    """Some rows of X in full precision, and where they stand in the order of training."""
+
+    layout: Layout
+    groups: list[_core.Group]
+    places: NDArray[np.int64]
+
+    def scores(self, parameters: Floats, n_threads: int) -> Floats:
+        """Return what TrainingRows.scores does, (n_outputs, n_rows of the piece)."""
+        tables = np.ascontiguousarray(self.layout.tables(parameters))
+        scores: Floats = _core.score_many(self.groups, tables, n_threads)
+        return scores.reshape(len(tables), -1)
+
+    def sums(self, R: Floats, n_threads: int) -> Floats:
+        """Return what TrainingRows.sums does, for R (n_outputs, n_rows of the piece)."""
+        sums: Floats = _core.sum_many(self.groups, np.ascontiguousarray(R), n_threads)
+        return self.layout.gather(sums.reshape(len(R), -1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +55,7 @@ class TrainingRows:
     Every value is rounded to one of at least 32,768 places along its axis, a code of 16 bits: 2
     bytes per value beyond X, in memory or in a file (4 for a category of more than 65,534 levels).
     Of a sparse X every value that is not zero takes 8 bytes, its place in single precision. What
-    that rounding costs is seen from X itself, by `on_values`, and read again by `exactly`.
+    that rounding costs is seen from X itself, which `values` reads and `exactly` trains on.
     """
 
     parts: tuple[_core.Rows, ...]  # one per group of the layout
@@ -82,7 +103,7 @@ class TrainingRows:
             else X.shape[0] * sum(g.n_features for g in layout.groups)
         )
         rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, X, plan)
-        return rows._with_gap_means(weights, n_threads)
+        return rows.with_gap_means(rows, weights, n_threads)
 
     def exactly(self) -> TrainingRows:
         """Return the same rows in full precision, in the same order; X is in memory then."""
@@ -95,29 +116,20 @@ class TrainingRows:
             self, parts=tuple(parts), is_coded=False, plan=replace(self.plan, rows_per_block=None)
         )
 
-    def on_values(self, parameters: Floats, R: Floats, n_threads: int = 1) -> tuple[Floats, Floats]:
-        """Return scores(parameters) and sums(R) of X itself, read once, in double precision.
-
-        Both are one per output: (n_outputs, n_rows) in the order of training, and (n_outputs,
-        n_parameters).
-        """
-        order, tables = self._order(), np.ascontiguousarray(self.layout.tables(parameters))
-        scores, sums = np.zeros((len(tables), self.n_rows)), np.zeros_like(tables)
-        nonzeros = _takes_nonzeros(self.table, self.layout)
-        for rows, piece in self.table.chunks():
+    def values(self) -> Iterator[ValuePiece]:
+        """Yield X itself in full precision, some rows at a time, in the order of X."""
+        order, nonzeros = self._order(), _takes_nonzeros(self.table, self.layout)
+        # Pieces of a long table need little memory; adding up their tables must cost little too.
+        step = max(_PIECE, self.table.rows_of(2 * self.layout.n_parameters))
+        for rows, chunk in self.table.chunks():
             places = order.of(rows)
-            numbers = np.flatnonzero(places >= 0)
-            if not len(numbers):
-                continue
-            parts = zip(
-                self.layout.groups, _values(piece, self.layout, numbers, nonzeros), strict=True
-            )
-            groups, there = [group.core(part) for group, part in parts], places[numbers]
-            found = _core.score_many(groups, tables, n_threads)
-            scores[:, there] = found.reshape(len(tables), -1)
-            here = np.ascontiguousarray(R[:, there])
-            sums += _core.sum_many(groups, here, n_threads).reshape(len(tables), -1)
-        return scores, self.layout.gather(sums)
+            all_numbers = np.flatnonzero(places >= 0)
+            for start in range(0, len(all_numbers), step):
+                numbers = all_numbers[start : start + step]
+                parts = _values(chunk, self.layout, numbers, nonzeros)
+                pairs = zip(self.layout.groups, parts, strict=True)
+                groups = [group.core(part) for group, part in pairs]
+                yield ValuePiece(self.layout, groups, places[numbers])
 
     @cached_property
     def n_rows(self) -> int:
@@ -209,15 +221,17 @@ class TrainingRows:
     def _order(self) -> _Order:
         return _Order.draw(self.n_given, self.kept, self.seed)  # drawn anew, not kept
 
-    def _with_gap_means(self, weights: Floats | None, n_threads: int) -> TrainingRows:
-        """Compute m_j of the groups that have gaps."""
+    def with_gap_means(
+        self, over: TrainingRows, weights: Floats | None, n_threads: int
+    ) -> TrainingRows:
+        """Return the rows with m_j of the groups that have gaps, over the same rows or finer ones."""
         if not any(group.has_gaps for group in self.layout.groups):
             return self
         w = np.ones(self.n_rows) if weights is None else self.place(weights)
         groups = list(self.layout.groups)
         for k, group in enumerate(groups):
             if group.has_gaps:
-                sums = _core.sum_all([self.groups[k]], w, n_threads).reshape(group.shape)
+                sums = _core.sum_all([over.groups[k]], w, n_threads).reshape(group.shape)
                 there = np.maximum(w.sum() - sums[:, -1:], np.finfo(float).tiny)
                 share = sums[:, -1] / max(float(w.sum()), np.finfo(float).tiny)
                 groups[k] = replace(group, mean=sums[:, :-1] / there, gap_share=share)

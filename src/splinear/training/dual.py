@@ -14,7 +14,7 @@ from splinear._compat import Interval
 from splinear._types import Constraints, Floats
 from splinear.model.layout import Layout
 from splinear.solvers import dual_cd
-from splinear.solvers.certificate import certify_problem, on_rounded_rows, solve_and_certify
+from splinear.solvers.certificate import certify_problem, solve_and_certify
 from splinear.solvers.losses import Loss
 from splinear.solvers.memory import NEED_DUAL, BytesPerRow
 from splinear.solvers.problem import Problem, Result, Start, Stopping
@@ -114,7 +114,7 @@ class DualTrainer:
         rows = data.rows
 
         def train(problem: Problem, own: Stopping, start: Start | None) -> list[Result]:
-            return dual_cd.follow_path(rows, problem, on_rounded_rows(own), Cs, start)
+            return dual_cd.follow_path(rows, problem, own, Cs, start)
 
         paths = self._each(data, stopping, Cs[0], starts, train)
         # Some may have stopped before others.

@@ -22,6 +22,7 @@ from splinear._types import Constraints, Floats, Input
 from splinear.model.additive import Model
 from splinear.model.fitted import FittedTerms
 from splinear.model.layout import Layout
+from splinear.solvers.certificate import fine_enough
 from splinear.solvers.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
 from splinear.solvers.problem import Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
@@ -245,6 +246,7 @@ class AdditiveEstimator(BaseEstimator):
             n_threads=self._n_threads(),
             plan=plan,
         )
+        rows = rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
         if self.verbose and rows.plan.rows_per_block is not None:
             print(
                 f"coded {rows.n_rows:,} rows in {time.monotonic() - began:.1f} s; the codes are on "
@@ -286,7 +288,8 @@ class AdditiveEstimator(BaseEstimator):
 
     def _store(self, data: TrainingSet, trained: Trained) -> None:
         """Store what was learned."""
-        results, rows = trained.results, data.rows.with_layout(trained.layout)
+        results = trained.results
+        rows = fine_enough(data.rows, self.tol).with_layout(trained.layout)
         parameters, intercept = stack(results)
         layout, deviations = moments(rows, parameters, data.weighted.weights, self._n_threads())
         self._show(Model(layout, parameters, intercept), data.outputs, trained.edf)

@@ -50,5 +50,4 @@ def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, demand: Workloa
             f"{demand.n_outputs} output{'s' if demand.n_outputs > 1 else ''} need at least "
             f"{say_bytes(least)}."
         )
-    on_disk = plan.rows_per_block is not None or X.is_on_disk or X.converts
-    return replace(plan, holds_values=not on_disk)
+    return replace(plan, holds_values=plan.holds_values and not (X.is_on_disk or X.converts))

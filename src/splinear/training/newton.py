@@ -12,7 +12,6 @@ from splinear.solvers import newton
 from splinear.solvers.certificate import (
     certify_sum,
     fine_enough,
-    on_rounded_rows,
     solve_and_certify,
 )
 from splinear.solvers.choosing import choose, final_edf
@@ -93,11 +92,10 @@ class NewtonTrainer:
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
     ) -> Trained:
-        rows = fine_enough(data.rows, stopping)
         chosen = choose(
-            rows,
+            fine_enough(data.rows, stopping.tol),
             lambda rows: data.sums(self.loss, rows),
-            on_rounded_rows(stopping) if rows.is_coded else stopping,
+            stopping,
             lambda rows: data.weighted.over(rows).total,
             noise=self.noise,
         )
@@ -134,7 +132,7 @@ class NewtonTrainer:
         sums, Cs = data.sums(self.loss), [float(C) for C in Cs]
         joint = _joint(sums, None if starts is None else data.centred(starts))
         paths = [
-            newton_path(data.rows, total, Cs, on_rounded_rows(stopping), start)
+            newton_path(data.rows, total, Cs, stopping, start)
             for total, start in zip(sums, joint, strict=True)
         ]
         # Some may have stopped before others.

@@ -45,6 +45,10 @@ class TrainingSet:
         """Return the same rows, of which only those in `kept` (n_given,) count: a fold."""
         return replace(self, weighted=self.weighted.within(kept))
 
+    def over(self, rows: TrainingRows) -> TrainingSet:
+        """Return the same set with its rows in another precision."""
+        return replace(self, weighted=self.weighted.over(rows))
+
     def with_layout(self, layout: Layout) -> TrainingSet:
         """Return the same set for a layout of the same groups."""
         return replace(self, weighted=self.weighted.with_layout(layout))
