@@ -224,7 +224,7 @@ class TrainingRows:
     def with_gap_means(
         self, over: TrainingRows, weights: Floats | None, n_threads: int
     ) -> TrainingRows:
-        """Return the rows with m_j of the groups that have gaps, over the same rows or finer ones."""
+        """Return the rows with m_j of groups that have gaps, over these rows or finer ones."""
         if not any(group.has_gaps for group in self.layout.groups):
             return self
         w = np.ones(self.n_rows) if weights is None else self.place(weights)
