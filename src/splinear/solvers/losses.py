@@ -199,11 +199,13 @@ class Logistic(SmoothLoss):
         return _core.logistic()
 
     def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
-        """Return c times the relative entropy of alpha / c to the probability at m."""
+        """Return c times the relative entropy of alpha / c to the probability at m.
+
+        In two parts, p log(p / q) - p + q and the same of 1 - p and 1 - q; none is negative.
+        """
         share = np.clip(alpha / cost, 0.0, 1.0)
-        logs = np.logaddexp(0.0, m), np.logaddexp(0.0, -m)
-        gap: Floats = share * logs[0] - entr(share) + (1.0 - share) * logs[1] - entr(1.0 - share)
-        return cost * np.maximum(gap, 0.0)
+        off = share - expit(-m)
+        return cost * (_divergence(share, off, m) + _divergence(1.0 - share, -off, -m))
 
 
 @dataclass(frozen=True)
@@ -279,6 +281,16 @@ class EpsilonInsensitive:
         outside = np.where(alpha * m <= 0.0, beyond * (cost - size), cost * beyond)
         outside += np.where(alpha * m <= 0.0, 0.0, size * (np.abs(m) + self.epsilon))
         return np.where(beyond > 0.0, outside, self.epsilon * size + alpha * m)
+
+
+def _divergence(p: Floats, off: Floats, m: Floats) -> Floats:
+    """Return p log(p / q) - off, q = p - off being expit(-m): a series where terms would cancel."""
+    t = off / np.maximum(expit(-m), np.finfo(float).tiny)
+    small = np.abs(t) < 1e-3
+    t = np.where(small, t, 0.0)
+    series = expit(-m) * t**2 * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0)))
+    plain = np.maximum(0.0, p * np.logaddexp(0.0, m) - entr(p) - off)
+    return np.where(small, series, plain)
 
 
 LOSSES: dict[str, Loss] = {
