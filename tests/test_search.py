@@ -122,7 +122,7 @@ def test_scores_of_regression_are_those_of_cold_fits(model):
 def test_every_point_is_within_tol_of_a_cold_fit(loss, tol, cancer):
     X, y = cancer
     layout = AdditiveSVC(loss=loss, tol=tol, random_state=0).fit(X, y)._model.layout
-    rows = TrainingRows.prepare(open_table(X), layout, tol=tol)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=tol < 1e-3)
     problem = Problem(
         y=rows.place(np.where(y > 0, 1, -1).astype(np.int8)),
         loss=LOSSES[loss],

@@ -308,7 +308,9 @@ std::vector<double> hessian_by_row(Groups groups, std::span<const std::int64_t> 
     return total;
 }
 
-bool is_sparse(const Group& group) { return std::holds_alternative<SparseRows>(group.rows); }
+bool has_sparse_rows(const Group& group) {
+    return std::visit([]<class S>(const S&) { return is_sparse<S>; }, group.rows);
+}
 
 // How many coefficients are left of all groups.
 std::size_t check_factors(Groups groups, std::span<const std::int64_t> factors) {
@@ -317,7 +319,7 @@ std::size_t check_factors(Groups groups, std::span<const std::int64_t> factors) 
     std::size_t total = 0;
     for (std::size_t g = 0; g < groups.size(); ++g) {
         const bool can_be_thinned =
-            support(*groups[g]) <= 2 && groups[g]->size() >= 2 && !is_sparse(*groups[g]);
+            support(*groups[g]) <= 2 && groups[g]->size() >= 2 && !has_sparse_rows(*groups[g]);
         must(factors[g] == 1 || (factors[g] > 1 && can_be_thinned),
              "only B-splines of degree 0 and 1 can be thinned, of rows that are not sparse");
         total += groups[g]->n_features() * thinned_stride(*groups[g], factors[g]);
@@ -353,7 +355,7 @@ std::vector<double> hessian_thinned(Groups groups, std::span<const std::int64_t>
                                     std::span<const std::int64_t> places, std::size_t n,
                                     std::span<const double> h, double bias, int n_threads) {
     check_places(groups, check_factors(groups, factors), places, n, h);
-    if (std::ranges::any_of(groups, [](const Group* group) { return is_sparse(*group); }))
+    if (std::ranges::any_of(groups, [](const Group* group) { return has_sparse_rows(*group); }))
         return hessian_by_row(groups, places, n, h, bias, n_threads);
     return DenseHessian(groups, factors, places, n, h, bias, n_threads).compute();
 }

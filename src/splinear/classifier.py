@@ -96,7 +96,8 @@ class AdditiveClassifier(ClassEstimator):
     n_iter_ : int
         Newton steps, turns of REML included.
     dual_gap_ : float
-        The relative duality gap: the objective is proven to be within this share of the optimum.
+        The relative duality gap on X itself: the objective is proven to be within this share of the
+        optimum.
     certified_ : bool
         Whether that proof is within tol; if not, a ConvergenceWarning says so.
     objective_ : float

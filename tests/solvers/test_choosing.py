@@ -26,7 +26,7 @@ def narrow(curves: Callable) -> tuple[TrainingRows, np.ndarray]:
     random = np.random.default_rng(0)
     X = random.uniform(-1, 1, size=(3000, 3))
     y = 1.5 * np.sin(9 * X[:, 0]) + X[:, 1] + random.normal(size=3000)
-    return TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 15)), tol=1e-6), y
+    return TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 15)), exact=True), y
 
 
 def regression(y: np.ndarray) -> Callable[[TrainingRows], list[Separable]]:
@@ -74,7 +74,7 @@ def wide_rows(curves: Callable, n_columns: int = 220) -> tuple[TrainingRows, np.
     hidden = random.normal(size=(600, 5))
     X = hidden @ random.normal(size=(5, n_columns)) + 0.3 * random.normal(size=(600, n_columns))
     y = np.where(hidden[:, 0] + 0.5 * random.normal(size=600) > 0, 1, -1).astype(np.int8)
-    return TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 4)), tol=1e-3), y
+    return TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 4))), y
 
 
 def classification(y: np.ndarray) -> Callable[[TrainingRows], list[Separable]]:

@@ -110,6 +110,21 @@ def test_gap_of_a_row_is_not_negative(loss: Loss, cost: float, margin: float, pa
     alpha = low + part * (high - low)
     gap = cost * loss.value(margin) - loss.dual(alpha, cost) + alpha * margin
     assert gap >= -1e-12 * cost * (1 + abs(margin)) ** 2
+    at = np.array([alpha]), np.array([margin]), np.array([cost])
+    assert loss.gap(*at)[0] >= 0.0
+    assert loss.gap(*at)[0] == pytest.approx(
+        gap, rel=1e-9, abs=1e-12 * cost * (1 + abs(margin)) ** 2
+    )
+
+
+def test_the_gap_of_a_rare_class_has_all_its_digits() -> None:
+    """Where probabilities are 1e-17, which 1 - p does not tell from 0."""
+    m, cost = np.array([39.0, 300.0, 800.0]), np.ones(3)
+    q = np.exp(-m)
+    for share in (0.5, 0.999, 1.0, 1.5):
+        expected = q * (share * np.log(share) - share + 1.0)
+        assert_allclose(Logistic().gap(share * q, m, cost), expected, rtol=1e-6, atol=1e-140)
+    assert_allclose(Logistic().gap(np.array([0.1]), m[2:], cost[:1]), 80.0, rtol=0.01)
 
 
 @given(costs, margins)

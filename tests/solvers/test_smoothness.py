@@ -48,7 +48,7 @@ def one_column(name, n=250, seed=1, noise=0.5):
 
 
 def chosen_for(X, layout, y, weights=None, **options):
-    rows = TrainingRows.prepare(open_table(X), layout, tol=1e-6, weights=weights)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=True, weights=weights)
     w = np.ones(len(y)) if weights is None else weights
     problem = Problem(
         y=np.ones(len(y), dtype=np.int8),
@@ -124,7 +124,7 @@ def test_gaps_have_a_variance_of_their_own(name, share, laid_out):
     y[gap] += 1.0 - np.sin(6 * X[gap, 0])
     X[gap] = np.nan
     layout = TrainingRows.prepare(
-        open_table(X), laid_out(X, {0: TERMS[name]}, levels), tol=1e-6
+        open_table(X), laid_out(X, {0: TERMS[name]}, levels), exact=True
     ).layout
     (group,) = chosen_for(X, layout, y).layout.groups
     (first,) = layout.groups
@@ -163,7 +163,7 @@ def test_other_likelihoods_settle_where_the_equation_holds(n_classes, laid_out):
     """t = sum_k w_k d_k^2 / e with the posterior of NumPy, summed over outputs."""
     X, _, y = one_column("curve", 500, noise=1.0)
     layout = laid_out(X, {0: TERMS["curve"]})
-    rows = TrainingRows.prepare(open_table(X), layout, tol=1e-6)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     labels = np.digitize(y, [0.3] if n_classes == 2 else [-0.3, 0.8])
     if n_classes == 2:
         signs = rows.place((2 * labels - 1).astype(np.int8))
@@ -228,7 +228,7 @@ def test_one_row_of_great_weight_leaves_variances_that_are_positive(weight, curv
 def test_posterior_variances_are_those_of_the_matrix(which, mixed):
     """Of the differences, with the intercept integrated out; a gap is not tied to its curve."""
     X, layout = mixed(5)
-    group = TrainingRows.prepare(open_table(X), layout, tol=1e-6).layout.groups[which]
+    group = TrainingRows.prepare(open_table(X), layout, exact=True).layout.groups[which]
     random = np.random.default_rng(6)
     n, used = 40, group.used
     blocks = np.zeros((*group.shape, group.embedding.basis.support))

@@ -56,12 +56,14 @@ class Iterate:
         self.extra: Floats | None = None  # curvature of rows
         self.n_raised, self.is_cautious = 0, False
         self.n_product: int | None = None  # rows that products went through on the way here
+        self.proof: Floats | None = None  # of the gap, unless the losses' derivatives are
 
     def under(self, layout: Layout) -> Iterate:
         """Return the same point for other variances; `sums`, `curvature` and `blocks` are kept."""
         other = copy(self)
         for name in ("pull", "value", "gap"):
             other.__dict__.pop(name, None)
+        other.proof = None
         rows = self.space.rows.with_layout(layout)
         other.space = Space(rows, self.space.n_outputs, self.space.n_threads)
         return other
@@ -183,6 +185,7 @@ class Iterate:
     def results(self, tol: float) -> list[Result]:
         """Return the models of all outputs, and their certificate."""
         coef = self.space.layout.extended(self.parameters)
+        slopes = self.total.gradient(self.F) if self.proof is None else self.proof
         converged = self.is_converged(tol)
         return [
             Result(
@@ -194,6 +197,7 @@ class Iterate:
                 n_iter=self.n_iter,
                 converged=converged,
                 certified=converged,
+                slopes=slopes[k],
             )
             for k in range(len(coef))
         ]

@@ -25,6 +25,7 @@ LAST_SHIFT = 1e-6  # of Newton's method: what is left behind it is about its squ
 NEARLY_STRAIGHT = 1.0  # a loss on the wrong side of 0, from so far on
 LEAST_CURVATURE = 1e-12  # of a loss that can be divided by
 ROUNDING = 1e-12  # of probabilities
+STEP = 2**16  # rows at a time
 FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
 
 
@@ -162,16 +163,18 @@ class Separable:
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
-        counts = np.flatnonzero(self._cost)
-        cost, alpha = self._cost[counts], -(self.problem.y * R[0])[counts]
-        lowest, highest = self.loss.range(cost)
-        feasible = np.clip(alpha, lowest, highest)
+        pieces = [slice(start, start + STEP) for start in range(0, F.shape[1], STEP)]
+        return float(sum(self._gap_of(F[0], R[0], some) for some in pieces))
+
+    def _gap_of(self, F: Floats, R: Floats, some: slice) -> float:
+        """Return the part of some rows: few at a time take little memory."""
+        counts = np.flatnonzero(self._cost[some]) + some.start
+        cost, alpha = self._cost[counts], -self.problem.y[counts] * R[counts]
+        feasible = np.clip(alpha, *self.loss.range(cost))
         if not np.all(np.abs(alpha - feasible) <= ROUNDING * cost):
             return np.inf
-        alpha = feasible
-        m = self.problem.margin(F[0])[counts]
-        each = cost * self.loss.value(m) - self.loss.dual(alpha, cost) + alpha * m
-        return max(0.0, float(each.sum()))
+        m = self.problem.some(counts).margin(F[counts])
+        return float(self.loss.gap(feasible, m, cost).sum())
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the number (1,) whose addition to F makes the sum least."""

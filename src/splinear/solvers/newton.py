@@ -196,7 +196,7 @@ def _prove(at: Iterate, moved: Iterate, step: _Step, scores: Floats, tol: float)
         R += at.step_curvature.times(scores)
         gap = moved.gap_to(R)
         if gap <= aim.gap:
-            moved.gap = gap
+            moved.gap, moved.proof = gap, R
 
 
 @dataclass(frozen=True)

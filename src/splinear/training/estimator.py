@@ -25,6 +25,7 @@ from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
 from splinear.model.group import Extrapolation
 from splinear.model.layout import Layout
+from splinear.solvers.certificate import fine_enough
 from splinear.solvers.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
 from splinear.solvers.problem import Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
@@ -267,13 +268,13 @@ class AdditiveEstimator(BaseEstimator):
         rows = TrainingRows.prepare(
             data.table,
             layout,
-            tol=self.tol,
             seed=draw_seed(self.random_state),
             kept=data.kept,
             weights=data.weights,
             n_threads=self._n_threads(),
             plan=plan,
         )
+        rows = rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
         if self.verbose and rows.plan.rows_per_block is not None:
             print(
                 f"coded {rows.n_rows:,} rows in {time.monotonic() - began:.1f} s; the codes are on "
@@ -316,7 +317,7 @@ class AdditiveEstimator(BaseEstimator):
     def _store(self, trained: Trained) -> None:
         """Store what was learned."""
         data, results = trained.data, trained.results
-        rows = data.rows.with_layout(trained.layout)
+        rows = fine_enough(data.rows, self.tol).with_layout(trained.layout)
         parameters, intercept = stack(results)
         layout, deviations = moments(rows, parameters, data.weighted.weights, self._n_threads())
         self._show(Model(layout, parameters, intercept), data.outputs, trained.edf)

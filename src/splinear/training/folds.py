@@ -15,6 +15,7 @@ from sklearn.model_selection import check_cv
 from splinear._compat import safe_indexing
 from splinear._types import AnyArray, Floats, Input
 from splinear.model.additive import Model
+from splinear.solvers.certificate import fine_enough
 from splinear.solvers.problem import Result, Stopping, stack
 from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator
@@ -90,6 +91,7 @@ class Setting:
         target = recipe.reader.read(data.y, data.kept)
         layout = model._lay_out(data, recipe.trainer.advice(data.table))
         training_set = model._training_set(data, target, layout)
+        training_set = training_set.with_rows(fine_enough(training_set.rows, model.tol))
         return cls(model, recipe.trainer, training_set, table.given, data)
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 from splinear.model.information import Information
 from splinear.model.layout import Layout
 from splinear.solvers import newton
+from splinear.solvers.certificate import certify_sum, fine_enough, solve_and_certify
 from splinear.solvers.choosing import choose, choose_with_pairs, final_edf
 from splinear.solvers.information import gather
 from splinear.solvers.iterate import Iterate
@@ -18,6 +19,7 @@ from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Result, Start, Stopping, stack
+from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smoothness import Smoothness
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
@@ -85,21 +87,28 @@ class NewtonTrainer:
         with one_blas_thread():
             if self.C is None:
                 return self._fit_chosen(data, stopping, starts)
-            [results] = self.follow(data, stopping, [self.C], starts)
-            if data.interactions is not None and stopping.watch.reason is None:
-                layout, own = data.rows.layout.scaled(self.C), data.centred(results)
-                data = self._with_pairs(data, layout, _per_sum(data.sums(self.loss), own), stopping)
-                starts = [_longer(found, data.rows.layout) for found in results]
-                [results] = self.follow(data, stopping, [self.C], starts)
-            information = self._information(data, results, stopping.n_threads)
-            layout = data.rows.layout.scaled(self.C)
-            return Trained(data, layout, results, information=information)
+            return self._fit_fixed(data, self.C, stopping, starts)
+
+    def _fit_fixed(
+        self, data: TrainingSet, C: float, stopping: Stopping, starts: list[Start] | None
+    ) -> Trained:
+        layout = data.rows.layout.scaled(C)
+        if data.interactions is not None:
+            [results] = self.follow(data, stopping, [C], starts)
+            own = _per_sum(data.sums(self.loss), data.centred(results))
+            data = self._with_pairs(data, layout, own, stopping)
+            layout = data.rows.layout.scaled(C)
+            starts = [_longer(found, layout) for found in results]
+        data = data.with_layout(layout)
+        results = self._proven(data, stopping, starts)
+        information = self._information(data, results, stopping.n_threads)
+        return Trained(data, layout, results, information=information)
 
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
     ) -> Trained:
         chosen = choose(
-            data.rows,
+            fine_enough(data.rows, stopping.tol),
             lambda rows: data.sums(self.loss, rows),
             stopping,
             lambda rows: data.weighted.over(rows).total,
@@ -113,7 +122,7 @@ class NewtonTrainer:
         # intercepts of others are solved for at once, whatever the target's centre is.
         if starts is None and not isinstance(self.loss, SquaredError):
             starts = _starts_of(chosen)
-        [results] = self.follow(data, stopping, [1.0], starts)
+        results = self._proven(data, stopping, starts)
         if settled:
             models, sums = data.centred(results), data.sums(self.loss)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
@@ -169,6 +178,16 @@ class NewtonTrainer:
         more = data.interactions.add(data.rows, wanted, points, weights, n_threads)
         return data.with_rows(more)
 
+    def _proven(
+        self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
+    ) -> list[Result]:
+        """Train all outputs under the variances of the layout, and certify that on X itself."""
+        sums, found = data.sums(self.loss), []
+        joint = _joint(sums, None if starts is None else data.centred(starts))
+        for total, start in zip(sums, joint, strict=True):
+            found += _proven(data.rows, total, stopping, start)
+        return data.restored([replace(one, slopes=None) for one in found])
+
     def follow(
         self,
         data: TrainingSet,
@@ -198,6 +217,20 @@ def _longer(found: Result, layout: Layout) -> Start:
     """Return a start at a model of curves, for a layout that has surfaces as well."""
     coef = np.pad(found.coef, (0, layout.n_parameters - len(found.coef)))
     return Start(coef=coef, intercept=found.intercept)
+
+
+def _proven(
+    rows: TrainingRows, total: LossSum, stopping: Stopping, start: Start | None
+) -> list[Result]:
+    """Minimize one sum, and certify what was found on X itself."""
+
+    def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
+        return newton.solve(on, total, when, start if last is None else Start(*stack(last)))
+
+    def certify(results: list[Result]) -> list[Result]:
+        return certify_sum(rows, total, results, stopping)
+
+    return solve_and_certify(rows, stopping, solve, certify)
 
 
 def _joint(sums: Sequence[LossSum], starts: Sequence[Start | Result] | None) -> list[Start | None]:

@@ -70,6 +70,12 @@ class Trained:
     information: Sequence[Information] = ()
 
     @property
+    def rounded(self) -> bool:
+        """Whether all would have been found if X were as it is rounded."""
+        missed = [found for found in self.results if not found.converged]
+        return self.settled and bool(missed) and all(found.rounded for found in missed)
+
+    @property
     def converged(self) -> bool:
         """Whether all was found that was asked for."""
         return self.settled and all(found.converged for found in self.results)
