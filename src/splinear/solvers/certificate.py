@@ -27,9 +27,9 @@ from splinear.solvers.rows import TrainingRows
 
 __all__ = ["certify_problem", "certify_sum", "fine_enough", "solve_and_certify"]
 
-# Of the tolerance, what a solver on rounded rows aims at, so that rounding may cost the rest; and
-# the least that it aims at, as what is left then is rounding.
-AIM, LEAST_AIM = 0.95, 5e-4
+AIM = 0.95  # of the tolerance on rounded rows, so that rounding may cost the rest
+LEAST_AIM = 5e-4  # on codes: about what is left then is rounding
+LAST_AIM = 5e-5  # on codes where nothing can follow: single precision can tell no less
 FEW = 20  # passes over X itself that are worth a try, beyond as many as there were on rounded rows
 
 Solve = Callable[[TrainingRows, Stopping, list[Result] | None], list[Result]]
@@ -51,7 +51,7 @@ def solve_and_certify(
     objective and gap on X. Where not all of X may be in memory, or passes or time are at an end, it
     is left at that.
     """
-    aim = max(AIM * stopping.tol, LEAST_AIM)
+    aim = _aim(rows, stopping.tol)
     solved = solve(rows, replace(stopping, tol=aim), None)
     if stopping.watch.error is not None:
         return [replace(found, converged=False, certified=False) for found in solved]
@@ -69,6 +69,13 @@ def solve_and_certify(
         return first
     again = _noted(certify(solved), solved, first[0].n_iter)
     return again if again[0].gap <= first[0].gap or math.isnan(first[0].gap) else first
+
+
+def _aim(rows: TrainingRows, tol: float) -> float:
+    """Return the tolerance for rounded rows."""
+    if not rows.is_coded:  # single precision is as good as X itself for nearly all that is asked
+        return AIM * tol
+    return max(AIM * tol, LEAST_AIM if rows.plan.holds_values else LAST_AIM)
 
 
 def _noted(certified: list[Result], solved: list[Result], n_before: int) -> list[Result]:

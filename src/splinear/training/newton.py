@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -182,10 +182,9 @@ class NewtonTrainer:
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
     ) -> list[Result]:
         """Train all outputs under the variances of the layout, and certify that on X itself."""
-        sums, found = data.sums(self.loss), []
-        joint = _joint(sums, None if starts is None else data.centred(starts))
-        for total, start in zip(sums, joint, strict=True):
-            found += _proven(data.rows, total, stopping, start)
+        found = []
+        for total, own, start in self._posed(data, stopping, starts):
+            found += _proven(data.rows, total, own, start)
         return data.restored([replace(one, slopes=None) for one in found])
 
     def follow(
@@ -196,16 +195,24 @@ class NewtonTrainer:
         starts: list[Start] | None = None,
     ) -> list[list[Result]]:
         """Train all outputs for each C in turn."""
-        sums, Cs = data.sums(self.loss), [float(C) for C in Cs]
-        joint = _joint(sums, None if starts is None else data.centred(starts))
-        paths = []
-        for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
-            label = data.outputs.label(k) if len(sums) > 1 else None
-            own = replace(stopping, watch=stopping.watch.of(label))
-            paths.append(newton_path(data.rows, total, Cs, own, start))
+        Cs = [float(C) for C in Cs]
+        paths = [
+            newton_path(data.rows, total, Cs, own, start)
+            for total, own, start in self._posed(data, stopping, starts)
+        ]
         # Some may have stopped before others.
         per_C = zip(*paths, strict=False)
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
+
+    def _posed(
+        self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
+    ) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
+        """Yield each sum to minimize, with who watches it and where it starts."""
+        sums = data.sums(self.loss)
+        joint = _joint(sums, None if starts is None else data.centred(starts))
+        for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
+            label = data.outputs.label(k) if len(sums) > 1 else None
+            yield total, replace(stopping, watch=stopping.watch.of(label)), start
 
 
 def _per_sum(sums: Sequence[LossSum], own: Sequence[Result]) -> list[Start]:
