@@ -48,7 +48,7 @@ class AdditiveRegressor(RegressionEstimator):
 
     Parameters
     ----------
-    curve, terms
+    curve, terms, interactions
         As in AdditiveClassifier.
     loss : {"squared_error", "poisson", "gamma"}, default="squared_error"
         Half the deviance of a row, in terms of the predicted mean mu:
