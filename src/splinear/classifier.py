@@ -44,7 +44,12 @@ class AdditiveClassifier(ClassEstimator):
         The term of every feature of numbers, for example `Spline(degree=3)` or `Linear()`; see
         :mod:`splinear.terms`. None is `Spline()`, with as many pieces as are good for the table.
     terms : dict or None, default=None
-        Terms of single features: from a feature's name or position to a term, or to "drop".
+        Terms of single features: from a feature's name or position to a term, or to "drop". From a
+        tuple of two features: their surface, `Pair()`.
+    interactions : int, "auto" or list of pairs, default=0
+        Surfaces over two features, beside the curves of both: so many pairs, those for which there
+        is most evidence; "auto": as many as the evidence pays for; or these, each of two features
+        by name or position.
     C : float or None, default=None
         None: the data choose how smooth each term is. A number weighs the losses, alike for all
         terms: larger fits closer.
@@ -87,11 +92,12 @@ class AdditiveClassifier(ClassEstimator):
     terms_ : sequence of fitted terms
         One per feature that was not dropped: `coef` (n_outputs, size), `knots` or `levels`, `gap`,
         `mean`, `edf` (degrees of freedom) and `smoothness` (t_k). Two classes have one output,
-        whose score is positive for classes_[1]; otherwise there is one per class.
+        whose score is positive for classes_[1]; otherwise there is one per class. Then the
+        surfaces, `terms_.pairs`, with `coef` (n_outputs, n_first, n_second).
     intercept_ : ndarray of shape (n_outputs,)
     feature_importances_ : ndarray of shape (n_features,)
         The standard deviation of each feature's contributions over the training rows (weighted; the
-        mean over outputs).
+        mean over outputs), and half of that of each of its surfaces.
     n_iter_ : int
         Newton steps, turns of REML included.
     dual_gap_ : float

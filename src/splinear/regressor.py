@@ -34,7 +34,7 @@ class AdditiveRegressor(RegressionEstimator):
 
     Parameters
     ----------
-    curve, terms
+    curve, terms, interactions
         As in AdditiveClassifier.
     loss : {"squared_error"}, default="squared_error"
         The loss of the residual r: r^2 / 2. For an insensitive zone see AdditiveSVR.

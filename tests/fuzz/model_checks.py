@@ -119,7 +119,7 @@ def objective_of(model: Any, problem: Problem, X: Any) -> tuple[float, float]:
     value = sum(found.layout.penalty_value(flat) for flat in found.parameters)
     if problem.bias:
         value += 0.5 * float(((intercept / problem.bias) ** 2).sum())
-    heights = [np.abs(term.coef).max(axis=1, initial=0.0) for term in model.terms_]
+    heights = [np.abs(term.coef).max(axis=1, initial=0.0) for term in model.terms_.curves]
     rounding = ROUNDING * np.sum(heights, axis=0) if heights else np.zeros(len(intercept))
     return value + problem.losses(F), problem.change(F, rounding)
 
@@ -220,8 +220,8 @@ def check_predictions(model: Any, X: Any, n: int, y: np.ndarray) -> np.ndarray:
 
 def check_numbers(model: Any, *, warned: bool) -> None:
     """No silent NaN: terms are finite, and a gap that is not a number comes with a warning."""
-    for term in model.terms_:
-        assert np.isfinite(term.coef).all(), "a coefficient is not finite"
+    assert all(np.isfinite(term.coef).all() for term in model.terms_), "a coefficient is not finite"
+    for term in model.terms_.curves:
         assert np.isfinite(term.at_missing).all(), "the value of a gap is not finite"
     assert np.isfinite(model.intercept_).all(), "the intercept is not finite"
     assert np.isfinite(model.feature_importances_).all(), "an importance is not finite"
@@ -239,7 +239,7 @@ def check_objective(
 
     Unless `strict`, X may have been rounded.
     """
-    if sum(g.n_features * g.stride for g in model._model.layout.groups) > MOST_COLUMNS:
+    if model._model.layout.n_parameters > MOST_COLUMNS:
         return
     problem = pose(model, X, y, weights)
     value, rounding = objective_of(model, problem, X)

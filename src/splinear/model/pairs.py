@@ -94,7 +94,7 @@ class PairGroup:
     @property
     def size(self) -> int:
         """Number of nodes of a surface."""
-        return int(np.prod(self.mass.shape[1:]))
+        return self.mass.shape[1] * self.mass.shape[2]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -237,11 +237,14 @@ class PairGroup:
 
     def scaled(self, factor: float) -> PairGroup:
         """Return the group with all variances times a factor."""
-        return replace(self, variance=bounded(factor * self.variance))
+        return self.with_variance(factor * self.variance, self.edges)
 
     def with_variance(self, variance: Floats, edges: Floats | None = None) -> PairGroup:
         """Return the group with other variances t_p and edge weights."""
-        return replace(self, variance=bounded(variance), edges=edges)
+        out = replace(self, variance=bounded(variance), edges=edges)
+        if "_inverse" in self.__dict__:  # it is of the masses alone, and takes long
+            out.__dict__["_inverse"] = self._inverse
+        return out
 
 
 def chains_of(groups: Sequence[PairGroup]) -> tuple[Chain, ...]:

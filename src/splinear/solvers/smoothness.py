@@ -133,12 +133,13 @@ def _turns(
         for total, start in zip(totals, starts, strict=True)
     ]
     flat = sum(point.total.value(point.space.zero_scores()) for point in points)
+    noise: float | None = None
     for n_turns in range(1, how.max_turns + 1):
         losses = sum(point.losses for point in points)
         points = [newton.one_step(p.under(layout), stopping, STEP_ACCURACY) for p in points]
         measures = Measures.of_all(points, layout)
         edf = [measure.edf for measure in measures]
-        noise = _noise(points, edf, how.n_noise, flat)
+        noise = _noise(points, edf, how.n_noise, flat, noise if layout.pairs else None)
         gap = np.nan  # a pass over the rows, for those who want to know
         if stopping.watch.tell is not None:
             gap = max(point.relative_gap for point in points)
@@ -169,18 +170,27 @@ def _start(point: Iterate) -> Start:
     return Start(coef=point.parameters, intercept=point.theta[:, -1])
 
 
-def _noise(points: list[Iterate], edf: list[Floats], n_noise: float | None, flat: float) -> float:
+def _noise(
+    points: list[Iterate],
+    edf: list[Floats],
+    n_noise: float | None,
+    flat: float,
+    before: float | None,
+) -> float:
     """Return the variance of the residuals; 1 for losses that are likelihoods.
 
     `flat` is the sum of losses without any curves. Rows that repeat each other seem to have no
-    noise at all: then it is a tiny share of the variance of the targets.
+    noise at all: then it is a tiny share of the variance of the targets. Where it was estimated
+    `before`, only half the way is gone: surfaces can take nearly as many degrees of freedom as
+    there are rows, and more noise and fewer degrees would follow each other forever.
     """
     if n_noise is None:
         return 1.0
     used = sum(float(e.sum()) for e in edf) + len(points)
     misfit = sum(point.losses for point in points)
     least = max(2.0 * LEAST_NOISE * flat / n_noise, np.finfo(float).tiny)
-    return max(2.0 * misfit / max(1.0, n_noise - used), least)
+    found = max(2.0 * misfit / max(1.0, n_noise - used), least)
+    return found if before is None else float(np.sqrt(found) * np.sqrt(before))
 
 
 def _updated_layout(

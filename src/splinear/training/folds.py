@@ -21,7 +21,7 @@ from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.base import Reader
 from splinear.training.set import TrainingSet
-from splinear.training.table import TrainingTable, read_rows
+from splinear.training.table import TrainingTable, read_rows, term_plan
 from splinear.training.trainer import Trainer
 
 __all__ = ["Data", "Fold", "FoldPath", "Setting", "make_folds"]
@@ -122,7 +122,14 @@ class Setting:
         recipe = model._recipe()
         data = read_data(model, recipe.reader, X, y, sample_weight)
         target = recipe.reader.read(data.y, data.kept)
-        layout = model._lay_out(data.training, recipe.trainer.advice(data.table))
+        columns = model._column_data(data.training)
+        layout = term_plan(model).place(columns, recipe.trainer.advice(data.table))
+        if model._interactions(columns, recipe.trainer) is not None:
+            raise ValueError(
+                "PathSearchCV compares models of curves, and the estimator asks for surfaces over "
+                "pairs of features. Set interactions=0 and leave pairs out of `terms`, or use "
+                "GridSearchCV."
+            )
         training_set = model._training_set(data.training, target, layout)
         return cls(model, recipe.trainer, training_set, data)
 

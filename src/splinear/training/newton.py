@@ -87,13 +87,24 @@ class NewtonTrainer:
         with one_blas_thread():
             if self.C is None:
                 return self._fit_chosen(data, stopping, starts)
-            [results] = self.follow(data, stopping, [self.C], starts)
-            if data.interactions is not None and stopping.watch.reason is None:
-                layout, own = data.rows.layout.scaled(self.C), data.centred(results)
-                data = self._with_pairs(data, layout, _per_sum(data.sums(self.loss), own), stopping)
-                starts = [_longer(found, data.rows.layout) for found in results]
-                [results] = self.follow(data, stopping, [self.C], starts)
-            return Trained(data, data.rows.layout.scaled(self.C), results)
+            return self._fit_given(data, stopping, self.C, starts)
+
+    def _fit_given(
+        self, data: TrainingSet, stopping: Stopping, C: float, starts: list[Start] | None
+    ) -> Trained:
+        [results] = self.follow(data, stopping, [C], starts)
+        if data.interactions is None:
+            return Trained(data, data.rows.layout.scaled(C), results)
+        n_before, is_whole = 0, stopping.watch.reason is None
+        if is_whole:
+            layout, own = data.rows.layout.scaled(C), data.centred(results)
+            data = self._with_pairs(data, layout, _per_sum(data.sums(self.loss), own), stopping)
+            n_before = max(found.n_iter for found in results)
+            onward = replace(stopping, watch=stopping.watch.after(n_before))
+            starts = [_longer(found, data.rows.layout) for found in results]
+            [results] = self.follow(data, onward, [C], starts)
+        layout = data.rows.layout.scaled(C)
+        return Trained(data, layout, results, n_turns=n_before, is_whole=is_whole)
 
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
@@ -105,11 +116,14 @@ class NewtonTrainer:
             lambda rows: data.weighted.over(rows).total,
             noise=self.noise,
         )
-        if data.interactions is not None and stopping.watch.reason is None:
+        is_whole = data.interactions is None or stopping.watch.reason is None
+        if data.interactions is not None and is_whole:
             data, chosen = self._choose_pairs(data, chosen, stopping)
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
+        if data.rows.layout.pairs:  # which the last model had not, or others
+            starts = None
         # A sum of squares is least after a Newton step or two, from wherever it starts.
         if starts is None and not self.noise:
             starts = _starts_of(chosen)
@@ -117,7 +131,7 @@ class NewtonTrainer:
         if settled:
             models, sums = data.centred(results), data.sums(self.loss)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
-        return Trained(data, chosen.layout, results, edf, chosen.n_turns, settled)
+        return Trained(data, chosen.layout, results, edf, chosen.n_turns, settled, is_whole)
 
     def _choose_pairs(
         self, data: TrainingSet, chosen: Smoothness, stopping: Stopping
