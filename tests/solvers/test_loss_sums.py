@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from splinear.solvers.hessian import sample_rows
 from splinear.solvers.loss_sums import Separable, Softmax
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.problem import Problem
+from splinear.solvers.sampling import sample_rows
 
 N = 400
 RANDOM = np.random.default_rng(0)

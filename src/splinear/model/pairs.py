@@ -94,7 +94,7 @@ class PairGroup:
     @property
     def size(self) -> int:
         """Number of nodes of a surface."""
-        return self.mass.shape[1] * self.mass.shape[2]
+        return int(self.mass.shape[1] * self.mass.shape[2])
 
     @property
     def shape(self) -> tuple[int, int]:

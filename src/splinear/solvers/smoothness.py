@@ -126,7 +126,8 @@ def _turns(
 ) -> Iterator[Smoothness]:
     """Yield what every turn has found, until little changes."""
     first = rows.layout if how.pooled else _with_static_weights(rows.layout)
-    layout, before = first if begin is None else begin.layout, None
+    layout = first if begin is None else begin.layout
+    before: list[Floats] | None = None
     starts = [None] * len(totals) if begin is None else begin.starts
     points = [
         newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
@@ -152,13 +153,18 @@ def _turns(
         yield Smoothness(layout, tuple(edf), [_start(p) for p in points], n_turns, rows.n_rows)
         if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
             return
-        if before is not None and n_turns >= LEAST_TURNS:
-            change = sum(np.abs(e - b).sum() for e, b in zip(edf, before, strict=True))
-            change_of_losses = abs(losses - sum(point.losses for point in points))
-            is_still = change_of_losses <= SETTLED_LOSSES * losses
-            if is_still and change <= how.settled * sum(e.sum() for e in edf):
-                return
+        is_still = abs(losses - sum(p.losses for p in points)) <= SETTLED_LOSSES * losses
+        if n_turns >= LEAST_TURNS and is_still and _is_settled(edf, before, how.settled):
+            return
         before = edf
+
+
+def _is_settled(edf: list[Floats], before: list[Floats] | None, share: float) -> bool:
+    """Tell whether degrees of freedom have changed by no more than a share of them in all."""
+    if before is None:
+        return False
+    change = sum(np.abs(e - b).sum() for e, b in zip(edf, before, strict=True))
+    return bool(change <= share * sum(e.sum() for e in edf))
 
 
 def degrees_of_freedom(points: Sequence[Iterate], layout: Layout) -> tuple[Floats, ...]:
