@@ -383,6 +383,78 @@ def test_min_kernel():
     refused(run, X, None, numbers(N_ROWS, 5), 1, match="must be 12, not 5")
 
 
+# -- surfaces ------------------------------------------------------------------------------------
+
+POSITIONS = np.linspace(0, 3, 2 * N_ROWS, dtype=np.float32).reshape(2, N_ROWS)
+NODES = np.array([[0, 1, 4, 4], [1, 0, 5, 4]], dtype=np.int64)
+N_NODES = 16 + 20
+
+
+def test_surfaces():
+    make = _core.Surfaces
+    assert make(POSITIONS, NODES).score(numbers(2, N_NODES), 1).shape == (2, N_ROWS)
+    refused(make, POSITIONS, NODES[:, :3].copy(), match="columns of surfaces must be 4, not 3")
+    for at, wrong, what in (
+        (0, 2, "no feature 2; there are 2"),
+        (1, -1, "no feature -1"),
+        (2, 2, "behind the last node"),
+        (3, 1, "at least two nodes"),
+        (3, 2**21, "at most 1,048,576 nodes"),
+    ):
+        changed = NODES.copy()
+        changed[0, at] = wrong
+        refused(make, POSITIONS, changed, match=what)
+    for wrong in (np.nan, np.inf, 3.5):
+        beyond = POSITIONS.copy()
+        beyond[0, 3] = wrong
+        refused(make, beyond, NODES, match="behind the last node")
+    with pytest.raises(TypeError):
+        make(POSITIONS.astype(np.float64), NODES)
+
+
+@pytest.mark.parametrize("name", ["sum", "blocks"])
+def test_sums_of_surfaces(name):
+    found = getattr(_core.Surfaces(POSITIONS, NODES), name)
+    n = N_NODES if name == "sum" else 5 * N_NODES
+    assert found(numbers(2, N_ROWS), 1).shape == (2, n)
+    for wrong in (0, N_ROWS - 1, N_ROWS + 1):
+        refused(found, numbers(2, wrong), 1, match=f"must be {2 * N_ROWS}, not {2 * wrong}")
+    refused(found, numbers(2, N_ROWS), 0, match="n_threads")
+
+
+def test_scores_of_surfaces():
+    score = _core.Surfaces(POSITIONS, NODES).score
+    for wrong in (0, N_NODES - 1, N_NODES + 1):
+        refused(score, numbers(2, wrong), 1, match=f"must be {2 * N_NODES}, not {2 * wrong}")
+    refused(score, numbers(2, N_NODES), 0, match="n_threads")
+    assert score(numbers(0, N_NODES), 1).shape[0] == 0
+
+
+def test_pair_evidence():
+    run, cells = _core.pair_evidence, np.zeros((3, N_ROWS), dtype=np.uint8)
+    g, pairs = numbers(N_ROWS), np.array([[0, 1], [2, 0]])
+    assert run(cells, g, g, pairs, 1).shape == (2,)
+    refused(run, cells, g[1:], g, pairs, 1, match="must be 11, not 12")
+    refused(run, cells, g, g[1:], pairs, 1, match="must be 12, not 11")
+    refused(run, cells[:, 1:].copy(), g, g, pairs, 1, match="cells must be 36, not 33")
+    refused(run, cells, g, g, pairs[:, :1].copy(), 1, match="columns of pairs must be 2, not 1")
+    refused(run, cells, g, g, pairs + 1, 1, match="no feature 3; there are 3")
+    refused(run, cells, g, g, pairs - 1, 1, match="no feature -1")
+    refused(run, cells + np.uint8(16), g, g, pairs, 1, match="16 cells")
+    refused(run, cells, g, g, pairs, 0, match="n_threads")
+
+
+def test_band_inverse():
+    run = _core.band_inverse
+    assert run(numbers(3, 7)).shape == (3, 7)
+    assert run(numbers(0, 7)).shape == (0, 7)
+    assert run(numbers(3, 0)).shape == (3, 0)
+    for wrong in (0.0, -1.0, np.nan):
+        factor = numbers(3, 7)
+        factor[0, 4] = wrong
+        refused(run, factor, match="pivots must be above 0")
+
+
 # -- training ------------------------------------------------------------------------------------
 
 COSTS = {"cost_negative": 1.0, "cost_positive": 1.0, "bias": 1.0}

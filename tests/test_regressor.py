@@ -35,7 +35,14 @@ both = pytest.mark.parametrize("model", BOTH, ids=lambda model: type(model).__na
 
 
 # Weights and repeats are compared to 1e-7 in the predictions, which takes a gap of its square.
-@parametrize_with_checks([AdditiveRegressor(tol=1e-15), AdditiveRegressor(C=1.0, tol=1e-15)])
+@parametrize_with_checks(
+    [
+        AdditiveRegressor(tol=1e-15),
+        AdditiveRegressor(C=1.0, tol=1e-15),
+        AdditiveRegressor(interactions="auto", tol=1e-15),
+        AdditiveRegressor(interactions=2, C=1.0, tol=1e-15),
+    ]
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -36,11 +36,13 @@ std::vector<double> pair_evidence(std::span<const std::uint8_t> cells, std::size
     const bool known = std::all_of(cells.begin(), cells.end(),
                                    [](std::uint8_t cell) { return cell < n_grid_cells; });
     must(known, "there are 16 cells per feature");
+    must(pairs.size() % 2 == 0, "pairs are of two features each");
     for (const std::int64_t feature : pairs) must_be_one_of("feature", feature, n_features);
     std::vector<double> out(pairs.size() / 2);
     parallel_for(static_cast<std::ptrdiff_t>(out.size()), n_threads, [&](std::ptrdiff_t task) {
         const auto pair = static_cast<std::size_t>(task);
-        const std::uint8_t* first = cells.data() + static_cast<std::size_t>(pairs[2 * pair]) * n_rows;
+        const std::uint8_t* first =
+            cells.data() + static_cast<std::size_t>(pairs[2 * pair]) * n_rows;
         const std::uint8_t* second =
             cells.data() + static_cast<std::size_t>(pairs[2 * pair + 1]) * n_rows;
         std::array<Sums, n_grid_cells * n_grid_cells> sums{};

@@ -229,8 +229,8 @@ def check_predictions(model: Any, X: Any, n: int, y: np.ndarray) -> np.ndarray:
 
 def check_numbers(model: Any, *, warned: bool) -> None:
     """No silent NaN: terms are finite, and a gap that is not a number comes with a warning."""
-    for term in model.terms_:
-        assert np.isfinite(term.coef).all(), "a coefficient is not finite"
+    assert all(np.isfinite(term.coef).all() for term in model.terms_), "a coefficient is not finite"
+    for term in model.terms_.curves:
         assert np.isfinite(term.at_missing).all(), "the value of a gap is not finite"
     assert np.isfinite(model.intercept_).all(), "the intercept is not finite"
     assert np.isfinite(model.feature_importances_).all(), "an importance is not finite"
@@ -243,7 +243,7 @@ def check_numbers(model: Any, *, warned: bool) -> None:
 
 def check_objective(model: Any, X: Any, y: np.ndarray, weights: Any, *, warned: bool) -> None:
     """`objective_` is what NumPy computes; what claims to be converged, nobody makes much lower."""
-    if sum(g.n_features * g.stride for g in model._model.layout.groups) > MOST_COLUMNS:
+    if model._model.layout.n_parameters > MOST_COLUMNS:
         return
     problem = pose(model, X, y, weights)
     value = objective_of(model, problem, X)

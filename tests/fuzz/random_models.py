@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
-from splinear.terms import Fourier, Hermite, Linear, Spline
+from splinear.terms import Fourier, Hermite, Linear, Pair, Spline
 from splinear.terms.base import Term
 
 Random = np.random.Generator
@@ -63,6 +63,8 @@ def draw_model(random: Random, n_columns: int, *, is_numeric: bool, extreme: boo
         weights = random.choice([None, None, "balanced"])
         return AdditiveSVC(loss=loss, class_weight=weights, **dual, **common)
     C = None if random.random() < 0.4 else C
+    if random.random() < 0.5:
+        common |= _draw_pairs(random, n_columns, common["terms"])
     if is_numeric:
         return AdditiveRegressor(C=C, **common)
     return AdditiveClassifier(C=C, class_weight=random.choice([None, None, "balanced"]), **common)
@@ -71,3 +73,22 @@ def draw_model(random: Random, n_columns: int, *, is_numeric: bool, extreme: boo
 def _draw_terms(random: Random, n_columns: int) -> dict[Any, Any]:
     chosen = random.choice(n_columns, random.integers(1, n_columns + 1), replace=False)
     return {int(j): "drop" if random.random() < 0.2 else draw_term(random) for j in chosen}
+
+
+def _draw_pairs(random: Random, n_columns: int, terms: dict[Any, Any] | None) -> dict[str, Any]:
+    """Draw surfaces: so many, as many as pay, these, or as terms; some of them cannot be had."""
+    kind = random.choice(["number", "auto", "list", "terms"])
+    if kind == "number":
+        return {"interactions": int(random.integers(0, 4))}
+    if kind == "auto":
+        return {"interactions": "auto"}
+    n_pairs = int(random.integers(1, 4))
+    pairs = (
+        [tuple(map(int, random.choice(n_columns, 2, replace=False))) for _ in range(n_pairs)]
+        if n_columns > 1
+        else []
+    )
+    if kind == "list":
+        return {"interactions": pairs}
+    surfaces = {tuple(sorted(pair)): Pair(random.choice([None, 1, 4, 10])) for pair in pairs}
+    return {"terms": {**(terms or {}), **surfaces}}

@@ -129,8 +129,8 @@ def summary(model: AdditiveEstimator) -> Summary:
     together; its importance, the standard deviation of what it adds to the training rows; the
     p-value of a flat curve; concurvity (see :func:`concurvity`); and the lowest and highest value
     of its centered curve on the training range. With several outputs the p-value is the least of
-    theirs times their number. It is NaN for terms of more than 2,000 coefficients and for surfaces, which count as known in
-    all that is said of curves.
+    theirs times their number. It is NaN for terms of more than 2,000 coefficients and for
+    surfaces, which count as known in all that is said of curves.
 
     Parameters
     ----------

@@ -242,11 +242,14 @@ class PairGroup:
 
     def scaled(self, factor: float) -> PairGroup:
         """Return the group with all variances times a factor."""
-        return replace(self, variance=bounded(factor * self.variance))
+        return self.with_variance(factor * self.variance, self.edges)
 
     def with_variance(self, variance: Floats, edges: Floats | None = None) -> PairGroup:
         """Return the group with other variances t_p and edge weights."""
-        return replace(self, variance=bounded(variance), edges=edges)
+        out = replace(self, variance=bounded(variance), edges=edges)
+        if "_inverse" in self.__dict__:  # it is of the masses alone, and takes long
+            out.__dict__["_inverse"] = self._inverse
+        return out
 
 
 def chains_of(groups: Sequence[PairGroup]) -> tuple[Chain, ...]:

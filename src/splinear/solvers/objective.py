@@ -6,7 +6,7 @@ AdditiveSVC and AdditiveSVR (`bias` B, lambda = 1 / (C n) in the paper):
 
 AdditiveClassifier and AdditiveRegressor (free intercept, `bias` None): the same without 1/2 b^2.
 The penalty is that of all groups of the layout, 1/2 sum_k |T^{-1} coef_k|^2 / s_k^2 and more (see
-`splinear.model.group`).
+`splinear.model.group` and `splinear.model.pairs`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup
 from splinear.solvers.losses import Loss
 
-__all__ = ["explicit", "primal", "scores"]
+__all__ = ["explicit", "node_functions", "primal", "scores"]
 
 
 def scores(layout: Layout, parameters: Floats, intercept: float, table: AnyArray) -> Floats:
@@ -31,13 +32,26 @@ def scores(layout: Layout, parameters: Floats, intercept: float, table: AnyArray
             argument = embedding.axes.argument_of(np.where(gap, embedding.axes.lo[k], x), k)
             f = embedding.basis.evaluate(argument) @ values[k, :-1]
             total += np.where(gap, values[k, -1], f)
+    for pairs, part in zip(layout.pairs, layout.split_pairs(parameters), strict=True):
+        tables = pairs.tables(part)
+        for k in range(pairs.n_pairs):
+            total += node_functions(pairs, k, table) @ tables[k]
     return total
+
+
+def node_functions(pairs: PairGroup, k: int, table: AnyArray) -> Floats:
+    """Return the functions B_k(x) B_l(z) of all nodes of surface k at the rows, (n, size)."""
+    hats = []
+    for chain, m in zip(pairs.chains[k], pairs.n_nodes, strict=True):
+        at = chain.positions(table[:, chain.feature]).astype(np.float64)[:, None]
+        hats.append(np.where(at < 0, 0.0, np.maximum(0.0, 1.0 - np.abs(at - np.arange(m)))))
+    return np.asarray(np.einsum("ik,il->ikl", *hats).reshape(len(table), -1))
 
 
 def explicit(layout: Layout, table: AnyArray) -> Floats:
     """Write out phi(x) of the rows, (n, n_parameters): |w|^2 / 2 is the penalty of w'phi.
 
-    For groups without edge weights. A gap is (s_j T' m_j, sqrt(g_j)).
+    For groups of curves without edge weights. A gap is (s_j T' m_j, sqrt(g_j)).
     """
     columns = []
     for group in layout.groups:
@@ -52,7 +66,22 @@ def explicit(layout: Layout, table: AnyArray) -> Floats:
             columns.append(root[k] * embedding.penalty.embed(B))
             if group.has_gaps:
                 columns.append(np.sqrt(group.missing_variance[k]) * gap[:, None])
+    for pairs in layout.pairs:
+        B = np.stack([node_functions(pairs, k, table) for k in range(pairs.n_pairs)], axis=1)
+        columns.append(_embedded(pairs, B).reshape(len(table), -1))
     return np.column_stack(columns)
+
+
+def _embedded(pairs: PairGroup, B: Floats) -> Floats:
+    """Turn functions of nodes (n, n_pairs, size) into those of the mixed differences, scaled.
+
+    An increment d_kl raises all nodes from (k, l) on; what functions of one feature can say of
+    that is taken off.
+    """
+    grids = pairs.gather(B).reshape(*B.shape[:-1], *pairs.n_nodes)
+    beyond = np.flip(np.flip(grids, (-1, -2)).cumsum(axis=-1).cumsum(axis=-2), (-1, -2))
+    precision = np.where(pairs.used, pairs.precision, np.inf)
+    return np.asarray(beyond.reshape(B.shape) / np.sqrt(precision))
 
 
 def primal(

@@ -127,19 +127,21 @@ def _turns(
 ) -> Iterator[Smoothness]:
     """Yield what every turn has found, until little changes."""
     first = rows.layout if how.pooled else _with_static_weights(rows.layout)
-    layout, before = first if begin is None else begin.layout, None
+    layout = first if begin is None else begin.layout
+    before: list[Floats] | None = None
     starts = [None] * len(totals) if begin is None else begin.starts
     points = [
         newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
         for total, start in zip(totals, starts, strict=True)
     ]
     flat = sum(newton.begin(rows, total, stopping.n_threads).losses for total in totals)
+    noise: float | None = None
     for n_turns in range(1, how.max_turns + 1):
         losses = sum(point.losses for point in points)
         points = [newton.one_step(p.under(layout), stopping, STEP_ACCURACY) for p in points]
         measures = Measures.of_all(points, layout)
         edf = [measure.edf for measure in measures]
-        noise = _noise(points, edf, how.weight, flat)
+        noise = _noise(points, edf, how.weight, flat, noise if layout.pairs else None)
         gap = np.nan  # a pass over the rows, for those who want to know
         if stopping.watch.tell is not None:
             gap = max(point.relative_gap for point in points)
@@ -152,13 +154,18 @@ def _turns(
         yield Smoothness(layout, tuple(edf), [_start(p) for p in points], n_turns, rows.n_rows)
         if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
             return
-        if before is not None and n_turns >= LEAST_TURNS:
-            change = sum(np.abs(e - b).sum() for e, b in zip(edf, before, strict=True))
-            change_of_losses = abs(losses - sum(point.losses for point in points))
-            is_still = change_of_losses <= SETTLED_LOSSES * losses
-            if is_still and change <= how.settled * sum(e.sum() for e in edf):
-                return
+        is_still = abs(losses - sum(p.losses for p in points)) <= SETTLED_LOSSES * losses
+        if n_turns >= LEAST_TURNS and is_still and _is_settled(edf, before, how.settled):
+            return
         before = edf
+
+
+def _is_settled(edf: list[Floats], before: list[Floats] | None, share: float) -> bool:
+    """Tell whether degrees of freedom have changed by no more than a share of them in all."""
+    if before is None:
+        return False
+    change = sum(np.abs(e - b).sum() for e, b in zip(edf, before, strict=True))
+    return bool(change <= share * sum(e.sum() for e in edf))
 
 
 def degrees_of_freedom(points: Sequence[Iterate], layout: Layout) -> tuple[Floats, ...]:
@@ -170,16 +177,21 @@ def _start(point: Iterate) -> Start:
     return Start(coef=point.parameters, intercept=point.theta[:, -1])
 
 
-def _noise(points: list[Iterate], edf: list[Floats], weight: float, flat: float) -> float:
+def _noise(
+    points: list[Iterate], edf: list[Floats], weight: float, flat: float, before: float | None
+) -> float:
     """Return the dispersion; 1 for losses that are log-likelihoods.
 
     `flat` is the sum of losses without any curves. Rows that repeat each other seem to have no
-    noise at all: then it is a tiny share of the variance of the targets.
+    noise at all: then it is a tiny share of the variance of the targets. Where it was estimated
+    `before`, only half the way is gone: surfaces can take nearly as many degrees of freedom as
+    there are rows, and more noise and fewer degrees would follow each other forever.
     """
     used = sum(float(e.sum()) for e in edf) + len(points)
     misfit = sum(point.losses for point in points)
     least = max(2.0 * LEAST_NOISE * flat / weight, np.finfo(float).tiny)
-    return points[0].total.dispersion(max(2.0 * misfit / max(1.0, weight - used), least))
+    found = points[0].total.dispersion(max(2.0 * misfit / max(1.0, weight - used), least))
+    return found if before is None else float(np.sqrt(found) * np.sqrt(before))
 
 
 def _updated_layout(

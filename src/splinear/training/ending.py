@@ -20,6 +20,8 @@ def how_it_ended(estimator: BaseEstimator, trained: Trained, reason: str | None)
     The estimator knows already what was learned.
     """
     early = "" if trained.settled else " before the smoothness of its terms was settled,"
+    if not trained.is_whole:
+        early = " before pairs of features had been looked at,"
     gap, tol = float(estimator.dual_gap_), float(estimator.tol)
     found = "an unknown gap" if math.isnan(gap) else f"a relative duality gap of {gap:.2g}"
     return (

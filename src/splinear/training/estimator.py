@@ -33,12 +33,13 @@ from splinear.solvers.watch import Progress, Watch
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
 from splinear.tables.chunks import dense_columns
 from splinear.tables.table import Table
-from splinear.terms.base import Advice, ColumnData, Term
+from splinear.terms.base import ColumnData, Term
 from splinear.terms.plan import check_terms
 from splinear.training.columns import Columns
 from splinear.training.ending import how_it_ended
 from splinear.training.interactions import (
     Interactions,
+    asks_for_pairs,
     check_interactions,
     read_interactions,
 )
@@ -141,6 +142,8 @@ class AdditiveEstimator(BaseEstimator):
             interactions = work._interactions(columns_seen, trainer)
             starts = self._warm_starts(trainer, layout, target.outputs, data.table.shape[0])
         workload = work._workload(target, trainer, weighted=data.weights is not None)
+        if interactions is not None:
+            workload = replace(workload, need=workload.need + interactions.need(workload.n_outputs))
         plan = work._plan_memory(data, layout, workload)
         training_set = work._training_set(data, target, layout, plan)
         training_set = replace(training_set, interactions=interactions)
@@ -230,10 +233,6 @@ class AdditiveEstimator(BaseEstimator):
                 "and AdditiveRegressor have."
             )
         return found
-
-    def _lay_out(self, data: TrainingTable, advice: Advice) -> Layout:
-        """Let every term meet its columns."""
-        return term_plan(self).place(self._column_data(data), advice)
 
     def _column_data(self, data: TrainingTable) -> ColumnData:
         """Look at the columns as terms do."""
@@ -373,7 +372,7 @@ class AdditiveEstimator(BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "level"
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = not asks_for_pairs(getattr(self, "interactions", 0), self.terms)
         return tags
 
 

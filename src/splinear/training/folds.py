@@ -20,7 +20,7 @@ from splinear.solvers.problem import Result, Stopping, stack
 from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.set import TrainingSet
-from splinear.training.table import TrainingTable, read_rows
+from splinear.training.table import TrainingTable, read_rows, term_plan
 from splinear.training.trainer import Trainer
 
 __all__ = ["Fold", "FoldPath", "Setting", "make_folds"]
@@ -89,7 +89,14 @@ class Setting:
             raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
         data = read_rows(model, table, y, sample_weight, numeric=recipe.reader.numeric)
         target = recipe.reader.read(data.y, data.kept)
-        layout = model._lay_out(data, recipe.trainer.advice(data.table))
+        columns = model._column_data(data)
+        layout = term_plan(model).place(columns, recipe.trainer.advice(data.table))
+        if model._interactions(columns, recipe.trainer) is not None:
+            raise ValueError(
+                "PathSearchCV compares models of curves, and the estimator asks for surfaces over "
+                "pairs of features. Set interactions=0 and leave pairs out of `terms`, or use "
+                "GridSearchCV."
+            )
         training_set = model._training_set(data, target, layout)
         training_set = training_set.with_rows(fine_enough(training_set.rows, model.tol))
         return cls(model, recipe.trainer, training_set, table.given, data)

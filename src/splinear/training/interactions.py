@@ -12,8 +12,9 @@ core/pairs/evidence.hpp for what chance gives).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from numbers import Integral
 from typing import TypeGuard
@@ -29,14 +30,15 @@ from splinear.model.group import split_by
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of
 from splinear.solvers.iterate import Iterate
+from splinear.solvers.memory import BytesPerRow
 from splinear.solvers.pair_rows import PairRows
 from splinear.solvers.rows import TrainingRows
 from splinear.tables.chunks import as_dense
 from splinear.terms.base import ColumnData
-from splinear.terms.pair import LevelEffects, Pair
+from splinear.terms.pair import N_BINS, LevelEffects, Pair
 from splinear.terms.plan import FeaturePair, TermPlan
 
-__all__ = ["Interactions", "check_interactions", "read_interactions"]
+__all__ = ["Interactions", "asks_for_pairs", "check_interactions", "read_interactions"]
 
 MOST_ROWS, LEAST_ROWS = 50_000, 5_000  # that pairs are looked for in
 MOST_WORK = 2 * 10**9  # rows times pairs, if that leaves LEAST_ROWS
@@ -63,6 +65,12 @@ def check_interactions(request: object) -> None:
         "interactions must be a number of pairs, 'auto', or a list of pairs of features, each by "
         f"name or position; got {request!r}."
     )
+
+
+def asks_for_pairs(request: object, terms: object) -> bool:
+    """Tell whether the parameters `interactions` and `terms` ask for any surfaces."""
+    of_two = isinstance(terms, Mapping) and any(isinstance(key, tuple) for key in terms)
+    return of_two or (len(request) > 0 if _is_list(request) else request != 0)
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[Sequence[object]]]:
@@ -119,21 +127,53 @@ class Interactions:
         if not pairs:
             return self.given
         z = self._evidence(points, chains, pairs)
-        order, n_rows = np.argsort(-z, kind="stable"), self._n_rows()
-        found = [pairs[k] for k in order[: self._n_taken(z, len(chains), n_rows)]]
+        order = np.argsort(-z, kind="stable")
+        found = [pairs[k] for k in order[: self._n_taken(z, len(chains))]]
         return self.given | {pair: Pair() for pair in found}
 
-    def _n_taken(self, z: Floats, n_features: int, n_rows: int) -> int:
+    def _n_taken(self, z: Floats, n_features: int) -> int:
         if self.n_more is not None:
             return self.n_more
-        most = min(max(FEW_PAIRS, PAIRS_PER_FEATURE * n_features), n_rows // ROWS_PER_PAIR)
         n_sure = int(np.count_nonzero(z >= LEAST_EVIDENCE))
         n_likely = int(np.count_nonzero(z >= LEAST_OF_CHEAP))
-        return min(most, max(n_sure, min(n_likely, CHEAP // n_rows)))
+        n_cheap = int(min(n_likely, CHEAP // self._weight))
+        return min(self._most_found(n_features), max(n_sure, n_cheap))
 
-    def _n_rows(self) -> int:
-        kept = self.data.kept
-        return self.data.table.shape[0] if kept is None else int(np.count_nonzero(kept))
+    def _most_found(self, n_features: int) -> int:
+        """Return how many pairs of so many features are found at most."""
+        n_pairs = n_features * (n_features - 1) // 2
+        if self.n_more is not None:
+            return min(self.n_more, n_pairs)
+        most = max(FEW_PAIRS, PAIRS_PER_FEATURE * n_features)
+        return int(min(n_pairs, most, self._weight // ROWS_PER_PAIR))
+
+    @cached_property
+    def _weight(self) -> float:
+        """How many rows there are; one of weight 2 is two."""
+        if self.data.weights is not None:
+            return max(float(self.data.weights.sum()), np.finfo(float).tiny)
+        kept, n_rows = self.data.kept, self.data.table.shape[0]
+        return float(n_rows if kept is None else np.count_nonzero(kept))
+
+    def need(self, n_outputs: int) -> BytesPerRow:
+        """Return the bytes per row that surfaces take at most.
+
+        A position per row and chain, and half as many in samples of rows; and of every surface a
+        factored block per output, with three more at a time.
+        """
+        n_features = min(self.data.table.shape[1] - len(self.dropped), MOST_FEATURES)
+        n_found = self._most_found(n_features)
+        wanted = [*self.given.values(), *[Pair()] * n_found]
+        of_given = {(j, term.n_bins) for pair, term in self.given.items() for j in pair}
+        n_chains = len(of_given) + min(2 * n_found, n_features)
+        of_surfaces = sum(8.0 * m**2 * (m + 2) * (n_outputs + 3) for m in map(_n_nodes, wanted))
+        n_rows = max(1, self.data.table.shape[0])
+        return BytesPerRow(shared=6.0 * n_chains + of_surfaces / n_rows)
+
+    def _effects(self, points: Sequence[Iterate]) -> LevelEffects:
+        rows, weights = points[0].space.rows, self.data.weights
+        w = np.ones(rows.n_rows) if weights is None else rows.place(weights)
+        return _effects(points, w)
 
     def _candidates(self, points: Sequence[Iterate]) -> dict[int, Chain]:
         """Return the features among which pairs are looked for, as chains."""
@@ -142,7 +182,7 @@ class Interactions:
             strength = _strengths(points, self.data.table.shape[1])
             strongest = np.argsort(-strength[features], kind="stable")[:MOST_FEATURES]
             features = sorted(features[k] for k in strongest)
-        return Pair(n_bins=MOST_CELLS - 2).chains(features, self.data, _effects(points))
+        return Pair(n_bins=MOST_CELLS - 2).chains(features, self.data, self._effects(points))
 
     def _evidence(
         self,
@@ -178,7 +218,7 @@ class Interactions:
         n_threads: int,
     ) -> TrainingRows:
         """Return the rows with surfaces; `weights` are in the order of training, None: 1 each."""
-        surfaces = self._chained(wanted, _effects(points))
+        surfaces = self._chained(wanted, self._effects(points))
         if not surfaces:
             return rows
         sizes = np.array([[a.n_nodes, b.n_nodes] for a, b in surfaces])
@@ -235,14 +275,19 @@ def _mean_square(g: Floats, h: Floats) -> float:
     return max(total / max(float(h.sum()), np.finfo(float).tiny), np.finfo(float).tiny)
 
 
-def _effects(points: Sequence[Iterate]) -> LevelEffects:
+def _n_nodes(term: Pair) -> int:
+    """Return the nodes of a feature of a surface at most, that of missing values included."""
+    return (N_BINS if term.n_bins is None else int(term.n_bins)) + 2
+
+
+def _effects(points: Sequence[Iterate], weights: Floats) -> LevelEffects:
     """Return what the levels of categories add to the score, and their weight.
 
     Of several outputs, what most of the variation between levels goes along with.
     """
     layout, out = points[0].space.layout, {}
     theta = np.concatenate([point.parameters for point in points])
-    mass = layout.split(points[0].space.rows.raw_sums(np.ones((1, points[0].space.n_rows))))
+    mass = layout.split(points[0].space.rows.raw_sums(weights[None]))
     for group, part, own in zip(layout.groups, layout.split(theta), mass, strict=True):
         if group.levels is None:
             continue

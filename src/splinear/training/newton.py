@@ -87,22 +87,28 @@ class NewtonTrainer:
         with one_blas_thread():
             if self.C is None:
                 return self._fit_chosen(data, stopping, starts)
-            return self._fit_fixed(data, self.C, stopping, starts)
+            return self._fit_given(data, stopping, self.C, starts)
 
-    def _fit_fixed(
-        self, data: TrainingSet, C: float, stopping: Stopping, starts: list[Start] | None
+    def _fit_given(
+        self, data: TrainingSet, stopping: Stopping, C: float, starts: list[Start] | None
     ) -> Trained:
-        layout = data.rows.layout.scaled(C)
+        layout, n_before, is_whole = data.rows.layout.scaled(C), 0, True
         if data.interactions is not None:
             [results] = self.follow(data, stopping, [C], starts)
+            starts, is_whole = [_longer(found, layout) for found in results], False
+            n_before = max(found.n_iter for found in results)
+        if data.interactions is not None and stopping.watch.reason is None:
             own = _per_sum(data.sums(self.loss), data.centred(results))
-            data = self._with_pairs(data, layout, own, stopping)
+            data, is_whole = self._with_pairs(data, layout, own, stopping), True
             layout = data.rows.layout.scaled(C)
             starts = [_longer(found, layout) for found in results]
         data = data.with_layout(layout)
-        results = self._proven(data, stopping, starts)
+        onward = replace(stopping, watch=stopping.watch.after(n_before))
+        results = self._proven(data, onward, starts)
         information = self._information(data, results, stopping.n_threads)
-        return Trained(data, layout, results, information=information)
+        return Trained(
+            data, layout, results, n_turns=n_before, is_whole=is_whole, information=information
+        )
 
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
@@ -113,11 +119,14 @@ class NewtonTrainer:
             stopping,
             lambda rows: data.weighted.over(rows).total,
         )
-        if data.interactions is not None and stopping.watch.reason is None:
+        is_whole = data.interactions is None or stopping.watch.reason is None
+        if data.interactions is not None and is_whole:
             data, chosen = self._choose_pairs(data, chosen, stopping)
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
+        if data.rows.layout.pairs:  # which the last model had not, or others
+            starts = None
         # A sum of squares is least after a Newton step or two, from wherever it starts. The
         # intercepts of others are solved for at once, whatever the target's centre is.
         if starts is None and not isinstance(self.loss, SquaredError):
@@ -128,7 +137,14 @@ class NewtonTrainer:
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
         information = self._information(data, results, stopping.n_threads)
         return Trained(
-            data, chosen.layout, results, edf, chosen.n_turns, settled, information=information
+            data,
+            chosen.layout,
+            results,
+            edf,
+            chosen.n_turns,
+            settled,
+            is_whole,
+            information=information,
         )
 
     def _information(

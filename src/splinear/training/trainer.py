@@ -51,9 +51,11 @@ class Trained:
     edf : sequence of ndarray or None
         Degrees of freedom of each group's terms, where smoothness was chosen.
     n_turns : int
-        Turns of REML.
+        Turns of REML, or steps before there were surfaces.
     settled : bool
         Whether smoothness had been chosen when something stopped the fit.
+    is_whole : bool
+        Whether all surfaces were there that had been asked for.
     duals : Duals or None
         For the next fit to start from.
     information : list of Information
@@ -66,6 +68,7 @@ class Trained:
     edf: Sequence[Floats] | None = None
     n_turns: int = 0
     settled: bool = True
+    is_whole: bool = True
     duals: Duals | None = None
     information: Sequence[Information] = ()
 
@@ -78,7 +81,7 @@ class Trained:
     @property
     def converged(self) -> bool:
         """Whether all was found that was asked for."""
-        return self.settled and all(found.converged for found in self.results)
+        return self.settled and self.is_whole and all(found.converged for found in self.results)
 
 
 class Trainer(Protocol):
