@@ -29,7 +29,7 @@ from splinear.inspection.curves import (
     shape_functions,
     surface,
 )
-from splinear.inspection.naming import feature_index, feature_names
+from splinear.inspection.naming import feature_index, feature_names, term_names
 
 __all__ = [
     "base_value",
@@ -41,4 +41,5 @@ __all__ = [
     "shape_function",
     "shape_functions",
     "surface",
+    "term_names",
 ]

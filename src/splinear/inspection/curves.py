@@ -13,11 +13,12 @@ from splinear.inspection.adding import (
     InMemory,
     added,
     added_by_pairs,
+    column_of,
     deviations,
     sparse_contributions,
     stays_sparse,
 )
-from splinear.inspection.naming import check_model, feature_index, feature_names, output_of
+from splinear.inspection.naming import check_model, feature_index, feature_names, output_of, pair_of
 from splinear.model.fitted import FittedTerm, steps
 from splinear.model.group import Extrapolation
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
@@ -155,9 +156,10 @@ def contributions(
     -------
     parts : ndarray of shape (n_samples, n_parts) or (n_samples, n_parts, n_outputs)
         Entry (i, j) is what feature j adds; the surfaces `terms_.pairs` follow after all features,
-        so that n_parts is n_features plus their number. The last axis is there for several outputs
-        and `target=None`. A CSR array (n_samples, n_features) if X is sparse, the terms are zero at
-        zero and `center` is False; of several outputs `target` then chooses one.
+        so that n_parts is n_features plus their number, and :func:`term_names` names them. The last
+        axis is there for several outputs and `target=None`. A CSR array (n_samples, n_features) if
+        X is sparse, the terms are zero at zero and `center` is False; of several outputs `target`
+        then chooses one.
     """
     check_model(model)
     output = output_of(model, target)
@@ -258,14 +260,7 @@ def surface(
     """
     check_model(model)
     output = output_of(model, target)
-    j, k = (feature_index(model, feature) for feature in features)
-    pair = model.terms_.of_pair(j, k)
-    if pair is None:
-        known = ", ".join(repr(each.name) for each in model.terms_.pairs[:10])
-        raise ValueError(
-            f"There is no surface of {features[0]!r} and {features[1]!r}. "
-            + (f"Surfaces: {known}." if known else "The model has none; see `interactions`.")
-        )
+    j, k, pair = pair_of(model, features)
     x, z = (_grid(model, at, grid, n_points) for at, grid in zip((j, k), grids, strict=True))
     of = {j: np.repeat(_numbers(model, j, x), len(z)), k: np.tile(_numbers(model, k, z), len(x))}
     f = pair.evaluate(*(of[at] for at in pair.features))[:, output]
@@ -298,12 +293,6 @@ def read_numbers(model: AdditiveEstimator, X: Input) -> InMemory:
     column_ranges(model, table, gaps=model.missing == "level")
     whole = table.whole()
     return sparse.csc_array(whole) if isinstance(whole, sparse.csr_array) else whole
-
-
-def column_of(table: InMemory, j: int) -> AnyArray:
-    """Return a column of a table of numbers as an array."""
-    here = table[:, [j]]
-    return (here.toarray() if isinstance(here, sparse.csc_array) else here)[:, 0]
 
 
 def check_n_points(n_points: int) -> int:

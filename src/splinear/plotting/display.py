@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
-from splinear.inspection.curves import column_of, importances, read_numbers
+from splinear.inspection.adding import column_of
+from splinear.inspection.curves import importances, read_numbers
 from splinear.inspection.naming import feature_index, feature_names, output_of
 from splinear.model.fitted import FittedTerm
 from splinear.plotting.drawing import (
