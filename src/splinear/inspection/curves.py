@@ -18,7 +18,14 @@ from splinear.inspection.adding import (
     sparse_contributions,
     stays_sparse,
 )
-from splinear.inspection.naming import check_model, feature_index, feature_names, output_of, pair_of
+from splinear.inspection.naming import (
+    check_model,
+    feature_index,
+    feature_names,
+    one_output,
+    output_of,
+    pair_of,
+)
 from splinear.model.fitted import FittedTerm, steps
 from splinear.model.group import Extrapolation
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
@@ -165,12 +172,8 @@ def contributions(
     output = output_of(model, target)
     table = read_numbers(model, X)
     if stays_sparse(table, model) and not center:
-        if isinstance(output, slice):
-            raise ValueError(
-                "target must be given if X is sparse and the model has several outputs: one of "
-                f"{', '.join(map(repr, model.classes_.tolist()[:20]))}."
-            )
-        return sparse_contributions(model, output, table)
+        chosen = one_output(model, target, "if X is sparse")
+        return sparse_contributions(model, chosen, table)
     n_parts = model.n_features_in_ + len(model.terms_.pairs)
     shape = (table.shape[0], n_parts, *model.intercept_[output].shape)
     parts = np.zeros(shape, order="F")  # written column by column
@@ -213,10 +216,7 @@ def importances(
     output = output_of(model, target)
     table = read_numbers(model, X)
     if stays_sparse(table, model):
-        n_outputs = len(model.intercept_)
-        outputs = range(n_outputs)[output] if isinstance(output, slice) else [output]
-        found = (deviations(sparse_contributions(model, k, table)) for k in outputs)
-        return np.asarray(np.mean(list(found), axis=0))
+        return _sparse_importances(model, output, table)
     out = np.zeros(model.n_features_in_)
     for j, f, _ in added(model, table):
         out[j] = f[:, output].std(axis=0).mean()
@@ -226,6 +226,15 @@ def importances(
     for features, deviation in pairs:
         out[list(features)] += 0.5 * deviation
     return out
+
+
+def _sparse_importances(
+    model: AdditiveEstimator, output: int | slice, table: sparse.csc_array
+) -> Floats:
+    n_outputs = len(model.intercept_)
+    outputs = range(n_outputs)[output] if isinstance(output, slice) else [output]
+    found = (deviations(sparse_contributions(model, k, table)) for k in outputs)
+    return np.asarray(np.mean(list(found), axis=0))
 
 
 def surface(

@@ -10,7 +10,15 @@ from splinear._lookup import column_position, is_whole
 from splinear.model.fitted import FittedPair
 from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["check_model", "feature_index", "feature_names", "output_of", "pair_of", "term_names"]
+__all__ = [
+    "check_model",
+    "feature_index",
+    "feature_names",
+    "one_output",
+    "output_of",
+    "pair_of",
+    "term_names",
+]
 
 
 def feature_names(model: AdditiveEstimator) -> list[str]:
@@ -125,3 +133,15 @@ def output_of(model: AdditiveEstimator, target: object) -> int | slice:
             f"target={target!r}, but a model of two classes has the curves of {shown} only."
         )
     raise ValueError(f"There is no target {target!r}. The classes are {shown}.")
+
+
+def one_output(model: AdditiveEstimator, target: object, reason: str) -> int:
+    """Find the output that a target stands for, where there must be one of several."""
+    output = output_of(model, target)
+    if isinstance(output, int):
+        return output
+    known: list[object] = model.classes_.tolist()
+    shown = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")
+    raise ValueError(
+        f"target must be given {reason} and the model has several outputs: one of {shown}."
+    )
