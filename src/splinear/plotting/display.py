@@ -50,6 +50,10 @@ __all__ = ["CurvesDisplay"]
 
 _MOST_CELLS = 100  # of a heat map, along each number
 
+Asked: TypeAlias = int | str | tuple[int | str, int | str]  # one feature, or two
+# A term, its place among all, and its feature; of a surface, that along the horizontal axis.
+Chosen: TypeAlias = tuple[int, int, FittedTerm | FittedPair]
+
 
 class CurvesDisplay:
     """The curves f_j of an additive model as small multiples on one common scale.
@@ -104,7 +108,7 @@ class CurvesDisplay:
         estimator: AdditiveEstimator,
         X: Input,
         *,
-        features: Sequence[int | str | tuple[int | str, int | str]] | None = None,
+        features: Sequence[Asked] | None = None,
         top: int = 6,
         feature_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
@@ -124,16 +128,14 @@ class CurvesDisplay:
         X : array-like, sparse matrix or files, of shape (n_samples, n_features)
             For importances, histograms and the means that `center` takes off the curves.
         features, top
-            Features by name or position, in this order, and pairs of them that have a surface, as
-            tuples; None is the `top` most important, surfaces included unless there are several
-            outputs and no `target`.
+            Features by name or position, and pairs of them that have a surface as tuples; None is
+            the `top` most important terms, of several outputs without `target` curves only.
         feature_names, class_names, target_name
             For titles, legend and axis; by default the model's own.
         target : class label or int, default=None
             Whose curves; None draws one line per class, for at most 10 of them.
         n_points : int, default=200
-            Places at which each curve is evaluated, besides its knots; a surface has as many cells
-            along each number, at most 100.
+            Places at which each curve is evaluated, besides its knots; at most 100 of a surface.
         axes, figure, n_cols
             As in :meth:`plot`.
         """
@@ -169,21 +171,24 @@ class CurvesDisplay:
         if not self.curves:
             raise ValueError("There are no curves to draw: give at least one feature.")
         panels = self._lay_out(figure, at_least_one(n_cols)) if axes is None else self._given(axes)
+        self.axes_ = np.array(panels, dtype=object)
+        self._draw(panels)
+        self.figure_ = panels[0].figure
+        if axes is None:
+            self._label(n_cols)
+        return self
+
+    def _draw(self, panels: list[Axes]) -> None:
         curves, surfaces = self._only_curves(), self._only_surfaces()
         limits, height = common_limits(curves), common_height(surfaces)
-        self.axes_ = np.array(panels, dtype=object)
+        unit = "" if curves else self.words.axis  # else it is said beside all panels
         n_lines = curves[0].f.shape[1:] if curves else ()
         self.lines_ = np.empty((len(panels), *n_lines), dtype=object)
-        unit = "" if curves else self.words.axis  # else said beside all panels
         for k, (ax, curve) in enumerate(zip(panels, self.curves, strict=True)):
             if isinstance(curve, Surface):
                 self.lines_[k] = draw_heat_panel(ax, curve, height, unit)
             else:
                 self.lines_[k] = draw_panel(ax, curve, limits)
-        self.figure_ = panels[0].figure
-        if axes is None:
-            self._label(n_cols)
-        return self
 
     def _only_curves(self) -> list[Curve]:
         return [curve for curve in self.curves if isinstance(curve, Curve)]
@@ -272,13 +277,10 @@ class CurvesDisplay:
         ]
 
 
-Chosen: TypeAlias = tuple[int, int, FittedTerm | FittedPair]  # its number, its feature, the term
-
-
 def _make_panels(
     estimator: AdditiveEstimator,
     X: Input,
-    features: Sequence[int | str | tuple[int | str, int | str]] | None,
+    features: Sequence[Asked] | None,
     top: int,
     feature_names: Sequence[str] | None,
     target: object,
@@ -330,7 +332,7 @@ def _most_important(
 
 def _chosen(
     estimator: AdditiveEstimator,
-    features: Sequence[int | str | tuple[int | str, int | str]],
+    features: Sequence[Asked],
     names: list[str],
 ) -> list[Chosen]:
     """Return the terms of the features, and of the pairs of features, that the user named."""

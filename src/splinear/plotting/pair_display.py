@@ -125,20 +125,9 @@ class PairDisplay:
             As in :meth:`plot`.
         """
         require_matplotlib()
-        names = checked_names(estimator, feature_names)
-        output = one_output(estimator, target, "if a surface is drawn")
-        shares = shares_of(importances(estimator, X, target=target, by="term"))
-        known = estimator.terms_.pairs
-        if features is None and known:
-            pair = known[int(np.argmax(shares[-len(known) :]))]
-            horizontal = horizontal_of(pair)
-        else:
-            horizontal, _, pair = pair_of(estimator, features or (0, 1), names)
-        at = [each.features for each in known].index(pair.features) - len(known)
-        surface = make_surface(
-            estimator, pair, read_numbers(estimator, X), names, horizontal=horizontal,
-            output=output, share=float(shares[at]), n_points=n_points, most_levels=_MOST_LEVELS,
-        )  # fmt: skip
+        surface = _make_surface(
+            estimator, X, features, target, checked_names(estimator, feature_names), n_points
+        )
         words = words_of(estimator, target, class_names, target_name)
         return cls(surface, words).plot(ax, figure=figure)
 
@@ -176,3 +165,36 @@ class PairDisplay:
         self.color_bar_ = draw_color_bar(bar, self.mesh_, self.surface, limit, self.words.axis)
         draw_legend(self.ax_, bar, self.surface, self.words)
         return self
+
+
+def _make_surface(
+    estimator: AdditiveEstimator,
+    X: Input,
+    features: tuple[int | str, int | str] | None,
+    target: object,
+    names: list[str],
+    n_points: int,
+) -> Surface:
+    """Compute the surface of two features, or of the two that matter most."""
+    output = one_output(estimator, target, "if a surface is drawn")
+    shares = shares_of(importances(estimator, X, target=target, by="term"))
+    known = estimator.terms_.pairs
+    if features is not None:
+        horizontal, _, pair = pair_of(estimator, features, names)
+    elif known:
+        pair = known[int(np.argmax(shares[-len(known) :]))]
+        horizontal = horizontal_of(pair)
+    else:
+        raise ValueError("There is no surface to draw: the model has none; see `interactions`.")
+    at = [each.features for each in known].index(pair.features) - len(known)
+    return make_surface(
+        estimator,
+        pair,
+        read_numbers(estimator, X),
+        names,
+        horizontal=horizontal,
+        output=output,
+        share=float(shares[at]),
+        n_points=n_points,
+        most_levels=_MOST_LEVELS,
+    )

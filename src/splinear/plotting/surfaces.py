@@ -21,7 +21,7 @@ from splinear.training.estimator import AdditiveEstimator
 __all__ = ["Side", "Surface", "make_surface"]
 
 _FEW_VALUES = 6  # of a feature of numbers that is drawn as if they were levels
-_REACH = 0.04  # the share of an axis within which a row counts as near
+_LEAST_REACH, _MOST_REACH = 0.04, 0.15  # the share of an axis within which rows count as near
 _TAIL = 0.005  # the share of rows beyond either end of the view, if the tail is long
 _LONG = 0.25  # of a tail, in widths of the view without it
 _SEEN = 0.5  # the least support of what counts as supported
@@ -84,13 +84,16 @@ class Side:
         out[np.isnan(column)] = len(self.edges) - 1 if self.has_missing else -1
         return out
 
-    def nearness(self) -> Floats:
-        """Return how near cells are to each other, from 0 to 1; levels are far from all others."""
+    def nearness(self, reach: float) -> Floats:
+        """Return how near cells are to each other, from 0 to 1; levels are far from all others.
+
+        Cells of numbers that are `reach` apart, as a share of the axis, are at 0.
+        """
         n = len(self.edges) - 1
         out = np.eye(len(self.values))
         if not self.levels:
             apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) / n
-            out[:n, :n] = np.maximum(0.0, 1.0 - (apart / _REACH) ** 2) ** 2
+            out[:n, :n] = np.maximum(0.0, 1.0 - (apart / reach) ** 2) ** 2
         return out
 
 
@@ -168,8 +171,7 @@ def make_surface(
     f = pair.evaluate(*at)[:, output].reshape(shape)
     counts = _counts(first, second, columns)
     height = _height(f, counts)
-    near = first.nearness() @ counts @ second.nearness().T
-    support = np.asarray(-np.expm1(-near))
+    support = _support(first, second, counts)
     if horizontal != pair.features[0]:
         return Surface(second, first, f.T, support.T, height, share)
     return Surface(first, second, f, support, height, share)
@@ -182,6 +184,16 @@ def _counts(first: Side, second: Side, columns: list[Floats]) -> Floats:
     shape = len(first.values), len(second.values)
     counts = np.bincount(j[shown] * shape[1] + k[shown], minlength=shape[0] * shape[1])
     return counts.reshape(shape).astype(np.float64)
+
+
+def _support(first: Side, second: Side, counts: Floats) -> Floats:
+    """Return 1 - exp(-n), n being the number of rows near each cell.
+
+    Of rows spread evenly about three would be near each place, unless there are very many.
+    """
+    reach = float(np.clip(1.6 / np.sqrt(max(counts.sum(), 1.0)), _LEAST_REACH, _MOST_REACH))
+    near = first.nearness(reach) @ counts @ second.nearness(reach).T
+    return np.asarray(-np.expm1(-near))
 
 
 def _height(f: Floats, counts: Floats) -> float:
