@@ -68,8 +68,8 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         classes.
     scoring : str, callable or None, default=None
         What to compare: the name of a scorer of scikit-learn, or a callable
-        scorer(estimator, X, y). None is the accuracy, or R^2. Rows are weighted by sample_weight if
-        the scorer takes weights.
+        scorer(estimator, X, y). None is the estimator's own `score`: the accuracy, R^2, or D^2.
+        Rows are weighted by sample_weight if the scorer takes weights.
     refit : bool, default=True
         Whether to train the best setting on all rows.
     time_limit : float or None, default=None
@@ -193,8 +193,8 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             model = clone(self.estimator).set_params(**params, C=1.0)
             setting = Setting.prepare(model, X, y, sample_weight)
             if not found:
-                y_given, kept = setting.data.y, setting.data.kept
-                folds = make_folds(self.cv, y_given, kept, classifier=is_classifier(model))
+                given = setting.training
+                folds = make_folds(self.cv, given.y, given.kept, classifier=is_classifier(model))
                 Cs = self._path(setting.path_unit)
             paths = self._follow(setting, folds, Cs, scorer, watch)
             found.append(Candidate(params, paths, len(Cs)))

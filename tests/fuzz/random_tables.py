@@ -71,7 +71,7 @@ def draw_columns(random: Random, n: int, form: str) -> list[np.ndarray]:
 
 
 def as_form(columns: list[np.ndarray], form: str, folder: Path) -> Any:
-    """Give the columns a form; those of files are written to the folder."""
+    """Put the columns into a form; those of files are written to the folder."""
     if form in FRAMES:
         return _frame(columns, form, folder)
     X = np.column_stack(columns)
@@ -118,6 +118,15 @@ def _sparse(X: np.ndarray, form: str, folder: Path) -> Any:
     path = folder / "x.svm"
     dump_svmlight_file(np.nan_to_num(X), np.zeros(len(X)), str(path), zero_based=True)
     return path
+
+
+def draw_positive(random: Random, y: np.ndarray, loss: str) -> np.ndarray:
+    """Draw targets of a log link that have to do with y: counts, or positive numbers."""
+    f = (y - y.mean()) / (y.std() or 1.0) * random.choice([0.1, 1.0, 5.0])
+    unit = 10.0 ** random.choice([0, 0, 0, random.uniform(-12, 12)])
+    if loss == "poisson":
+        return unit * random.poisson(np.exp(np.clip(f, -20, 20)) * random.choice([0.1, 1.0, 100.0]))
+    return unit * np.exp(f + random.choice([0.0, 1.0]) * random.normal(size=len(y)))
 
 
 def draw_target(random: Random, columns: list[np.ndarray], kind: str) -> np.ndarray:

@@ -14,11 +14,11 @@ from splinear.training.ending import how_it_ended
 X, Y = load_breast_cancer(return_X_y=True)
 
 
-def said(reason=None, gap=0.5, n_iter=264, tol=1e-3, settled=True):
+def said(reason=None, gap=0.5, n_iter=264, tol=1e-3, settled=True, rounded=False, memory=None):
     result = SimpleNamespace(n_iter=n_iter, converged=False)
-    trained = SimpleNamespace(results=[result], settled=settled)
+    trained = SimpleNamespace(results=[result], settled=settled, rounded=rounded)
     estimator = SimpleNamespace(
-        n_iter_=n_iter, max_iter=1000, time_limit=2.0, dual_gap_=gap, tol=tol
+        n_iter_=n_iter, max_iter=1000, time_limit=2.0, dual_gap_=gap, tol=tol, max_memory=memory
     )
     return how_it_ended(estimator, trained, reason)
 
@@ -28,6 +28,10 @@ def test_the_cause_is_the_true_one():
     stalled = said(n_iter=264)
     assert "(max_iter" not in stalled
     assert "after 264 passes, where rounding errors left no step" in stalled
+    rounded = said(rounded=True)
+    assert "after 264 passes, where X is too far from the codes" in rounded
+    assert rounded.endswith("Raise tol, or lower C.")
+    assert said(rounded=True, memory="1GB").endswith("or leave out max_memory.")
     assert "by time_limit=2.0 s after 264 passes before the smoothness" in said(
         "time_limit", settled=False
     )
@@ -55,10 +59,34 @@ def test_the_advice_follows_the_gap(model):
 
 
 def test_verbose_counts_on_while_smoothness_is_chosen(capsys):
-    """Turns of REML are numbered through to the steps of the last fit."""
-    AdditiveRegressor(verbose=1, random_state=0).fit(X, Y)
+    """Turns of REML are numbered through to the steps of the last fit; trials do not count."""
+    model = AdditiveRegressor(verbose=1, random_state=0).fit(X, Y)
+    printed = capsys.readouterr().out.splitlines()
+    lines = [line for line in printed if not line.startswith("trial ")]
+    passes = [int(re.match(r"(?:smoothness   )?pass +(\d+) ", line)[1]) for line in lines]
+    assert passes == list(range(1, model.n_iter_ + 1))
+    of_turns = [line.startswith("smoothness") for line in lines]
+    assert of_turns[0]
+    assert of_turns == sorted(of_turns, reverse=True)
+
+
+@pytest.mark.parametrize("labels", [1, 2], ids=["a class", "labels"])
+def test_no_line_is_printed_twice_where_models_are_compared(labels, capsys):
+    """A wide table: two ways of REML, and trials, whose steps are numbered one by one."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 25))
+    y = X[:, :labels] ** 2 + random.normal(size=(400, labels)) > 1
+    seen = []
+    model = AdditiveClassifier(verbose=1, random_state=0, callback=seen.append)
+    model.fit(X, y if labels > 1 else y[:, 0])
     lines = capsys.readouterr().out.splitlines()
-    passes = [int(re.match(r"pass +(\d+) ", line)[1]) for line in lines]
-    assert len(passes) > 2
-    assert passes == sorted(passes)
-    assert passes[-1] > passes[0]
+    about = [line.split("   gap")[0] for line in lines]
+    assert len(set(about)) == len(about) == len(seen)
+    assert {"smoothness", "trial 2"} <= {progress.phase for progress in seen}
+    for progress in seen:
+        alike = [p.n_iter for p in seen if (p.phase, p.label) == (progress.phase, progress.label)]
+        assert alike == list(range(alike[0], alike[0] + len(alike)))
+        assert alike[0] == 1 or progress.phase is None
+    turns = [progress.n_iter for progress in seen if progress.phase == "smoothness"]
+    steps = [progress.n_iter for progress in seen if progress.phase is None]
+    assert max(steps, default=max(turns)) == model.n_iter_

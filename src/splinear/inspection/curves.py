@@ -25,6 +25,7 @@ from splinear.inspection.naming import (
     one_output,
     output_of,
     pair_of,
+    term_names,
 )
 from splinear.model.fitted import FittedTerm, steps
 from splinear.model.group import Extrapolation
@@ -83,7 +84,7 @@ def shape_function(
     check_model(model)
     output, j = output_of(model, target), feature_index(model, feature)
     table = None if X is None or not center else read_numbers(model, X)
-    return _curve(model, output, j, _grid(model, j, grid, n_points), center, table)
+    return curve_of(model, output, j, grid_of(model, j, grid, n_points), center, table)
 
 
 def shape_functions(
@@ -119,7 +120,9 @@ def shape_functions(
     x = np.empty((len(columns), check_n_points(n_points)))
     f = np.empty((*x.shape, *model.intercept_[output].shape))
     for row, j in enumerate(columns):
-        x[row], f[row] = _curve(model, output, j, _grid(model, j, None, n_points), center, table)
+        x[row], f[row] = curve_of(
+            model, output, j, grid_of(model, j, None, n_points), center, table
+        )
     return x, f
 
 
@@ -147,7 +150,7 @@ def contributions(
     """Split the score of every row into what each feature, and each pair of features, adds to it.
 
     `base_value(model) + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`, or
-    `model.predict(X)` in regression.
+    `model.predict(X)` in regression (its logarithm with the losses "poisson" and "gamma").
 
     Parameters
     ----------
@@ -174,8 +177,7 @@ def contributions(
     if stays_sparse(table, model) and not center:
         chosen = one_output(model, target, "if X is sparse")
         return sparse_contributions(model, chosen, table)
-    n_parts = model.n_features_in_ + len(model.terms_.pairs)
-    shape = (table.shape[0], n_parts, *model.intercept_[output].shape)
+    shape = (table.shape[0], len(term_names(model)), *model.intercept_[output].shape)
     parts = np.zeros(shape, order="F")  # written column by column
     for j, f, mean in added(model, table):
         parts[:, j] = f[:, output] - mean[output] if center else f[:, output]
@@ -194,8 +196,7 @@ def importances(
     """Measure how much each feature moves the score: the standard deviation of its term over X.
 
     A curve that is flat where the data lie scores 0, however steep it is elsewhere. On the training
-    rows it is `feature_importances_`. One column is held at a time, never the table of all
-    contributions.
+    rows it is `feature_importances_`. One column is held at a time.
 
     Parameters
     ----------
@@ -204,13 +205,12 @@ def importances(
     target : class label or int, default=None
         As in :func:`shape_function`; None is the mean over all outputs.
     by : {"feature", "term"}, default="feature"
-        What the surface of two features counts as: a half of it as the one's, the other as the
-        other's; or a term of its own, behind those of all features.
+        A surface counts as a half of each of its features, or as a term behind those of features.
 
     Returns
     -------
     deviations : ndarray of shape (n_features,) or (n_features + n_pairs,)
-        In the units of the decision function, or of the target in regression.
+        In the units of the score (none, where it is the logarithm of the mean).
     """
     check_model(model)
     output = output_of(model, target)
@@ -270,8 +270,11 @@ def surface(
     check_model(model)
     output = output_of(model, target)
     j, k, pair = pair_of(model, features)
-    x, z = (_grid(model, at, grid, n_points) for at, grid in zip((j, k), grids, strict=True))
-    of = {j: np.repeat(_numbers(model, j, x), len(z)), k: np.tile(_numbers(model, k, z), len(x))}
+    x, z = (grid_of(model, at, grid, n_points) for at, grid in zip((j, k), grids, strict=True))
+    of = {
+        j: np.repeat(numbers_of(model, j, x), len(z)),
+        k: np.tile(numbers_of(model, k, z), len(x)),
+    }
     f = pair.evaluate(*(of[at] for at in pair.features))[:, output]
     return x, z, f.reshape(len(x), len(z), *f.shape[1:])
 
@@ -299,7 +302,7 @@ def read_numbers(model: AdditiveEstimator, X: Input) -> InMemory:
     """Validate X as predict does, and return it as numbers, by columns if it is sparse."""
     table = model._read_table(X)
     model._check_ranges(table)
-    column_ranges(model, table, gaps=model.missing == "level")
+    column_ranges(model, table, gaps=model._columns.takes_gaps)
     whole = table.whole()
     return sparse.csc_array(whole) if isinstance(whole, sparse.csr_array) else whole
 
@@ -330,7 +333,8 @@ def _curves_of(model: AdditiveEstimator, features: Sequence[int | str] | None) -
     return columns
 
 
-def _grid(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) -> AnyArray:
+def grid_of(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) -> AnyArray:
+    """Return where the curve of feature j is evaluated: what the user gave, or its whole range."""
     term = model.terms_.of_feature(j)
     if term is not None and term.levels is not None:
         if isinstance(grid, str):
@@ -346,7 +350,7 @@ def _grid(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) ->
     x = np.asarray(grid, dtype=np.float64)
     if x.ndim != 1 or x.size == 0:
         raise ValueError(f"grid must be a list of at least one number; got shape {x.shape}.")
-    if np.isinf(x).any() or (np.isnan(x).any() and model.missing == "error"):
+    if np.isinf(x).any() or (np.isnan(x).any() and not model._columns.takes_gaps):
         raise ValueError("grid must hold finite numbers; it contains NaN or infinity.")
     if term is not None and term.group.extrapolation is Extrapolation.ERROR:
         check_in_range(model, x, j, term.lo, term.hi)
@@ -360,24 +364,25 @@ def _as_objects(levels: Sequence[object]) -> AnyArray:
     return out
 
 
-def _curve(
+def curve_of(
     model: AdditiveEstimator,
     output: int | slice,
     j: int,
     x: AnyArray,
     center: bool,
-    table: InMemory | None,
+    table: InMemory | None = None,
 ) -> tuple[AnyArray, Floats]:
+    """Evaluate the curve of feature j at x; its mean is that over `table`, or the training rows."""
     term = model.terms_.of_feature(j)
     if term is None:  # dropped
         return x, np.zeros((len(x), *model.intercept_[output].shape))
-    f = term.evaluate(_numbers(model, j, x))[:, output]
+    f = term.evaluate(numbers_of(model, j, x))[:, output]
     if center:
         f = f - (term.mean[output] if table is None else _mean(term, table, j)[output])
     return x, f
 
 
-def _numbers(model: AdditiveEstimator, j: int, x: AnyArray) -> AnyArray:
+def numbers_of(model: AdditiveEstimator, j: int, x: AnyArray) -> AnyArray:
     """Return grid values as the numbers that the term of feature j reads."""
     numbers: AnyArray = model._columns.numbers_of(j, x, lambda k: feature_label(model, k))
     return numbers

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from splinear._lookup import column_position, is_whole
 from splinear.model.fitted import FittedPair
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.regression import RegressionEstimator
 
 __all__ = [
     "check_model",
@@ -17,6 +18,7 @@ __all__ = [
     "one_output",
     "output_of",
     "pair_of",
+    "score_name",
     "term_names",
 ]
 
@@ -115,6 +117,12 @@ def check_model(model: object) -> None:
             "Of a pipeline, pass the last step, and X as that step sees it."
         )
     check_is_fitted(model, "terms_")
+
+
+def score_name(model: RegressionEstimator, target: str) -> str:
+    """Name what the score of a regression is of: the target, or "log of" it by a log link."""
+    check_model(model)
+    return model._outputs.unit(target)
 
 
 def output_of(model: AdditiveEstimator, target: object) -> int | slice:

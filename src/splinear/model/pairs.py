@@ -86,17 +86,17 @@ class PairGroup:
         """Number of surfaces."""
         return len(self.chains)
 
-    @property
+    @cached_property
     def n_nodes(self) -> tuple[int, int]:
         """Nodes of the first and of the second feature, m1 and m2."""
-        return self.mass.shape[1], self.mass.shape[2]
+        return int(self.mass.shape[1]), int(self.mass.shape[2])
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of nodes of a surface."""
-        return int(np.prod(self.mass.shape[1:]))
+        return self.n_nodes[0] * self.n_nodes[1]
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Shape of the parameters."""
         return self.n_pairs, self.size

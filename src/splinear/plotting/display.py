@@ -10,11 +10,13 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
 from splinear.inspection.adding import column_of
+from splinear.inspection.bands import BandKind, half_widths, has_band
 from splinear.inspection.curves import importances, read_numbers
 from splinear.inspection.naming import feature_index, one_output, output_of, pair_of
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.plotting.drawing import (
     AS_IT_IS,
+    BAND,
     DOWN,
     FAINT,
     INK,
@@ -29,7 +31,7 @@ from splinear.plotting.drawing import (
     style,
 )
 from splinear.plotting.heatmap import NO_DATA, common_height, draw_heat_panel
-from splinear.plotting.panels import MOST_LEVELS, make_panel
+from splinear.plotting.panels import MOST_LEVELS, Evaluate, make_panel
 from splinear.plotting.request import (
     at_least_one,
     checked_names,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CurvesDisplay"]
 
+LEVEL = 0.95  # of bands
 _MOST_CELLS = 100  # of a heat map, along each number
 
 Asked: TypeAlias = int | str | tuple[int | str, int | str]  # one feature, or two
@@ -62,9 +65,10 @@ class CurvesDisplay:
     below for the first. With more than two classes a panel has one line per class, or `target`
     chooses one. In regression a panel shows the effect on the prediction. A panel shows the range
     that the curve was learned on; a term with `extrapolation="linear"` has a dotted line from there
-    to values of X that lie beyond. Open dots mark knots, the strip below shows where the data lie,
-    and the number in the corner is the term's share of all importances (see
-    :func:`splinear.inspection.importances`).
+    to values of X that lie beyond. The band around a curve says how well it is known (see
+    :func:`splinear.inspection.band`); a very wide one is cut off. Open dots mark knots, the strip
+    below shows where the data lie, and the number in the corner is the term's share of all
+    importances (see :func:`splinear.inspection.importances`).
 
     A categorical feature has one dot per level, in the order of their effects, or in their own
     order if the category is ordered; of more than 12 levels the most frequent are shown. A diamond
@@ -116,6 +120,7 @@ class CurvesDisplay:
         target_name: str = "the target",
         n_points: int = 200,
         center: bool = True,
+        band: BandKind | None = "pointwise",
         axes: Axes | Sequence[Axes] | AnyArray | None = None,
         figure: Figure | None = None,
         n_cols: int = 3,
@@ -127,20 +132,19 @@ class CurvesDisplay:
         estimator : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
         X : array-like, sparse matrix or files, of shape (n_samples, n_features)
             For importances, histograms and the means that `center` takes off the curves.
-        features, top
-            Features by name or position, and pairs of them that have a surface as tuples; None is
-            the `top` most important terms, of several outputs without `target` curves only.
-        feature_names, class_names, target_name
-            For titles, legend and axis; by default the model's own.
+        features, top : by name or position, and pairs that have a surface as tuples; None is the
+            `top` most important terms, of several outputs without `target` curves only
+        feature_names, class_names, target_name : for titles, legend and axis
         target : class label or int, default=None
             Whose curves; None draws one line per class, for at most 10 of them.
         n_points : int, default=200
-            Places at which each curve is evaluated, besides its knots; at most 100 of a surface.
-        axes, figure, n_cols
-            As in :meth:`plot`.
+            Where each curve is evaluated, besides its knots; at most 100 along a surface.
+        band : {"pointwise", "simultaneous"} or None, default="pointwise"
+            The 95 % band that is shaded; AdditiveSVC and AdditiveSVR have none.
+        axes, figure, n_cols : as in :meth:`plot`
         """
         require_matplotlib()
-        panels = _make_panels(estimator, X, features, top, feature_names, target, n_points, center)
+        panels = _panels(estimator, X, features, top, feature_names, target, n_points, center, band)
         words = words_of(estimator, target, class_names, target_name)
         return cls(panels, words).plot(axes, figure=figure, n_cols=n_cols)
 
@@ -169,7 +173,7 @@ class CurvesDisplay:
         """
         require_matplotlib()
         if not self.curves:
-            raise ValueError("There are no curves to draw: give at least one feature.")
+            raise ValueError("There are no curves to draw: name at least one feature.")
         panels = self._lay_out(figure, at_least_one(n_cols)) if axes is None else self._given(axes)
         self.axes_ = np.array(panels, dtype=object)
         self._draw(panels)
@@ -265,6 +269,8 @@ class CurvesDisplay:
         curves = self._only_curves()
         if any(curve.x[0] < curve.lo or curve.x[-1] > curve.hi for curve in curves):
             meaning.append(Line2D([], [], color=INK, lw=2.0, ls=":", label="straight beyond"))
+        if any(curve.half is not None for curve in curves):
+            meaning.append(Patch(facecolor=INK, alpha=BAND["alpha"], label=f"{LEVEL:.0%} band"))
         if any(curve.f_missing is not None for curve in curves):
             meaning.append(Line2D([], [], **MISSING, color=INK, label="value missing"))
         if curves:
@@ -277,7 +283,7 @@ class CurvesDisplay:
         ]
 
 
-def _make_panels(
+def _panels(
     estimator: AdditiveEstimator,
     X: Input,
     features: Sequence[Asked] | None,
@@ -286,6 +292,7 @@ def _make_panels(
     target: object,
     n_points: int,
     center: bool,
+    band: BandKind | None,
 ) -> list[Curve | Surface]:
     """Compute what the panels show."""
     names = checked_names(estimator, feature_names)
@@ -303,7 +310,8 @@ def _make_panels(
         share = float(shares[at])
         if isinstance(term, FittedTerm):
             column = column_of(table, j).astype(np.float64)
-            return make_panel(term, output, column, names[j], share, n_points, center)
+            half = _half_of(estimator, term, output, band)
+            return make_panel(term, output, column, names[j], share, n_points, center, half)
         one = one_output(estimator, target, "if a surface is drawn")
         return make_surface(
             estimator, term, table, names, horizontal=j, output=one,
@@ -311,6 +319,17 @@ def _make_panels(
         )  # fmt: skip
 
     return [panel(*each) for each in terms]
+
+
+def _half_of(
+    estimator: AdditiveEstimator, term: FittedTerm, output: int | slice, kind: BandKind | None
+) -> Evaluate | None:
+    """Return what computes half the width of a term's band; None: there is none."""
+    if kind is None or not has_band(estimator, term):
+        return None
+    return lambda x: half_widths(estimator, term, np.asarray(x, dtype=np.float64), LEVEL, kind)[
+        :, output
+    ]
 
 
 def _most_important(

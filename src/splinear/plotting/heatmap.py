@@ -44,14 +44,14 @@ __all__ = [
 ]
 
 NO_DATA = "#DCE0E5"  # where no rows lie near; white is an effect of 0
-_LEAST_ALPHA = 0.06  # of the color of what has no support
+_LEAST_ALPHA = 0.03  # of the color of what has no support
 _GAP = 0.04  # the share of an axis that parts missing values from others
 _MISSING_WIDTH = 0.05  # of an axis of numbers
 # A picture of one surface, as shares of the axes that hold all of it: left, low, width, height.
 _HEAT, _ABOVE = (0.0, 0.0, 0.79, 0.84), (0.0, 0.855, 0.79, 0.145)
 _BESIDE, _BAR = (0.805, 0.0, 0.105, 0.84), (0.95, 0.0, 0.03, 0.84)
 _BAR_OF_PANEL = (1.02, 0.0, 0.04, 1.0)
-_NICE = (1, 2, 2.5, 5, 10)  # steps between ticks
+_NICE = (1, 2, 5, 10)  # steps between ticks
 _MOST_NUMBERS = 150  # written into cells
 _SHORT, _CLOSE = 0.15, 0.12  # of lines and labels, as shares of an axis
 
@@ -139,7 +139,7 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
         name += f" ({len(side.levels)} of {len(side.levels) + side.n_hidden})"
     axis.set_label_text(name, color=INK, **AS_IT_IS)
     has_long_numbers = turned and np.abs(side.edges).max() >= 1e4
-    locator = MaxNLocator(3 if has_long_numbers else 5, steps=_NICE)
+    locator = MaxNLocator(3 if has_long_numbers else 6, steps=_NICE)
     if side.levels:
         ticks, labels = side.middles, [shortened(level, 18) for level in side.levels]
     elif side.has_missing:

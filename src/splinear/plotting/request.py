@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from splinear._types import Floats
-from splinear.inspection.naming import feature_names
+from splinear.inspection.naming import feature_names, score_name
 from splinear.model.fitted import FittedPair
 from splinear.plotting.drawing import LINES, Words
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.regression import RegressionEstimator
 
 __all__ = [
     "at_least_one",
@@ -58,10 +59,9 @@ def words_of(
     target_name: str,
 ) -> Words:
     """Say what the curves and surfaces of a model mean."""
-    if not hasattr(estimator, "classes_"):
-        return Words(
-            f"raises {target_name}", f"lowers {target_name}", axis=f"effect on {target_name}"
-        )
+    if isinstance(estimator, RegressionEstimator):
+        axis = f"effect on {score_name(estimator, target_name)}"
+        return Words(f"raises {target_name}", f"lowers {target_name}", axis=axis)
     labels = estimator.classes_.tolist()
     names = [str(name) for name in (labels if class_names is None else class_names)]
     if len(names) != len(labels):

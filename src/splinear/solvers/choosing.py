@@ -48,25 +48,23 @@ BETTER = 0.98  # of the loss so far: what a larger variance must reach to be wor
 TRIAL_TOL = 1e-2  # of models that are compared
 
 TotalsOf = Callable[[TrainingRows], Sequence[LossSum]]
+WeightOf = Callable[[TrainingRows], float]
 
 
 def choose(
     rows: TrainingRows,
     totals_of: TotalsOf,
     stopping: Stopping,
-    weight_of: Callable[[TrainingRows], float],
-    *,
-    noise: bool = False,
+    weight_of: WeightOf,
 ) -> Smoothness:
     """Choose the variances of all terms, in place of those of rows.layout.
 
     totals_of(rows) are the sums of losses over some rows, and weight_of(rows) is their weight in
-    all. If `noise`, the variance of residuals is to be estimated along.
+    all.
     """
-    noise_of = weight_of if noise else None
     n_terms, narrow = _n_curves(rows.layout), _is_narrow(rows, weight_of)
     if narrow or rows.n_rows < LEAST_ROWS:
-        return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, noise_of)
+        return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, weight_of)
     n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
     most = int(np.clip(MOST_VALUES // (n_terms * n_outputs), 4_000, MOST_ROWS))
     n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
@@ -75,8 +73,8 @@ def choose(
     if rows.n_rows > MANY * n_fit:
         trials.most = MOST_TRIALS_OF_MANY
     for pooled in (True, False):
-        onward = trials.counting()
-        found = _by_reml(trials.fit, totals_of, onward, noise_of, wide=True, pooled=pooled)
+        onward = replace(stopping, watch=stopping.watch.after(trials.n_turns))
+        found = _by_reml(trials.fit, totals_of, onward, weight_of, wide=True, pooled=pooled)
         trials.compare(found)
         if stopping.watch.poll():
             break
@@ -89,8 +87,6 @@ def choose_with_pairs(
     stopping: Stopping,
     weight_of: Callable[[TrainingRows], float],
     curves: Smoothness,
-    *,
-    noise: bool = False,
 ) -> Smoothness:
     """Choose the variances of surfaces, which rows.layout has, too; `curves` were chosen without.
 
@@ -103,8 +99,8 @@ def choose_with_pairs(
     return choose_smoothness(
         few,
         totals_of(few),
-        replace(stopping, watch=stopping.watch.after(curves.n_turns)),
-        n_noise=weight_of(few) if noise else None,
+        replace(stopping, watch=stopping.watch.after(curves.n_turns).during("smoothness")),
+        weight=weight_of(few),
         begin=replace(curves, layout=layout, starts=starts),
         only_pairs=not _is_narrow(rows, weight_of),
     )
@@ -156,17 +152,16 @@ def _by_reml(
     rows: TrainingRows,
     totals_of: TotalsOf,
     stopping: Stopping,
-    noise_of: Callable[[TrainingRows], float] | None,
+    weight_of: WeightOf,
     *,
     wide: bool = False,
     pooled: bool = False,
 ) -> Smoothness:
-    n_noise = None if noise_of is None else noise_of(rows)
     return choose_smoothness(
         rows,
         totals_of(rows),
-        stopping,
-        n_noise=n_noise,
+        replace(stopping, watch=stopping.watch.during("smoothness")),
+        weight=weight_of(rows),
         pooled=pooled,
         settled=SETTLED_WIDE if wide else SETTLED,
         max_turns=MAX_TURNS_WIDE if wide else MAX_TURNS,
@@ -185,16 +180,13 @@ class _Trials:
     best_loss: float = np.inf
     _best: Smoothness | None = None
     n_turns: int = 0
+    n_trials: int = 0
 
     @property
     def best(self) -> Smoothness:
         """The best so far."""
         assert self._best is not None
         return replace(self._best, n_turns=self.n_turns)
-
-    def counting(self) -> Stopping:
-        """Return the stopping rule with a watch that counts on from the turns made."""
-        return replace(self.stopping, watch=self.stopping.watch.after(self.n_turns))
 
     def compare(self, found: Smoothness) -> None:
         """Try the variances found, and larger ones as long as these are better."""
@@ -213,9 +205,12 @@ class _Trials:
             layout, last = layout.scaled(GROWTH), loss
 
     def _trained(self, layout: Layout, starts: Sequence[Start]) -> list[Iterate]:
-        rows, stopping = self.fit.with_layout(layout), replace(self.counting(), tol=TRIAL_TOL)
-        points = []
-        for total, start in zip(self.totals_of(self.fit), starts, strict=True):
+        self.n_trials += 1
+        watch = self.stopping.watch.during(f"trial {self.n_trials}")
+        rows, totals, points = self.fit.with_layout(layout), self.totals_of(self.fit), []
+        for k, (total, start) in enumerate(zip(totals, starts, strict=True)):
+            own = watch.of(k) if len(totals) > 1 else watch
+            stopping = replace(self.stopping, watch=own, tol=TRIAL_TOL)
             point = newton.begin(rows, total, stopping.n_threads, start)
             for point in newton.descend(point, stopping):  # noqa: B007, B020 (the last is wanted)
                 pass

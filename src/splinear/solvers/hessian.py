@@ -26,14 +26,15 @@ from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.pair_blocks import SurfaceBlocks
+from splinear.solvers.row_sample import sample_rows
 
 __all__ = [
+    "GROWTHS",
     "Chooser",
     "Preconditioner",
     "QuadraticModel",
     "forms_hessian",
     "penalised_bands",
-    "sample_rows",
 ]
 
 Preconditioner = Literal["auto", "banded", "dense"]
@@ -50,7 +51,6 @@ PRICE_PAIR = 8.0  # of a surface in a product
 # have levels, which a small sample may not have.
 FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
 SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
-EVENLY = 0.05  # of the mean, which is added to what a row adds to the Hessian
 FEW_SAMPLED = 0.5  # of a function's part of the diagonal
 GROWTHS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # of a diagonal, one after the other
 LEAST_LEFT = 1e-6  # of a block, once the intercept is taken out: sums have no more digits
@@ -153,27 +153,6 @@ class _Part:
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
         self.pair_blocks = self.space.pair_blocks(self.curvature.diagonal)
-
-
-def sample_rows(h: Floats, n: int, in_order: bool) -> tuple[AnyArray, Floats]:
-    """Return the numbers of about n rows, and weights by which sums over them stand for all.
-
-    Row i is taken with probability p_i = min(1, h_i / t), such that n are expected, and weighs
-    1 / p_i. As rows are in random order, those are taken at which the sum of p passes a whole
-    number. If `in_order`, all rows are as probable, and the first are taken.
-    """
-    if in_order or not h.sum() > 0.0:
-        return np.arange(n), np.full(n, len(h) / n)
-    h = h + EVENLY * h.mean()
-    surely, n_sure = np.zeros(len(h), dtype=bool), -1
-    while int(surely.sum()) > n_sure:
-        n_sure = int(surely.sum())
-        t = h[~surely].sum() / max(n - n_sure, 1)
-        surely |= h >= t
-    p = np.where(surely, 1.0, h / t if t > 0.0 else 0.0)
-    passed = np.floor(np.cumsum(p) + 0.5)
-    numbers = np.flatnonzero(np.diff(passed, prepend=0.0) > 0.0)
-    return numbers, 1.0 / p[numbers]
 
 
 class _ByPasses:

@@ -21,8 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints, Floats, Input
 from splinear.model.additive import Model
+from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
+from splinear.model.group import Extrapolation
 from splinear.model.layout import Layout
+from splinear.solvers.certificate import fine_enough
 from splinear.solvers.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
 from splinear.solvers.problem import Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
@@ -60,7 +63,7 @@ __all__ = ["AdditiveEstimator"]
 
 Self = TypeVar("Self", bound="AdditiveEstimator")
 
-PRIVATE = frozenset({"_model", "_columns", "_outputs", "_duals"})  # of a fit
+PRIVATE = frozenset({"_model", "_columns", "_outputs", "_duals", "_posteriors"})  # of a fit
 
 
 class AdditiveEstimator(BaseEstimator):
@@ -89,6 +92,7 @@ class AdditiveEstimator(BaseEstimator):
     _columns: Columns
     _outputs: Outputs
     _duals: Duals | None
+    _posteriors: list[JointPosterior]
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; those of `curve` as curve__n_bins and so on, once it is a term.
@@ -105,7 +109,7 @@ class AdditiveEstimator(BaseEstimator):
         if inner is not None and params.get("curve", self.curve) is None:
             raise ValueError(
                 f"{inner} is a parameter of curve, and curve is None: the estimator's own choice. "
-                "Give curve a term first, for example curve=Spline()."
+                "Set curve to a term first, for example curve=Spline()."
             )
         return super().set_params(**params)  # type: ignore[no-any-return]
 
@@ -136,8 +140,8 @@ class AdditiveEstimator(BaseEstimator):
             layout = term_plan(work).place(columns_seen, trainer.advice(data.table))
             interactions = work._interactions(columns_seen, trainer)
             starts = self._warm_starts(trainer, layout, target.outputs, data.table.shape[0])
-        demand = work._demand(target, trainer, weighted=data.weights is not None)
-        plan = work._plan_memory(data, layout, demand)
+        workload = work._workload(target, trainer, weighted=data.weights is not None)
+        plan = work._plan_memory(data, layout, workload)
         training_set = work._training_set(data, target, layout, plan)
         training_set = replace(training_set, interactions=interactions)
         stopping = work._stopping(training_set.rows)
@@ -205,15 +209,15 @@ class AdditiveEstimator(BaseEstimator):
             if group.levels is not None and (lo[group.features] < 0).any():
                 raise ValueError(
                     f"Input X contains a level in {feature_label(self, int(group.features[0]))} "
-                    "that was not there in the first call of partial_fit. Give it a first chunk "
-                    "that has all levels."
+                    "that was not there in the first call of partial_fit. Begin with a chunk that "
+                    "has all levels."
                 )
             new = group.features[has_gap[group.features]]
             if len(new) and not group.has_gaps:
                 raise ValueError(
                     f"Input X contains NaN in {feature_label(self, int(new[0]))}, which had no "
-                    "missing values in the first call of partial_fit. Give it a first chunk that "
-                    "has some."
+                    "missing values in the first call of partial_fit. Begin with a chunk that has "
+                    "some."
                 )
 
     def _interactions(self, data: ColumnData, trainer: Trainer) -> Interactions | None:
@@ -258,19 +262,19 @@ class AdditiveEstimator(BaseEstimator):
                 if not group.embedding.through_zero:
                     raise ValueError(
                         "X is sparse, but the model was begun with dense rows, and its curves are "
-                        "not zero at zero. Give X.toarray(), or begin with sparse rows."
+                        "not zero at zero. Use X.toarray(), or begin with sparse rows."
                     )
         began = time.monotonic()
         rows = TrainingRows.prepare(
             data.table,
             layout,
-            tol=self.tol,
             seed=draw_seed(self.random_state),
             kept=data.kept,
             weights=data.weights,
             n_threads=self._n_threads(),
             plan=plan,
         )
+        rows = rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
         if self.verbose and rows.plan.rows_per_block is not None:
             print(
                 f"coded {rows.n_rows:,} rows in {time.monotonic() - began:.1f} s; the codes are on "
@@ -278,11 +282,11 @@ class AdditiveEstimator(BaseEstimator):
             )
         return rows
 
-    def _plan_memory(self, data: TrainingTable, layout: Layout, demand: Workload) -> MemoryPlan:
+    def _plan_memory(self, data: TrainingTable, layout: Layout, workload: Workload) -> MemoryPlan:
         """Keep within max_memory, or say why it is too small."""
-        return plan_fit(self, data.table, layout, demand)
+        return plan_fit(self, data.table, layout, workload)
 
-    def _demand(self, target: Target, trainer: Trainer, *, weighted: bool) -> Workload:
+    def _workload(self, target: Target, trainer: Trainer, *, weighted: bool) -> Workload:
         """Return what each row needs: order, weights, what is kept, the target, the solver."""
         outputs = target.outputs
         need = (
@@ -313,11 +317,12 @@ class AdditiveEstimator(BaseEstimator):
     def _store(self, trained: Trained) -> None:
         """Store what was learned."""
         data, results = trained.data, trained.results
-        rows = data.rows.with_layout(trained.layout)
+        rows = fine_enough(data.rows, self.tol).with_layout(trained.layout)
         parameters, intercept = stack(results)
         layout, deviations = moments(rows, parameters, data.weighted.weights, self._n_threads())
         self._show(Model(layout, parameters, intercept), data.outputs, trained.edf)
         self._duals = trained.duals
+        self._posteriors = joint_posteriors(self._model, trained.information)
         self.feature_importances_ = deviations
         self.n_iter_ = max(found.n_iter for found in results) + trained.n_turns
         self.dual_gap_ = float(max(found.gap for found in results))
@@ -349,14 +354,15 @@ class AdditiveEstimator(BaseEstimator):
         table = self._read_table(X)
         self._check_ranges(table)
         out = self._model.scores(table, self._n_threads())
-        if self.missing == "error" or not np.isfinite(out).all():
-            column_ranges(self, table, gaps=self.missing == "level")  # names what is not finite
+        gaps = self._columns.takes_gaps
+        if not gaps or not np.isfinite(out).all():
+            column_ranges(self, table, gaps=gaps)  # names what is not finite
         return out
 
     def _check_ranges(self, table: Table) -> None:
         """Refuse values outside the ranges of terms with extrapolation="error"."""
         for group in self._model.layout.groups:
-            if group.extrapolation != "error":
+            if group.extrapolation is not Extrapolation.ERROR:
                 continue
             axes = group.embedding.axes
             for rows, piece in table.chunks(group.features):
@@ -382,8 +388,9 @@ def _printing(callback: Callable[[Progress], object] | None) -> Callable[[Progre
     def tell(progress: Progress) -> object:
         fold = "" if progress.fold is None else f"fold {progress.fold}   "
         label = "" if progress.label is None else f"class {progress.label}   "
+        phase = "" if progress.phase is None else f"{progress.phase}   "
         print(
-            f"{fold}{label}pass {progress.n_iter:4d}   gap {progress.gap:9.2e}   "
+            f"{fold}{label}{phase}pass {progress.n_iter:4d}   gap {progress.gap:9.2e}   "
             f"active {progress.n_active:,} of {progress.n_rows:,} rows"
         )
         return None if callback is None else callback(progress)
