@@ -159,6 +159,15 @@ def test_without_a_likelihood_there_are_no_bands(estimator):
         band(type(estimator)(), 0)
 
 
+@pytest.mark.parametrize("estimator", [AdditiveClassifier(), AdditiveRegressor()])
+def test_before_a_fit_nothing_is_known(estimator):
+    X, _ = straight()
+    with pytest.raises(NotFittedError):
+        estimator.predict_interval(X)
+    with pytest.raises(NotFittedError):
+        summary(estimator)
+
+
 def test_categories_gaps_and_dropped_features():
     random = np.random.default_rng(0)
     n = 800

@@ -1,6 +1,7 @@
 """What Newton's method claims is so: against another minimiser, for penalties from weak to none."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -317,17 +318,22 @@ def test_a_warm_start_takes_no_more_steps(kind, C, data):
             assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-3)
 
 
-@pytest.mark.parametrize("make", [AdditiveSVC, AdditiveSVR], ids=["SVC", "SVR"])
-@pytest.mark.parametrize("C", [1e-3, 1e-1])
+@pytest.mark.parametrize(
+    "make",
+    [AdditiveSVC, partial(AdditiveSVC, loss="squared_hinge"), AdditiveSVR],
+    ids=["hinge", "squared hinge", "epsilon"],
+)
+@pytest.mark.parametrize("C", [1e-5, 1e-3, 1e-1])
 def test_a_warm_start_of_dual_variables_takes_few_more_passes(make, C, data):
-    """How many passes it takes is a matter of luck, too."""
     X, targets = data
     y = targets["squared error"] if make is AdditiveSVR else targets["logistic"]
-    for factor in (10, 100, 1e3):
+    for factor in (10, 100, 1e3, 1e4, 1e6):
+        if factor * C > 100.0:  # more than 1000 passes, warm or cold
+            continue
         for first, then in ((C, factor * C), (factor * C, C)):
             cold = make(C=then, random_state=0).fit(X, y)
             warm = make(C=first, warm_start=True, random_state=0).fit(X, y)
             warm.set_params(C=then).fit(X, y)
-            assert warm.n_iter_ <= 1.4 * cold.n_iter_ + 1
+            assert warm.n_iter_ <= 1.2 * cold.n_iter_ + 1
             assert warm.certified_
             assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-2)

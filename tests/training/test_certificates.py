@@ -168,3 +168,28 @@ def test_an_optimum_of_overflow_size_comes_with_a_warning_or_the_truth():
     fit(model, X, y, np.full(30, 1e10))
     expected = objective_of(model, pose(model, X, y, np.full(30, 1e10)), X)
     assert model.objective_ == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("when", [1, 2])
+@pytest.mark.parametrize("module", [dual_trainer, newton_trainer])
+def test_ctrl_c_while_it_is_certified_leaves_a_model(module, when, monkeypatch, numbers):
+    """Of rounded rows, or of X itself; without a certificate if there was none before."""
+    is_dual = module is dual_trainer
+    name = (certify_problem if is_dual else certify_sum).__name__
+    calls, function = [], getattr(module, name)
+
+    def press(*given):
+        calls.append(given)
+        if len(calls) == when:
+            raise KeyboardInterrupt
+        return function(*given)
+
+    monkeypatch.setattr(module, name, press)
+    X, y = few_rows()
+    model = AdditiveSVR(C=1e4, random_state=0) if is_dual else AdditiveRegressor(C=1e8)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert len(calls) == when
+    assert not model.certified_
+    assert np.isfinite(model.predict(X)).all()
+    assert model.score(X, y) > 0.5

@@ -126,10 +126,10 @@ def summary(model: AdditiveEstimator) -> Summary:
     """Summarize a model in a table, with a line per term.
 
     Columns are: the term's kind and feature; `edf`, its effective degrees of freedom, all outputs
-    together; its importance, as in `feature_importances_`; the p-value of a flat curve;
-    concurvity (see :func:`concurvity`); and the lowest and highest value of its centered curve on
-    the training range. With several outputs the p-value is the least of theirs times their number.
-    It is NaN for terms of more than 2,000 coefficients and for surfaces, which count as known in
+    together; its importance, the standard deviation of what it adds to the training rows; the
+    p-value of a flat curve; concurvity (see :func:`concurvity`); and the lowest and highest value
+    of its centered curve on the training range. With several outputs the p-value is the least of
+    theirs times their number. It is NaN for terms of more than 2,000 coefficients and for surfaces, which count as known in
     all that is said of curves.
 
     Parameters
@@ -185,7 +185,8 @@ def _line(model: AdditiveEstimator, term: FittedTerm) -> TermSummary:
     else:
         x = np.union1d(np.linspace(term.lo, term.hi, N_PLACES), term.knots)
     f = term.evaluate(x) - term.mean
-    importance = float(model.feature_importances_[j])
+    of_pairs = sum(pair.deviation for pair in model.terms_.pairs if j in pair.features)
+    importance = float(model.feature_importances_[j] - 0.5 * of_pairs)
     lowest, highest = float(f.min()), float(f.max())
     name = feature_names(model)[j]
     return TermSummary(term.kind, name, edf, importance, p, shared, lowest, highest)
@@ -193,7 +194,7 @@ def _line(model: AdditiveEstimator, term: FittedTerm) -> TermSummary:
 
 def _line_of_pair(pair: FittedPair) -> TermSummary:
     lowest, highest = float(pair.coef.min()), float(pair.coef.max())
-    deviation, unknown = float(pair.deviation.mean()), np.nan
+    deviation, unknown = pair.deviation, np.nan
     return TermSummary(pair.kind, pair.name, pair.edf, deviation, unknown, unknown, lowest, highest)
 
 

@@ -53,11 +53,10 @@ class FittedPair:
         """The mean over the training rows, 0, shape (n_outputs,)."""
         return np.zeros(len(self.table))
 
-    @cached_property
-    def deviation(self) -> Floats:
-        """The standard deviation over the training rows, each at its nodes, (n_outputs,)."""
-        weights = self.group.mass[0].ravel()
-        return np.asarray(np.sqrt(self.table**2 @ (weights / weights.sum())))
+    @property
+    def deviation(self) -> float:
+        """The standard deviation over the training rows, the mean over outputs."""
+        return float("nan") if self.group.deviation is None else float(self.group.deviation[0])
 
     def evaluate(self, x: AnyArray, z: AnyArray) -> Floats:
         """Return f(x, z) for values (n,) of the two features, (n, n_outputs).

@@ -50,12 +50,16 @@ class PairGroup:
         N.
     edges : ndarray of shape (n_pairs, m1 * m2) or None
         w_pkl; None: all 1.
+    deviation : ndarray of shape (n_pairs,) or None
+        The standard deviation of the fitted surfaces over the training rows, the mean over outputs;
+        None: they have not been fitted.
     """
 
     chains: tuple[tuple[Chain, Chain], ...]
     variance: Floats
     mass: Floats
     edges: Floats | None = None
+    deviation: Floats | None = None
 
     kind = "Pair"
     has_missing = False  # a missing value is a node as others are
@@ -79,6 +83,7 @@ class PairGroup:
             variance=self.variance[at],
             mass=self.mass[at],
             edges=None if self.edges is None else self.edges[at],
+            deviation=None if self.deviation is None else self.deviation[at],
         )
 
     @property

@@ -24,6 +24,7 @@ from splinear.solvers.iterate import Space, dot
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
+from splinear.solvers.watch import Watch
 
 __all__ = ["certify_problem", "certify_sum", "fine_enough", "solve_and_certify"]
 
@@ -51,24 +52,42 @@ def solve_and_certify(
     objective and gap on X. Where not all of X may be in memory, or passes or time are at an end, it
     is left at that.
     """
-    aim = _aim(rows, stopping.tol)
+    aim, watch = _aim(rows, stopping.tol), stopping.watch
     solved = solve(rows, replace(stopping, tol=aim), None)
-    if stopping.watch.error is not None:
-        return [replace(found, converged=False, certified=False) for found in solved]
-    first = _noted(certify(solved), solved, 0)
-    left = stopping.max_iter - first[0].n_iter
+    first = _certified(certify, solved, 0, watch)
+    n_iter = first[0].n_iter
+    left = stopping.max_iter - n_iter
     if aim < stopping.tol:  # what was asked for has been reached, but for rounding
-        left = min(left, FEW + first[0].n_iter)
-    if all(found.certified for found in first) or left <= 0 or not rows.plan.holds_values:
+        left = min(left, FEW + n_iter)
+    proven = all(found.certified for found in first)
+    if proven or left <= 0 or not rows.plan.holds_values or watch.reason is not None:
         return first
-    if stopping.watch.reason is not None:
+    more = replace(stopping, max_iter=left, watch=watch.after(n_iter))
+    again = _certified(certify, solve(rows.exactly(), more, first), n_iter, watch)
+    if watch.error is not None:  # what was reached since has no certificate
         return first
-    watch = stopping.watch.after(first[0].n_iter)
-    solved = solve(rows.exactly(), replace(stopping, max_iter=left, watch=watch), first)
-    if stopping.watch.error is not None:
-        return first
-    again = _noted(certify(solved), solved, first[0].n_iter)
     return again if again[0].gap <= first[0].gap or math.isnan(first[0].gap) else first
+
+
+def _certified(certify: Certify, solved: list[Result], n_before: int, watch: Watch) -> list[Result]:
+    """Certify what was found after passes made before; after Ctrl-C there is no time for it.
+
+    Note where a solver had reached its aim in vain.
+    """
+    none = [replace(found, converged=False, certified=False) for found in solved]
+    if watch.error is not None:
+        return none
+    try:
+        certified = certify(solved)
+    except KeyboardInterrupt as error:
+        watch.fail(error)
+        return none
+    return [
+        replace(
+            found, n_iter=found.n_iter + n_before, rounded=own.converged and not found.certified
+        )
+        for found, own in zip(certified, solved, strict=True)
+    ]
 
 
 def _aim(rows: TrainingRows, tol: float) -> float:
@@ -76,16 +95,6 @@ def _aim(rows: TrainingRows, tol: float) -> float:
     if not rows.is_coded:  # single precision is as good as X itself for nearly all that is asked
         return AIM * tol
     return max(AIM * tol, LEAST_AIM if rows.plan.holds_values else LAST_AIM)
-
-
-def _noted(certified: list[Result], solved: list[Result], n_before: int) -> list[Result]:
-    """Note passes made before, and where a solver had reached its aim in vain."""
-    return [
-        replace(
-            found, n_iter=found.n_iter + n_before, rounded=own.converged and not found.certified
-        )
-        for found, own in zip(certified, solved, strict=True)
-    ]
 
 
 def certify_problem(

@@ -21,7 +21,7 @@ MOST_COUPLED = 1_000  # rows of the matrix of thinned terms, all outputs counted
 PIECES = (16, 12, 8, 6, 4)  # of thinned curves: as many as the matrix has room for
 # Rows that say how terms hang together, which takes a product for each pair of them; what there is
 # to say of one term all rows do.
-LEAST_ROWS, MOST_ROWS, MOST_PRODUCTS = 4_096, 8_192, 2_500_000
+LEAST_ROWS, MOST_ROWS, MOST_PRODUCTS = 3_072, 8_192, 2_000_000
 
 
 def gather(

@@ -40,6 +40,7 @@ DUAL_PARAMETERS: Constraints = {
 
 Found = TypeVar("Found")
 
+WARM_GAP = 0.2  # relative, of dual variables that are worth starting from
 SHARES = (*np.geomspace(1.0, 1e-6, 25), 0.0)  # of dual variables to start from
 
 
@@ -167,8 +168,9 @@ def _proven(
 def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int) -> Start:
     """Bring dual variables, one per row of X, into the order and the bounds of the problem.
 
-    They are multiplied by the number, 1 at most, that makes the dual objective largest: far from
-    those of the problem, they would be worse than none.
+    They are multiplied by the number, 1 at most, that makes the dual objective largest. If the gap
+    is large even then they are left out: dual variables far from those of the problem make it
+    longer, and zero is where a gap is all of the objective.
     """
     if start.alpha is None:
         return start
@@ -176,8 +178,8 @@ def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int
     alpha: Floats = np.clip(rows.place(start.alpha), lowest, highest)
     slopes = (alpha * problem.y)[None]
     sums = rows.sums(slopes, n_threads)
-    of_bias = problem.bias * float(slopes.sum())
-    square = float(np.vdot(sums, rows.layout.soften(sums))) + of_bias**2
+    parameters, b = rows.layout.soften(sums), problem.bias * float(slopes.sum())
+    square = float(np.vdot(sums, parameters)) + b**2
     gain = 0.0 if problem.targets is None else float(alpha @ problem.targets)
     counts = np.flatnonzero(problem.cost)
     some, cost = alpha[counts], problem.cost[counts]
@@ -186,4 +188,9 @@ def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int
         own = float(problem.loss.dual(share * some, cost).sum())
         return own + share * gain - 0.5 * share**2 * square
 
-    return replace(start, alpha=max(SHARES, key=dual) * alpha)
+    share = max(SHARES, key=dual)
+    scores = share * (rows.scores(parameters, n_threads)[0] + problem.bias * b)
+    losses = problem.loss.value(problem.margin(scores)[counts])
+    primal = 0.5 * share**2 * square + float(cost @ losses)
+    helps = primal - dual(share) <= WARM_GAP * primal
+    return replace(start, alpha=share * alpha if helps else None)

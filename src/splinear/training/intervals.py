@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import expit
 from scipy.stats import norm, t
+from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import Floats, Input
 from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_large
@@ -19,13 +20,13 @@ __all__ = ["class_intervals", "critical", "posteriors_of", "score_errors", "scor
 
 def posteriors_of(estimator: AdditiveEstimator) -> Sequence[JointPosterior]:
     """Return the posteriors of a fitted estimator's problems, or say why there are none."""
-    found: list[JointPosterior] = getattr(estimator, "_posteriors", [])
-    if not found:
+    check_is_fitted(estimator, "terms_")
+    if not estimator._posteriors:
         raise TypeError(
             f"{type(estimator).__name__} has no likelihood, and so no bands, standard errors and "
             "p-values. AdditiveClassifier and AdditiveRegressor have them."
         )
-    return found
+    return estimator._posteriors
 
 
 def critical(level: float, n_left: float) -> float:
