@@ -33,7 +33,7 @@ from splinear.inspection.curves import (
     shape_functions,
     surface,
 )
-from splinear.inspection.naming import feature_index, feature_names
+from splinear.inspection.naming import feature_index, feature_names, term_names
 from splinear.inspection.summary import Summary, concurvity, summary
 
 __all__ = [
@@ -52,4 +52,5 @@ __all__ = [
     "standard_error",
     "summary",
     "surface",
+    "term_names",
 ]

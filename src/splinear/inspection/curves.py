@@ -13,11 +13,20 @@ from splinear.inspection.adding import (
     InMemory,
     added,
     added_by_pairs,
+    column_of,
     deviations,
     sparse_contributions,
     stays_sparse,
 )
-from splinear.inspection.naming import check_model, feature_index, feature_names, output_of
+from splinear.inspection.naming import (
+    check_model,
+    feature_index,
+    feature_names,
+    one_output,
+    output_of,
+    pair_of,
+    term_names,
+)
 from splinear.model.fitted import FittedTerm, steps
 from splinear.model.group import Extrapolation
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
@@ -157,22 +166,18 @@ def contributions(
     -------
     parts : ndarray of shape (n_samples, n_parts) or (n_samples, n_parts, n_outputs)
         Entry (i, j) is what feature j adds; the surfaces `terms_.pairs` follow after all features,
-        so that n_parts is n_features plus their number. The last axis is there for several outputs
-        and `target=None`. A CSR array (n_samples, n_features) if X is sparse, the terms are zero at
-        zero and `center` is False; of several outputs `target` then chooses one.
+        so that n_parts is n_features plus their number, and :func:`term_names` names them. The last
+        axis is there for several outputs and `target=None`. A CSR array (n_samples, n_features) if
+        X is sparse, the terms are zero at zero and `center` is False; of several outputs `target`
+        then chooses one.
     """
     check_model(model)
     output = output_of(model, target)
     table = read_numbers(model, X)
     if stays_sparse(table, model) and not center:
-        if isinstance(output, slice):
-            raise ValueError(
-                "target must be given if X is sparse and the model has several outputs: one of "
-                f"{', '.join(map(repr, model.classes_.tolist()[:20]))}."
-            )
-        return sparse_contributions(model, output, table)
-    n_parts = model.n_features_in_ + len(model.terms_.pairs)
-    shape = (table.shape[0], n_parts, *model.intercept_[output].shape)
+        chosen = one_output(model, target, "if X is sparse")
+        return sparse_contributions(model, chosen, table)
+    shape = (table.shape[0], len(term_names(model)), *model.intercept_[output].shape)
     parts = np.zeros(shape, order="F")  # written column by column
     for j, f, mean in added(model, table):
         parts[:, j] = f[:, output] - mean[output] if center else f[:, output]
@@ -191,8 +196,7 @@ def importances(
     """Measure how much each feature moves the score: the standard deviation of its term over X.
 
     A curve that is flat where the data lie scores 0, however steep it is elsewhere. On the training
-    rows it is `feature_importances_`. One column is held at a time, never the table of all
-    contributions.
+    rows it is `feature_importances_`. One column is held at a time.
 
     Parameters
     ----------
@@ -201,23 +205,18 @@ def importances(
     target : class label or int, default=None
         As in :func:`shape_function`; None is the mean over all outputs.
     by : {"feature", "term"}, default="feature"
-        What the surface of two features counts as: a half of it as the one's, the other as the
-        other's; or a term of its own, behind those of all features.
+        A surface counts as a half of each of its features, or as a term behind those of features.
 
     Returns
     -------
     deviations : ndarray of shape (n_features,) or (n_features + n_pairs,)
-        In the units of the decision function, or of the target in regression (or none, where it is
-        the logarithm of the mean that terms add to).
+        In the units of the score (none, where it is the logarithm of the mean).
     """
     check_model(model)
     output = output_of(model, target)
     table = read_numbers(model, X)
     if stays_sparse(table, model):
-        n_outputs = len(model.intercept_)
-        outputs = range(n_outputs)[output] if isinstance(output, slice) else [output]
-        found = (deviations(sparse_contributions(model, k, table)) for k in outputs)
-        return np.asarray(np.mean(list(found), axis=0))
+        return _sparse_importances(model, output, table)
     out = np.zeros(model.n_features_in_)
     for j, f, _ in added(model, table):
         out[j] = f[:, output].std(axis=0).mean()
@@ -227,6 +226,15 @@ def importances(
     for features, deviation in pairs:
         out[list(features)] += 0.5 * deviation
     return out
+
+
+def _sparse_importances(
+    model: AdditiveEstimator, output: int | slice, table: sparse.csc_array
+) -> Floats:
+    n_outputs = len(model.intercept_)
+    outputs = range(n_outputs)[output] if isinstance(output, slice) else [output]
+    found = (deviations(sparse_contributions(model, k, table)) for k in outputs)
+    return np.asarray(np.mean(list(found), axis=0))
 
 
 def surface(
@@ -261,14 +269,7 @@ def surface(
     """
     check_model(model)
     output = output_of(model, target)
-    j, k = (feature_index(model, feature) for feature in features)
-    pair = model.terms_.of_pair(j, k)
-    if pair is None:
-        known = ", ".join(repr(each.name) for each in model.terms_.pairs[:10])
-        raise ValueError(
-            f"There is no surface of {features[0]!r} and {features[1]!r}. "
-            + (f"Surfaces: {known}." if known else "The model has none; see `interactions`.")
-        )
+    j, k, pair = pair_of(model, features)
     x, z = (grid_of(model, at, grid, n_points) for at, grid in zip((j, k), grids, strict=True))
     of = {
         j: np.repeat(numbers_of(model, j, x), len(z)),
@@ -304,12 +305,6 @@ def read_numbers(model: AdditiveEstimator, X: Input) -> InMemory:
     column_ranges(model, table, gaps=model._columns.takes_gaps)
     whole = table.whole()
     return sparse.csc_array(whole) if isinstance(whole, sparse.csr_array) else whole
-
-
-def column_of(table: InMemory, j: int) -> AnyArray:
-    """Return a column of a table of numbers as an array."""
-    here = table[:, [j]]
-    return (here.toarray() if isinstance(here, sparse.csc_array) else here)[:, 0]
 
 
 def check_n_points(n_points: int) -> int:

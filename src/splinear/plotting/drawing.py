@@ -29,6 +29,7 @@ __all__ = [
     "common_limits",
     "draw_panel",
     "dress",
+    "entitle",
     "room",
     "shortened",
     "style",
@@ -142,8 +143,8 @@ def common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
     """Lowest and highest y that the curves need, zero among them, and a little air."""
     heights = [curve.f for curve in curves]
     heights += [np.asarray(curve.f_missing) for curve in curves if curve.f_missing is not None]
-    low = min(0.0, *(float(f.min()) for f in heights))
-    high = max(0.0, *(float(f.max()) for f in heights))
+    low = min([0.0, *(float(f.min()) for f in heights)])
+    high = max([0.0, *(float(f.max()) for f in heights)])
     if bands := [(curve.f, curve.half) for curve in curves if curve.half is not None]:
         reach = _MOST_OF_BAND * (high - low)
         low = max(low - reach, min(low, *(float((f - half).min()) for f, half in bands)))
@@ -261,14 +262,17 @@ def style(k: int) -> Style:
     return {"color": LINES[k], "lw": 2.0, "ls": "-" if k < 5 else (0, (3.5, 1.2))}
 
 
+def entitle(ax: Axes, title: str, share: float) -> None:
+    """Write the name of a term, and its share of importance into the other corner."""
+    ax.set_title(title, loc="left", fontsize=12, fontweight="bold", color=INK, **AS_IT_IS)
+    ax.set_title(f"{share:.0%}", loc="right", fontsize=11, color=MUTED)
+
+
 def dress(ax: Axes, curve: Curve) -> None:
     """Title, corner and spines."""
     from matplotlib.ticker import MaxNLocator
 
-    ax.set_title(
-        shortened(curve.name), loc="left", fontsize=12, fontweight="bold", color=INK, **AS_IT_IS
-    )
-    ax.set_title(f"{curve.share:.0%}", loc="right", fontsize=11, color=MUTED)
+    entitle(ax, shortened(curve.name), curve.share)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.spines["bottom"].set_color(FAINT)
     ax.tick_params(colors=MUTED, labelsize=10, length=0)

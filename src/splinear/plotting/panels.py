@@ -16,9 +16,9 @@ from splinear.model.fitted import FittedTerm, steps
 from splinear.model.group import Extrapolation
 from splinear.plotting.drawing import Curve, room
 
-__all__ = ["Evaluate", "make_panel"]
+__all__ = ["MOST_LEVELS", "Evaluate", "cells", "make_panel"]
 
-_MOST_LEVELS = 12  # of a category that a panel has room for
+MOST_LEVELS = 12  # of a category that a panel has room for
 _MOST_CELLS = 40  # of a histogram
 _MOST_GRID_POINTS = 400  # beyond, it does not matter how many of them lie in a cell
 
@@ -48,7 +48,7 @@ def make_panel(
     x = _places(term, even, there)
     f = curve(x)
     marks = _smooth_knots(term, curve, np.ptp(f))
-    edges = _cells(np.clip(there, x[0], x[-1]), x)
+    edges = cells(np.clip(there, x[0], x[-1]), x)
     counts, _ = np.histogram(np.clip(there, x[0], x[-1]), edges)
     found = Curve(
         name,
@@ -113,7 +113,7 @@ def _make_levels(
     f = curve(all_levels)
     at = np.where(np.isnan(codes), len(levels), codes).astype(np.intp)
     counts = np.bincount(at[at >= 0], minlength=len(names)).astype(np.float64)[: len(names)]
-    shown = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
+    shown = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
     lines = f[shown].reshape(len(shown), -1)
     by_effect = lines[:, np.argmax(np.ptp(lines, axis=0))]
     is_ordered = not term.group.is_diagonal
@@ -134,7 +134,7 @@ def _make_levels(
     )
 
 
-def _cells(values: Floats, x: Floats) -> Floats:
+def cells(values: Floats, x: Floats) -> Floats:
     """Return edges for a histogram of values within x: about 40 cells.
 
     Values on a grid, such as whole numbers, have cells of as many grid points each, so that no cell
