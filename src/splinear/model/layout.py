@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats
+from splinear.model.cone import Cone, cone_of
 from splinear.model.group import TermGroup
+from splinear.model.nonnegative import Metric
 
 __all__ = ["Layout"]
 
@@ -43,6 +45,20 @@ class Layout:
         """Which parameters are free and can be reached, shape (n_parameters,)."""
         none = np.zeros(0, dtype=bool)
         return np.concatenate([none, *(group.used.ravel() for group in self.groups)])
+
+    @cached_property
+    def cone(self) -> Cone | None:
+        """What curves are held to; None: nothing."""
+        return cone_of(self.groups)
+
+    @cached_property
+    def penalty_metric(self) -> Metric:
+        """(A S^{-1} A')^{-1} of the cone's inequalities A, S being the matrix of the penalty.
+
+        It is the same for all outputs, and given as that of one.
+        """
+        assert self.cone is not None
+        return self.cone.metric([self.soften])
 
     def split(self, flat: AnyArray) -> list[AnyArray]:
         """Return views of a flat vector (..., n_parameters), one per group."""
@@ -103,3 +119,12 @@ class Layout:
     def with_groups(self, groups: Sequence[TermGroup]) -> Layout:
         """Return a layout of the same columns with other groups."""
         return Layout(tuple(groups), self.n_columns)
+
+    def without_forms(self) -> Layout:
+        """Return the layout with curves that are held to nothing."""
+        return self.with_groups([replace(group, form=None) for group in self.groups])
+
+    def with_forms_of(self, other: Layout) -> Layout:
+        """Return the layout with curves held to what those of another one are."""
+        pairs = zip(self.groups, other.groups, strict=True)
+        return self.with_groups([replace(group, form=like.form) for group, like in pairs])

@@ -133,7 +133,7 @@ class Iterate:
     @cached_property
     def gap(self) -> float:
         """The least duality gap known: to the losses' derivatives, unless set to another."""
-        return self.space.gap(self.gradient)
+        return self.space.gap(self.gradient, self.theta)
 
     def gap_to(self, R: Floats) -> float:
         """Return the duality gap to R (n_outputs, n_rows), of which every output sums to zero.
@@ -141,7 +141,9 @@ class Iterate:
         Infinite where R is not feasible.
         """
         gap = self.total.gap(self.F, R)
-        return gap + self.space.gap(self.pull + self.space.sums(R)) if gap < np.inf else gap
+        if gap == np.inf:
+            return gap
+        return gap + self.space.gap(self.pull + self.space.sums(R), self.theta)
 
     @cached_property
     def curvature(self) -> Curvature:
@@ -203,6 +205,7 @@ class Space:
         self.rows, self.n_outputs, self.n_threads = rows, n_outputs, n_threads
         self.layout, self.n_rows = rows.layout, rows.n_rows
         self.used = self.layout.used
+        self.cone = self.layout.cone
         self.has_level = any(group.has_level for group in self.layout.groups)
 
     def zeros(self) -> Floats:
@@ -250,14 +253,35 @@ class Space:
         """Return the gradient of the penalty."""
         return self.join(self.layout.stiffen(theta[:, :-1]), np.zeros(self.n_outputs))
 
-    def gap(self, gradient: Floats) -> float:
-        """Return 1/2 g'K g; the gradients by b and by levels are 0, and count as such."""
+    def snapped(self, theta: Floats) -> Floats:
+        """Return a vector of the cone, but for rounding, as one inside it."""
+        if self.cone is None:
+            return theta
+        return np.column_stack([self.cone.snapped(theta[:, :-1]), theta[:, -1]])
+
+    def gap(self, gradient: Floats, theta: Floats) -> float:
+        """Return the part of the gap at theta that the penalty has, and the cone if there is one.
+
+        It is 1/2 g'K g, the gradients by b and by levels counting as 0, as they are. In the cone
+        A theta >= 0 it is the least 1/2 h'K h + m'A theta with h = g - A'm over m >= 0: theta then
+        costs m'A theta more than where inequalities with a multiplier are equations.
+        """
+        g = self._without_levels(gradient)
+        if self.cone is None:
+            return 0.5 * dot(g, self.layout.soften(g))
+        slacks = self.cone.slack(theta[:, :-1])
+        _, m = self.layout.penalty_metric.nearest(slacks - self.cone.slack(self.layout.soften(g)))
+        h = g - self.cone.pull(m)
+        return max(0.0, 0.5 * dot(h, self.layout.soften(h)) + dot(m, slacks))
+
+    def _without_levels(self, gradient: Floats) -> Floats:
+        """Return a gradient by the parameters, those by levels being 0."""
         g = np.where(self.used, gradient[:, :-1], 0.0)
         if self.has_level:
             for group, part in zip(self.layout.groups, self.layout.split(g), strict=True):
                 if group.has_level:
                     part[:] = group.without_slope(part)
-        return 0.5 * dot(g, self.layout.soften(g))
+        return g
 
     def blocks(self, H: Floats) -> list[list[Floats]]:
         """Return the blocks of sum_i h_i B_i B_i' on its diagonal, for each row h of H and group.

@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dpttrf, dpttrs
 from splinear._types import Floats
 from splinear.model.group import TermGroup
 from splinear.penalties import DifferencePenalty
-from splinear.solvers.hessian import penalised_bands
+from splinear.solvers.banded import penalised_bands
 from splinear.solvers.iterate import Iterate
 
 __all__ = ["Measures", "differences", "posterior_variances"]

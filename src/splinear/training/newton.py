@@ -85,13 +85,15 @@ class NewtonTrainer:
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
     ) -> Trained:
+        free = data.rows.with_layout(data.rows.layout.without_forms())
         chosen = choose(
-            data.rows,
+            free,
             lambda rows: data.sums(self.loss, rows),
             stopping,
             lambda rows: data.weighted.over(rows).total,
             noise=self.noise,
         )
+        chosen = replace(chosen, layout=chosen.layout.with_forms_of(data.rows.layout))
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
