@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from splinear._types import AnyArray, Floats
 from splinear.model.cone import Cone, cone_of
 from splinear.model.group import TermGroup
-from splinear.model.nonnegative import Metric
 
 __all__ = ["Layout"]
 
@@ -50,15 +49,6 @@ class Layout:
     def cone(self) -> Cone | None:
         """What curves are held to; None: nothing."""
         return cone_of(self.groups)
-
-    @cached_property
-    def penalty_metric(self) -> Metric:
-        """(A S^{-1} A')^{-1} of the cone's inequalities A, S being the matrix of the penalty.
-
-        It is the same for all outputs, and given as that of one.
-        """
-        assert self.cone is not None
-        return self.cone.metric([self.soften])
 
     def split(self, flat: AnyArray) -> list[AnyArray]:
         """Return views of a flat vector (..., n_parameters), one per group."""

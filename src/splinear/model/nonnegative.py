@@ -114,4 +114,6 @@ def inverted(Q: Floats) -> Floats:
 def _scaled(S: Floats) -> tuple[Floats, Floats]:
     """Return S in units in which its diagonal is 1, and these units."""
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(S), np.finfo(float).tiny))
-    return S * scale[:, None] * scale, scale
+    scaled = S * scale
+    scaled *= scale[:, None]
+    return scaled, scale

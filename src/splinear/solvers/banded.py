@@ -18,10 +18,10 @@ Factor = TypeVar("Factor")
 GROWTHS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # of a diagonal, one after the other
 
 
-def factored(group: TermGroup, blocks: Floats, of_b: float) -> Floats:
+def factored(group: TermGroup, blocks: Floats, of_level: float) -> Floats:
     """Factor the blocks plus the penalty of one group, an upper banded matrix.
 
-    A curve has no level, which is the intercept's: to be moved as a whole costs it `of_b`.
+    A curve has no level, which is the intercept's: to be moved as a whole costs it `of_level`.
     """
     used, bands = group.used, penalised_bands(group, blocks)
     bands[:, :, 0] += ~used  # ones, so that it can be factored
@@ -30,7 +30,7 @@ def factored(group: TermGroup, blocks: Floats, of_b: float) -> Floats:
         weights = group.level_weights  # 0 but for the first ones, as many as the penalty has bands
         for p in range(n_bands):
             pairs = weights[:, : group.stride - p] * weights[:, p:]
-            bands[:, : group.stride - p, p] += of_b * pairs
+            bands[:, : group.stride - p, p] += of_level * pairs
     upper = np.zeros((n_bands, used.size))
     for p in range(n_bands):
         flat = bands[:, :, p].ravel()

@@ -35,13 +35,18 @@ MOST_RHO = 1e6
 
 
 def bring_inside(at: Iterate, cone: Cone, chooser: Chooser) -> Iterate:
-    """Return the point of the cone that is nearest to a point, by the length of its Hessian."""
+    """Return the point of the cone that is nearest to a point, by the length of its Hessian.
+
+    Or zero, which is in every cone, if that is better.
+    """
     slacks = cone.slack(at.parameters)
     if slacks.min(initial=0.0) >= 0.0:
         return at
     to = _Inside(chooser.model(at), cone).direction(np.zeros_like(at.theta), slacks)[0]
     theta = at.space.snapped(at.theta + to)
-    return Iterate(at.space, at.total, theta, at.space.scores(theta))
+    inside = Iterate(at.space, at.total, theta, at.space.scores(theta))
+    zero = Iterate(at.space, at.total, at.space.zeros(), at.space.zero_scores())
+    return inside if inside.value < zero.value else zero
 
 
 class _Inside:
@@ -61,6 +66,8 @@ class _Inside:
             pushed = descent.copy()
             pushed[:, :-1] += self.cone.pull(m)
             p = self.model.precondition(pushed)
+            # It leads to `ends`, but for rounding, which a high order of differences magnifies.
+            p[:, :-1] = self.cone.with_slack(p[:, :-1], ends - slacks)
         return self.model.space.levelled(p), ~self.above
 
 
@@ -80,7 +87,8 @@ class _State:
     def begin(cls, at: Iterate, cone: Cone, model: QuadraticModel) -> _State:
         """Return the step of length 0."""
         residual = -at.gradient
-        residual[:, -1] = 0.0  # as the intercepts follow every step, and have followed the last
+        if model.space.is_free:  # intercepts follow every step, and have followed the last
+            residual[:, -1] = 0.0
         slacks = cone.slack(at.parameters)
         slacks[slacks <= ON_FACE * slacks.max(initial=0.0)] = 0.0
         return cls(cone, np.zeros_like(residual), model.space.zero_scores(), residual, slacks)
@@ -98,6 +106,8 @@ class _State:
     def within(self, radius: float, at: Iterate, n_products: int, *, is_whole: bool) -> Step:
         """Return the step, or as much of it as is within the radius, by the norm of H."""
         along = -dot(self.step[:, :-1], at.gradient[:, :-1])
+        if not at.space.is_free:
+            along -= dot(self.step[:, -1], at.gradient[:, -1])
         square = max(0.0, along - dot(self.step, self.residual))
         length = float(np.sqrt(square))
         if length <= radius:
@@ -160,18 +170,15 @@ def step_inside(
     model: QuadraticModel, at: Iterate, cone: Cone, radius: float, watch: Watch, aim: Aim
 ) -> Step:
     """Minimise the model over steps that stay in the cone; a part of that if it is too long."""
-    state, last, space = _State.begin(at, cone, model), _Last(), model.space
+    state, last = _State.begin(at, cone, model), _Last()
     inside = _Inside(model, cone, state.slacks)
     n_products, goal = 0, 0.0
     while n_products < MAX_CG and not watch.poll():
         p, face = inside.direction(state.residual / last.rho, state.slacks)
         rz = last.rho * dot(state.residual, p)
         goal = goal or aim.accuracy**2 * rz
-        state.left = np.inf
-        if n_products and rz <= 2.0 * ENOUGH * aim.gap:
-            state.left = space.gap(-state.residual, at.theta + state.step)
         is_done = rz <= goal and not (model.is_whole and aim.is_near(state.scores, state.decrease))
-        if rz <= 0.0 or is_done or state.left <= ENOUGH * aim.gap:
+        if rz <= 0.0 or is_done:
             break
         way = _Way(cone, state.slacks)
         direction, most = last.turned(p, face, rz, way)
@@ -183,4 +190,7 @@ def step_inside(
         t = dot(direction, state.residual) / curvature
         last.note(t, most, is_on=way.is_on(face))
         state.go(min(t, most), direction, scores, product)
+        state.left = model.space.gap(-state.residual, at.theta + state.step)
+        if state.left <= ENOUGH * aim.gap:
+            break
     return state.within(radius, at, n_products, is_whole=model.is_whole)

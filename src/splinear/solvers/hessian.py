@@ -154,7 +154,7 @@ class _Part:
             h, rows = self.curvature.diagonal.sum(axis=0), at.space.rows
             numbers, weights = sample_rows(h, n, in_order=rows.is_on_disk)
             some = rows.first(n) if rows.is_on_disk else rows.some(numbers)
-            self.space = Space(some, at.space.n_outputs, at.space.n_threads)
+            self.space = at.space.over(some)
             self.curvature = self.curvature.some(numbers, weights)
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
@@ -190,13 +190,15 @@ class _ByPasses:
     def times(self, direction: Floats) -> tuple[Floats, Floats]:
         """Return the scores of a direction and its product with the Hessian.
 
-        The intercepts follow: the direction's own are replaced by those at which the product by
+        Free intercepts follow: the direction's own are replaced by those at which the product by
         them is 0.
         """
-        direction[:, -1] = 0.0
+        if self.space.is_free:
+            direction[:, -1] = 0.0
         scores = self.space.scores(direction)
-        direction[:, -1] = self.curvature.level(scores)
-        scores += direction[:, -1:]
+        if self.space.is_free:
+            direction[:, -1] = self.curvature.level(scores)
+            scores += direction[:, -1:]
         product = self.space.stiffen(direction) + self.space.sums(self.curvature.times(scores))
         return scores, product
 
@@ -212,9 +214,10 @@ class _Banded(_ByPasses):
 
     def __init__(self, part: _Part) -> None:
         super().__init__(part)
-        s = np.maximum(part.curvature.diagonal.sum(axis=1), np.finfo(float).tiny)
+        s = part.curvature.diagonal.sum(axis=1) + self.space.stiffness_of_b
+        s = np.maximum(s, np.finfo(float).tiny)
         self.outputs = [
-            _Arrow(self.space.layout, blocks, u, float(of_b))
+            _Arrow(self.space, blocks, u, float(of_b))
             for blocks, u, of_b in zip(part.blocks, part.ties, s, strict=True)
         ]
 
@@ -228,10 +231,11 @@ class _Banded(_ByPasses):
 class _Arrow:
     """The blocks of one output, factored, and what ties them to the intercept."""
 
-    def __init__(self, layout: Layout, blocks: list[Floats], ties: Floats, of_b: float) -> None:
+    def __init__(self, space: Space, blocks: list[Floats], ties: Floats, of_b: float) -> None:
+        layout = space.layout
         self.layout, self.of_b = layout, of_b
-        pairs = zip(layout.groups, blocks, strict=True)
-        self.factors = [factored(group, part, of_b) for group, part in pairs]
+        pairs, of_level = zip(layout.groups, blocks, strict=True), of_b * space.has_level
+        self.factors = [factored(group, part, of_level) for group, part in pairs]
         self.ties = np.where(layout.used, ties, 0.0) / of_b
         parts = zip(layout.groups, self.factors, layout.split(self.ties), strict=True)
         self.solved, self.left = [], []  # M_j^{-1} u_j, and 1 - u_j'M_j^{-1}u_j / s
@@ -317,16 +321,17 @@ class _Dense(_ByPasses):
             1.0,
             space.n_threads,
         ).reshape(n, n)
-        of_b = float(H[-1, -1])
+        of_level = float(H[-1, -1]) * space.has_level
+        H[-1, -1] += space.stiffness_of_b
         for group, places, own in zip(
             space.layout.groups, space.layout.split(self.place_of), blocks, strict=True
         ):
             at, least = places[places >= 0], FEW_SAMPLED * own[:, :, 0][places >= 0]
             H[at, at] = np.where(H[at, at] < least, least / FEW_SAMPLED, H[at, at])
-            self._finish_group(H, group, places, of_b)
+            self._finish_group(H, group, places, of_level)
         return np.ascontiguousarray(H[np.ix_(self.free, self.free)])
 
-    def _finish_group(self, H: Floats, group: TermGroup, places: AnyArray, of_b: float) -> None:
+    def _finish_group(self, H: Floats, group: TermGroup, places: AnyArray, of_level: float) -> None:
         """Tie gaps to their curves, add the penalty, and leave levels to the intercept."""
         used, bands = group.used, penalised_bands(group, np.zeros((*group.shape, 1)))
         for j in np.flatnonzero(used.any(axis=1)):
@@ -344,7 +349,7 @@ class _Dense(_ByPasses):
             if group.has_level:
                 k = np.flatnonzero(group.level_weights[j])
                 weights = group.level_weights[j, k]
-                H[np.ix_(at[k], at[k])] += of_b * np.outer(weights, weights)
+                H[np.ix_(at[k], at[k])] += of_level * np.outer(weights, weights)
 
     def under(self, part: _Part) -> _Dense:
         """Return the model of another part, with this one's preconditioner."""

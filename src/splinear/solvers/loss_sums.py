@@ -41,6 +41,11 @@ class LossSum(Protocol):
         """Whether it equals its quadratic model."""
         ...
 
+    @property
+    def bias(self) -> float | None:
+        """B of intercepts with the penalty 1/2 b^2 / B^2; None: they are free."""
+        ...
+
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""
         ...
@@ -106,6 +111,7 @@ class Separable:
     problem: Problem
     loss: SmoothLoss
     n_outputs: int = 1
+    bias: float | None = None
     _last: list[Floats] = field(default_factory=list)  # scores, and the second derivatives there
 
     @cached_property
@@ -142,7 +148,7 @@ class Separable:
             m = margin[wrong]
             bound = (self.loss.slope(m) - self.loss.slope(-m)) / (2.0 * m)
             second = second.copy()
-            second[0, wrong] = self._cost[wrong] * bound
+            second[0, wrong] = np.maximum(second[0, wrong], self._cost[wrong] * bound)
         return _Diagonal(second)
 
     def gap(self, F: Floats, R: Floats) -> float:
@@ -210,6 +216,7 @@ class Softmax:
     n_outputs: int
     _last: list[Floats] = field(default_factory=list)  # scores, and their log_softmax
     is_quadratic: bool = False
+    bias: float | None = None
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""

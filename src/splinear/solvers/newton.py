@@ -215,7 +215,8 @@ def _conjugate_gradients(
     space = model.space
     step, step_scores = np.zeros_like(gradient), space.zero_scores()
     residual = -gradient
-    residual[:, -1] = 0.0  # as the intercepts follow every step, and have followed the last
+    if space.is_free:  # intercepts follow every step, and have followed the last
+        residual[:, -1] = 0.0
     z = space.levelled(model.precondition(residual))
     direction, rz = z, dot(residual, z)
     goal, decrease, left = aim.accuracy**2 * rz, 0.0, np.inf

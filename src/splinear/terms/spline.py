@@ -273,6 +273,15 @@ class Spline(Term):
     def _from_zero(
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
     ) -> list[TermGroup]:
+        if (
+            (form := self.form) is not None
+            and self.degree > 1
+            and form.monotone * form.curvature < 0
+        ):
+            raise ValueError(
+                f"A curve of degree {self.degree} that is zero at zero begins flat, and cannot be "
+                f"{self.monotone} and {self.curvature}. Use degree=1."
+            )
         n_bins = advice.n_bins if self.n_bins is None else int(self.n_bins)
         rule = checked_rule(self._rule, data.label(int(features[0])))
         if not isinstance(rule, str):

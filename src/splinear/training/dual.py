@@ -22,6 +22,7 @@ from splinear.terms.base import Advice
 from splinear.training.advice import advise_fixed
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import positive
+from splinear.training.primal import check_forms, follow_primal
 from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import Duals, LastFit, Trained
@@ -104,11 +105,16 @@ class DualTrainer:
         width = min(stopping.n_threads, outputs.n_outputs, rows.plan.width)
         problem_of = data.problems(self.loss, self.bias)
         starts = None if starts is None else data.centred(starts)
+        is_held = rows.layout.cone is not None
+        if is_held:
+            check_forms(self.loss, starts)
 
         def follow(k: int) -> list[Result]:
             problem = problem_of(k)
             watch = stopping.watch.of(outputs.label(k))
             own = replace(stopping, n_threads=stopping.n_threads // width, watch=watch)
+            if is_held:
+                return follow_primal(rows, problem, own, Cs)
             start = None
             if starts is not None:
                 start = _feasible(starts[k], rows, problem.scaled(Cs[0]), own.n_threads)
