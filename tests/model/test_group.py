@@ -13,7 +13,7 @@ from splinear.curves.basis import BSplineBasis
 from splinear.model.group import TermGroup, split_by
 from splinear.model.layout import Layout
 from splinear.penalties import DiagonalPenalty, DifferencePenalty, difference_matrix
-from splinear.solvers.hessian import penalised_bands
+from splinear.solvers.banded import penalised_bands
 from splinear.solvers.objective import explicit, scores
 from splinear.solvers.rows import TrainingRows
 from splinear.tables.opening import open_table

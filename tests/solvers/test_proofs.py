@@ -231,7 +231,7 @@ def test_a_step_proves_more_than_the_gradient_at_its_end(curves):
             assert last.is_converged(stopping.tol)
             best = least(explicit(layout, X), losses_of("logistic", y), 1)
             assert last.value - best <= last.gap + 1e-4 * best
-            n_by_step += last.space.gap(last.gradient) > stopping.tol * last.value
+            n_by_step += last.space.gap(last.gradient, last.theta) > stopping.tol * last.value
     assert n_by_step > 0
 
 

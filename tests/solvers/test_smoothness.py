@@ -8,7 +8,7 @@ from scipy.special import expit
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
-from splinear.solvers.hessian import penalised_bands
+from splinear.solvers.banded import penalised_bands
 from splinear.solvers.loss_sums import Separable, Softmax
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.objective import explicit

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.curves.embedding import Embedding, bounded
+from splinear.curves.form import Form
 
 __all__ = ["Extrapolation", "TermGroup", "size_class", "split_by"]
 
@@ -62,6 +63,8 @@ class TermGroup:
         The levels of each feature, for categories.
     periods : ndarray of shape (n_features,) or None
         The periods of the features, where the user gave one.
+    form : Form or None
+        What all curves are held to; None: nothing.
     """
 
     kind: str
@@ -75,6 +78,7 @@ class TermGroup:
     gap_share: Floats | None = None
     levels: tuple[tuple[object, ...], ...] | None = None
     periods: Floats | None = None
+    form: Form | None = None
 
     @classmethod
     def of(
@@ -155,6 +159,19 @@ class TermGroup:
             mean,
             np.ascontiguousarray(self.missing_variance) if self.has_gaps else np.empty(0),
         )
+
+    @cached_property
+    def form_widths(self) -> list[Floats]:
+        """The widths of a form's pieces, one per increment of the coefficients of each feature."""
+        embedding = self.embedding
+        out = [np.ones(max(n - 1, 0)) for n in embedding.n_used.tolist()]
+        if self.form is None or not self.form.curvature:
+            return out  # where only signs count
+        for j in map(int, np.flatnonzero(embedding.n_used)):
+            if (knots := embedding.axes.knots_of(j)) is not None:  # degree 1
+                _, exponent = np.frexp(0.5 * knots[-1] - 0.5 * knots[0])
+                out[j] = (len(knots) - 1) * np.diff(np.ldexp(knots, -exponent))
+        return out
 
     # -- parameters and tables -------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats
+from splinear.model.cone import Cone, cone_of
 from splinear.model.group import TermGroup
 from splinear.model.pairs import PairGroup
 
@@ -54,6 +55,11 @@ class Layout:
         """Which parameters are free and can be reached, shape (n_parameters,)."""
         none = np.zeros(0, dtype=bool)
         return np.concatenate([none, *(group.used.ravel() for group in self._all)])
+
+    @cached_property
+    def cone(self) -> Cone | None:
+        """What curves are held to; None: nothing."""
+        return cone_of(self.groups)
 
     def split(self, flat: AnyArray) -> list[AnyArray]:
         """Return views of a flat vector (..., n_parameters), one per group of curves.
@@ -133,3 +139,12 @@ class Layout:
     def with_pairs(self, pairs: Sequence[PairGroup]) -> Layout:
         """Return a layout of the same columns and curves with other surfaces."""
         return replace(self, pairs=tuple(pairs))
+
+    def without_forms(self) -> Layout:
+        """Return the layout with curves that are held to nothing."""
+        return self.with_groups([replace(group, form=None) for group in self.groups])
+
+    def with_forms_of(self, other: Layout) -> Layout:
+        """Return the layout with curves held to what those of another one are."""
+        pairs = zip(self.groups, other.groups, strict=True)
+        return self.with_groups([replace(group, form=like.form) for group, like in pairs])

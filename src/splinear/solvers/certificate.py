@@ -144,13 +144,17 @@ def certify_sum(
     for piece in rows.values():
         F[:, piece.places] = piece.scores(coef, stopping.n_threads)
         sums += piece.sums(R[:, piece.places], stopping.n_threads)
-    F += np.array([[found.intercept] for found in results])
-    space = Space(rows, len(results), stopping.n_threads)
-    pull = rows.layout.stiffen(coef)
-    gap = total.gap(F, R) + space.gap(space.join(pull + sums, np.zeros(len(results))))
+    intercepts = np.array([found.intercept for found in results])
+    F += intercepts[:, None]
+    space = Space(rows, len(results), stopping.n_threads, total.bias)
+    theta = np.column_stack([coef, intercepts])
+    pull = space.stiffen(theta)
+    gap = total.gap(F, R) + space.gap(pull + space.join(sums, R.sum(axis=1)), theta)
     # R sums to zero but for rounding, which other intercepts would gain from.
-    tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F)))
-    primal = 0.5 * dot(coef, pull) + total.value(F)
+    tilt = 0.0
+    if space.is_free:
+        tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F)))
+    primal = 0.5 * dot(theta, pull) + total.value(F)
     return [_with_gap(found, primal, gap, tilt, stopping.tol) for found in results]
 
 

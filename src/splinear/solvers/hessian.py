@@ -13,32 +13,32 @@ Both are of curves. Every surface has its block beside them (`splinear.solvers.p
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, Protocol, TypeVar
+from copy import copy
+from typing import Literal, Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky_banded
+from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpbtrs
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
+from splinear.model.cone import Cone
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
+from splinear.model.nonnegative import Metric
+from splinear.solvers.banded import factor_with, factored, penalised_bands
 from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.pair_blocks import SurfaceBlocks
 from splinear.solvers.row_sample import sample_rows
 
 __all__ = [
-    "GROWTHS",
     "Chooser",
     "Preconditioner",
     "QuadraticModel",
     "forms_hessian",
-    "penalised_bands",
 ]
 
 Preconditioner = Literal["auto", "banded", "dense"]
-Factor = TypeVar("Factor")
 
 # Up to so many coefficients per output the dense preconditioner may be used, from so many rows per
 # coefficient.
@@ -51,8 +51,8 @@ PRICE_PAIR = 8.0  # of a surface in a product
 # have levels, which a small sample may not have.
 FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
 SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
+FEW_PRODUCTS = 12  # of a step in a cone: up to so many, the next is preconditioned as it was
 FEW_SAMPLED = 0.5  # of a function's part of the diagonal
-GROWTHS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # of a diagonal, one after the other
 LEAST_LEFT = 1e-6  # of a block, once the intercept is taken out: sums have no more digits
 
 
@@ -73,6 +73,10 @@ class QuadraticModel(Protocol):
 
     def precondition(self, theta: Floats) -> Floats:
         """Multiply by about the inverse of the Hessian."""
+        ...
+
+    def metric(self, cone: Cone) -> Metric:
+        """Return (A M^{-1} A')^{-1}, M^{-1} being what `precondition` multiplies by."""
         ...
 
 
@@ -96,24 +100,31 @@ class Chooser:
             self.price_per_row += PRICE_PAIR * space.rows.pairs.n_pairs
         if preconditioner == "banded" or not forms_hessian(space.layout):
             self.dense_price = np.inf
-        elif preconditioner == "dense":
-            self.dense_price = 0.0
+        elif preconditioner == "dense" or space.cone is not None:
+            self.dense_price = 0.0  # in a cone, steps by products take very many
+        self.kept: _Dense | None = None  # to precondition later steps too
         # The first step is from zero, where all rows weigh alike: an easy one.
         self.last_products = 10
         # Products with the Hessian may go through a sample, as far as steps then lead on.
         has_levels = any(group.levels is not None for group in space.layout.groups)
         n_first = LARGER_SAMPLE if has_levels or space.n_outputs > 1 else FIRST_SAMPLE
         self.n_product = space.n_rows if space.n_rows <= 2 * n_first else n_first
-        if at.n_product is not None:
+        if space.cone is not None and self.dense_price == 0.0:  # steps take few, and may prove
+            self.n_product = space.n_rows
+        elif at.n_product is not None:
             self.n_product = max(self.n_product, min(at.n_product, space.n_rows))
 
     def model(self, at: Iterate) -> QuadraticModel:
         """Return the model of the next step."""
         part = _Part(at, self.n_product)
+        if self.kept is not None and self.last_products <= FEW_PRODUCTS:
+            return self.kept.under(part)
         if self.last_products * self.price_per_row * part.space.n_rows <= self.dense_price:
             return _Banded(part)
         self.dense_price = 0.0  # dense, and so it stays
-        return _Dense(part, self.n_sample)
+        dense = _Dense(part, self.n_sample)
+        self.kept = None if self.space.cone is None else dense
+        return dense
 
     def grow(self, before: Iterate, after: Iterate) -> None:
         """Take a larger sample if the gap fell by little."""
@@ -148,7 +159,7 @@ class _Part:
             h, rows = self.curvature.diagonal.sum(axis=0), at.space.rows
             numbers, weights = sample_rows(h, n, in_order=rows.is_on_disk)
             some = rows.first(n) if rows.is_on_disk else rows.some(numbers)
-            self.space = Space(some, at.space.n_outputs, at.space.n_threads)
+            self.space = at.space.over(some)
             self.curvature = self.curvature.some(numbers, weights)
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
@@ -165,13 +176,15 @@ class _ByPasses:
     def times(self, direction: Floats) -> tuple[Floats, Floats]:
         """Return the scores of a direction and its product with the Hessian.
 
-        The intercepts follow: the direction's own are replaced by those at which the product by
+        Free intercepts follow: the direction's own are replaced by those at which the product by
         them is 0.
         """
-        direction[:, -1] = 0.0
+        if self.space.is_free:
+            direction[:, -1] = 0.0
         scores = self.space.scores(direction)
-        direction[:, -1] = self.curvature.level(scores)
-        scores += direction[:, -1:]
+        if self.space.is_free:
+            direction[:, -1] = self.curvature.level(scores)
+            scores += direction[:, -1:]
         product = self.space.stiffen(direction) + self.space.sums(self.curvature.times(scores))
         return scores, product
 
@@ -187,9 +200,10 @@ class _Banded(_ByPasses):
 
     def __init__(self, part: _Part) -> None:
         super().__init__(part)
-        s = np.maximum(part.curvature.diagonal.sum(axis=1), np.finfo(float).tiny)
+        s = part.curvature.diagonal.sum(axis=1) + self.space.stiffness_of_b
+        s = np.maximum(s, np.finfo(float).tiny)
         self.outputs = [
-            _Arrow(self.space.layout, blocks, u, float(of_b))
+            _Arrow(self.space, blocks, u, float(of_b))
             for blocks, u, of_b in zip(part.blocks, part.ties, s, strict=True)
         ]
 
@@ -202,15 +216,18 @@ class _Banded(_ByPasses):
             out[k, n:-1] = surfaces.solve(theta[k, :-1])
         return out
 
+    def metric(self, cone: Cone) -> Metric:
+        return cone.metric([arrow.solve_curves for arrow in self.outputs])
+
 
 class _Arrow:
     """The blocks of one output's curves, factored, and what ties them to the intercept."""
 
-    def __init__(self, layout: Layout, blocks: list[Floats], ties: Floats, of_b: float) -> None:
-        self.layout, self.of_b = layout.with_pairs([]), of_b
-        layout = self.layout
-        pairs = zip(layout.groups, blocks, strict=True)
-        self.factors = [_factored(group, part, of_b) for group, part in pairs]
+    def __init__(self, space: Space, blocks: list[Floats], ties: Floats, of_b: float) -> None:
+        layout = space.layout.with_pairs([])
+        self.layout, self.of_b = layout, of_b
+        pairs, of_level = zip(layout.groups, blocks, strict=True), of_b * space.has_level
+        self.factors = [factored(group, part, of_level) for group, part in pairs]
         self.ties = np.where(layout.used, ties, 0.0) / of_b
         parts = zip(layout.groups, self.factors, layout.split(self.ties), strict=True)
         self.solved, self.left = [], []  # M_j^{-1} u_j, and 1 - u_j'M_j^{-1}u_j / s
@@ -220,77 +237,35 @@ class _Arrow:
             self.left.append(np.maximum(1.0 - of_b * (u * x).sum(axis=1), LEAST_LEFT))
 
     def solve(self, r: Floats) -> Floats:
-        out = np.empty_like(r)
+        """Multiply r (n_parameters + 1,) by the inverse."""
         in_tables = np.where(self.layout.used, self.layout.scatter(r[:-1]), 0.0)
-        centred = in_tables - self.ties * r[-1]
-        for group, factor, u, x, left, part, to in zip(
-            self.layout.groups,
-            self.factors,
-            self.layout.split(self.ties),
-            self.solved,
-            self.left,
-            self.layout.split(centred),
-            self.layout.split(out[:-1]),
-            strict=True,
-        ):
-            y = dpbtrs(factor, part.ravel())[0].reshape(group.shape)
-            along = self.of_b * (u * y).sum(axis=1) / left
-            to[:] = y + x * along[:, None]
+        out = np.append(self._solve_tables(in_tables - self.ties * r[-1]), 0.0)
         out[-1] = r[-1] / self.of_b - self.ties @ out[:-1]
         out[:-1] = np.where(self.layout.used, self.layout.from_tables(out[:-1]), 0.0)
         return out
 
+    def solve_curves(self, r: Floats) -> Floats:
+        """Multiply r (n, n_parameters), 0 for the intercept, by the inverse."""
+        out = self._solve_tables(np.where(self.layout.used, self.layout.scatter(r), 0.0))
+        return np.where(self.layout.used, self.layout.from_tables(out), 0.0)
 
-def _factored(group: TermGroup, blocks: Floats, of_b: float) -> Floats:
-    """Factor the blocks plus the penalty of one group, an upper banded matrix.
-
-    A curve has no level, which is the intercept's: to be moved as a whole costs it `of_b`.
-    """
-    used, bands = group.used, penalised_bands(group, blocks)
-    bands[:, :, 0] += ~used  # ones, so that it can be factored
-    n_bands = bands.shape[2]
-    if group.has_level and group.embedding.penalty.bandwidth > 0:
-        weights = group.level_weights  # 0 but for the first ones, as many as the penalty has bands
-        for p in range(n_bands):
-            pairs = weights[:, : group.stride - p] * weights[:, p:]
-            bands[:, : group.stride - p, p] += of_b * pairs
-    upper = np.zeros((n_bands, used.size))
-    for p in range(n_bands):
-        flat = bands[:, :, p].ravel()
-        upper[n_bands - 1 - p, p:] = flat[: len(flat) - p]
-    return _factor(cholesky_banded, upper, upper[-1])
-
-
-def _factor(factor: Callable[[Floats], Factor], matrix: Floats, diagonal: Floats) -> Factor:
-    """Factor a matrix, of which `diagonal` is a view; let that grow if rounding forbids it."""
-    for more in GROWTHS:
-        try:
-            return factor(matrix)
-        except LinAlgError:
-            diagonal += more * np.abs(diagonal)
-    return factor(matrix)
-
-
-def penalised_bands(group: TermGroup, blocks: Floats) -> Floats:
-    """Add the penalty to blocks (n_features, stride, support), 0 where a parameter is not used.
-
-    The bands are (n_features, stride, n_bands): entry [j, k, p] stands at (k, k + p) of the matrix
-    of feature j. A gap is not tied to its curve here.
-    """
-    used, support = group.used, blocks.shape[2]
-    penalty, variance = group.embedding.penalty, group.embedding.variance
-    n_bands = min(group.size, max(support, penalty.bandwidth + 1))
-    out = np.zeros((*group.shape, n_bands))
-    for p in range(min(support, n_bands)):  # both coefficients must take part
-        both = used[:, p:] & used[:, : group.stride - p]
-        out[:, : group.stride - p, p] = blocks[:, : group.stride - p, p] * both
-    stiffness = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
-    bands = penalty.stiffness_bands(group.edge_weights) * stiffness[:, None, None]
-    out[:, : group.size, : bands.shape[2]] += bands
-    if group.has_gaps:
-        g = group.missing_variance
-        out[:, -1, 0] += np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
-    return out
+    def _solve_tables(self, r: Floats) -> Floats:
+        """Multiply (..., n_parameters) by the inverse of the blocks M_j - u_j u_j' / s."""
+        out = np.empty_like(r)
+        for factor, u, x, left, part, to in zip(
+            self.factors,
+            self.layout.split(self.ties),
+            self.solved,
+            self.left,
+            self.layout.split(r),
+            self.layout.split(out),
+            strict=True,
+        ):
+            flat = part.reshape(*part.shape[:-2], -1).T
+            y = dpbtrs(factor, flat)[0].T.reshape(part.shape)
+            along = self.of_b * (u * y).sum(axis=-1) / left
+            to[:] = y + x * along[..., None]
+        return out
 
 
 def _entries_per_row(group: TermGroup) -> float:
@@ -323,10 +298,11 @@ class _Dense(_ByPasses):
         self.free = np.append(self.place_of[used], len(self.raw))
         self.places = np.append(np.flatnonzero(used), -1)  # the intercept is the last of all
         pairs = zip(curvature.diagonal, part.blocks, strict=True)
-        matrices = [self._matrix(h, blocks, n_sample) for h, blocks in pairs]
-        self.factors = [_factor(cho_factor, H, np.einsum("kk->k", H)) for H in matrices]
+        self.matrices = [self._matrix(h, blocks, n_sample) for h, blocks in pairs]
+        self.factors = [factor_with(cho_factor, H, np.einsum("kk->k", H)) for H in self.matrices]
+        self._metric: Metric | None = None
         is_exact = n_sample == space.n_rows and space.n_outputs == 1 and not space.layout.pairs
-        self.exact = matrices[0] if is_exact else None
+        self.exact = self.matrices[0] if is_exact else None
 
     def _matrix(self, h: Floats, blocks: list[Floats], n_sample: int) -> Floats:
         space, n = self.of_all, len(self.raw) + 1
@@ -339,16 +315,17 @@ class _Dense(_ByPasses):
             1.0,
             space.n_threads,
         ).reshape(n, n)
-        of_b = float(H[-1, -1])
+        of_level = float(H[-1, -1]) * space.has_level
+        H[-1, -1] += space.stiffness_of_b
         for group, places, own in zip(
             space.layout.groups, space.layout.split(self.place_of), blocks, strict=True
         ):
             at, least = places[places >= 0], FEW_SAMPLED * own[:, :, 0][places >= 0]
             H[at, at] = np.where(H[at, at] < least, least / FEW_SAMPLED, H[at, at])
-            self._finish_group(H, group, places, of_b)
+            self._finish_group(H, group, places, of_level)
         return np.ascontiguousarray(H[np.ix_(self.free, self.free)])
 
-    def _finish_group(self, H: Floats, group: TermGroup, places: AnyArray, of_b: float) -> None:
+    def _finish_group(self, H: Floats, group: TermGroup, places: AnyArray, of_level: float) -> None:
         """Tie gaps to their curves, add the penalty, and leave levels to the intercept."""
         used, bands = group.used, penalised_bands(group, np.zeros((*group.shape, 1)))
         for j in np.flatnonzero(used.any(axis=1)):
@@ -366,7 +343,14 @@ class _Dense(_ByPasses):
             if group.has_level:
                 k = np.flatnonzero(group.level_weights[j])
                 weights = group.level_weights[j, k]
-                H[np.ix_(at[k], at[k])] += of_b * np.outer(weights, weights)
+                H[np.ix_(at[k], at[k])] += of_level * np.outer(weights, weights)
+
+    def under(self, part: _Part) -> _Dense:
+        """Return the model of another part, with this one's preconditioner."""
+        other = copy(self)
+        _ByPasses.__init__(other, part)
+        other.exact = None
+        return other
 
     def times(self, direction: Floats) -> tuple[Floats, Floats]:
         if self.exact is None:
@@ -382,3 +366,8 @@ class _Dense(_ByPasses):
             n = self.space.layout.n_of_curves
             out[k, n:-1] = self.surfaces[k].solve(theta[k, :-1])
         return out
+
+    def metric(self, cone: Cone) -> Metric:
+        if self._metric is None:
+            self._metric = cone.joint_metric(self.matrices, self.places[:-1])
+        return self._metric

@@ -15,12 +15,14 @@ from splinear.solvers.rows import TrainingRows
 
 __all__ = ["Iterate", "Space", "begin", "dot"]
 
+LEAST_BIAS = 1e-15  # an intercept of less is none, to all digits
+
 
 def begin(
     rows: TrainingRows, total: LossSum, n_threads: int, start: Start | None = None
 ) -> Iterate:
     """Return the point to start from: an earlier model, if that is better than zero."""
-    space = Space(rows, total.n_outputs, n_threads)
+    space = Space(rows, total.n_outputs, n_threads, total.bias)
     theta = space.zeros()
     zero = Iterate(space, total, theta, space.zero_scores())
     if not np.isfinite(zero.value):
@@ -44,7 +46,7 @@ class Iterate:
     """
 
     def __init__(self, space: Space, total: LossSum, theta: Floats, F: Floats) -> None:
-        shift = total.best_shift(F)
+        shift = total.best_shift(F) if space.is_free else np.zeros(space.n_outputs)
         self.space, self.total = space, total
         self.theta = space.levelled(space.shifted(theta, shift))
         self.F = F + shift[:, None]
@@ -65,7 +67,7 @@ class Iterate:
             other.__dict__.pop(name, None)
         other.proof = None
         rows = self.space.rows.with_layout(layout)
-        other.space = Space(rows, self.space.n_outputs, self.space.n_threads)
+        other.space = self.space.over(rows)
         return other
 
     def raised(self, D: Floats) -> Iterate:
@@ -137,7 +139,7 @@ class Iterate:
     @cached_property
     def gap(self) -> float:
         """The least duality gap known: to the losses' derivatives, unless set to another."""
-        return self.space.gap(self.gradient)
+        return self.space.gap(self.gradient, self.theta)
 
     def gap_to(self, R: Floats) -> float:
         """Return the duality gap to R (n_outputs, n_rows), of which every output sums to zero.
@@ -145,7 +147,9 @@ class Iterate:
         Infinite where R is not feasible.
         """
         gap = self.total.gap(self.F, R)
-        return gap + self.space.gap(self.pull + self.space.sums(R)) if gap < np.inf else gap
+        if gap == np.inf:
+            return gap
+        return gap + self.space.gap(self.pull + self.space.sums(R), self.theta)
 
     @cached_property
     def curvature(self) -> Curvature:
@@ -179,6 +183,8 @@ class Iterate:
     @cached_property
     def _tilt(self) -> float:
         """What other intercepts would gain at most: a gap takes them to be at their best."""
+        if not self.space.is_free:
+            return 0.0
         slopes = self.total.gradient(self.F).sum(axis=1)
         return float(np.abs(slopes) @ np.abs(self.total.best_shift(self.F)))
 
@@ -207,14 +213,24 @@ class Space:
     """Vectors theta (n_outputs, n_parameters + 1): the layout's parameters, and b at the end.
 
     Parameters that are not used (a feature is constant, or has fewer bins than others) are 0 and
-    take no part; the penalty is that of the others alone.
+    take no part; the penalty is that of the others alone. The intercepts are free, unless there is
+    a `bias` B: then they have the penalty 1/2 b^2 / B^2, and are 0 if B is.
     """
 
-    def __init__(self, rows: TrainingRows, n_outputs: int, n_threads: int) -> None:
-        self.rows, self.n_outputs, self.n_threads = rows, n_outputs, n_threads
+    def __init__(
+        self, rows: TrainingRows, n_outputs: int, n_threads: int, bias: float | None = None
+    ) -> None:
+        self.rows, self.n_outputs, self.n_threads, self.bias = rows, n_outputs, n_threads, bias
+        self.is_free = bias is None
+        self.stiffness_of_b = 0.0 if bias is None else 1.0 / max(bias, LEAST_BIAS) ** 2
         self.layout, self.n_rows = rows.layout, rows.n_rows
         self.used = self.layout.used
-        self.has_level = any(group.has_level for group in self.layout.groups)
+        self.cone = self.layout.cone
+        self.has_level = self.is_free and any(group.has_level for group in self.layout.groups)
+
+    def over(self, rows: TrainingRows) -> Space:
+        """Return the same space for other rows."""
+        return Space(rows, self.n_outputs, self.n_threads, self.bias)
 
     def zeros(self) -> Floats:
         """Return the vector 0."""
@@ -259,16 +275,39 @@ class Space:
 
     def stiffen(self, theta: Floats) -> Floats:
         """Return the gradient of the penalty."""
-        return self.join(self.layout.stiffen(theta[:, :-1]), np.zeros(self.n_outputs))
+        return self.join(self.layout.stiffen(theta[:, :-1]), self.stiffness_of_b * theta[:, -1])
 
-    def gap(self, gradient: Floats) -> float:
-        """Return 1/2 g'K g; the gradients by b and by levels are 0, and count as such."""
+    def snapped(self, theta: Floats) -> Floats:
+        """Return a vector of the cone, but for rounding, as one inside it."""
+        if self.cone is None:
+            return theta
+        return np.column_stack([self.cone.snapped(theta[:, :-1]), theta[:, -1]])
+
+    def gap(self, gradient: Floats, theta: Floats) -> float:
+        """Return the part of the gap at theta that the penalty has, and the cone if there is one.
+
+        It is 1/2 g'K g, the gradients by b and by levels counting as 0, as they are. In the cone
+        A theta >= 0 it is the least 1/2 h'K h + m'A theta with h = g - A'm over m >= 0: theta then
+        costs m'A theta more than where inequalities with a multiplier are equations.
+        """
+        g, of_b = self._without_levels(gradient), 0.0
+        if not self.is_free:
+            of_b = 0.5 * dot(gradient[:, -1], gradient[:, -1]) / self.stiffness_of_b
+        if self.cone is None:
+            return 0.5 * dot(g, self.layout.soften(g)) + of_b
+        slacks = self.cone.slack(theta[:, :-1])
+        _, m = self.cone.penalty_metric.nearest(slacks - self.cone.slack(self.layout.soften(g)))
+        h = g - self.cone.pull(m)
+        return max(0.0, 0.5 * dot(h, self.layout.soften(h)) + dot(m, slacks)) + of_b
+
+    def _without_levels(self, gradient: Floats) -> Floats:
+        """Return a gradient by the parameters, those by levels being 0."""
         g = np.where(self.used, gradient[:, :-1], 0.0)
         if self.has_level:
             for group, part in zip(self.layout.groups, self.layout.split(g), strict=True):
                 if group.has_level:
                     part[:] = group.without_slope(part)
-        return 0.5 * dot(g, self.layout.soften(g))
+        return g
 
     def blocks(self, H: Floats) -> list[list[Floats]]:
         """Return the blocks of sum_i h_i B_i B_i' on its diagonal, for each row h of H and group.

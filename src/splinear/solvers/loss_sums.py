@@ -54,6 +54,11 @@ class LossSum(Protocol):
         """
         ...
 
+    @property
+    def bias(self) -> float | None:
+        """B of intercepts with the penalty 1/2 b^2 / B^2; None: they are free."""
+        ...
+
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""
         ...
@@ -123,6 +128,7 @@ class Separable:
     problem: Problem
     loss: SmoothLoss
     n_outputs: int = 1
+    bias: float | None = None
     _last: list[Floats] = field(default_factory=list)  # scores, and the second derivatives there
 
     @cached_property
@@ -158,7 +164,9 @@ class Separable:
             wrong = np.flatnonzero(margin < -NEARLY_STRAIGHT)
             m = margin[wrong]
             second = second.copy()
-            second[0, wrong] = self._cost[wrong] * self.loss.caution(m)
+            second[0, wrong] = np.maximum(
+                second[0, wrong], self._cost[wrong] * self.loss.caution(m)
+            )
         return _Diagonal(second)
 
     def gap(self, F: Floats, R: Floats) -> float:
@@ -242,6 +250,7 @@ class Softmax:
     n_outputs: int
     _last: list[Floats] = field(default_factory=list)  # scores, and their log_softmax
     is_quadratic: bool = False
+    bias: float | None = None
     farthest: float = np.inf
 
     def dispersion(self, deviance: float) -> float:

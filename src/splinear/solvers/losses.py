@@ -149,12 +149,20 @@ class Hinge:
 
 
 @dataclass(frozen=True)
-class SquaredHinge:
+class SquaredHinge(SmoothLoss):
     """max(0, 1 - m)^2; its dual variable lies in [0, inf)."""
 
     def value(self, m: Floats) -> Floats:
         """Return the loss."""
         return np.maximum(0.0, 1.0 - m) ** 2
+
+    def slope(self, m: Floats) -> Floats:
+        """Return the first derivative."""
+        return -2.0 * np.maximum(0.0, 1.0 - m)
+
+    def curvature(self, m: Floats) -> Floats:
+        """Return the second derivative; at 1, where there is none, that of larger m."""
+        return np.where(m < 1.0, 2.0, 0.0)
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
         """Return alpha - alpha^2 / (4 c)."""

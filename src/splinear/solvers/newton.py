@@ -37,11 +37,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._types import Floats
+from splinear.solvers.faces import bring_inside, step_inside
 from splinear.solvers.hessian import Chooser, Preconditioner, QuadraticModel
 from splinear.solvers.iterate import Iterate, begin, dot
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
+from splinear.solvers.steps import ENOUGH, MAX_CG, Aim, Step
 from splinear.solvers.watch import Watch
 
 __all__ = ["Iterate", "begin", "descend", "one_step", "solve"]
@@ -53,10 +55,7 @@ KEPT = 0.25  # of such extra curvature, for the next step
 SHARES = (1.0, 0.25, 0.0625)  # of a step, which are tried then
 MOST_IDLE, IDLE = 10, 1e-4  # steps that neither halve the gap nor gain so much of the tolerance
 RESOLVED = 1e-6  # of the objective at the start
-MAX_CG = 300
 CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
-ENOUGH = 0.3  # of the tolerance: the gap of the model at which a step may end
-FARTHEST_PROVEN = 1.0  # a row's score may move by that in a step whose model proves something
 # The first steps lead to where the Hessian is another one, and need not be accurate.
 N_ROUGH, ROUGH_ABOVE, ROUGH_ACCURACY = 2, 0.1, 0.3
 
@@ -102,6 +101,8 @@ def descend(
     then with the best lower bound of the objective that was met.
     """
     chooser = Chooser(at, preconditioner)
+    if at.space.cone is not None:
+        at = bring_inside(at, at.space.cone, chooser)
     radius, n_idle, least, bound = np.inf, 0, at.gap, at.value - at.gap
     # Sums over codes, in single precision, have no digits of what is far below where they began.
     lowest, floor = at.value, RESOLVED * at.value if at.space.rows.is_coded else 0.0
@@ -141,9 +142,9 @@ def _step(
     Where a step leads up, the rows that led astray get more curvature, for another one; then a part
     of it will do; then more rows take part, then the region becomes smaller.
     """
-    model, aim = chooser.model(at), _Aim(accuracy, stopping.tol * at.value, at.total.is_quadratic)
+    model, aim = chooser.model(at), Aim(accuracy, stopping.tol * at.value, at.total.is_quadratic)
     while True:
-        step = _conjugate_gradients(model, at.gradient, radius, stopping.watch, aim)
+        step = _least(model, at, radius, stopping.watch, aim)
         chooser.note(step.n_products)
         scores = at.space.scores(step.to) if step.scores is None else step.scores
         moved, trust, share = _best_share(at, step, scores)
@@ -173,14 +174,15 @@ def _step(
             return None, radius
 
 
-def _best_share(at: Iterate, step: _Step, scores: Floats) -> tuple[Iterate, float, float]:
+def _best_share(at: Iterate, step: Step, scores: Floats) -> tuple[Iterate, float, float]:
     """Go the whole step, or a share of it if that leads up and curvature was raised for it.
 
     Return where it leads, how much of the promised decrease came, and the share. `scores` are the
     step's own.
     """
     for share in SHARES if at.n_raised == MOST_RAISED else SHARES[:1]:
-        moved = Iterate(at.space, at.total, at.theta + share * step.to, at.F + share * scores)
+        theta = at.space.snapped(at.theta + share * step.to)
+        moved = Iterate(at.space, at.total, theta, at.F + share * scores)
         promised = share * (2.0 - share) * step.decrease
         trust = (at.value - moved.value) / promised if promised > 0 else 0.0
         if trust > LEAST_TRUST:
@@ -188,9 +190,9 @@ def _best_share(at: Iterate, step: _Step, scores: Floats) -> tuple[Iterate, floa
     return moved, trust, share
 
 
-def _prove(at: Iterate, moved: Iterate, step: _Step, scores: Floats, tol: float) -> None:
+def _prove(at: Iterate, moved: Iterate, step: Step, scores: Floats, tol: float) -> None:
     """Let the dual variables of the step's model say how far the end is, if they can prove it."""
-    aim = _Aim(0.0, tol * moved.value, at.total.is_quadratic)
+    aim = Aim(0.0, tol * moved.value, at.total.is_quadratic)
     if step.left + aim.beyond_model(scores, step.decrease) <= aim.gap:
         R = at.total.gradient(at.F)
         R += at.step_curvature.times(scores)
@@ -199,50 +201,22 @@ def _prove(at: Iterate, moved: Iterate, step: _Step, scores: Floats, tol: float)
             moved.gap, moved.proof = gap, R
 
 
-@dataclass(frozen=True)
-class _Aim:
-    """When conjugate gradients may end.
-
-    What is left of the gradient may be `accuracy` of it; or so little that the gap of the model is
-    small against that of the objective which is asked for, `gap`. It must be, if this can be the
-    last step.
-    """
-
-    accuracy: float
-    gap: float
-    is_quadratic: bool
-
-    def beyond_model(self, scores: Floats, decrease: float) -> float:
-        """Return about what the losses add to the gap of a step's model; see `newton`."""
-        if self.is_quadratic:
-            return 0.0
-        reach = float(np.abs(scores).max(initial=0.0))
-        return 0.25 * reach**2 * decrease if reach <= FARTHEST_PROVEN else np.inf
-
-    def is_near(self, scores: Floats, decrease: float) -> bool:
-        """Tell whether that is little."""
-        return self.beyond_model(scores, decrease) <= ENOUGH * self.gap
-
-
-@dataclass
-class _Step:
-    to: Floats
-    scores: Floats | None  # of all rows, if the model was of all
-    decrease: float  # of the quadratic model
-    left: float  # the gap of that model
-    n_products: int  # with the Hessian
-    length: float  # in the norm of the preconditioner
-    at_edge: bool
+def _least(model: QuadraticModel, at: Iterate, radius: float, watch: Watch, aim: Aim) -> Step:
+    """Minimise the model over steps within the radius, and within the cone if there is one."""
+    if (cone := at.space.cone) is None:
+        return _conjugate_gradients(model, at.gradient, radius, watch, aim)
+    return step_inside(model, at, cone, radius, watch, aim)
 
 
 def _conjugate_gradients(
-    model: QuadraticModel, gradient: Floats, radius: float, watch: Watch, aim: _Aim
-) -> _Step:
+    model: QuadraticModel, gradient: Floats, radius: float, watch: Watch, aim: Aim
+) -> Step:
     """Minimize gradient's + 1/2 s'H s over steps s no longer than the radius."""
     space = model.space
     step, step_scores = np.zeros_like(gradient), space.zero_scores()
     residual = -gradient
-    residual[:, -1] = 0.0  # as the intercepts follow every step, and have followed the last
+    if space.is_free:  # intercepts follow every step, and have followed the last
+        residual[:, -1] = 0.0
     z = space.levelled(model.precondition(residual))
     direction, rz = z, dot(residual, z)
     goal, decrease, left = aim.accuracy**2 * rz, 0.0, np.inf
@@ -262,7 +236,7 @@ def _conjugate_gradients(
         z = space.levelled(model.precondition(residual))
         previous, rz = rz, dot(residual, z)
         # The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
-        left = space.gap(residual) if rz <= 2.0 * ENOUGH * aim.gap else np.inf
+        left = space.gap(residual, step) if rz <= 2.0 * ENOUGH * aim.gap else np.inf
         if left <= ENOUGH * aim.gap:
             break
         # Where only the model's own gap is missing, it is worth going on.
@@ -271,7 +245,7 @@ def _conjugate_gradients(
         direction = z + rz / previous * direction
         length.turn(t, rz / previous, rz)
     scores = step_scores if model.is_whole else None
-    return _Step(step, scores, decrease, left, n_products, float(np.sqrt(length.step)), at_edge)
+    return Step(step, scores, decrease, left, n_products, float(np.sqrt(length.step)), at_edge)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.penalties import DifferencePenalty
-from splinear.solvers.hessian import GROWTHS, penalised_bands
+from splinear.solvers.banded import GROWTHS, penalised_bands
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.pair_blocks import pair_variances
 

@@ -15,6 +15,7 @@ from splinear._types import AnyArray, Constraints, Floats
 from splinear.curves.axes import Axes
 from splinear.curves.basis import BSplineBasis
 from splinear.curves.embedding import Embedding
+from splinear.curves.form import Form
 from splinear.curves.knot_plan import MAX_BINS, RULES, KnotPlan, checked_rule
 from splinear.curves.knots import (
     FOR_QUANTILES,
@@ -33,6 +34,10 @@ from splinear.penalties import MAX_ORDER
 from splinear.terms.base import Advice, ColumnData, Term
 
 __all__ = ["Spline"]
+
+WAYS = {"increasing": 1, "decreasing": -1}
+BENDS = {"convex": 1, "concave": -1}
+EQUAL = ("auto", "uniform")  # knots that can be of equal width
 
 
 class Spline(Term):
@@ -61,6 +66,12 @@ class Spline(Term):
         third equal steps and the others quantiles of the other values; otherwise pieces are of
         equal width, unless a feature has a long tail. A sequence is the knots themselves, two or
         more ascending numbers, the first and last of which are the ends of the feature's range.
+    monotone : {"increasing", "decreasing"} or None, default=None
+        Whether the curve may not fall, or not rise. It is fitted so, not repaired afterwards.
+    curvature : {"convex", "concave"} or None, default=None
+        Which way the curve may bend, over the training range; beyond it only with
+        extrapolation="linear". Needs a degree of 1 at least, and pieces of equal width if it is 2
+        or 3: those are what knots="auto" then is.
     extrapolation : {"constant", "linear", "error"}, default="constant"
         What a value outside the training range counts as in prediction: as the nearest end; on a
         straight line with the curve's slope at that end; or not at all, it is refused.
@@ -87,6 +98,8 @@ class Spline(Term):
         "degree": [Interval(Integral, 0, 3, closed="both")],
         "penalty_order": [Interval(Integral, 0, MAX_ORDER, closed="both")],
         "knots": [StrOptions(set(RULES)), "array-like"],
+        "monotone": [StrOptions(set(WAYS)), None],
+        "curvature": [StrOptions(set(BENDS)), None],
         "extrapolation": [StrOptions({how.value for how in Extrapolation})],
         "scale": [StrOptions({"unit", "native"})],
         "through_zero": [StrOptions({"auto"}), "boolean"],
@@ -98,6 +111,8 @@ class Spline(Term):
         degree: int = 1,
         penalty_order: int = 1,
         knots: Literal["auto", "uniform", "quantile"] | Sequence[float] | Floats = "auto",
+        monotone: Literal["increasing", "decreasing"] | None = None,
+        curvature: Literal["convex", "concave"] | None = None,
         extrapolation: Literal["constant", "linear", "error"] = "constant",
         scale: Literal["unit", "native"] = "unit",
         through_zero: bool | Literal["auto"] = "auto",
@@ -106,6 +121,8 @@ class Spline(Term):
         self.degree = degree
         self.penalty_order = penalty_order
         self.knots = knots
+        self.monotone = monotone
+        self.curvature = curvature
         self.extrapolation = extrapolation
         self.scale = scale
         self.through_zero = through_zero
@@ -115,6 +132,30 @@ class Spline(Term):
         super().check()
         if not isinstance(self.knots, str):
             checked_rule(self.knots, "Spline")
+        if self.curvature is None:
+            return
+        if self.degree == 0:
+            raise ValueError(
+                f"Spline(curvature={self.curvature!r}) needs a degree of 1 or more; got degree=0, "
+                "a step function."
+            )
+        if self.degree > 1 and not (isinstance(self.knots, str) and self.knots in EQUAL):
+            raise ValueError(
+                f"Spline(curvature={self.curvature!r}, degree={self.degree}) needs pieces of equal "
+                f"width; got knots={self.knots!r}. Use knots='uniform', or degree=1."
+            )
+
+    @property
+    def form(self) -> Form | None:
+        """What the curve is held to; None: nothing."""
+        if self.monotone is None and self.curvature is None:
+            return None
+        return Form(WAYS.get(self.monotone or "", 0), BENDS.get(self.curvature or "", 0))
+
+    @property
+    def _rule(self) -> str | Sequence[float] | Floats:
+        """Where pieces meet."""
+        return "uniform" if self.curvature is not None and self.degree > 1 else self.knots
 
     def place(
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
@@ -146,13 +187,13 @@ class Spline(Term):
         n = len(features)
         n_bins, by_value = np.full(n, n_wanted), np.zeros(n, dtype=bool)
         pieces = _Pieces(lo, hi, n_bins, [None] * n, by_value, n_wanted)
-        if not isinstance(self.knots, str):
-            given = np.asarray(self.knots, dtype=np.float64)  # checked before
+        if not isinstance(self._rule, str):
+            given = np.asarray(self._rule, dtype=np.float64)  # checked before
             for k in range(len(features)):
                 pieces.set_knots(k, given)
-        elif self.knots != "uniform":
+        elif self._rule != "uniform":
             n_rows, varies = data.table.shape[0], np.flatnonzero(lo < hi)
-            if self.knots == "auto" and not advice.quantiles and data.weights is None:
+            if self._rule == "auto" and not advice.quantiles and data.weights is None:
                 rows = FOR_TAILS.rows(n_rows, data.kept, len(varies))
                 few = max(advice.few, 2)
                 of = suspects(data.table, rows, features[varies], few, lo[varies], hi[varies])
@@ -173,7 +214,7 @@ class Spline(Term):
     ) -> None:
         """Place the knots of one feature by what its values are."""
         lo, hi, n_bins = pieces.lo[k], pieces.hi[k], pieces.n_wanted
-        if self.knots == "quantile":
+        if self._rule == "quantile":
             return pieces.set_knots(k, quantile_knots(seen, lo, hi, n_bins), seen)
         few = 0 if self.n_bins is not None else max(advice.few, 2)
         if few and len(distinct := seen.distinct) <= few:
@@ -224,6 +265,7 @@ class Spline(Term):
             bool(data.has_gap[features].any()),
             np.asarray(missing_variance, dtype=np.float64),
             extrapolation=Extrapolation(self.extrapolation),
+            form=self.form,
         )
 
     # -- curves that are zero at zero ------------------------------------------------------------
@@ -231,8 +273,17 @@ class Spline(Term):
     def _from_zero(
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
     ) -> list[TermGroup]:
+        if (
+            (form := self.form) is not None
+            and self.degree > 1
+            and form.monotone * form.curvature < 0
+        ):
+            raise ValueError(
+                f"A curve of degree {self.degree} that is zero at zero begins flat, and cannot be "
+                f"{self.monotone} and {self.curvature}. Use degree=1."
+            )
         n_bins = advice.n_bins if self.n_bins is None else int(self.n_bins)
-        rule = checked_rule(self.knots, data.label(int(features[0])))
+        rule = checked_rule(self._rule, data.label(int(features[0])))
         if not isinstance(rule, str):
             n_bins = len(rule) - 1
         plan = KnotPlan([rule] * len(features), np.full(len(features), n_bins))

@@ -24,6 +24,7 @@ from splinear.terms.base import Advice
 from splinear.training.advice import advise_fixed
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import positive
+from splinear.training.primal import check_forms, follow_primal, proven_primal
 from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import Duals, LastFit, Trained
@@ -97,7 +98,8 @@ class DualTrainer:
         rows = data.rows
 
         def train(problem: Problem, own: Stopping, start: Start | None) -> Result:
-            return _proven(rows, problem.scaled(self.C), own, start)
+            prove = _proven if rows.layout.cone is None else proven_primal
+            return prove(rows, problem.scaled(self.C), own, start)
 
         results, alphas = self._each(data, stopping, self.C, starts, train), []
         if self.keep_duals:
@@ -117,6 +119,8 @@ class DualTrainer:
         rows = data.rows
 
         def train(problem: Problem, own: Stopping, start: Start | None) -> list[Result]:
+            if rows.layout.cone is not None:
+                return follow_primal(rows, problem, own, Cs)
             return dual_cd.follow_path(rows, problem, own, Cs, start)
 
         paths = self._each(data, stopping, Cs[0], starts, train)
@@ -136,6 +140,9 @@ class DualTrainer:
         width = min(stopping.n_threads, outputs.n_outputs, rows.plan.width)
         problem_of = data.problems(self.loss, self.bias)
         starts = None if starts is None else data.centred(starts)
+        if rows.layout.cone is not None:
+            check_forms(self.loss, starts)
+            starts = None  # dual variables are no help there
 
         def one(k: int) -> Found:
             problem = problem_of(k)

@@ -38,7 +38,13 @@ from splinear.terms.base import ColumnData
 from splinear.terms.pair import N_BINS, LevelEffects, Pair
 from splinear.terms.plan import FeaturePair, TermPlan
 
-__all__ = ["Interactions", "asks_for_pairs", "check_interactions", "read_interactions"]
+__all__ = [
+    "Interactions",
+    "asks_for_pairs",
+    "check_forms",
+    "check_interactions",
+    "read_interactions",
+]
 
 MOST_ROWS, LEAST_ROWS = 50_000, 5_000  # that pairs are looked for in
 MOST_WORK = 2 * 10**9  # rows times pairs, if that leaves LEAST_ROWS
@@ -71,6 +77,16 @@ def asks_for_pairs(request: object, terms: object) -> bool:
     """Tell whether the parameters `interactions` and `terms` ask for any surfaces."""
     of_two = isinstance(terms, Mapping) and any(isinstance(key, tuple) for key in terms)
     return of_two or (len(request) > 0 if _is_list(request) else request != 0)
+
+
+def check_forms(layout: Layout) -> None:
+    """Refuse surfaces beside curves that are held to a form: only the curves would keep to it."""
+    if layout.cone is not None:
+        raise ValueError(
+            "Spline(monotone=..., curvature=...) holds curves to a form, and surfaces over pairs "
+            "of features would not keep to it. Set interactions=0 and leave pairs out of `terms`, or "
+            "leave out monotone and curvature."
+        )
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[Sequence[object]]]:

@@ -113,12 +113,14 @@ class NewtonTrainer:
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
     ) -> Trained:
+        free = data.rows.with_layout(data.rows.layout.without_forms())
         chosen = choose(
-            fine_enough(data.rows, stopping.tol),
+            fine_enough(free, stopping.tol),
             lambda rows: data.sums(self.loss, rows),
             stopping,
             lambda rows: data.weighted.over(rows).total,
         )
+        chosen = replace(chosen, layout=chosen.layout.with_forms_of(data.rows.layout))
         is_whole = data.interactions is None or stopping.watch.reason is None
         if data.interactions is not None and is_whole:
             data, chosen = self._choose_pairs(data, chosen, stopping)

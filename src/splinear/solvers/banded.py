@@ -1,0 +1,70 @@
+"""The diagonal blocks of the Hessian with their penalty: banded matrices, one per feature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky_banded
+
+from splinear._types import Floats
+from splinear.model.group import TermGroup
+
+__all__ = ["GROWTHS", "factor_with", "factored", "penalised_bands"]
+
+Factor = TypeVar("Factor")
+
+GROWTHS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # of a diagonal, one after the other
+
+
+def factored(group: TermGroup, blocks: Floats, of_level: float) -> Floats:
+    """Factor the blocks plus the penalty of one group, an upper banded matrix.
+
+    A curve has no level, which is the intercept's: to be moved as a whole costs it `of_level`.
+    """
+    used, bands = group.used, penalised_bands(group, blocks)
+    bands[:, :, 0] += ~used  # ones, so that it can be factored
+    n_bands = bands.shape[2]
+    if group.has_level and group.embedding.penalty.bandwidth > 0:
+        weights = group.level_weights  # 0 but for the first ones, as many as the penalty has bands
+        for p in range(n_bands):
+            pairs = weights[:, : group.stride - p] * weights[:, p:]
+            bands[:, : group.stride - p, p] += of_level * pairs
+    upper = np.zeros((n_bands, used.size))
+    for p in range(n_bands):
+        flat = bands[:, :, p].ravel()
+        upper[n_bands - 1 - p, p:] = flat[: len(flat) - p]
+    return factor_with(cholesky_banded, upper, upper[-1])
+
+
+def factor_with(method: Callable[[Floats], Factor], matrix: Floats, diagonal: Floats) -> Factor:
+    """Factor a matrix, of which `diagonal` is a view; let that grow if rounding forbids it."""
+    for more in GROWTHS:
+        try:
+            return method(matrix)
+        except LinAlgError:
+            diagonal += more * np.abs(diagonal)
+    return method(matrix)
+
+
+def penalised_bands(group: TermGroup, blocks: Floats) -> Floats:
+    """Add the penalty to blocks (n_features, stride, support), 0 where a parameter is not used.
+
+    The bands are (n_features, stride, n_bands): entry [j, k, p] stands at (k, k + p) of the matrix
+    of feature j. A gap is not tied to its curve here.
+    """
+    used, support = group.used, blocks.shape[2]
+    penalty, variance = group.embedding.penalty, group.embedding.variance
+    n_bands = min(group.size, max(support, penalty.bandwidth + 1))
+    out = np.zeros((*group.shape, n_bands))
+    for p in range(min(support, n_bands)):  # both coefficients must take part
+        both = used[:, p:] & used[:, : group.stride - p]
+        out[:, : group.stride - p, p] = blocks[:, : group.stride - p, p] * both
+    stiffness = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
+    bands = penalty.stiffness_bands(group.edge_weights) * stiffness[:, None, None]
+    out[:, : group.size, : bands.shape[2]] += bands
+    if group.has_gaps:
+        g = group.missing_variance
+        out[:, -1, 0] += np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
+    return out

@@ -1,0 +1,65 @@
+"""Training of AdditiveSVC where curves are held to a form: by Newton's method, not the dual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from splinear.solvers import newton
+from splinear.solvers.certificate import certify_sum, solve_and_certify
+from splinear.solvers.loss_sums import Separable
+from splinear.solvers.losses import Loss, SquaredHinge
+from splinear.solvers.problem import Problem, Result, Start, Stopping, stack
+from splinear.solvers.rows import TrainingRows
+from splinear.training.running import one_blas_thread
+
+__all__ = ["check_forms", "follow_primal", "proven_primal"]
+
+
+def check_forms(loss: Loss, starts: Sequence[Start] | None) -> None:
+    """Refuse what curves that are held to a form cannot be trained with."""
+    if any(start.proximal for start in starts or ()):
+        raise ValueError(
+            "partial_fit takes no Spline with monotone or curvature; use fit, or leave them out."
+        )
+    if not isinstance(loss, SquaredHinge):
+        raise ValueError(
+            "Spline(monotone=..., curvature=...) needs a loss that has derivatives: "
+            "AdditiveSVC(loss='squared_hinge'), AdditiveClassifier or AdditiveRegressor."
+        )
+
+
+def follow_primal(
+    rows: TrainingRows, problem: Problem, stopping: Stopping, Cs: Sequence[float]
+) -> list[Result]:
+    """Solve the problem with all costs times each C in turn, each from the last model.
+
+    Fewer results than Cs if the watch stopped it.
+    """
+    path: list[Result] = []
+    with one_blas_thread():
+        for C in Cs:
+            total = Separable(problem.scaled(float(C)), SquaredHinge(), bias=problem.bias)
+            start = Start(path[-1].coef, path[-1].intercept) if path else None
+            [found] = newton.solve(rows, total, stopping, start)
+            path.append(found if problem.bias else replace(found, intercept=0.0))
+            if stopping.watch.poll():
+                break
+    return path
+
+
+def proven_primal(
+    rows: TrainingRows, problem: Problem, stopping: Stopping, start: Start | None = None
+) -> Result:
+    """Solve one problem, and certify what was found on X itself."""
+    total = Separable(problem, SquaredHinge(), bias=problem.bias)
+
+    def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
+        return newton.solve(on, total, when, start if last is None else Start(*stack(last)))
+
+    def certify(results: list[Result]) -> list[Result]:
+        return certify_sum(rows, total, results, stopping)
+
+    with one_blas_thread():
+        [found] = solve_and_certify(rows, stopping, solve, certify)
+    return replace(found, slopes=None, intercept=found.intercept if problem.bias else 0.0)
