@@ -281,6 +281,20 @@ def test_hessian(one):
     refused(run, one, places, LENGTH + 1, numbers(N_ROWS + 1), 1.0, 1, match="more h than rows")
 
 
+def test_thinned_hessian(one):
+    run, h, whole = _core.hessian_thinned, numbers(N_ROWS), np.ones(1, dtype=np.int64)
+    every = np.arange(LENGTH)
+    expected = _core.hessian_some(one, every, LENGTH + 1, h, 1.0, 1)
+    np.testing.assert_array_equal(run(one, whole, every, LENGTH + 1, h, 1.0, 1), expected)
+    refused(run, one, whole, every[1:], LENGTH + 1, h, 1.0, 1, match=f"must be {LENGTH}, not")
+    refused(run, one, whole[1:], every, LENGTH + 1, h, 1.0, 1, match="one per group")
+    for wrong in (0, -1):
+        refused(run, one, wrong * whole, every, LENGTH + 1, h, 1.0, 1, match="can be thinned")
+    for factor in (2, 2**62):
+        match = "one per coefficient|not sparse"
+        refused(run, one, factor * whole, every, LENGTH + 1, h, 1.0, 1, match=match)
+
+
 def test_groups_of_different_rows():
     pair = [group(), group(values(5))]
     refused(_core.sum_all, pair, numbers(N_ROWS), 1, match="same in all groups, must be 12, not 5")

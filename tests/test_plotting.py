@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
-from splinear.inspection import contributions, importances, knots, shape_function
+from splinear.inspection import band, contributions, importances, knots, shape_function
 from splinear.plotting import CurvesDisplay
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
@@ -557,3 +557,48 @@ def test_names_are_text_wherever_they_come_from(name):
     assert {f"effect on {name}", f"raises {name}", name, "b"} <= texts
     panels = pyplot.figure().subplots(1, 2)
     assert name in shown(CurvesDisplay.from_estimator(line, X, axes=panels).figure_)
+
+
+@pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
+def test_bands_are_shaded(kind, frame):
+    X, y = frame
+    model = AdditiveClassifier(random_state=0).fit(X, y)
+    display = CurvesDisplay.from_estimator(model, X, band=kind, figure=Figure())
+    for curve, ax in zip(display.curves, display.axes_, strict=True):
+        shown = [part for part in ax.collections if part.get_zorder() == 2.5]
+        assert len(shown) == 1
+        x, lower, upper = band(model, curve.name, kind=kind, grid=curve.x)
+        np.testing.assert_allclose(curve.half, (upper - lower) / 2, rtol=1e-9)
+        [outline] = shown[0].get_paths()
+        _, f = shape_function(model, curve.name, x, center=True, X=X)
+        assert outline.vertices[:, 1].max() == pytest.approx((f + curve.half).max())
+    legend = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert "95% band" in legend
+
+
+def test_no_bands_where_none_are_wanted_or_known(frame, model):
+    X, y = frame
+    fitted = AdditiveClassifier(random_state=0).fit(X, y)
+    for display in (
+        CurvesDisplay.from_estimator(model, X, figure=Figure()),
+        CurvesDisplay.from_estimator(fitted, X, band=None, figure=Figure()),
+    ):
+        assert all(curve.half is None for curve in display.curves)
+        legend = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+        assert "95% band" not in legend
+    with pytest.raises(ValueError, match="kind must be"):
+        CurvesDisplay.from_estimator(fitted, X, band="both", figure=Figure())
+
+
+def test_levels_and_gaps_have_bars():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"x": random.random(300), "level": random.choice(["a", "b"], 300)})
+    X.iloc[::7, 0] = np.nan
+    y = (X["level"] == "b") + random.normal(size=300)
+    model = AdditiveRegressor(random_state=0).fit(X, y)
+    display = CurvesDisplay.from_estimator(model, X, figure=Figure())
+    by_name = {curve.name: curve for curve in display.curves}
+    _, lower, upper = band(model, "level")
+    np.testing.assert_allclose(sorted(by_name["level"].half), sorted((upper - lower) / 2))
+    _, lower, upper = band(model, "x", grid=[np.nan])
+    np.testing.assert_allclose(by_name["x"].half_missing, (upper - lower)[0] / 2)

@@ -122,7 +122,7 @@ def test_scores_of_regression_are_those_of_cold_fits(model):
 def test_every_point_is_within_tol_of_a_cold_fit(loss, tol, cancer):
     X, y = cancer
     layout = AdditiveSVC(loss=loss, tol=tol, random_state=0).fit(X, y)._model.layout
-    rows = TrainingRows.prepare(open_table(X), layout, tol=tol)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=tol < 1e-3)
     problem = Problem(
         y=rows.place(np.where(y > 0, 1, -1).astype(np.int8)),
         loss=LOSSES[loss],
@@ -287,7 +287,8 @@ def test_scorers_see_the_table_that_was_given():
         assert PathSearchCV(model, Cs=CS, cv=2).fit(kind(X), y).best_score_ > 0.6
 
 
-def test_weights_count_in_scores():
+@pytest.mark.parametrize("scoring", ["neg_log_loss", None])
+def test_weights_count_in_scores(scoring):
     X, y = table()
     weights = np.random.default_rng(0).integers(1, 4, len(y))
     folds = [(np.arange(200), np.arange(200, 300)), (np.arange(100, 300), np.arange(100))]
@@ -297,7 +298,7 @@ def test_weights_count_in_scores():
         for train, test in folds
     ]
     model = AdditiveClassifier(C=1.0, tol=1e-8, random_state=0)
-    common = {"Cs": CS, "scoring": "neg_log_loss"}
+    common = {"Cs": CS, "scoring": scoring}
     weighted = PathSearchCV(model, cv=folds, **common).fit(X, y, sample_weight=weights)
     repeated = PathSearchCV(model, cv=many, **common).fit(X[repeats], y[repeats])
     np.testing.assert_allclose(split_scores(weighted), split_scores(repeated), rtol=1e-4)

@@ -104,15 +104,18 @@ void bind_sparse(nb::module_& m) {
     m.def(
         "sparse_rows",
         [](const Vector<std::int64_t>& starts, const Vector<std::int32_t>& features,
-           const Vector<Real>& values, const Axes& axes,
-           const Vector<std::int64_t>& order) -> AnyRows {
+           const Vector<Real>& values, const Axes& axes, const Vector<std::int64_t>& order,
+           bool exact) -> AnyRows {
             nb::gil_scoped_release release;
             const SparseView<Real> X{as_span(starts), as_span(features), as_span(values)};
+            if (exact) return ExactSparseRows(X, axes, as_span(order));
             return SparseRows(X, axes, as_span(order));
         },
         nb::arg("starts").noconvert(), nb::arg("features").noconvert(),
         nb::arg("values").noconvert(), nb::arg("axes"), nb::arg("order").noconvert(),
-        "The rows X[order] of a CSR matrix, non-zeros only; columns ascending in every row.");
+        nb::arg("exact"),
+        "The rows X[order] of a CSR matrix, non-zeros only; columns ascending in every row. "
+        "Arguments are float32, or float64 if `exact`.");
 }
 
 AnyRows mapped_sparse_rows(const Vector<std::int64_t>& starts, const Vector<std::uint64_t>& entries,

@@ -86,6 +86,20 @@ void bind_passes(nb::module_& m) {
         "sum_i h_i (B_i, bias)(B_i, bias)' over the first len(h) rows, n x n, row by row; entry k "
         "of B_i stands at places[k], or is left out if that is negative; others are 0, 1, ..., n - "
         "2.");
+    m.def(
+        "hessian_thinned",
+        [](const GroupList& groups, const Vector<std::int64_t>& factors,
+           const Vector<std::int64_t>& places, std::size_t n, const Vector<double>& h, double bias,
+           std::int64_t n_threads) {
+            return unlocked([&] {
+                return hessian_thinned(groups, as_span(factors), as_span(places), n, as_span(h),
+                                       bias, threads(n_threads));
+            });
+        },
+        nb::arg("groups"), nb::arg("factors").noconvert(), nb::arg("places").noconvert(),
+        nb::arg("n"), nb::arg("h").noconvert(), nb::arg("bias"), nb::arg("n_threads"),
+        "hessian_some of curves with fewer coefficients: of a group of degree 0 or 1 whose factor "
+        "is m, one for every m, between which the others are constant or linear.");
 }
 
 }  // namespace splinear::bindings

@@ -112,9 +112,10 @@ Found run(const std::vector<const Group*>& groups, const AnyLoss& loss, const He
     return {std::move(found), monitor.error()};
 }
 
+// The numbers themselves, without a copy; they live as long as the array does.
 template <std::vector<double> DualResult::* Member>
-NumpyVector vector_of(const DualResult& self) {
-    return to_numpy<NumpyVector>(self.*Member, (self.*Member).size());
+NumpyVector vector_of(DualResult& self) {
+    return NumpyVector((self.*Member).data(), {(self.*Member).size()}, nb::find(self));
 }
 
 }  // namespace

@@ -20,10 +20,26 @@ namespace {
 
 constexpr Row rows_together = 8192;
 
+// How many functions are left of `size` if one in `factor` is kept, and one at the end; see
+// hessian_thinned().
+std::size_t n_thinned(std::size_t size, std::size_t support, std::size_t factor) {
+    if (factor == 1) return size;
+    return support == 1 ? (size - 1) / factor + 1 : (size - 2) / factor + 2;
+}
+
+ColumnShape thinned(ColumnShape shape, std::size_t factor) {
+    const std::size_t support = shape.n_used;
+    shape.size = n_thinned(shape.size, support, factor);
+    shape.missing_cell = shape.size + 1 - support;
+    return shape;
+}
+
 // A column, and where its functions stand in the matrix. Cells without a place are one, cell 0.
 struct PlacedColumn {
     std::size_t group = 0;
-    std::size_t number = 0;  // among the group's columns
+    std::size_t number = 0;   // among the group's columns
+    std::size_t factor = 1;   // of thinning
+    std::size_t missing = 0;  // the cell of a missing value, before thinning
     ColumnShape shape{};
     std::vector<std::int32_t> cells;   // new number of every cell
     std::vector<std::int64_t> places;  // n_cells x width; -1: none
@@ -32,13 +48,35 @@ struct PlacedColumn {
 
     std::size_t n_cells() const noexcept { return places.size() / shape.width; }
     void renumber(std::size_t begin, std::size_t end) {
+        if (factor > 1) thin(begin, end);
         for (std::size_t i = begin; i < end; ++i)
             rows.cell[i] = cells[static_cast<std::size_t>(rows.cell[i])];
     }
+
+    // From the functions that are not zero to those that are kept on both sides of them.
+    void thin(std::size_t begin, std::size_t end) {
+        const double step = 1.0 / static_cast<double>(factor);
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto cell = static_cast<std::size_t>(rows.cell[i]);
+            const std::size_t kept = cell / factor;
+            const bool is_missing = cell == missing;
+            rows.cell[i] = static_cast<std::int32_t>(is_missing ? shape.missing_cell : kept);
+            if (is_missing || shape.is_unit) continue;
+            double* weight = &rows.weight[2 * i];
+            const double a = static_cast<double>(cell - kept * factor) * step;
+            const double right = weight[0] * a + weight[1] * (a + step);
+            weight[0] += weight[1] - right;
+            weight[1] = right;
+        }
+    }
 };
 
-PlacedColumn placed(const ColumnShape& shape, std::span<const std::int64_t> places) {
+PlacedColumn placed(const ColumnShape& whole, std::size_t factor,
+                    std::span<const std::int64_t> places) {
     PlacedColumn column;
+    const ColumnShape shape = thinned(whole, factor);
+    column.factor = factor;
+    column.missing = whole.missing_cell;
     column.shape = shape;
     column.places.assign(shape.width, -1);
     for (std::size_t cell = 0; cell < shape.n_cells(); ++cell) {
@@ -53,23 +91,35 @@ PlacedColumn placed(const ColumnShape& shape, std::span<const std::int64_t> plac
     return column;
 }
 
+std::size_t support(const Group& group) {
+    return std::visit([](const auto& basis) { return static_cast<std::size_t>(basis.support()); },
+                      group.basis);
+}
+
+// Numbers per feature that are left.
+std::size_t thinned_stride(const Group& group, std::int64_t factor) {
+    return n_thinned(group.size(), support(group), static_cast<std::size_t>(factor)) +
+           (group.has_missing() ? 1 : 0);
+}
+
 class DenseHessian {
 public:
-    DenseHessian(Groups groups, std::span<const std::int64_t> places, std::size_t n,
-                 std::span<const double> h, double bias, int n_threads)
+    DenseHessian(Groups groups, std::span<const std::int64_t> factors,
+                 std::span<const std::int64_t> places, std::size_t n, std::span<const double> h,
+                 double bias, int n_threads)
         : groups_(groups), n_(n), h_(h), bias_(bias), n_threads_(n_threads), total_(n * n) {
         for (std::size_t g = 0; g < groups.size(); ++g) {
             readers_.push_back(make_reader(*groups[g]));
             const auto& shapes = readers_.back()->shapes();
+            const std::size_t stride = thinned_stride(*groups[g], factors[g]);
             for (std::size_t c = 0; c < shapes.size(); ++c) {
-                const std::size_t stride = groups[g]->stride();
-                PlacedColumn column =
-                    placed(shapes[c], places.subspan(shapes[c].feature * stride, stride));
+                PlacedColumn column = placed(shapes[c], static_cast<std::size_t>(factors[g]),
+                                             places.subspan(shapes[c].feature * stride, stride));
                 column.group = g;
                 column.number = c;
                 if (column.n_cells() > 1) columns_.push_back(std::move(column));
             }
-            places = places.subspan(groups[g]->n_coefficients());
+            places = places.subspan(groups[g]->n_features() * stride);
         }
         PlacedColumn last;  // the bias: one cell, one weight
         last.group = groups.size();
@@ -258,10 +308,28 @@ std::vector<double> hessian_by_row(Groups groups, std::span<const std::int64_t> 
     return total;
 }
 
-void check_places(Groups groups, std::span<const std::int64_t> places, std::size_t n,
-                  std::span<const double> h) {
+bool has_sparse_rows(const Group& group) {
+    return std::visit([]<class S>(const S&) { return is_sparse<S>; }, group.rows);
+}
+
+// How many coefficients are left of all groups.
+std::size_t check_factors(Groups groups, std::span<const std::int64_t> factors) {
     check(groups);
-    must_be("the number of places, one per coefficient,", places.size(), n_coefficients(groups));
+    must_be("the number of factors, one per group,", factors.size(), groups.size());
+    std::size_t total = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const bool can_be_thinned =
+            support(*groups[g]) <= 2 && groups[g]->size() >= 2 && !has_sparse_rows(*groups[g]);
+        must(factors[g] == 1 || (factors[g] > 1 && can_be_thinned),
+             "only B-splines of degree 0 and 1 can be thinned, of rows that are not sparse");
+        total += groups[g]->n_features() * thinned_stride(*groups[g], factors[g]);
+    }
+    return total;
+}
+
+void check_places(Groups groups, std::size_t n_left, std::span<const std::int64_t> places,
+                  std::size_t n, std::span<const double> h) {
+    must_be("the number of places, one per coefficient,", places.size(), n_left);
     std::int64_t before = -1;
     std::size_t n_placed = 0;
     for (const std::int64_t place : places) {
@@ -279,11 +347,17 @@ void check_places(Groups groups, std::span<const std::int64_t> places, std::size
 
 std::vector<double> hessian_some(Groups groups, std::span<const std::int64_t> places, std::size_t n,
                                  std::span<const double> h, double bias, int n_threads) {
-    check_places(groups, places, n, h);
-    const bool sparse = std::ranges::any_of(
-        groups, [](const Group* group) { return std::holds_alternative<SparseRows>(group->rows); });
-    if (sparse) return hessian_by_row(groups, places, n, h, bias, n_threads);
-    return DenseHessian(groups, places, n, h, bias, n_threads).compute();
+    const std::vector<std::int64_t> whole(groups.size(), 1);
+    return hessian_thinned(groups, whole, places, n, h, bias, n_threads);
+}
+
+std::vector<double> hessian_thinned(Groups groups, std::span<const std::int64_t> factors,
+                                    std::span<const std::int64_t> places, std::size_t n,
+                                    std::span<const double> h, double bias, int n_threads) {
+    check_places(groups, check_factors(groups, factors), places, n, h);
+    if (std::ranges::any_of(groups, [](const Group* group) { return has_sparse_rows(*group); }))
+        return hessian_by_row(groups, places, n, h, bias, n_threads);
+    return DenseHessian(groups, factors, places, n, h, bias, n_threads).compute();
 }
 
 }  // namespace splinear

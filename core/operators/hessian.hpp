@@ -1,6 +1,6 @@
 // Second derivatives, which primal methods sum over the rows; passes.hpp says what B_i is.
 //
-// Both throw std::invalid_argument for groups that do not belong together, and for arrays of the
+// They throw std::invalid_argument for groups that do not belong together, and for arrays of the
 // wrong size.
 #pragma once
 
@@ -22,5 +22,14 @@ std::vector<double> blocks_all(Groups groups, std::span<const double> h, int n_t
 // out. The bias B is the last entry.
 std::vector<double> hessian_some(Groups groups, std::span<const std::int64_t> places, std::size_t n,
                                  std::span<const double> h, double bias, int n_threads);
+
+// The same of thinned groups, of B-splines of degree 0 and 1: the B_i of a group whose factor is m
+// are those of curves with fewer coefficients, one for every m functions (degree 0), or one at the
+// functions 0, m, 2m, ... and one behind the last of these, the coefficients between lying on
+// straight lines (degree 1). A factor of 1 leaves a group as it is, and `places` are of what is
+// left.
+std::vector<double> hessian_thinned(Groups groups, std::span<const std::int64_t> factors,
+                                    std::span<const std::int64_t> places, std::size_t n,
+                                    std::span<const double> h, double bias, int n_threads);
 
 }  // namespace splinear

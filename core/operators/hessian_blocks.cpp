@@ -10,8 +10,9 @@ namespace splinear {
 namespace {
 
 // Non-zero by non-zero.
-std::vector<double> sparse_blocks(const SparseRows& rows, const Group& group,
-                                  std::span<const double> h, int n_threads) {
+template <class S>
+std::vector<double> sparse_blocks(const S& rows, const Group& group, std::span<const double> h,
+                                  int n_threads) {
     const std::size_t stride = group.stride();
     const std::size_t support = group.support();
     const std::size_t length = group.n_coefficients() * support;
@@ -112,10 +113,14 @@ std::vector<double> blocks_all(Groups groups, std::span<const double> h, int n_t
     check_per_row(groups, h);
     std::vector<double> out;
     for (const Group* group : groups) {
-        const auto reader = make_reader(*group);
-        const std::vector<double> own =
-            reader ? dense_blocks(*reader, *group, h, n_threads)
-                   : sparse_blocks(std::get<SparseRows>(group->rows), *group, h, n_threads);
+        const std::vector<double> own = std::visit(
+            [&]<class S>(const S& rows) {
+                if constexpr (is_sparse<S>)
+                    return sparse_blocks(rows, *group, h, n_threads);
+                else
+                    return dense_blocks(*make_reader(*group), *group, h, n_threads);
+            },
+            group->rows);
         out.insert(out.end(), own.begin(), own.end());
     }
     return out;

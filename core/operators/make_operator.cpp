@@ -63,8 +63,8 @@ OperatorPtr make(const S& source, const B& basis, const P& penalty, const Group&
         return std::make_unique<RowOperator<S, B, P>>(source, basis, penalty, group.variance,
                                                       group.missing());
     else
-        return std::make_unique<SparseOperator<B, P>>(source, basis, penalty, group.variance,
-                                                      group.missing());
+        return std::make_unique<SparseOperator<S, B, P>>(source, basis, penalty, group.variance,
+                                                         group.missing());
 }
 
 }  // namespace

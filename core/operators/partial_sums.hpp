@@ -37,8 +37,12 @@ std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_
 // Rows of one partial sum: enough that adding it up is less work than the rows themselves.
 inline Row rows_per_sum(const Group& group, std::size_t length, Row at_least) {
     std::size_t per_row = group.n_features();
-    if (const auto* rows = std::get_if<SparseRows>(&group.rows))
-        per_row = rows->n_entries() / index(std::max<Row>(rows->n_rows(), 1));
+    std::visit(
+        [&]<class S>(const S& rows) {
+            if constexpr (is_sparse<S>)
+                per_row = rows.n_entries() / index(std::max<Row>(rows.n_rows(), 1));
+        },
+        group.rows);
     return std::max(at_least, static_cast<Row>(length / (per_row + 1)));
 }
 

@@ -15,14 +15,14 @@ namespace splinear {
 
 // The curves are zero at zero (the penalty holds the coefficients of functions that are not), so
 // that features which a row does not list add nothing.
-template <Basis B, Penalty P>
+template <class S, Basis B, Penalty P>
 class SparseOperator final : public PlainTables<B, P> {
     using Base = PlainTables<B, P>;
     using Base::basis_, Base::penalty_, Base::variance_, Base::missing_, Base::at_missing;
     using Base::size, Base::support, Base::width, Base::evaluate;
 
 public:
-    SparseOperator(const SparseRows& source, B basis, P penalty, std::span<const double> variance,
+    SparseOperator(const S& source, B basis, P penalty, std::span<const double> variance,
                    const MissingValues& missing = {})
         : Base(std::move(basis), std::move(penalty), variance, missing), source_(source) {}
 
@@ -107,7 +107,7 @@ public:
 private:
     using Occurrence = TeamIndex::Occurrence;
 
-    const SparseRows& source_;
+    const S& source_;
 };
 
 }  // namespace splinear

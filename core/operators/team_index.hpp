@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "rows/row.hpp"
-#include "rows/sparse_rows.hpp"
 
 namespace splinear {
 
@@ -20,13 +19,13 @@ class TeamIndex {
 public:
     struct Occurrence {
         std::uint32_t row;  // rows[row] has the feature
-        float argument;
+        double argument;
     };
 
     // Calls body(feature, its occurrences in the rows) for all features that occur. The source must
     // be the same in all calls; its features are below n_features.
-    template <class Body>
-    void for_each_feature(const SparseRows& source, std::size_t n_features,
+    template <class Source, class Body>
+    void for_each_feature(const Source& source, std::size_t n_features,
                           std::span<const Row> rows, const Body& body) {
         if (!std::ranges::equal(rows, sorted_)) sort(source, n_features, rows);
         std::uint32_t begin = 0;
@@ -38,7 +37,8 @@ public:
     }
 
 private:
-    void sort(const SparseRows& source, std::size_t n_features, std::span<const Row> rows) {
+    template <class Source>
+    void sort(const Source& source, std::size_t n_features, std::span<const Row> rows) {
         place_.resize(n_features, 0);
         sorted_.assign(rows.begin(), rows.end());
         features_.clear();
@@ -54,7 +54,7 @@ private:
         for (std::size_t a = 0; a < rows.size(); ++a)
             for (const auto& entry : source.row(rows[a]))
                 occurrences_[place_[entry.feature]++] = {static_cast<std::uint32_t>(a),
-                                                         entry.argument};
+                                                         static_cast<double>(entry.argument)};
         ends_.clear();
         for (const std::uint32_t j : features_) ends_.push_back(std::exchange(place_[j], 0));
     }

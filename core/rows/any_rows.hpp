@@ -29,7 +29,8 @@ concept DenseSource = RowSource<S> && requires(const S source, Row row, std::siz
     { source.argument(row, feature) } -> std::same_as<double>;
 };
 
-using AnyRows = std::variant<CodedRows, WideRows, ValueRows<float>, ValueRows<double>, SparseRows>;
+using AnyRows = std::variant<CodedRows, WideRows, ValueRows<float>, ValueRows<double>, SparseRows,
+                             ExactSparseRows>;
 
 // The first n rows alone; `rows` must outlive them.
 inline AnyRows first_rows(const AnyRows& rows, Row n) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,18 +48,20 @@ void check(const SparseView<Real>& X, std::size_t n_features) {
     for (const std::int32_t j : X.features) must_be_one_of("feature", j, n_features);
 }
 
-// Rows of a sparse matrix, each a list of features and arguments of the basis: 8 bytes a non-zero,
-// and 8 a row. What is zero takes no part, so it serves models whose curves are zero at zero.
-class SparseRows {
+// Rows of a sparse matrix, each a list of features and arguments of the basis: 8 bytes per non-zero
+// (16 where arguments are exact), and 8 per row. What is zero takes no part, so it serves models
+// whose curves are zero at zero.
+template <class Argument>
+class SparseRowsOf {
 public:
     struct Entry {
         std::uint32_t feature;
-        float argument;
+        Argument argument;
     };
 
     // The rows order[0], order[1], ... of X, in memory of their own.
     template <class Real>
-    SparseRows(const SparseView<Real>& X, const Axes& axes, std::span<const std::int64_t> order)
+    SparseRowsOf(const SparseView<Real>& X, const Axes& axes, std::span<const std::int64_t> order)
         : n_features_(axes.size()) {
         check(X, axes.size());
         check_rows(order, X.n_rows());
@@ -71,7 +74,7 @@ public:
             for (auto k = index(X.starts[index(row)]); k < index(X.starts[index(row) + 1]); ++k) {
                 const auto j = static_cast<std::uint32_t>(X.features[k]);
                 const auto argument = argument_of(axes[j], static_cast<double>(X.values[k]));
-                own_.push_back({j, static_cast<float>(argument)});
+                own_.push_back({j, static_cast<Argument>(argument)});
             }
         entries_ = own_;
         rows_per_block_ = std::max<Row>(n_rows(), 1);
@@ -79,7 +82,7 @@ public:
 
     // Rows in a read-only map of a file; the entries of row i begin at starts[i]. Blocks are as
     // those of Codes.
-    SparseRows(std::vector<std::int64_t> starts, std::span<const Entry> mapped, Row rows_per_block)
+    SparseRowsOf(std::vector<std::int64_t> starts, std::span<const Entry> mapped, Row rows_per_block)
         : starts_(std::move(starts)),
           entries_(mapped),
           is_mapped_(true),
@@ -88,15 +91,15 @@ public:
         note_features();
     }
 
-    SparseRows(const SparseRows&) = delete;  // entries_ points into own_
-    SparseRows& operator=(const SparseRows&) = delete;
-    SparseRows(SparseRows&&) = default;
-    SparseRows& operator=(SparseRows&&) = default;
+    SparseRowsOf(const SparseRowsOf&) = delete;  // entries_ points into own_
+    SparseRowsOf& operator=(const SparseRowsOf&) = delete;
+    SparseRowsOf(SparseRowsOf&&) = default;
+    SparseRowsOf& operator=(SparseRowsOf&&) = default;
 
     // The first n rows alone, in the memory of these.
-    SparseRows first_rows(Row n) const {
+    SparseRowsOf first_rows(Row n) const {
         const auto end = starts_.begin() + std::min(n, n_rows()) + 1;
-        SparseRows some;
+        SparseRowsOf some;
         some.starts_.assign(starts_.begin(), end);
         some.entries_ = entries_.first(index(some.starts_.back()));
         some.is_mapped_ = is_mapped_;
@@ -106,9 +109,9 @@ public:
     }
 
     // Some rows, copied to memory of their own.
-    SparseRows some_rows(std::span<const std::int64_t> numbers) const {
+    SparseRowsOf some_rows(std::span<const std::int64_t> numbers) const {
         check_rows(numbers, n_rows());
-        SparseRows some;
+        SparseRowsOf some;
         some.starts_.push_back(0);
         for (const std::int64_t i : numbers) {
             const auto own = row(i);
@@ -148,7 +151,7 @@ public:
     }
 
 private:
-    SparseRows() = default;
+    SparseRowsOf() = default;
 
     // Reads the whole file once: features beyond the tables would be read from anywhere.
     void note_features() {
@@ -166,5 +169,12 @@ private:
     std::size_t n_features_ = 0;
     Row rows_per_block_ = 1;
 };
+
+using SparseRows = SparseRowsOf<float>;
+using ExactSparseRows = SparseRowsOf<double>;
+
+template <class S>
+inline constexpr bool is_sparse =
+    std::is_same_v<S, SparseRows> || std::is_same_v<S, ExactSparseRows>;
 
 }  // namespace splinear

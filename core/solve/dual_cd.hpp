@@ -17,6 +17,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "solve/certificate.hpp"
 #include "solve/cost_path.hpp"
@@ -95,7 +97,9 @@ public:
     }
 
     bool stopped() const noexcept { return stop_.made(); }
-    const std::vector<double>& alpha() const noexcept { return state_.alpha; }
+
+    // The dual variables, for who needs no solver anymore.
+    std::vector<double> take_alpha() noexcept { return std::move(state_.alpha); }
 
 private:
     static constexpr double check_early = 1.5;

@@ -39,7 +39,7 @@ std::vector<DualResult> train(Groups groups, const AnyLoss& any_loss, const Dual
             found.push_back(solver.run());
             if (solver.stopped()) break;
         }
-        if (options.keep_alpha && !found.empty()) found.back().alpha = solver.alpha();
+        if (options.keep_alpha && !found.empty()) found.back().alpha = solver.take_alpha();
         return found;
     };
     return std::visit(follow, any_loss);

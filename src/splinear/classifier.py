@@ -14,6 +14,7 @@ from splinear.solvers.losses import Logistic
 from splinear.solvers.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.classification import ClassEstimator
+from splinear.training.intervals import class_intervals
 from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.class_reader import ClassReader
 from splinear.training.outputs.class_weights import ClassWeight
@@ -28,8 +29,8 @@ __all__ = ["AdditiveClassifier"]
 class AdditiveClassifier(ClassEstimator):
     """Additive classifier with probabilities, every curve as smooth as the data ask for.
 
-    Learns f(x) = b + sum_k f_k(x), each f_k the curve of a feature of numbers or the effects of a
-    category's levels, by minimising
+    Learns f(x) = b + sum_k f_k(x), each f_k the curve of a feature of numbers, the effects of a
+    category's levels or a surface over two features, by minimising
 
         sum_i c_i loss(y_i, f(x_i)) + 1/2 sum_k coef_k' S_k coef_k / t_k
 
@@ -44,12 +45,12 @@ class AdditiveClassifier(ClassEstimator):
         The term of every feature of numbers, for example `Spline(degree=3)` or `Linear()`; see
         :mod:`splinear.terms`. None is `Spline()`, with as many pieces as are good for the table.
     terms : dict or None, default=None
-        Terms of single features: from a feature's name or position to a term, or to "drop". From a
-        tuple of two features: their surface, `Pair()`.
+        Terms of single features: from a feature's name or position to a term, or to "drop"; and of
+        pairs, from a tuple of two features to `Pair()`.
     interactions : int, "auto" or list of pairs, default=0
-        Surfaces over two features, beside the curves of both: so many pairs, those for which there
-        is most evidence; "auto": as many as the evidence pays for; or these, each of two features
-        by name or position.
+        Surfaces over two features, beside their curves: so many, those for which the curves leave
+        most evidence; as many as the evidence pays for; or those listed, each as two names or
+        positions. Surfaces are for dense tables.
     C : float or None, default=None
         None: the data choose how smooth each term is. A number weighs the losses, alike for all
         terms: larger fits closer.
@@ -90,10 +91,10 @@ class AdditiveClassifier(ClassEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     terms_ : sequence of fitted terms
-        One per feature that was not dropped: `coef` (n_outputs, size), `knots` or `levels`, `gap`,
-        `mean`, `edf` (degrees of freedom) and `smoothness` (t_k). Two classes have one output,
-        whose score is positive for classes_[1]; otherwise there is one per class. Then the
-        surfaces, `terms_.pairs`, with `coef` (n_outputs, n_first, n_second).
+        One per feature that was not dropped: `coef` (n_outputs, size), `knots` or `levels`,
+        `at_missing`, `mean`, `edf` (degrees of freedom) and `smoothness` (t_k); then the surfaces,
+        which are `terms_.pairs`. Two classes have one output, whose score is positive for
+        classes_[1]; otherwise there is one per class.
     intercept_ : ndarray of shape (n_outputs,)
     feature_importances_ : ndarray of shape (n_features,)
         The standard deviation of each feature's contributions over the training rows (weighted; the
@@ -101,7 +102,8 @@ class AdditiveClassifier(ClassEstimator):
     n_iter_ : int
         Newton steps, turns of REML included.
     dual_gap_ : float
-        The relative duality gap: the objective is proven to be within this share of the optimum.
+        The relative duality gap on X itself: the objective is proven to be within this share of the
+        optimum.
     certified_ : bool
         Whether that proof is within tol; if not, a ConvergenceWarning says so.
     objective_ : float
@@ -199,3 +201,26 @@ class AdditiveClassifier(ClassEstimator):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def predict_interval(self, X: Input, level: float = 0.95) -> Floats:
+        """Compute intervals of the probabilities of the classes, or of the labels.
+
+        They follow from the posterior of all terms and intercepts, in which the log-odds of a
+        class are normal (to first order, for more than two). How smooth the terms are counts as
+        known.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+        level : float, default=0.95
+            The probability of an interval.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, n_classes, 2)
+            Lower and upper ends, in the order of predict_proba.
+        """
+        found = class_intervals(self, X, level)
+        if not isinstance(self._outputs, Binary):
+            return found
+        return np.concatenate([1.0 - found[..., ::-1], found], axis=1)

@@ -1,4 +1,4 @@
-"""AdditiveRegressor: least squares with curves, each as smooth as the data ask for."""
+"""AdditiveRegressor: numbers or counts by curves, each as smooth as the data ask for."""
 
 from __future__ import annotations
 
@@ -6,38 +6,66 @@ from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Literal
 
+import numpy as np
+from sklearn.utils import Tags
+
 from splinear._compat import StrOptions
-from splinear._types import Constraints, Input, Terms
-from splinear.solvers.losses import SquaredError
+from splinear._types import Constraints, Floats, Input, Terms
+from splinear.solvers.log_link import Gamma, Poisson
+from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.solvers.watch import Progress
 from splinear.terms.base import Term
+from splinear.training.intervals import score_intervals
 from splinear.training.newton import NewtonTrainer
+from splinear.training.outputs.base import Reader
 from splinear.training.outputs.numbers import NumberReader
+from splinear.training.outputs.positive import CountReader, PositiveReader
 from splinear.training.parameters import positive
 from splinear.training.regression import RegressionEstimator
 from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveRegressor"]
 
+# How y is read, and the loss.
+LOSSES: dict[str, tuple[Reader, SmoothLoss]] = {
+    "squared_error": (NumberReader(standardized=True), SquaredError()),
+    "poisson": (CountReader(), Poisson()),
+    "gamma": (PositiveReader(), Gamma()),
+}
+
 
 class AdditiveRegressor(RegressionEstimator):
-    """Additive regression by least squares, every curve as smooth as the data ask for.
+    """Additive regression of numbers or counts, every curve as smooth as the data ask for.
 
     Learns f(x) = b + sum_k f_k(x), each f_k the curve of a feature of numbers or the effects of a
     category's levels, by minimising
 
-        sum_i c_i (y_i - f(x_i))^2 / 2 + 1/2 sum_k coef_k' S_k coef_k / t_k
+        sum_i c_i loss(y_i, f(x_i)) + 1/2 sum_k coef_k' S_k coef_k / t_k
 
     over the coefficients and b, which is not penalised. S_k penalises rough curves (see the terms),
-    and t_k, the variance of a term relative to that of the residuals, comes from the data by
-    restricted maximum likelihood (REML), or is C s_k^2 for a given C.
+    and t_k, the variance of a term relative to the dispersion, comes from the data by restricted
+    maximum likelihood (REML), or is C s_k^2 for a given C.
 
     Parameters
     ----------
     curve, terms, interactions
         As in AdditiveClassifier.
-    loss : {"squared_error"}, default="squared_error"
-        The loss of the residual r: r^2 / 2. For an insensitive zone see AdditiveSVR.
+    loss : {"squared_error", "poisson", "gamma"}, default="squared_error"
+        Half the deviance of a row, in terms of the predicted mean mu:
+
+        - "squared_error": (y - mu)^2 / 2, mu = f(x). The dispersion is the variance of the
+          residuals. For an insensitive zone see AdditiveSVR.
+        - "poisson": y log(y / mu) - y + mu, mu = exp(f(x)), for counts y >= 0, not all 0. The
+          dispersion is 1. For counts under different exposures (time, area, persons), let y be
+          count / exposure and `sample_weight` the exposure, as in PoissonRegressor of scikit-learn:
+          the likelihood is that of the counts.
+        - "gamma": y / mu - 1 - log(y / mu), mu = exp(f(x)), for y > 0 whose standard deviation
+          grows with the mean: durations, amounts of money. The dispersion is the one of greatest
+          likelihood, given the deviance per degree of freedom that is left.
+
+        With the last two, terms and `splinear.inspection` are in units of log mu, `predict` returns
+        mu, and `score` is D^2, the share of the deviance that is explained. Neither the unit of y
+        in "gamma" nor that of the exposure in "poisson" matters to the smoothness chosen.
     C : float or None, default=None
         None: the data choose how smooth each term is. A number weighs the losses, alike for all
         terms: larger fits closer.
@@ -62,7 +90,7 @@ n_features_in_, feature_names_in_
 
     _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **RegressionEstimator._parameter_constraints,
-        "loss": [StrOptions({"squared_error"})],
+        "loss": [StrOptions({"squared_error", "poisson", "gamma"})],
         "interactions": ["array-like", Integral, StrOptions({"auto"})],
         "C": [positive(), None],
     }
@@ -73,7 +101,7 @@ n_features_in_, feature_names_in_
         *,
         terms: Terms | None = None,
         interactions: int | str | Sequence[Sequence[str | int]] = 0,
-        loss: Literal["squared_error"] = "squared_error",
+        loss: Literal["squared_error", "poisson", "gamma"] = "squared_error",
         C: float | None = None,
         categorical_features: Input = "from_dtype",
         missing: Literal["level", "error"] = "level",
@@ -105,6 +133,46 @@ n_features_in_, feature_names_in_
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
-        return Recipe(
-            NumberReader(standardized=True), NewtonTrainer(SquaredError(), self.C, noise=True)
-        )
+        reader, loss = LOSSES[self.loss]
+        return Recipe(reader, NewtonTrainer(loss, self.C))
+
+    def predict_interval(
+        self,
+        X: Input,
+        level: float = 0.95,
+        kind: Literal["mean", "observation"] = "mean",
+    ) -> Floats:
+        """Compute intervals of the predictions.
+
+        They follow from the posterior of all terms and the intercept, with the estimated variance
+        of the residuals (Student's t). How smooth the terms are counts as known. With the losses
+        "poisson" and "gamma" they are intervals of the mean, from those of its logarithm.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+        level : float, default=0.95
+            The probability of an interval.
+        kind : {"mean", "observation"}, default="mean"
+            "mean": where f(x) is, the mean of the targets at x. "observation": where a new target
+            is, whose residual has the variance of those in fit and a normal distribution; for
+            loss="squared_error" only.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        if kind not in ("mean", "observation"):
+            raise ValueError(f'kind must be "mean" or "observation"; got {kind!r}.')
+        if kind == "observation" and self.loss != "squared_error":
+            raise ValueError(
+                f'kind="observation" is for loss="squared_error"; the model has {self.loss!r}.'
+            )
+        ends = score_intervals(self, X, level, observations=kind == "observation")
+        return np.column_stack([self._outputs.predict(scores) for scores in ends])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss != "squared_error"
+        return tags

@@ -68,8 +68,8 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         classes.
     scoring : str, callable or None, default=None
         What to compare: the name of a scorer of scikit-learn, or a callable
-        scorer(estimator, X, y). None is the accuracy, or R^2. Rows are weighted by sample_weight if
-        the scorer takes weights.
+        scorer(estimator, X, y). None is the estimator's own `score`: the accuracy, R^2, or D^2.
+        Rows are weighted by sample_weight if the scorer takes weights.
     refit : bool, default=True
         Whether to train the best setting on all rows.
     time_limit : float or None, default=None

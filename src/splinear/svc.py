@@ -76,9 +76,9 @@ class AdditiveSVC(ClassEstimator):
     n_iter_ : int
         Passes made; the most of any output.
     dual_gap_ : float
-        The relative duality gap reached; the largest of any output.
+        The relative duality gap reached on X itself; the largest of any output.
     certified_ : bool
-        Whether it is within tol.
+        Whether it is within tol; if not, a ConvergenceWarning says so.
     objective_ : float
         The value of the function above, summed over outputs.
 

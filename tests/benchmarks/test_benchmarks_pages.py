@@ -53,6 +53,7 @@ def tables_of(page):
         ("sparse_tables", "--data"),
         ("tabular", "--data"),
         ("tabular", "--rivals"),
+        ("bands", "--losses"),
     ],
 )
 def test_unknown_names_are_refused(name, option, capsys):
@@ -268,3 +269,18 @@ def test_sparse_tables(tmp_path):
         assert min(accuracies) > 65
         assert int(more) == round((accuracies[1] - accuracies[0]) * 2.5)
         assert float(ours[3]) > 0.05  # gigabytes
+
+
+# -- bands -----------------------------------------------------------------------------------------
+
+
+def test_coverage_of_every_curve(tmp_path):
+    printed, _ = run("bands", "--sets", 2, "--losses", "gaussian", "--output", tmp_path)
+    page = (tmp_path / "bands.md").read_text()
+    assert page.strip() in printed
+    assert "## gaussian: 2 data sets" in page
+    coverage, shares_of_p = tables_of(page)
+    curves = ["sine", "bump", "line", "wave", "null 1", "null 2"]
+    assert [line[0] for line in coverage[2:]] == [line[0] for line in shares_of_p[2:]] == curves
+    assert all(0.7 < float(line[2]) <= 1.0 for line in coverage[2:4])  # the strong ones
+    assert page.count("(bar:") == 4 + 2 * 3

@@ -139,7 +139,7 @@ def test_primal_by_hand(curves: Callable) -> None:
 def test_primal_with_a_gap_by_hand(curves: Callable) -> None:
     """A gap costs its deviation, and counts as the mean of the curve and that deviation."""
     X, y = np.array([[0.0], [2.0], [2.0], [np.nan]]), np.array([-1.0, 1.0, 1.0, 1.0])
-    layout = TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 2)), tol=1e-6).layout
+    layout = TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 2)), exact=True).layout
     theta = np.array([1.0, 3.0, -1.0, 0.2])  # mean of the curve: (1 - 1 - 1) / 3; g = s^2 = 1/2
     f = np.array([1.0, -1.0, -1.0, -1 / 3 + 0.2])
     assert_allclose(scores(layout, theta, 0.0, X), f, rtol=1e-14)

@@ -120,6 +120,15 @@ def _sparse(X: np.ndarray, form: str, folder: Path) -> Any:
     return path
 
 
+def draw_positive(random: Random, y: np.ndarray, loss: str) -> np.ndarray:
+    """Draw targets of a log link that have to do with y: counts, or positive numbers."""
+    f = (y - y.mean()) / (y.std() or 1.0) * random.choice([0.1, 1.0, 5.0])
+    unit = 10.0 ** random.choice([0, 0, 0, random.uniform(-12, 12)])
+    if loss == "poisson":
+        return unit * random.poisson(np.exp(np.clip(f, -20, 20)) * random.choice([0.1, 1.0, 100.0]))
+    return unit * np.exp(f + random.choice([0.0, 1.0]) * random.normal(size=len(y)))
+
+
 def draw_target(random: Random, columns: list[np.ndarray], kind: str) -> np.ndarray:
     """Draw a target that has something to do with the first column: numbers, classes or labels."""
     n, first = len(columns[0]), columns[0]

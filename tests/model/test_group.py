@@ -28,7 +28,7 @@ def table_and_layout(mixed: Callable) -> tuple[np.ndarray, Layout]:
     """Terms of all kinds that know the means of their rows."""
     X, layout = mixed(0)
     assert len(layout.groups) == N_GROUPS
-    return X, TrainingRows.prepare(open_table(X), layout, tol=1e-6).layout
+    return X, TrainingRows.prepare(open_table(X), layout, exact=True).layout
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ MAPS = ["tables", "gather", "stiffen", "soften", "extended"]
 @pytest.fixture(scope="module")
 def table_and_layout(mixed: Callable) -> tuple[np.ndarray, Layout]:
     X, layout = mixed(1)
-    return X, TrainingRows.prepare(open_table(X), layout, tol=1e-6).layout
+    return X, TrainingRows.prepare(open_table(X), layout, exact=True).layout
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def test_models_score_several_outputs_on_threads(
 def test_gaps_and_levels_that_fit_has_not_seen_count_as_the_mean(mixed: Callable) -> None:
     X, layout = mixed(2, gaps=False)
     theta = drawn(layout, 1, seed=4)
-    layout, _ = moments(TrainingRows.prepare(open_table(X), layout, tol=1e-6), theta, None, 1)
+    layout, _ = moments(TrainingRows.prepare(open_table(X), layout, exact=True), theta, None, 1)
     model = Model(layout, theta, np.zeros(1))
     base = model.scores(open_table(X))[:, 0]
     for group, part in zip(layout.groups, layout.split(theta), strict=True):

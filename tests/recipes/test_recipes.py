@@ -139,7 +139,7 @@ def test_a_loss(
     basis = BSplineBasis(1, 6)
     layout = curves(X, basis)
     stopping = Stopping(tol=1e-9, max_iter=100)
-    rows = TrainingRows.prepare(open_table(X), layout, tol=stopping.tol)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     ones = np.ones(len(y), dtype=np.int8)
     problem = Problem(ones, loss, 1.0, 1.0, targets=rows.place(y))
     [found] = newton.solve(rows, Separable(problem, loss), stopping)

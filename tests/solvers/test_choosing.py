@@ -26,7 +26,7 @@ def narrow(curves: Callable) -> tuple[TrainingRows, np.ndarray]:
     random = np.random.default_rng(0)
     X = random.uniform(-1, 1, size=(3000, 3))
     y = 1.5 * np.sin(9 * X[:, 0]) + X[:, 1] + random.normal(size=3000)
-    return TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 15)), tol=1e-6), y
+    return TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 15)), exact=True), y
 
 
 def regression(y: np.ndarray) -> Callable[[TrainingRows], list[Separable]]:
@@ -48,8 +48,8 @@ def scales(found: Smoothness) -> np.ndarray:
 
 def test_narrow_tables_are_left_to_reml(narrow: tuple[TrainingRows, np.ndarray]) -> None:
     rows, y = narrow
-    found = choosing.choose(rows, regression(y), STOPPING, weight_of, noise=True)
-    expected = choose_smoothness(rows, regression(y)(rows), STOPPING, n_noise=3000.0)
+    found = choosing.choose(rows, regression(y), STOPPING, weight_of)
+    expected = choose_smoothness(rows, regression(y)(rows), STOPPING, weight=3000.0)
     assert_allclose(scales(found), scales(expected), rtol=1e-12)
     assert found.n_turns == expected.n_turns
 
@@ -58,11 +58,11 @@ def test_of_many_rows_a_sample_decides(
     narrow: tuple[TrainingRows, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, y = narrow
-    whole = choosing.choose(rows, regression(y), STOPPING, weight_of, noise=True)
+    whole = choosing.choose(rows, regression(y), STOPPING, weight_of)
     monkeypatch.setattr(choosing, "MOST_ROWS", 1000)
-    found = choosing.choose(rows, regression(y), STOPPING, weight_of, noise=True)
+    found = choosing.choose(rows, regression(y), STOPPING, weight_of)
     some = rows.first(1000)
-    expected = choose_smoothness(some, regression(y)(some), STOPPING, n_noise=1000.0)
+    expected = choose_smoothness(some, regression(y)(some), STOPPING, weight=1000.0)
     assert_allclose(scales(found), scales(expected), rtol=1e-12)
     # Variances do not depend on the number of rows, but for chance.
     assert np.abs(np.log(scales(found)[:2] / scales(whole)[:2])).max() < np.log(3)
@@ -74,7 +74,7 @@ def wide_rows(curves: Callable, n_columns: int = 220) -> tuple[TrainingRows, np.
     hidden = random.normal(size=(600, 5))
     X = hidden @ random.normal(size=(5, n_columns)) + 0.3 * random.normal(size=(600, n_columns))
     y = np.where(hidden[:, 0] + 0.5 * random.normal(size=600) > 0, 1, -1).astype(np.int8)
-    return TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 4)), tol=1e-3), y
+    return TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 4))), y
 
 
 def classification(y: np.ndarray) -> Callable[[TrainingRows], list[Separable]]:

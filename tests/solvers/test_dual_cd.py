@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from splinear import _core
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
-from splinear.solvers import dual_cd, oracle, rows
+from splinear.solvers import dual_cd, oracle
 from splinear.solvers.losses import EpsilonInsensitive, Hinge, Logistic, SquaredError, SquaredHinge
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.objective import explicit, primal, scores
@@ -69,12 +69,12 @@ def make_mixed(mixed, on_code_grid):
     return make
 
 
-def prepare(X, layout, problem, stopping, plan=None):
+def prepare(X, layout, problem, stopping, plan=None, exact=None):
     """The rows and the problem in the order of training."""
     made = TrainingRows.prepare(
         open_table(X),
         layout,
-        tol=stopping.tol,
+        exact=stopping.tol < 1e-3 if exact is None else exact,
         seed=stopping.seed,
         n_threads=stopping.n_threads,
         weights=problem.weights,
@@ -87,15 +87,15 @@ def prepare(X, layout, problem, stopping, plan=None):
     return made, replace(problem, **placed)
 
 
-def solve(X, layout, problem, stopping, start=None, plan=None):
-    made, placed = prepare(X, layout, problem, stopping, plan)
+def solve(X, layout, problem, stopping, start=None, plan=None, exact=None):
+    made, placed = prepare(X, layout, problem, stopping, plan, exact)
     return dual_cd.solve(made, placed, stopping, start, keep_alpha=True)
 
 
 def with_means(X, layout, problem=None):
     """The layout as the rows make it: with the means of curves that have gaps."""
     weights = None if problem is None else problem.weights
-    return TrainingRows.prepare(open_table(X), layout, tol=1e-6, weights=weights).layout
+    return TrainingRows.prepare(open_table(X), layout, exact=True, weights=weights).layout
 
 
 def value_of(found, X, layout, problem):
@@ -204,13 +204,11 @@ def by_liblinear(phi, problem, loss):
 def test_gaps_and_levels_equal_liblinear(instructions, loss, form, make_mixed, monkeypatch):
     """The same objective to 1e-4, the same weights; with every instruction set."""
     monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", instructions)
-    if form == "codes":
-        monkeypatch.setattr(rows, "CODES_SUFFICE", 0.0)
     kind = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}[loss]
     X, layout, problem = make_mixed(3, 150, kind, cost_positive=1.5, bias=1.2)
     # Codes are summed in single precision, whose rounding the certificate keeps out.
     stopping = Stopping(tol=1e-5 if form == "codes" else 1e-8, max_iter=50_000)
-    found = solve(X, layout, problem, stopping)
+    found = solve(X, layout, problem, stopping, exact=form == "values")
     layout = with_means(X, layout)
     theirs, w, b = by_liblinear(explicit(layout, X), problem, loss)
     assert found.converged
@@ -238,10 +236,8 @@ def many_levels(laid_out, n_levels, n=300, *, ordered, gaps):
 @pytest.mark.parametrize("form", ["codes", "values"])
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("n_levels", [60_000, 70_000])
-def test_levels_that_no_row_has_change_nothing(n_levels, gaps, form, laid_out, monkeypatch):
+def test_levels_that_no_row_has_change_nothing(n_levels, gaps, form, laid_out):
     """With codes of 16 and of 32 bits: the same as if only the levels in use were known."""
-    if form == "codes":
-        monkeypatch.setattr(rows, "CODES_SUFFICE", 0.0)
     X, layout, problem = many_levels(laid_out, n_levels, ordered=False, gaps=gaps)
     there = ~np.isnan(X[:, 0])
     levels, index = np.unique(X[there, 0], return_inverse=True)
@@ -250,7 +246,8 @@ def test_levels_that_no_row_has_change_nothing(n_levels, gaps, form, laid_out, m
     small = laid_out(few, {0: Category(), 1: Spline(6)}, {0: tuple(range(len(levels)))})
     stopping = Stopping(tol=1e-6, max_iter=50_000)
     found, expected = (
-        solve(*case, stopping) for case in ((X, layout, problem), (few, small, problem))
+        solve(*case, stopping, exact=form == "values")
+        for case in ((X, layout, problem), (few, small, problem))
     )
     assert found.primal == pytest.approx(expected.primal, rel=1e-5)
     effects, others = layout.split(found.coef)[0][0], small.split(expected.coef)[0][0]
@@ -261,13 +258,12 @@ def test_levels_that_no_row_has_change_nothing(n_levels, gaps, form, laid_out, m
 
 @pytest.mark.parametrize("form", ["codes", "values"])
 @pytest.mark.parametrize(("n_levels", "gaps"), [(1000, False), (1000, True), (66_000, True)])
-def test_ordered_levels_equal_liblinear(n_levels, gaps, form, laid_out, monkeypatch):
-    if form == "codes":
-        monkeypatch.setattr(rows, "CODES_SUFFICE", 0.0)
+def test_ordered_levels_equal_liblinear(n_levels, gaps, form, laid_out):
     X, layout, problem = many_levels(laid_out, n_levels, n=40, ordered=True, gaps=gaps)
     X[:, 0] %= 7  # a few steps from the first level, but for one row
     X[-1, 0] = n_levels - 1
-    found = solve(X, layout, problem, Stopping(tol=1e-6, max_iter=50_000))
+    stopping = Stopping(tol=1e-6, max_iter=50_000)
+    found = solve(X, layout, problem, stopping, exact=form == "values")
     layout = with_means(X, layout)
     theirs, _, _ = by_liblinear(merged(explicit(layout, X)), problem, "hinge")
     assert found.primal == pytest.approx(theirs, rel=1e-4)
@@ -298,13 +294,12 @@ def test_codes_on_disk_give_the_same_optimum(loss, make_mixed):
 
 
 @pytest.mark.parametrize("basis", BASES, ids=repr)
-def test_codes_of_16_bits_suffice(basis, make_problem, monkeypatch):
+def test_codes_of_16_bits_suffice(basis, make_problem):
     """The optimum on coded rows is the optimum on the rows, within a tenth of what is asked."""
     X, layout, problem = make_problem(6, 500, basis=basis)
     stopping = Stopping(tol=1e-6, max_iter=20_000)
     exact = solve(X, layout, problem, stopping)
-    monkeypatch.setattr(rows, "CODES_SUFFICE", 0.0)
-    coded = solve(X, layout, problem, stopping)
+    coded = solve(X, layout, problem, stopping, exact=False)
     value = value_of(coded, X, layout, problem)
     assert value == pytest.approx(exact.primal, rel=1e-4)
     if basis.degree > 0:  # degree 0 sees the bin alone, which a code holds exactly
@@ -327,7 +322,7 @@ def test_certificate_is_true(basis, loss, tol, make_problem, make_mixed, on_code
     assert found.gap <= tol
     assert (found.primal - found.dual) / found.primal == pytest.approx(found.gap, abs=1e-12)
     value = value_of(found, X, layout, problem)
-    single = tol >= rows.CODES_SUFFICE  # then the tables may be in single precision
+    single = tol >= 1e-3  # then the tables may be in single precision
     assert value == pytest.approx(found.primal, rel=1e-5 if single else 1e-9)
     tight = solve(X, layout, problem, Stopping(tol=1e-10, max_iter=100_000))
     assert found.dual <= tight.primal * (1 + 1e-9)

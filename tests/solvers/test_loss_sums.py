@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from splinear.solvers.log_link import Gamma, Poisson
 from splinear.solvers.loss_sums import Separable, Softmax
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.problem import Problem
-from splinear.solvers.sampling import sample_rows
+from splinear.solvers.row_sample import sample_rows
 
 N = 400
 RANDOM = np.random.default_rng(0)
@@ -22,6 +23,8 @@ def separable(y, loss, targets=None):
 SUMS = {
     "logistic": separable(SIGNS, Logistic()),
     "squared error": separable(np.ones(N), SquaredError(), SIGNS),
+    "poisson": separable(np.ones(N), Poisson(), SIGNS),
+    "gamma": separable(-np.ones(N), Gamma(), SIGNS),
     "softmax": Softmax(LABELS, COST, 4),
 }
 
@@ -65,10 +68,14 @@ def test_caution_adds_curvature_where_rows_are_far_on_the_wrong_side(total):
     far = total.curvature(300.0 * F, cautious=True)
     assert np.isfinite(far.times(F)).all()
     assert (cautious >= plain * (1.0 - 1e-12)).all()
-    assert cautious.max() <= 1.0001 * COST.max()  # that of the squared error
-    if total is not SUMS["squared error"]:
+    most = np.maximum(1.0001 * COST, plain)  # no more than that of the squared error
+    assert (cautious <= most).all()
+    if total in (SUMS["logistic"], SUMS["softmax"]):
         assert cautious.max() <= 0.25 * COST.max()
-        assert cautious.sum() > 1.5 * plain.sum()
+    if total is not SUMS["squared error"]:
+        changed = cautious > plain
+        assert changed.any()
+        assert cautious[changed].sum() > 1.5 * plain[changed].sum()
 
 
 def test_raised_by_a_number_per_row(total):
@@ -99,6 +106,16 @@ def test_caution_is_a_parabola_above_the_loss():
         move = step * SIGNS[None]
         above = total.value(F) + np.vdot(slope, move) + 0.5 * np.vdot(bend, move**2)
         assert above >= total.value(F + move) - 1e-9 * above
+
+
+@pytest.mark.parametrize("name", ["poisson", "gamma"])
+def test_caution_leads_a_count_no_farther_than_to_its_own_logarithm(name):
+    """A Newton step of a row alone would be exp(8) long."""
+    total = SUMS[name]
+    F = (SIGNS - 8.0 * total.problem.y)[None] if name == "poisson" else (8.0 - SIGNS)[None]
+    step = -total.gradient(F) / total.curvature(F, cautious=True).diagonal
+    np.testing.assert_allclose(total.problem.margin(F + step), 0.0, atol=1e-12)
+    assert np.abs(total.gradient(F) / total.curvature(F).diagonal).min() > 2000.0
 
 
 @pytest.mark.parametrize("power", [0.0, 1.0, 8.0])

@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
+from scipy.special import digamma, gammaln
+from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance
 
+from splinear.solvers.log_link import Gamma, Poisson
 from splinear.solvers.losses import (
     LOSSES,
     EpsilonInsensitive,
@@ -44,6 +47,7 @@ def test_values() -> None:
 
 
 SMOOTH = [loss for loss in LOSSES.values() if hasattr(loss, "curvature")]
+SMOOTH += [Poisson(), Gamma()]
 
 
 @pytest.mark.parametrize("smooth", SMOOTH, ids=repr)
@@ -51,9 +55,52 @@ def test_derivatives(smooth: SmoothLoss) -> None:
     m = np.linspace(-5, 5, 41)
     h = 1e-5
     rise = (smooth.value(m + h) - smooth.value(m - h)) / (2 * h)
-    assert_allclose(smooth.slope(m), rise, atol=1e-8)
+    assert_allclose(smooth.slope(m), rise, rtol=1e-8, atol=1e-8)
     bend = (smooth.slope(m + h) - smooth.slope(m - h)) / (2 * h)
-    assert_allclose(smooth.curvature(m), bend, atol=1e-8)
+    assert_allclose(smooth.curvature(m), bend, rtol=1e-8, atol=1e-8)
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
+def test_half_deviances_are_those_of_scikit_learn(y: float, mu: float) -> None:
+    m = np.log([mu / y])
+    poisson, gamma = y * Poisson().value(m), Gamma().value(-m)
+    for value, deviance in ((poisson, mean_poisson_deviance), (gamma, mean_gamma_deviance)):
+        assert_allclose(2.0 * value, deviance([y], [mu]), rtol=1e-6, atol=1e-12 * y)
+
+
+@given(costs, margins, parts)
+def test_the_dual_of_a_half_deviance_is_its_conjugate(cost: float, m: float, part: float) -> None:
+    """min over m of c value(m) + alpha m, by a search; nothing is lower at any other m."""
+    loss = Poisson()
+    alpha = cost * (1.0 - 50.0 * part)
+    found = minimize_scalar(lambda x: cost * loss.value(x) + alpha * x, bracket=(-1.0, 1.0))
+    dual = float(loss.dual(np.array(alpha), np.array(cost)))
+    if part > 1e-3:  # at the end of its range the least value is at minus infinity
+        assert_allclose(dual, found.fun, rtol=1e-7, atol=1e-9 * cost)
+    assert dual <= cost * loss.value(np.array(m)) + alpha * m + 1e-9 * cost * (1 + abs(m))
+
+
+@pytest.mark.parametrize("shape", [0.05, 0.3, 1.0, 7.0, 1e4, 1e9])
+def test_the_dispersion_of_the_gamma_is_the_most_likely(shape: float) -> None:
+    """By SciPy, in terms of the mean and the deviance alone: k (log k - s) - gammaln(k), less k."""
+    s = float(np.log(shape) - digamma(shape)) if shape < 1e6 else 0.5 / shape
+    found = 1.0 / Gamma().dispersion(2.0 * s)
+    assert found == pytest.approx(shape, rel=1e-6)
+    if shape < 1e3:
+        other = minimize_scalar(
+            lambda t: gammaln(np.exp(t)) - np.exp(t) * (t - s - 1.0),
+            bracket=(np.log(shape) - 1, np.log(shape) + 1),
+        )
+        assert np.exp(other.x) == pytest.approx(found, rel=1e-4)
+    assert Poisson().dispersion(2.0 * s) == 1.0
+
+
+def test_what_is_beyond_all_bounds_is_finite() -> None:
+    m = np.array([-1e6, 800.0, 1e6])
+    for of in (Poisson().value, Poisson().slope, Poisson().curvature):
+        assert np.isfinite(of(m)).all()
+    assert Poisson().shift(m, np.array([0.0, 2.0, 0.0])) == -800.0
+    assert Gamma().shift(np.array([0.0, 1e6]), np.ones(2)) == pytest.approx(np.log(2) - 1e6)
 
 
 @given(costs, margins, parts)
@@ -63,6 +110,21 @@ def test_gap_of_a_row_is_not_negative(loss: Loss, cost: float, margin: float, pa
     alpha = low + part * (high - low)
     gap = cost * loss.value(margin) - loss.dual(alpha, cost) + alpha * margin
     assert gap >= -1e-12 * cost * (1 + abs(margin)) ** 2
+    at = np.array([alpha]), np.array([margin]), np.array([cost])
+    assert loss.gap(*at)[0] >= 0.0
+    assert loss.gap(*at)[0] == pytest.approx(
+        gap, rel=1e-9, abs=1e-12 * cost * (1 + abs(margin)) ** 2
+    )
+
+
+def test_the_gap_of_a_rare_class_has_all_its_digits() -> None:
+    """Where probabilities are 1e-17, which 1 - p does not tell from 0."""
+    m, cost = np.array([39.0, 300.0, 800.0]), np.ones(3)
+    q = np.exp(-m)
+    for share in (0.5, 0.999, 1.0, 1.5):
+        expected = q * (share * np.log(share) - share + 1.0)
+        assert_allclose(Logistic().gap(share * q, m, cost), expected, rtol=1e-6, atol=1e-140)
+    assert_allclose(Logistic().gap(np.array([0.1]), m[2:], cost[:1]), 80.0, rtol=0.01)
 
 
 @given(costs, margins)

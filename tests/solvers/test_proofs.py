@@ -1,15 +1,17 @@
 """What Newton's method claims is so: against another minimiser, for penalties from weak to none."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_softmax, xlogy
 from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.curves.basis import BSplineBasis
 from splinear.solvers import newton
+from splinear.solvers.log_link import Gamma, Poisson
 from splinear.solvers.loss_sums import Separable, Softmax
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.objective import explicit
@@ -18,7 +20,8 @@ from splinear.solvers.rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 
-KINDS = ["squared error", "separable", "logistic", "softmax"]
+LOG_LINK = {"poisson": Poisson(), "gamma": Gamma()}
+KINDS = ["squared error", "separable", "logistic", "softmax", *LOG_LINK]
 by_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -34,13 +37,17 @@ def data():
         "separable": X[:, 0] > 0,
         "logistic": X[:, 0] ** 2 + noise > 1,
         "softmax": np.digitize(X[:, 0] + 0.5 * noise, [-0.5, 0.7]),
+        "poisson": random.poisson(np.exp(np.sin(2.0 * X[:, 0]))),
+        "gamma": np.exp(np.sin(2.0 * X[:, 0]) + noise),
     }
     return X, targets
 
 
 def fit(kind, X, y, **options):
     """The fitted model, and whether it warned that it had not converged."""
-    kind_of = AdditiveRegressor if kind == "squared error" else AdditiveClassifier
+    kind_of = AdditiveClassifier
+    if kind == "squared error" or kind in LOG_LINK:
+        kind_of, options["loss"] = AdditiveRegressor, kind.replace(" ", "_")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = kind_of(random_state=0, **options).fit(X, y)
@@ -48,10 +55,23 @@ def fit(kind, X, y, **options):
     return model, bool(caught)
 
 
+def half_deviance(kind, y, f):
+    """The same of a log link, as the deviances are written in books."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        if kind == "poisson":
+            each, slope, bend = xlogy(y, y) - y * f - y + np.exp(f), np.exp(f) - y, np.exp(f)
+        else:
+            ratio = y * np.exp(-f)
+            each, slope, bend = ratio - 1 - np.log(y) + f, 1 - ratio, ratio
+    return each.sum(), slope[:, None], np.sqrt(bend)[:, None, None]
+
+
 def losses_of(kind, y):
     """Return value, gradient (n, k) and roots (n, k, r) of the Hessians at scores (n, k)."""
     if kind == "squared error":
         return lambda F: (0.5 * np.sum((F[:, 0] - y) ** 2), F - y[:, None], np.ones((len(y), 1, 1)))
+    if kind in LOG_LINK:
+        return lambda F: half_deviance(kind, y, F[:, 0])
     if kind != "softmax":
         sign = np.where(y, 1.0, -1.0)
 
@@ -165,6 +185,8 @@ def sums(random, n=40):
     return [
         Separable(of_targets, SquaredError()),
         Separable(Problem(y, Logistic(), 0.7, 1.5, weights), Logistic()),
+        Separable(Problem(ones, Poisson(), 1.0, 1.0, weights, random.normal(size=n)), Poisson()),
+        Separable(Problem(-ones, Gamma(), 1.0, 1.0, weights, random.normal(size=n)), Gamma()),
         Softmax(random.integers(0, 3, n), weights, 3),
     ]
 
@@ -202,7 +224,7 @@ def test_a_step_proves_more_than_the_gradient_at_its_end(curves):
         y = X[:, 0] + random.normal(size=400) > 0
         for strength in (1e2, 1e4, 1e6):
             layout = curves(X, BSplineBasis(1, 8)).scaled(strength)
-            rows = TrainingRows.prepare(open_table(X), layout, tol=stopping.tol)
+            rows = TrainingRows.prepare(open_table(X), layout, exact=stopping.tol < 1e-3)
             problem = Problem(rows.place(np.where(y, 1, -1).astype(np.int8)), Logistic(), 1.0, 1.0)
             first = newton.begin(rows, Separable(problem, Logistic()), 1)
             *_, last = newton.descend(first, stopping)
@@ -296,17 +318,22 @@ def test_a_warm_start_takes_no_more_steps(kind, C, data):
             assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-3)
 
 
-@pytest.mark.parametrize("make", [AdditiveSVC, AdditiveSVR], ids=["SVC", "SVR"])
-@pytest.mark.parametrize("C", [1e-3, 1e-1])
+@pytest.mark.parametrize(
+    "make",
+    [AdditiveSVC, partial(AdditiveSVC, loss="squared_hinge"), AdditiveSVR],
+    ids=["hinge", "squared hinge", "epsilon"],
+)
+@pytest.mark.parametrize("C", [1e-5, 1e-3, 1e-1])
 def test_a_warm_start_of_dual_variables_takes_few_more_passes(make, C, data):
-    """How many passes it takes is a matter of luck, too."""
     X, targets = data
     y = targets["squared error"] if make is AdditiveSVR else targets["logistic"]
-    for factor in (10, 100, 1e3):
+    for factor in (10, 100, 1e3, 1e4, 1e6):
+        if factor * C > 100.0:  # more than 1000 passes, warm or cold
+            continue
         for first, then in ((C, factor * C), (factor * C, C)):
             cold = make(C=then, random_state=0).fit(X, y)
             warm = make(C=first, warm_start=True, random_state=0).fit(X, y)
             warm.set_params(C=then).fit(X, y)
-            assert warm.n_iter_ <= 1.4 * cold.n_iter_ + 1
+            assert warm.n_iter_ <= 1.2 * cold.n_iter_ + 1
             assert warm.certified_
             assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-2)

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from splinear import _core
+from splinear.model.information import Thinned, can_be_thinned
 from splinear.model.layout import Layout
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.objective import scores
@@ -16,9 +17,8 @@ from splinear.solvers.rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
 
-CODED, VALUES = 1e-2, 1e-6  # tolerances that ask for codes, and for the values themselves
-ROUNDING = {CODED: 1e-5, VALUES: 1e-9}  # codes are summed in single precision
-both_forms = pytest.mark.parametrize("tol", [CODED, VALUES], ids=["codes", "values"])
+ROUNDING = {False: 1e-5, True: 1e-9}  # codes are summed in single precision
+both_forms = pytest.mark.parametrize("exact", [False, True], ids=["codes", "values"])
 
 
 @pytest.fixture(scope="module")
@@ -45,32 +45,34 @@ def functions(layout: Layout, X: np.ndarray) -> np.ndarray:
 @both_forms
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_scores_and_sums(
-    table_and_layout: tuple[np.ndarray, Layout], tol: float, n_threads: int
+    table_and_layout: tuple[np.ndarray, Layout], exact: bool, n_threads: int
 ) -> None:
     X, layout = table_and_layout
-    rows = TrainingRows.prepare(open_table(X), layout, tol=tol, n_threads=n_threads)
-    assert rows.is_coded == (tol == CODED)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=exact, n_threads=n_threads)
+    assert rows.is_coded != exact
     random = np.random.default_rng(0)
     theta = random.normal(size=(2, layout.n_parameters))
     R = random.normal(size=(2, len(X)))
     found = rows.scores(theta, n_threads)
     for k in range(2):
         expected = scores(rows.layout, theta[k], 0.0, X)
-        assert_allclose(rows.restore(found[k]), expected, rtol=ROUNDING[tol], atol=ROUNDING[tol])
+        assert_allclose(
+            rows.restore(found[k]), expected, rtol=ROUNDING[exact], atol=ROUNDING[exact]
+        )
     placed = np.stack([rows.place(r) for r in R])
     sums = rows.sums(placed, n_threads)
     expected = rows.layout.gather(R @ functions(layout, X))
-    assert_allclose(sums, expected, rtol=ROUNDING[tol], atol=ROUNDING[tol])
-    assert np.vdot(placed, found) == pytest.approx(np.vdot(sums, theta), rel=ROUNDING[tol])
+    assert_allclose(sums, expected, rtol=ROUNDING[exact], atol=ROUNDING[exact])
+    assert np.vdot(placed, found) == pytest.approx(np.vdot(sums, theta), rel=ROUNDING[exact])
 
 
 @both_forms
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_blocks_of_the_hessian(
-    table_and_layout: tuple[np.ndarray, Layout], tol: float, n_threads: int
+    table_and_layout: tuple[np.ndarray, Layout], exact: bool, n_threads: int
 ) -> None:
     X, layout = table_and_layout
-    rows = TrainingRows.prepare(open_table(X), layout, tol=tol)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=exact)
     H = np.random.default_rng(1).random((2, len(X)))
     found, B = rows.blocks(np.stack([rows.place(h) for h in H]), n_threads), functions(layout, X)
     for h, of_groups in zip(H, found, strict=True):
@@ -82,16 +84,16 @@ def test_blocks_of_the_hessian(
                 for p in range(min(blocks.shape[2], group.stride)):
                     expected = np.diagonal(dense[at, at], p)
                     here = blocks[j, : group.stride - p, p]
-                    assert_allclose(here, expected, rtol=ROUNDING[tol], atol=ROUNDING[tol])
+                    assert_allclose(here, expected, rtol=ROUNDING[exact], atol=ROUNDING[exact])
 
 
 @both_forms
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_the_whole_hessian_of_the_first_rows(
-    table_and_layout: tuple[np.ndarray, Layout], tol: float, n_threads: int
+    table_and_layout: tuple[np.ndarray, Layout], exact: bool, n_threads: int
 ) -> None:
     X, layout = table_and_layout
-    rows = TrainingRows.prepare(open_table(X), layout, tol=tol)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=exact)
     n = 70
     h = np.random.default_rng(2).random(n)
     places = np.full(layout.n_parameters, -1, dtype=np.int64)
@@ -103,13 +105,43 @@ def test_the_whole_hessian_of_the_first_rows(
     B = np.zeros((n, size))
     B[:, :-1] = functions(layout, X[order])[:, kept]
     B[:, -1] = 2.0
-    assert_allclose(H, B.T @ (h[:, None] * B), rtol=ROUNDING[tol], atol=ROUNDING[tol])
+    assert_allclose(H, B.T @ (h[:, None] * B), rtol=ROUNDING[exact], atol=ROUNDING[exact])
 
 
 @both_forms
-def test_the_first_rows_alone(table_and_layout: tuple[np.ndarray, Layout], tol: float) -> None:
+@pytest.mark.parametrize("factor", [1, 2, 3, 7])
+def test_the_hessian_of_thinned_curves(
+    table_and_layout: tuple[np.ndarray, Layout], exact: bool, factor: int
+) -> None:
+    """Curves with one coefficient in a few, on straight lines between them, are curves too."""
     X, layout = table_and_layout
-    rows = TrainingRows.prepare(open_table(X), layout, tol=tol)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=exact)
+    factors = tuple(factor if can_be_thinned(group) else 1 for group in layout.groups)
+    thinned = Thinned(layout, factors)
+    h = np.random.default_rng(2).random(len(X))
+    every = np.arange(len(thinned.places), dtype=np.int64)
+    size = len(every) + 1
+    H = _core.hessian_thinned(
+        rows.groups, np.array(factors, dtype=np.int64), every, size, rows.place(h), 2.0, 2
+    )
+    B, columns = functions(layout, X), []
+    for g, (group, start) in enumerate(zip(layout.groups, layout.ends[:-1], strict=True)):
+        for j in range(group.n_features):
+            at = start + j * group.stride
+            columns.append(B[:, at : at + group.size] @ thinned.basis(g))
+            if group.has_gaps:
+                columns.append(B[:, [at + group.size]])
+    B = np.column_stack([*columns, np.full(len(X), 2.0)])
+    expected = B.T @ (h[:, None] * B)
+    found = H.reshape(size, size)
+    assert_allclose(found, expected, rtol=ROUNDING[exact], atol=ROUNDING[exact])
+    assert factor == 1 or size < layout.n_parameters + 1
+
+
+@both_forms
+def test_the_first_rows_alone(table_and_layout: tuple[np.ndarray, Layout], exact: bool) -> None:
+    X, layout = table_and_layout
+    rows = TrainingRows.prepare(open_table(X), layout, exact=exact)
     some = rows.first(40)
     theta = np.random.default_rng(5).normal(size=(1, layout.n_parameters))
     assert some.n_rows == 40
@@ -120,12 +152,12 @@ def test_the_first_rows_alone(table_and_layout: tuple[np.ndarray, Layout], tol: 
 
 @both_forms
 def test_rows_that_do_not_count_are_left_out(
-    table_and_layout: tuple[np.ndarray, Layout], tol: float
+    table_and_layout: tuple[np.ndarray, Layout], exact: bool
 ) -> None:
     X, layout = table_and_layout
     kept = np.random.default_rng(6).random(len(X)) < 0.6
-    rows = TrainingRows.prepare(open_table(X), layout, tol=tol, kept=kept, seed=5)
-    alone = TrainingRows.prepare(open_table(X[kept]), layout, tol=tol, seed=5)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=exact, kept=kept, seed=5)
+    alone = TrainingRows.prepare(open_table(X[kept]), layout, exact=exact, seed=5)
     theta = np.random.default_rng(7).normal(size=(1, layout.n_parameters))
     assert rows.n_rows == kept.sum()
     assert_array_equal(rows.scores(theta), alone.scores(theta))
@@ -137,13 +169,13 @@ def test_rows_that_do_not_count_are_left_out(
 @both_forms
 @pytest.mark.parametrize("weighted", [False, True])
 def test_means_of_curves_with_gaps(
-    table_and_layout: tuple[np.ndarray, Layout], tol: float, weighted: bool
+    table_and_layout: tuple[np.ndarray, Layout], exact: bool, weighted: bool
 ) -> None:
     """m_j over the rows that have a value, by their weights, and the share of those that do not."""
     X, layout = table_and_layout
     weights = np.random.default_rng(8).integers(1, 4, len(X)) * 1.0 if weighted else None
     w = np.ones(len(X)) if weights is None else weights
-    groups = TrainingRows.prepare(open_table(X), layout, tol=tol, weights=weights).layout.groups
+    groups = TrainingRows.prepare(open_table(X), layout, exact=exact, weights=weights).layout.groups
     B = layout.split(functions(layout, X))
     for group, values in zip(groups, B, strict=True):
         if not group.has_gaps:
@@ -153,9 +185,9 @@ def test_means_of_curves_with_gaps(
             there = values[:, j, -1] == 0
             if there.any():
                 expected = np.average(values[there, j, :-1], axis=0, weights=w[there])
-                assert_allclose(group.mean[j], expected, rtol=ROUNDING[tol], atol=1e-7)
+                assert_allclose(group.mean[j], expected, rtol=ROUNDING[exact], atol=1e-7)
             share = w[~there].sum() / w.sum()
-            assert group.gap_share[j] == pytest.approx(share, rel=ROUNDING[tol])
+            assert group.gap_share[j] == pytest.approx(share, rel=ROUNDING[exact])
 
 
 @pytest.mark.parametrize("n_levels", [300, 65_534, 65_535, 70_000])
@@ -171,7 +203,7 @@ def test_levels_in_16_and_32_bits(
         X[random.random(X.shape) < 0.1] = np.nan
     layout = laid_out(X, {0: Category(), 1: Spline(6)}, {0: tuple(range(n_levels))})
     plan = MemoryPlan(rows_per_block=64) if on_disk else None
-    rows = TrainingRows.prepare(open_table(X), layout, tol=CODED, plan=plan)
+    rows = TrainingRows.prepare(open_table(X), layout, plan=plan)
     theta = random.normal(size=(1, layout.n_parameters))
     table = rows.layout.tables(theta)[0]
     code = np.where(np.isnan(X[:, 0]), n_levels, X[:, 0]).astype(int)
@@ -182,14 +214,14 @@ def test_levels_in_16_and_32_bits(
     r = random.normal(size=500)
     sums = rows.raw_sums(rows.place(r)[None])[0]
     by_level = np.bincount(code, r, minlength=n_levels + gaps)
-    assert_allclose(sums[: n_levels + gaps], by_level, atol=ROUNDING[CODED])
+    assert_allclose(sums[: n_levels + gaps], by_level, atol=ROUNDING[False])
 
 
 def test_codes_on_disk_are_those_in_memory(table_and_layout: tuple[np.ndarray, Layout]) -> None:
     X, layout = table_and_layout
     theta = np.random.default_rng(9).normal(size=(1, layout.n_parameters))
     rows = [
-        TrainingRows.prepare(open_table(X), layout, tol=CODED, plan=MemoryPlan(rows_per_block=n))
+        TrainingRows.prepare(open_table(X), layout, plan=MemoryPlan(rows_per_block=n))
         for n in (None, 16, 150, 4096)
     ]
     for other in rows[1:]:

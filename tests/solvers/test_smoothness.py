@@ -6,6 +6,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
 
 from splinear import AdditiveClassifier, AdditiveRegressor
+from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
 from splinear.solvers.hessian import penalised_bands
 from splinear.solvers.loss_sums import Separable, Softmax
@@ -47,7 +48,7 @@ def one_column(name, n=250, seed=1, noise=0.5):
 
 
 def chosen_for(X, layout, y, weights=None, **options):
-    rows = TrainingRows.prepare(open_table(X), layout, tol=1e-6, weights=weights)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=True, weights=weights)
     w = np.ones(len(y)) if weights is None else weights
     problem = Problem(
         y=np.ones(len(y), dtype=np.int8),
@@ -58,7 +59,7 @@ def chosen_for(X, layout, y, weights=None, **options):
         weights=rows.place(w),
     )
     total = Separable(problem, SquaredError())
-    options = {"n_noise": float(w.sum()), "settled": 1e-8} | options
+    options = {"weight": float(w.sum()), "settled": 1e-8} | options
     return choose_smoothness(rows, [total], Stopping(tol=1e-6), **options)
 
 
@@ -123,7 +124,7 @@ def test_gaps_have_a_variance_of_their_own(name, share, laid_out):
     y[gap] += 1.0 - np.sin(6 * X[gap, 0])
     X[gap] = np.nan
     layout = TrainingRows.prepare(
-        open_table(X), laid_out(X, {0: TERMS[name]}, levels), tol=1e-6
+        open_table(X), laid_out(X, {0: TERMS[name]}, levels), exact=True
     ).layout
     (group,) = chosen_for(X, layout, y).layout.groups
     (first,) = layout.groups
@@ -162,7 +163,7 @@ def test_other_likelihoods_settle_where_the_equation_holds(n_classes, laid_out):
     """t = sum_k w_k d_k^2 / e with the posterior of NumPy, summed over outputs."""
     X, _, y = one_column("curve", 500, noise=1.0)
     layout = laid_out(X, {0: TERMS["curve"]})
-    rows = TrainingRows.prepare(open_table(X), layout, tol=1e-6)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     labels = np.digitize(y, [0.3] if n_classes == 2 else [-0.3, 0.8])
     if n_classes == 2:
         signs = rows.place((2 * labels - 1).astype(np.int8))
@@ -202,11 +203,32 @@ def test_edge_weights_are_those_that_increments_ask_for(laid_out):
     np.testing.assert_allclose(edges, w / w.mean(), rtol=1e-3)
 
 
+@pytest.mark.parametrize("weight", [1e12, 1e20, 1e30])
+def test_one_row_of_great_weight_leaves_variances_that_are_positive(weight, curves):
+    """Between two knots it adds a matrix of rank one, beside which rounding loses the penalty."""
+    X = np.linspace(0.0, 1.0, 50)[:, None]
+    (group,) = curves(X, BSplineBasis(1, 10)).groups
+    B = group.embedding.basis.evaluate(
+        group.embedding.axes.argument_of(np.array([0.03, 0.337, 0.71]), 0)
+    )
+
+    def variances(of_row):
+        M = B.T @ (np.array([1.0, of_row, 1.0])[:, None] * B)
+        blocks = np.stack([np.append(np.diagonal(M, p), [0.0] * p) for p in range(2)], axis=1)
+        with np.errstate(all="raise"):
+            return posterior_variances(group, blocks[None], np.zeros(group.shape))[0]
+
+    found, far = variances(weight), np.abs(np.arange(group.stride) - 3.5) > 2  # from the row
+    assert np.isfinite(found).all()
+    assert (found > 0.0).all()
+    np.testing.assert_allclose(found[far], variances(1e6)[far], rtol=0.05)
+
+
 @pytest.mark.parametrize("which", range(10))
 def test_posterior_variances_are_those_of_the_matrix(which, mixed):
     """Of the differences, with the intercept integrated out; a gap is not tied to its curve."""
     X, layout = mixed(5)
-    group = TrainingRows.prepare(open_table(X), layout, tol=1e-6).layout.groups[which]
+    group = TrainingRows.prepare(open_table(X), layout, exact=True).layout.groups[which]
     random = np.random.default_rng(6)
     n, used = 40, group.used
     blocks = np.zeros((*group.shape, group.embedding.basis.support))

@@ -242,7 +242,6 @@ def test_sparse_entries_on_disk_are_those_in_memory(words):
         TrainingRows.prepare(
             open_table(counts),
             layout,
-            tol=1e-2,
             seed=3,
             kept=y > -1,
             plan=MemoryPlan(rows_per_block=block),
@@ -262,7 +261,7 @@ def test_nothing_but_zeros_on_disk():
     blocks = MemoryPlan(rows_per_block=64)
     empty = csr_array((200, 3))
     layout = AdditiveSVC(random_state=0).fit(empty, np.arange(200) % 2)._model.layout
-    rows = TrainingRows.prepare(open_table(empty), layout, tol=1e-2, plan=blocks)
+    rows = TrainingRows.prepare(open_table(empty), layout, plan=blocks)
     assert not rows.scores(np.ones((1, layout.n_parameters))).any()
 
 

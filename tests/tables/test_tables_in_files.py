@@ -415,10 +415,10 @@ def test_the_raw_table_in_a_file(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "knots", "expected"),
-    [(False, "auto", 3), (False, "uniform", 2), (True, "auto", 4)],
+    [(False, "auto", 4), (False, "uniform", 3), (True, "auto", 5)],
 )
 def test_how_often_a_file_is_read(text, knots, expected, tmp_path, monkeypatch):
-    """For ranges, for knots unless they are uniform, for codes; for levels if there is text."""
+    """For ranges, knots unless they are uniform, codes, the certificate; for levels of text."""
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"a": random.normal(size=500), "b": random.normal(size=500)})
     if text:

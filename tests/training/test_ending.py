@@ -14,11 +14,20 @@ from splinear.training.ending import how_it_ended
 X, Y = load_breast_cancer(return_X_y=True)
 
 
-def said(reason=None, gap=0.5, n_iter=264, tol=1e-3, settled=True, is_whole=True):
+def said(
+    reason=None,
+    gap=0.5,
+    n_iter=264,
+    tol=1e-3,
+    settled=True,
+    is_whole=True,
+    rounded=False,
+    memory=None,
+):
     result = SimpleNamespace(n_iter=n_iter, converged=False)
-    trained = SimpleNamespace(results=[result], settled=settled, is_whole=is_whole)
+    trained = SimpleNamespace(results=[result], settled=settled, is_whole=is_whole, rounded=rounded)
     estimator = SimpleNamespace(
-        n_iter_=n_iter, max_iter=1000, time_limit=2.0, dual_gap_=gap, tol=tol
+        n_iter_=n_iter, max_iter=1000, time_limit=2.0, dual_gap_=gap, tol=tol, max_memory=memory
     )
     return how_it_ended(estimator, trained, reason)
 
@@ -28,6 +37,10 @@ def test_the_cause_is_the_true_one():
     stalled = said(n_iter=264)
     assert "(max_iter" not in stalled
     assert "after 264 passes, where rounding errors left no step" in stalled
+    rounded = said(rounded=True)
+    assert "after 264 passes, where X is too far from the codes" in rounded
+    assert rounded.endswith("Raise tol, or lower C.")
+    assert said(rounded=True, memory="1GB").endswith("or leave out max_memory.")
     assert "by time_limit=2.0 s after 264 passes before the smoothness" in said(
         "time_limit", settled=False
     )

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.exceptions import ConvergenceWarning
 
 from splinear import (
     AdditiveClassifier,
@@ -388,7 +389,7 @@ def test_a_plan_keeps_within_its_bound():
             assert codes + 10**6 * (10 + 14 * plan.width) <= bound
     least = int(least_memory(10**6, 40, need))
     assert plan_memory(least - 10, 10**6, 40, need, 4) is None
-    assert plan_memory(least + 10, 10**6, 40, need, 4) == MemoryPlan(1, 4096)
+    assert plan_memory(least + 10, 10**6, 40, need, 4) == MemoryPlan(1, 4096, False)
     assert plan_memory(10**10, 10**6, 40, need, 4) == MemoryPlan(4)
     assert [say_bytes(n) for n in (5, 1234, 48.8e6, 2e9)] == [
         "5 bytes",
@@ -413,12 +414,19 @@ def test_too_little_memory_says_how_much_is_needed():
 
 
 def test_full_precision_needs_memory(tmp_path):
+    """Without room for X itself codes are all there is, and a warning says what is missing."""
+    np.save(tmp_path / "X.npy", X)
     for kind in (AdditiveSVC, AdditiveClassifier):
-        with pytest.raises(ValueError, match=r"tol=0.0001 is below 0.001.*Raise tol or max_memor"):
-            kind(tol=1e-4, max_memory="3.7MB" if kind is AdditiveClassifier else SMALL).fit(X, Y)
-        np.save(tmp_path / "X.npy", X)
-        with pytest.raises(ValueError, match=r"tol=0.0001 is below 0.001"):
-            kind(tol=1e-4, max_memory="100MB").fit(tmp_path / "X.npy", Y)
+        bound = SMALL if kind is AdditiveSVC else "3.7MB"
+        small = kind(C=1.0, tol=1e-5, max_memory=bound, random_state=0)
+        with pytest.warns(ConvergenceWarning, match=r"codes .* tol=1e-05 .* leave out max_memory"):
+            small.fit(X, Y)
+        with pytest.warns(ConvergenceWarning, match="leave out max_memory"):
+            small.set_params(max_memory="100MB").fit(tmp_path / "X.npy", Y)
+        assert small.dual_gap_ > 1e-5
+        assert not small.certified_
+        whole = small.set_params(max_memory="100MB").fit(X, Y)
+        assert whole.certified_
 
 
 def test_the_coding_is_told_of(capsys):

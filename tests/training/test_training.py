@@ -58,7 +58,8 @@ def test_a_second_fit_has_nothing_to_do(model, cancer):
     first = model.objective_
     assert model.n_iter_ > 0
     assert model.fit(*cancer).n_iter_ == 0
-    assert model.objective_ == pytest.approx(first, rel=1e-9)
+    # From codes and the same dual variables, where the first fit may have gone on with X itself.
+    assert model.objective_ == pytest.approx(first, rel=1e-6)
 
 
 @every_model

@@ -55,15 +55,15 @@ void near_all(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 // Zeros that are not stored count for as much as zeros that are: for nothing.
-template <Basis B, Penalty P>
-void agrees_with_dense_rows(const B& basis, const P& penalty, double first, double last) {
+template <class Sparse, Basis B, Penalty P>
+void agrees_with_dense_rows_as(const B& basis, const P& penalty, double first, double last) {
     TeamIndex team_index;
     const Drawn data(first, last);
     const ValueRows<double> dense(data.view(), columns, data.axes, data.order);
-    const SparseRows sparse(SparseView<double>{data.starts, data.features, data.values}, data.axes,
-                            data.order);
+    const Sparse sparse(SparseView<double>{data.starts, data.features, data.values}, data.axes,
+                        data.order);
     const RowOperator<ValueRows<double>, B, P> slow(dense, basis, penalty, variance);
-    const SparseOperator<B, P> fast(sparse, basis, penalty, variance);
+    const SparseOperator<Sparse, B, P> fast(sparse, basis, penalty, variance);
     CHECK(fast.n_rows() == n_rows);
 
     const std::vector<Row> team{7, 2, 9, 4, 0, 31};
@@ -91,6 +91,13 @@ void agrees_with_dense_rows(const B& basis, const P& penalty, double first, doub
     fast.score(rows, found, others.data());
     near_all(scores, others);
     for (Row i = 0; i < n_rows; ++i) CHECK(near(slow.squared_norm(i), fast.squared_norm(i), 1e-9));
+}
+
+// With arguments in single and in double precision.
+template <Basis B, Penalty P>
+void agrees_with_dense_rows(const B& basis, const P& penalty, double first, double last) {
+    agrees_with_dense_rows_as<SparseRows>(basis, penalty, first, last);
+    agrees_with_dense_rows_as<ExactSparseRows>(basis, penalty, first, last);
 }
 
 template <int Degree>

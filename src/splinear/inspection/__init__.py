@@ -1,9 +1,12 @@
 """What a fitted model has learned, as arrays.
 
 An additive model is f(x) = b + sum_k f_k(x), so it can be read term by term: f_k is what feature k
-adds to the score of a row (or to the prediction, in regression). With several classes, or several
-labels per row, every output has such terms of its own; `target` chooses one. Nothing here draws
-anything; :mod:`splinear.plotting` does.
+adds to the score of a row. In regression that is the prediction, or its logarithm with the losses
+"poisson" and "gamma". With several classes, or several labels per row, every output has such terms
+of its own; `target` chooses one. Nothing here draws anything; :mod:`splinear.plotting` does.
+
+:func:`band` and :func:`standard_error` say how well curves and scores are known, and
+:func:`summary` puts all terms into a table.
 
 A term is *centered* when its mean over the training rows is taken off. Sums stay as they are if the
 means go to the base value: `base_value(model) + contributions(model, X).sum(axis=1)` is the score.
@@ -20,6 +23,7 @@ Examples
 ((50,), (50,))
 """
 
+from splinear.inspection.bands import Band, band, standard_error
 from splinear.inspection.curves import (
     base_value,
     contributions,
@@ -29,10 +33,15 @@ from splinear.inspection.curves import (
     shape_functions,
     surface,
 )
-from splinear.inspection.naming import feature_index, feature_names
+from splinear.inspection.naming import feature_index, feature_names, term_names
+from splinear.inspection.summary import Summary, concurvity, summary
 
 __all__ = [
+    "Band",
+    "Summary",
+    "band",
     "base_value",
+    "concurvity",
     "contributions",
     "feature_index",
     "feature_names",
@@ -40,5 +49,8 @@ __all__ = [
     "knots",
     "shape_function",
     "shape_functions",
+    "standard_error",
+    "summary",
     "surface",
+    "term_names",
 ]

@@ -20,6 +20,7 @@ __all__ = [
     "InMemory",
     "added",
     "added_by_pairs",
+    "column_of",
     "deviations",
     "sparse_contributions",
     "stays_sparse",
@@ -40,8 +41,7 @@ def added(model: AdditiveEstimator, table: InMemory) -> Iterator[tuple[int, Floa
         means = group.means(parameters)
         for k, j in enumerate(map(int, group.features)):
             alone = replace(group.of_features(np.array([k])), features=np.zeros(1, dtype=np.intp))
-            here = table[:, [j]]
-            column = here.toarray() if isinstance(here, sparse.csc_array) else here
+            column = column_of(table, j)[:, None]
             yield j, group_scores(alone, parameters[:, [k]], column, n_threads), means[:, k]
 
 
@@ -50,7 +50,13 @@ def added_by_pairs(
 ) -> Iterator[tuple[FittedPair, Floats]]:
     """Yield each surface, in the order of `terms_`, and what it adds, (n_rows, n_outputs)."""
     for pair in model.terms_.pairs:
-        yield pair, pair.evaluate(*(np.asarray(table[:, j]) for j in pair.features))
+        yield pair, pair.evaluate(*(column_of(table, j) for j in pair.features))
+
+
+def column_of(table: InMemory, j: int) -> AnyArray:
+    """Return a column of a table of numbers as an array."""
+    here = table[:, [j]]
+    return (here.toarray() if isinstance(here, sparse.csc_array) else here)[:, 0]
 
 
 def stays_sparse(table: InMemory, model: AdditiveEstimator) -> TypeGuard[sparse.csc_array]:

@@ -13,11 +13,20 @@ from splinear.inspection.adding import (
     InMemory,
     added,
     added_by_pairs,
+    column_of,
     deviations,
     sparse_contributions,
     stays_sparse,
 )
-from splinear.inspection.naming import check_model, feature_index, feature_names, output_of
+from splinear.inspection.naming import (
+    check_model,
+    feature_index,
+    feature_names,
+    one_output,
+    output_of,
+    pair_of,
+    term_names,
+)
 from splinear.model.fitted import FittedTerm, steps
 from splinear.model.group import Extrapolation
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
@@ -75,7 +84,7 @@ def shape_function(
     check_model(model)
     output, j = output_of(model, target), feature_index(model, feature)
     table = None if X is None or not center else read_numbers(model, X)
-    return _curve(model, output, j, _grid(model, j, grid, n_points), center, table)
+    return curve_of(model, output, j, grid_of(model, j, grid, n_points), center, table)
 
 
 def shape_functions(
@@ -111,7 +120,9 @@ def shape_functions(
     x = np.empty((len(columns), check_n_points(n_points)))
     f = np.empty((*x.shape, *model.intercept_[output].shape))
     for row, j in enumerate(columns):
-        x[row], f[row] = _curve(model, output, j, _grid(model, j, None, n_points), center, table)
+        x[row], f[row] = curve_of(
+            model, output, j, grid_of(model, j, None, n_points), center, table
+        )
     return x, f
 
 
@@ -139,7 +150,7 @@ def contributions(
     """Split the score of every row into what each feature, and each pair of features, adds to it.
 
     `base_value(model) + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`, or
-    `model.predict(X)` in regression.
+    `model.predict(X)` in regression (its logarithm with the losses "poisson" and "gamma").
 
     Parameters
     ----------
@@ -155,22 +166,18 @@ def contributions(
     -------
     parts : ndarray of shape (n_samples, n_parts) or (n_samples, n_parts, n_outputs)
         Entry (i, j) is what feature j adds; the surfaces `terms_.pairs` follow after all features,
-        so that n_parts is n_features plus their number. The last axis is there for several outputs
-        and `target=None`. A CSR array (n_samples, n_features) if X is sparse, the terms are zero at
-        zero and `center` is False; of several outputs `target` then chooses one.
+        so that n_parts is n_features plus their number, and :func:`term_names` names them. The last
+        axis is there for several outputs and `target=None`. A CSR array (n_samples, n_features) if
+        X is sparse, the terms are zero at zero and `center` is False; of several outputs `target`
+        then chooses one.
     """
     check_model(model)
     output = output_of(model, target)
     table = read_numbers(model, X)
     if stays_sparse(table, model) and not center:
-        if isinstance(output, slice):
-            raise ValueError(
-                "target must be given if X is sparse and the model has several outputs: one of "
-                f"{', '.join(map(repr, model.classes_.tolist()[:20]))}."
-            )
-        return sparse_contributions(model, output, table)
-    n_parts = model.n_features_in_ + len(model.terms_.pairs)
-    shape = (table.shape[0], n_parts, *model.intercept_[output].shape)
+        chosen = one_output(model, target, "if X is sparse")
+        return sparse_contributions(model, chosen, table)
+    shape = (table.shape[0], len(term_names(model)), *model.intercept_[output].shape)
     parts = np.zeros(shape, order="F")  # written column by column
     for j, f, mean in added(model, table):
         parts[:, j] = f[:, output] - mean[output] if center else f[:, output]
@@ -189,8 +196,7 @@ def importances(
     """Measure how much each feature moves the score: the standard deviation of its term over X.
 
     A curve that is flat where the data lie scores 0, however steep it is elsewhere. On the training
-    rows it is `feature_importances_`. One column is held at a time, never the table of all
-    contributions.
+    rows it is `feature_importances_`. One column is held at a time.
 
     Parameters
     ----------
@@ -199,22 +205,18 @@ def importances(
     target : class label or int, default=None
         As in :func:`shape_function`; None is the mean over all outputs.
     by : {"feature", "term"}, default="feature"
-        What the surface of two features counts as: a half of it as the one's, the other as the
-        other's; or a term of its own, behind those of all features.
+        A surface counts as a half of each of its features, or as a term behind those of features.
 
     Returns
     -------
     deviations : ndarray of shape (n_features,) or (n_features + n_pairs,)
-        In the units of the decision function, or of the target in regression.
+        In the units of the score (none, where it is the logarithm of the mean).
     """
     check_model(model)
     output = output_of(model, target)
     table = read_numbers(model, X)
     if stays_sparse(table, model):
-        n_outputs = len(model.intercept_)
-        outputs = range(n_outputs)[output] if isinstance(output, slice) else [output]
-        found = (deviations(sparse_contributions(model, k, table)) for k in outputs)
-        return np.asarray(np.mean(list(found), axis=0))
+        return _sparse_importances(model, output, table)
     out = np.zeros(model.n_features_in_)
     for j, f, _ in added(model, table):
         out[j] = f[:, output].std(axis=0).mean()
@@ -224,6 +226,15 @@ def importances(
     for features, deviation in pairs:
         out[list(features)] += 0.5 * deviation
     return out
+
+
+def _sparse_importances(
+    model: AdditiveEstimator, output: int | slice, table: sparse.csc_array
+) -> Floats:
+    n_outputs = len(model.intercept_)
+    outputs = range(n_outputs)[output] if isinstance(output, slice) else [output]
+    found = (deviations(sparse_contributions(model, k, table)) for k in outputs)
+    return np.asarray(np.mean(list(found), axis=0))
 
 
 def surface(
@@ -258,16 +269,12 @@ def surface(
     """
     check_model(model)
     output = output_of(model, target)
-    j, k = (feature_index(model, feature) for feature in features)
-    pair = model.terms_.of_pair(j, k)
-    if pair is None:
-        known = ", ".join(repr(each.name) for each in model.terms_.pairs[:10])
-        raise ValueError(
-            f"There is no surface of {features[0]!r} and {features[1]!r}. "
-            + (f"Surfaces: {known}." if known else "The model has none; see `interactions`.")
-        )
-    x, z = (_grid(model, at, grid, n_points) for at, grid in zip((j, k), grids, strict=True))
-    of = {j: np.repeat(_numbers(model, j, x), len(z)), k: np.tile(_numbers(model, k, z), len(x))}
+    j, k, pair = pair_of(model, features)
+    x, z = (grid_of(model, at, grid, n_points) for at, grid in zip((j, k), grids, strict=True))
+    of = {
+        j: np.repeat(numbers_of(model, j, x), len(z)),
+        k: np.tile(numbers_of(model, k, z), len(x)),
+    }
     f = pair.evaluate(*(of[at] for at in pair.features))[:, output]
     return x, z, f.reshape(len(x), len(z), *f.shape[1:])
 
@@ -300,12 +307,6 @@ def read_numbers(model: AdditiveEstimator, X: Input) -> InMemory:
     return sparse.csc_array(whole) if isinstance(whole, sparse.csr_array) else whole
 
 
-def column_of(table: InMemory, j: int) -> AnyArray:
-    """Return a column of a table of numbers as an array."""
-    here = table[:, [j]]
-    return (here.toarray() if isinstance(here, sparse.csc_array) else here)[:, 0]
-
-
 def check_n_points(n_points: int) -> int:
     """Refuse an empty grid."""
     if n_points < 1:
@@ -332,7 +333,8 @@ def _curves_of(model: AdditiveEstimator, features: Sequence[int | str] | None) -
     return columns
 
 
-def _grid(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) -> AnyArray:
+def grid_of(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) -> AnyArray:
+    """Return where the curve of feature j is evaluated: what the user gave, or its whole range."""
     term = model.terms_.of_feature(j)
     if term is not None and term.levels is not None:
         if isinstance(grid, str):
@@ -362,24 +364,25 @@ def _as_objects(levels: Sequence[object]) -> AnyArray:
     return out
 
 
-def _curve(
+def curve_of(
     model: AdditiveEstimator,
     output: int | slice,
     j: int,
     x: AnyArray,
     center: bool,
-    table: InMemory | None,
+    table: InMemory | None = None,
 ) -> tuple[AnyArray, Floats]:
+    """Evaluate the curve of feature j at x; its mean is that over `table`, or the training rows."""
     term = model.terms_.of_feature(j)
     if term is None:  # dropped
         return x, np.zeros((len(x), *model.intercept_[output].shape))
-    f = term.evaluate(_numbers(model, j, x))[:, output]
+    f = term.evaluate(numbers_of(model, j, x))[:, output]
     if center:
         f = f - (term.mean[output] if table is None else _mean(term, table, j)[output])
     return x, f
 
 
-def _numbers(model: AdditiveEstimator, j: int, x: AnyArray) -> AnyArray:
+def numbers_of(model: AdditiveEstimator, j: int, x: AnyArray) -> AnyArray:
     """Return grid values as the numbers that the term of feature j reads."""
     numbers: AnyArray = model._columns.numbers_of(j, x, lambda k: feature_label(model, k))
     return numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, overload
 
 import numpy as np
@@ -123,6 +123,13 @@ class FittedTerm:
         f[missing] = self.at_missing
         f[unseen] = self.table @ self.group.mean[0]
         return np.asarray(f)
+
+    def with_parameters(self, parameters: Floats) -> FittedTerm:
+        """Return the same term with other curves, of parameters (n_curves, stride)."""
+        group = self.group
+        tables = group.with_gap_values(group.extended(parameters[:, None]))[:, 0]
+        mean = group.means(parameters[:, None])[:, 0]
+        return replace(self, at_missing=tables[:, -1], mean=mean, table=tables[:, :-1])
 
     def __repr__(self) -> str:
         edf = "" if np.isnan(self.edf) else f", edf={self.edf:.1f}"

@@ -53,6 +53,11 @@ class FittedPair:
         """The mean over the training rows, 0, shape (n_outputs,)."""
         return np.zeros(len(self.table))
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation over the training rows, the mean over outputs."""
+        return float("nan") if self.group.deviation is None else float(self.group.deviation[0])
+
     def evaluate(self, x: AnyArray, z: AnyArray) -> Floats:
         """Return f(x, z) for values (n,) of the two features, (n, n_outputs).
 

@@ -39,7 +39,7 @@ class Layout:
         """Length of that part of a flat vector that belongs to curves."""
         return int(self.ends[len(self.groups)])
 
-    @property
+    @cached_property
     def _all(self) -> tuple[TermGroup | PairGroup, ...]:
         return (*self.groups, *self.pairs)
 
@@ -67,11 +67,14 @@ class Layout:
         return self._split(flat)[len(self.groups) :]
 
     def _split(self, flat: AnyArray) -> list[AnyArray]:
-        return [
-            flat[..., a:b].reshape(*flat.shape[:-1], *group.shape)
-            for group, (a, b) in zip(self._all, pairwise(self.ends.tolist()), strict=True)
-            if b <= flat.shape[-1]
-        ]
+        before, n = flat.shape[:-1], flat.shape[-1]
+        return [flat[..., a:b].reshape(*before, *shape) for a, b, shape in self._places if b <= n]
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int, tuple[int, int]]]:
+        """Where every group begins and ends, and its shape."""
+        ends = pairwise(self.ends.tolist())
+        return [(a, b, group.shape) for group, (a, b) in zip(self._all, ends, strict=True)]
 
     def join(self, parts: Sequence[Floats]) -> Floats:
         """Undo split(), or both."""

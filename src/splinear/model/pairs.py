@@ -50,12 +50,16 @@ class PairGroup:
         N.
     edges : ndarray of shape (n_pairs, m1 * m2) or None
         w_pkl; None: all 1.
+    deviation : ndarray of shape (n_pairs,) or None
+        The standard deviation of the fitted surfaces over the training rows, the mean over outputs;
+        None: they have not been fitted.
     """
 
     chains: tuple[tuple[Chain, Chain], ...]
     variance: Floats
     mass: Floats
     edges: Floats | None = None
+    deviation: Floats | None = None
 
     kind = "Pair"
     has_missing = False  # a missing value is a node as others are
@@ -79,6 +83,7 @@ class PairGroup:
             variance=self.variance[at],
             mass=self.mass[at],
             edges=None if self.edges is None else self.edges[at],
+            deviation=None if self.deviation is None else self.deviation[at],
         )
 
     @property
@@ -86,17 +91,17 @@ class PairGroup:
         """Number of surfaces."""
         return len(self.chains)
 
-    @property
+    @cached_property
     def n_nodes(self) -> tuple[int, int]:
         """Nodes of the first and of the second feature, m1 and m2."""
-        return self.mass.shape[1], self.mass.shape[2]
+        return int(self.mass.shape[1]), int(self.mass.shape[2])
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of nodes of a surface."""
-        return int(self.mass.shape[1] * self.mass.shape[2])
+        return self.n_nodes[0] * self.n_nodes[1]
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Shape of the parameters."""
         return self.n_pairs, self.size

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_IT_IS",
+    "BAND",
     "DOWN",
     "FAINT",
     "INK",
@@ -28,6 +29,7 @@ __all__ = [
     "common_limits",
     "draw_panel",
     "dress",
+    "entitle",
     "room",
     "shortened",
     "style",
@@ -53,6 +55,9 @@ _MOST_KNOTS = 32  # more marks than this would hide the curve
 _FEW_CELLS = 6
 _WIDEST_BAR = 0.05  # the share of a panel's width
 _LONGEST_LINE = 40  # letters that fit below a panel
+_MOST_OF_BAND = 0.35  # of the curves' height, above and below them; bands are cut off there
+
+BAND: Style = {"alpha": 0.16, "lw": 0, "zorder": 2.5}
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,10 @@ class Curve:
         What a missing value adds, where a feature of numbers had some in training.
     n_missing : int
         Rows of the data in which the feature is missing.
+    half : ndarray of the shape of f, or None
+        Half the width of the band around the curve; None: there is none.
+    half_missing : float, ndarray of shape (n_lines,) or None
+        The same of what a missing value adds.
     """
 
     name: str
@@ -101,6 +110,8 @@ class Curve:
     n_hidden: int = 0
     f_missing: Floats | float | None = None
     n_missing: int = 0
+    half: Floats | None = None
+    half_missing: Floats | float | None = None
 
 
 @dataclass(frozen=True)
@@ -132,8 +143,12 @@ def common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
     """Lowest and highest y that the curves need, zero among them, and a little air."""
     heights = [curve.f for curve in curves]
     heights += [np.asarray(curve.f_missing) for curve in curves if curve.f_missing is not None]
-    low = min(0.0, *(float(f.min()) for f in heights))
-    high = max(0.0, *(float(f.max()) for f in heights))
+    low = min([0.0, *(float(f.min()) for f in heights)])
+    high = max([0.0, *(float(f.max()) for f in heights)])
+    if bands := [(curve.f, curve.half) for curve in curves if curve.half is not None]:
+        reach = _MOST_OF_BAND * (high - low)
+        low = max(low - reach, min(low, *(float((f - half).min()) for f, half in bands)))
+        high = min(high + reach, max(high, *(float((f + half).max()) for f, half in bands)))
     air = 0.07 * ((high - low) or 1.0)
     return low - air, high + air
 
@@ -153,6 +168,7 @@ def draw_panel(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Line2D | 
         return _draw_levels(ax, curve)
     if curve.f_missing is not None:
         _draw_missing(ax, curve)
+    _draw_band(ax, curve)
     if curve.f.ndim == 2:
         return [_draw_line(ax, curve, f, style(k)) for k, f in enumerate(curve.f.T)]
     for color, where in ((UP, curve.f >= 0), (DOWN, curve.f <= 0)):
@@ -180,6 +196,33 @@ def _draw_line(ax: Axes, curve: Curve, f: Floats, style: Style) -> Line2D:
     return line
 
 
+def _draw_band(ax: Axes, curve: Curve) -> None:
+    """Shade what is around each curve, and draw a bar at what a missing value adds."""
+    if curve.half is None:
+        return
+    lines, halves = curve.f.reshape(len(curve.x), -1).T, curve.half.reshape(len(curve.x), -1).T
+    one = curve.f.ndim == 1
+    for k, (f, half) in enumerate(zip(lines, halves, strict=True)):
+        ax.fill_between(curve.x, f - half, f + half, color=INK if one else LINES[k], **BAND)
+    if curve.f_missing is not None and curve.half_missing is not None:
+        f, half = np.atleast_1d(curve.f_missing), np.atleast_1d(curve.half_missing)
+        at = np.full(len(f), _place_of_missing(curve))
+        ax.vlines(at, f - half, f + half, colors=_colors(curve, len(f)), lw=1.2, zorder=3.5)
+
+
+def _colors(curve: Curve, n: int) -> list[str]:
+    return [INK] if curve.f.ndim == 1 else list(LINES[:n])
+
+
+def _draw_bars(ax: Axes, curve: Curve) -> None:
+    """Draw a bar at every level, in the color of its line."""
+    if curve.half is None:
+        return
+    lines, halves = curve.f.reshape(len(curve.x), -1).T, curve.half.reshape(len(curve.x), -1).T
+    for f, half, color in zip(lines, halves, _colors(curve, len(lines)), strict=True):
+        ax.vlines(curve.x, f - half, f + half, colors=color, lw=1.2, alpha=0.8, zorder=2.8)
+
+
 def _draw_levels(ax: Axes, curve: Curve) -> Line2D | list[Line2D]:
     """Draw one dot per level, on a stem from zero; with several lines, dots of their colors."""
     labels = [shortened(level, 14) for level in curve.levels]
@@ -190,6 +233,7 @@ def _draw_levels(ax: Axes, curve: Curve) -> Line2D | list[Line2D]:
     ax.set_xlim(-0.7, len(curve.x) - 0.3)
     if curve.n_hidden:
         ax.set_xlabel(f"and {curve.n_hidden} rarer ones", color=MUTED, fontsize=9, loc="right")
+    _draw_bars(ax, curve)
     if curve.f.ndim == 2:
         return [
             ax.plot(curve.x, f, "o", color=LINES[k], ms=6, mec="white", mew=0.6, zorder=3)[0]
@@ -218,14 +262,17 @@ def style(k: int) -> Style:
     return {"color": LINES[k], "lw": 2.0, "ls": "-" if k < 5 else (0, (3.5, 1.2))}
 
 
+def entitle(ax: Axes, title: str, share: float) -> None:
+    """Write the name of a term, and its share of importance into the other corner."""
+    ax.set_title(title, loc="left", fontsize=12, fontweight="bold", color=INK, **AS_IT_IS)
+    ax.set_title(f"{share:.0%}", loc="right", fontsize=11, color=MUTED)
+
+
 def dress(ax: Axes, curve: Curve) -> None:
     """Title, corner and spines."""
     from matplotlib.ticker import MaxNLocator
 
-    ax.set_title(
-        shortened(curve.name), loc="left", fontsize=12, fontweight="bold", color=INK, **AS_IT_IS
-    )
-    ax.set_title(f"{curve.share:.0%}", loc="right", fontsize=11, color=MUTED)
+    entitle(ax, shortened(curve.name), curve.share)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.spines["bottom"].set_color(FAINT)
     ax.tick_params(colors=MUTED, labelsize=10, length=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -15,9 +16,9 @@ from splinear.model.fitted import FittedTerm, steps
 from splinear.model.group import Extrapolation
 from splinear.plotting.drawing import Curve, room
 
-__all__ = ["make_panel"]
+__all__ = ["MOST_LEVELS", "Evaluate", "cells", "make_panel"]
 
-_MOST_LEVELS = 12  # of a category that a panel has room for
+MOST_LEVELS = 12  # of a category that a panel has room for
 _MOST_CELLS = 40  # of a histogram
 _MOST_GRID_POINTS = 400  # beyond, it does not matter how many of them lie in a cell
 
@@ -32,23 +33,24 @@ def make_panel(
     share: float,
     n_points: int,
     center: bool,
+    half: Evaluate | None = None,
 ) -> Curve:
-    """Compute what the panel of a term shows, given its column of X as numbers."""
+    """Compute what the panel of a term shows, given its column of X and half its band's width."""
 
     def curve(x: npt.ArrayLike) -> Floats:
         return np.asarray(term.evaluate(np.asarray(x, dtype=np.float64))[:, output])
 
     mean = curve(values).mean(axis=0) if center else 0.0
     if term.levels is not None:
-        return _make_levels(term, curve, values, name, share, mean)
+        return _make_levels(term, curve, values, name, share, mean, half)
     there = values[~np.isnan(values)]
     even = steps(term.lo, term.hi, check_n_points(n_points))
     x = _places(term, even, there)
     f = curve(x)
     marks = _smooth_knots(term, curve, np.ptp(f))
-    edges = _cells(np.clip(there, x[0], x[-1]), x)
+    edges = cells(np.clip(there, x[0], x[-1]), x)
     counts, _ = np.histogram(np.clip(there, x[0], x[-1]), edges)
-    return Curve(
+    found = Curve(
         name,
         x,
         f - mean,
@@ -62,6 +64,12 @@ def make_panel(
         f_missing=curve([np.nan])[0] - mean if term.had_missing else None,
         n_missing=len(values) - len(there),
     )
+    return found if half is None else _with_band(found, half)
+
+
+def _with_band(curve: Curve, half: Evaluate) -> Curve:
+    at_missing = None if curve.f_missing is None else half([np.nan])[0]
+    return replace(curve, half=half(curve.x), half_missing=at_missing)
 
 
 def _places(term: FittedTerm, even: Floats, values: Floats) -> Floats:
@@ -92,6 +100,7 @@ def _make_levels(
     name: str,
     share: float,
     mean: Floats | float,
+    half: Evaluate | None,
 ) -> Curve:
     """Compute the panel of a categorical feature: its most frequent levels.
 
@@ -100,10 +109,11 @@ def _make_levels(
     """
     levels = term.levels or ()
     names = [*map(str, levels), *(["missing"] if term.had_missing else [])]
-    f = curve([*range(len(levels)), *([np.nan] if term.had_missing else [])])
+    all_levels = [*range(len(levels)), *([np.nan] if term.had_missing else [])]
+    f = curve(all_levels)
     at = np.where(np.isnan(codes), len(levels), codes).astype(np.intp)
     counts = np.bincount(at[at >= 0], minlength=len(names)).astype(np.float64)[: len(names)]
-    shown = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
+    shown = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
     lines = f[shown].reshape(len(shown), -1)
     by_effect = lines[:, np.argmax(np.ptp(lines, axis=0))]
     is_ordered = not term.group.is_diagonal
@@ -120,10 +130,11 @@ def _make_levels(
         share,
         levels=tuple(names[k] for k in shown),
         n_hidden=len(names) - len(shown),
+        half=None if half is None else half(all_levels)[shown],
     )
 
 
-def _cells(values: Floats, x: Floats) -> Floats:
+def cells(values: Floats, x: Floats) -> Floats:
     """Return edges for a histogram of values within x: about 40 cells.
 
     Values on a grid, such as whole numbers, have cells of as many grid points each, so that no cell

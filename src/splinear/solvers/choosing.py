@@ -48,25 +48,23 @@ BETTER = 0.98  # of the loss so far: what a larger variance must reach to be wor
 TRIAL_TOL = 1e-2  # of models that are compared
 
 TotalsOf = Callable[[TrainingRows], Sequence[LossSum]]
+WeightOf = Callable[[TrainingRows], float]
 
 
 def choose(
     rows: TrainingRows,
     totals_of: TotalsOf,
     stopping: Stopping,
-    weight_of: Callable[[TrainingRows], float],
-    *,
-    noise: bool = False,
+    weight_of: WeightOf,
 ) -> Smoothness:
     """Choose the variances of all terms, in place of those of rows.layout.
 
     totals_of(rows) are the sums of losses over some rows, and weight_of(rows) is their weight in
-    all. If `noise`, the variance of residuals is to be estimated along.
+    all.
     """
-    noise_of = weight_of if noise else None
     n_terms, narrow = _n_curves(rows.layout), _is_narrow(rows, weight_of)
     if narrow or rows.n_rows < LEAST_ROWS:
-        return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, noise_of)
+        return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, weight_of)
     n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
     most = int(np.clip(MOST_VALUES // (n_terms * n_outputs), 4_000, MOST_ROWS))
     n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
@@ -76,7 +74,7 @@ def choose(
         trials.most = MOST_TRIALS_OF_MANY
     for pooled in (True, False):
         onward = replace(stopping, watch=stopping.watch.after(trials.n_turns))
-        found = _by_reml(trials.fit, totals_of, onward, noise_of, wide=True, pooled=pooled)
+        found = _by_reml(trials.fit, totals_of, onward, weight_of, wide=True, pooled=pooled)
         trials.compare(found)
         if stopping.watch.poll():
             break
@@ -89,8 +87,6 @@ def choose_with_pairs(
     stopping: Stopping,
     weight_of: Callable[[TrainingRows], float],
     curves: Smoothness,
-    *,
-    noise: bool = False,
 ) -> Smoothness:
     """Choose the variances of surfaces, which rows.layout has, too; `curves` were chosen without.
 
@@ -103,8 +99,8 @@ def choose_with_pairs(
     return choose_smoothness(
         few,
         totals_of(few),
-        replace(stopping, watch=stopping.watch.during("smoothness").after(curves.n_turns)),
-        n_noise=weight_of(few) if noise else None,
+        replace(stopping, watch=stopping.watch.after(curves.n_turns).during("smoothness")),
+        weight=weight_of(few),
         begin=replace(curves, layout=layout, starts=starts),
         only_pairs=not _is_narrow(rows, weight_of),
     )
@@ -156,17 +152,16 @@ def _by_reml(
     rows: TrainingRows,
     totals_of: TotalsOf,
     stopping: Stopping,
-    noise_of: Callable[[TrainingRows], float] | None,
+    weight_of: WeightOf,
     *,
     wide: bool = False,
     pooled: bool = False,
 ) -> Smoothness:
-    n_noise = None if noise_of is None else noise_of(rows)
     return choose_smoothness(
         rows,
         totals_of(rows),
         replace(stopping, watch=stopping.watch.during("smoothness")),
-        n_noise=n_noise,
+        weight=weight_of(rows),
         pooled=pooled,
         settled=SETTLED_WIDE if wide else SETTLED,
         max_turns=MAX_TURNS_WIDE if wide else MAX_TURNS,

@@ -97,6 +97,9 @@ def _in_unit(problem: Problem, unit: float) -> _core.DualProblem:
 
 
 def _out_of_unit(found: _core.DualResult, unit: float) -> Result:
+    alpha = found.alpha if len(found.alpha) else None
+    if alpha is not None:
+        alpha /= unit  # in place: there may be many
     return Result(
         coef=found.coef,
         intercept=found.intercept,
@@ -106,7 +109,7 @@ def _out_of_unit(found: _core.DualResult, unit: float) -> Result:
         n_iter=found.n_iter,
         converged=found.converged,
         certified=found.converged,
-        alpha=found.alpha / unit if len(found.alpha) else None,
+        alpha=alpha,
     )
 
 

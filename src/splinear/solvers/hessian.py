@@ -26,9 +26,10 @@ from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.pair_blocks import SurfaceBlocks
-from splinear.solvers.sampling import sample_rows
+from splinear.solvers.row_sample import sample_rows
 
 __all__ = [
+    "GROWTHS",
     "Chooser",
     "Preconditioner",
     "QuadraticModel",

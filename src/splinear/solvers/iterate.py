@@ -56,12 +56,14 @@ class Iterate:
         self.extra: Floats | None = None  # curvature of rows
         self.n_raised, self.is_cautious = 0, False
         self.n_product: int | None = None  # rows that products went through on the way here
+        self.proof: Floats | None = None  # of the gap, unless the losses' derivatives are
 
     def under(self, layout: Layout) -> Iterate:
         """Return the same point for other variances; `sums`, `curvature` and `blocks` are kept."""
         other = copy(self)
         for name in ("pull", "value", "gap"):
             other.__dict__.pop(name, None)
+        other.proof = None
         rows = self.space.rows.with_layout(layout)
         other.space = Space(rows, self.space.n_outputs, self.space.n_threads)
         return other
@@ -70,8 +72,10 @@ class Iterate:
         """Return the same point with extra curvature for rows that a step led astray.
 
         The step moved scores by D. A row whose loss rose by more than its quadratic model said gets
-        the curvature that would have said so.
+        the curvature that would have said so. Where losses soon grow beyond all bounds, that is
+        measured on a part of the way.
         """
+        D = np.clip(D, -self.total.farthest, self.total.farthest)
         rise = self.total.each(self.F + D) - self.total.each(self.F)
         rise -= np.einsum("ki,ki->i", self.total.gradient(self.F), D)
         said = 0.5 * np.einsum("ki,ki->i", self.step_curvature.times(D), D)
@@ -181,6 +185,7 @@ class Iterate:
     def results(self, tol: float) -> list[Result]:
         """Return the models of all outputs, and their certificate."""
         coef = self.space.layout.extended(self.parameters)
+        slopes = self.total.gradient(self.F) if self.proof is None else self.proof
         converged = self.is_converged(tol)
         return [
             Result(
@@ -192,6 +197,7 @@ class Iterate:
                 n_iter=self.n_iter,
                 converged=converged,
                 certified=converged,
+                slopes=slopes[k],
             )
             for k in range(len(coef))
         ]

@@ -25,6 +25,7 @@ LAST_SHIFT = 1e-6  # of Newton's method: what is left behind it is about its squ
 NEARLY_STRAIGHT = 1.0  # a loss on the wrong side of 0, from so far on
 LEAST_CURVATURE = 1e-12  # of a loss that can be divided by
 ROUNDING = 1e-12  # of probabilities
+STEP = 2**16  # rows at a time
 FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
 
 
@@ -39,6 +40,18 @@ class LossSum(Protocol):
     @property
     def is_quadratic(self) -> bool:
         """Whether it equals its quadratic model."""
+        ...
+
+    @property
+    def farthest(self) -> float:
+        """How far a score may move for its rise to say what curvature a step should have had."""
+        ...
+
+    def dispersion(self, deviance: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods.
+
+        `deviance` is twice the sum of the losses per degree of freedom that the model leaves.
+        """
         ...
 
     def each(self, F: Floats) -> Floats:
@@ -80,6 +93,10 @@ class Curvature(Protocol):
     @property
     def diagonal(self) -> Floats:
         """Return the diagonal, (n_outputs, n_rows)."""
+        ...
+
+    def between(self, k: int, m: int) -> Floats:
+        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
         ...
 
     def times(self, V: Floats) -> Floats:
@@ -140,34 +157,37 @@ class Separable:
         if cautious:
             wrong = np.flatnonzero(margin < -NEARLY_STRAIGHT)
             m = margin[wrong]
-            bound = (self.loss.slope(m) - self.loss.slope(-m)) / (2.0 * m)
             second = second.copy()
-            second[0, wrong] = self._cost[wrong] * bound
+            second[0, wrong] = self._cost[wrong] * self.loss.caution(m)
         return _Diagonal(second)
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
-        counts = np.flatnonzero(self._cost)
-        cost, alpha = self._cost[counts], -(self.problem.y * R[0])[counts]
-        lowest, highest = self.loss.range(cost)
-        feasible = np.clip(alpha, lowest, highest)
+        pieces = [slice(start, start + STEP) for start in range(0, F.shape[1], STEP)]
+        return float(sum(self._gap_of(F[0], R[0], some) for some in pieces))
+
+    def _gap_of(self, F: Floats, R: Floats, some: slice) -> float:
+        """Return the part of some rows: few at a time take little memory."""
+        counts = np.flatnonzero(self._cost[some]) + some.start
+        cost, alpha = self._cost[counts], -self.problem.y[counts] * R[counts]
+        feasible = np.clip(alpha, *self.loss.range(cost))
         if not np.all(np.abs(alpha - feasible) <= ROUNDING * cost):
             return np.inf
-        alpha = feasible
-        m = self.problem.margin(F[0])[counts]
-        each = cost * self.loss.value(m) - self.loss.dual(alpha, cost) + alpha * m
-        return max(0.0, float(each.sum()))
+        m = self.problem.some(counts).margin(F[counts])
+        return float(self.loss.gap(feasible, m, cost).sum())
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the number (1,) whose addition to F makes the sum least."""
+        known = self.loss.shift(self.problem.margin(F[0]), self._cost)
+        if known is not None:
+            sign = float(self.problem.y[0])  # of all rows, where there is a formula
+            return np.array([sign * known])
         shift = np.zeros(1)
         for _ in range(MAX_SHIFTS):
             margin = self.problem.margin(F[0] + shift)
             slopes, bends = self.loss.derivatives(margin)
             slope = float((self.problem.y * slopes) @ self._cost)
             bend = float(self._cost @ bends)
-            if self.is_quadratic:
-                return shift - (slope / bend if bend > 0 else 0.0)
             step = np.clip(-slope / bend if bend > 0 else -np.sign(slope), -1.0, 1.0)
             shift += step
             if abs(step) <= LAST_SHIFT or abs(shift[0]) > FARTHEST:
@@ -179,10 +199,22 @@ class Separable:
         """Whether it equals its quadratic model."""
         return isinstance(self.loss, SquaredError)
 
+    @property
+    def farthest(self) -> float:
+        """How far a score may move for its rise to say what curvature a step should have had."""
+        return self.loss.farthest
+
+    def dispersion(self, deviance: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        return self.loss.dispersion(deviance)
+
 
 @dataclass(frozen=True, eq=False)
 class _Diagonal:
     diagonal: Floats
+
+    def between(self, k: int, m: int) -> Floats:
+        return np.asarray(self.diagonal[k] if k == m else np.zeros(self.diagonal.shape[1]))
 
     def times(self, V: Floats) -> Floats:
         return self.diagonal * V
@@ -210,6 +242,12 @@ class Softmax:
     n_outputs: int
     _last: list[Floats] = field(default_factory=list)  # scores, and their log_softmax
     is_quadratic: bool = False
+    farthest: float = np.inf
+
+    def dispersion(self, deviance: float) -> float:
+        """Return 1: they are log-likelihoods."""
+        del deviance
+        return 1.0
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""
@@ -295,6 +333,10 @@ class _SoftmaxCurvature:
         p = self.probabilities
         out = self.cost * p * (1.0 - p)
         return out if self.extra is None else out + self.extra
+
+    def between(self, k: int, m: int) -> Floats:
+        p = self.probabilities
+        return np.asarray(self.diagonal[k] if k == m else -self.cost * p[k] * p[m])
 
     def times(self, V: Floats) -> Floats:
         p = self.probabilities

@@ -51,6 +51,13 @@ class ConvexLoss(Protocol):
         """Return the ends between which alpha lies."""
         ...
 
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return each row's part of the gap, c value(m) - dual(alpha, c) + alpha m.
+
+        alpha is in its range. A form in which nothing cancels is better, where there is one.
+        """
+        return np.maximum(0.0, cost * self.value(m) - self.dual(alpha, cost) + alpha * m)
+
 
 @runtime_checkable
 class Loss(ConvexLoss, Protocol):
@@ -80,6 +87,36 @@ class SmoothLoss(ConvexLoss, Protocol):
         """Return both derivatives, which may have much in common, in arrays of their own."""
         return self.slope(m), self.curvature(m)
 
+    @property
+    def farthest(self) -> float:
+        """How far m may move for its rise to say which curvature a step should have had."""
+        return np.inf
+
+    def caution(self, m: Floats) -> Floats:
+        """Return a curvature for m < 0 far on the wrong side, where the loss is nearly straight.
+
+        It is that of a parabola that touches the loss at m and at -m.
+        """
+        return (self.slope(m) - self.slope(-m)) / (2.0 * m)
+
+    def shift(self, m: Floats, cost: Floats) -> float | None:
+        """Return the number whose addition to all m makes the sum least; None: no formula."""
+        del m, cost
+        return None
+
+    @property
+    def has_dispersion(self) -> bool:
+        """Whether the dispersion is to be estimated; else it is 1."""
+        return False
+
+    def dispersion(self, deviance: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods.
+
+        `deviance` is twice the sum of the losses per degree of freedom that the model leaves.
+        """
+        del deviance
+        return 1.0
+
 
 @dataclass(frozen=True)
 class Hinge:
@@ -105,6 +142,10 @@ class Hinge:
     def core(self) -> _core.Loss:
         """Return the compiled twin."""
         return _core.hinge()
+
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return each row's part of the gap."""
+        return np.where(m < 1.0, (cost - alpha) * (1.0 - m), alpha * (m - 1.0))
 
 
 @dataclass(frozen=True)
@@ -132,6 +173,11 @@ class SquaredHinge:
     def core(self) -> _core.Loss:
         """Return the compiled twin."""
         return _core.squared_hinge()
+
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return each row's part of the gap."""
+        inside = cost * (1.0 - m - alpha / (2.0 * cost)) ** 2
+        return np.where(m < 1.0, inside, alpha * (m - 1.0) + alpha**2 / (4.0 * cost))
 
 
 @dataclass(frozen=True)
@@ -182,6 +228,15 @@ class Logistic(SmoothLoss):
         """Return the compiled twin."""
         return _core.logistic()
 
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return c times the relative entropy of alpha / c to the probability at m.
+
+        In two parts, p log(p / q) - p + q and the same of 1 - p and 1 - q; none is negative.
+        """
+        share = np.clip(alpha / cost, 0.0, 1.0)
+        off = share - expit(-m)
+        return cost * (_divergence(share, off, m) + _divergence(1.0 - share, -off, -m))
+
 
 @dataclass(frozen=True)
 class SquaredError(SmoothLoss):
@@ -203,6 +258,20 @@ class SquaredError(SmoothLoss):
         """Return -alpha^2 / (2 c)."""
         return -(alpha**2) / (2.0 * cost)
 
+    def shift(self, m: Floats, cost: Floats) -> float | None:
+        """Return minus the mean of m."""
+        in_all = float(cost.sum())
+        return -float(m @ cost) / in_all if in_all > 0 else 0.0
+
+    @property
+    def has_dispersion(self) -> bool:
+        """Whether the dispersion is to be estimated: it is."""
+        return True
+
+    def dispersion(self, deviance: float) -> float:
+        """Return the variance of the residuals."""
+        return deviance
+
     def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
         """Return the best alpha along one coordinate."""
         return alpha + (-m - alpha / cost) / (curvature + 1.0 / cost)
@@ -215,6 +284,10 @@ class SquaredError(SmoothLoss):
     def core(self) -> _core.Loss:
         """Return the compiled twin."""
         return _core.squared_error()
+
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return each row's part of the gap."""
+        return 0.5 * cost * (m + alpha / cost) ** 2
 
 
 @dataclass(frozen=True)
@@ -245,6 +318,23 @@ class EpsilonInsensitive:
     def core(self) -> _core.Loss:
         """Return the compiled twin."""
         return _core.epsilon_insensitive(self.epsilon)
+
+    def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
+        """Return each row's part of the gap."""
+        beyond, size = np.abs(m) - self.epsilon, np.abs(alpha)
+        outside = np.where(alpha * m <= 0.0, beyond * (cost - size), cost * beyond)
+        outside += np.where(alpha * m <= 0.0, 0.0, size * (np.abs(m) + self.epsilon))
+        return np.where(beyond > 0.0, outside, self.epsilon * size + alpha * m)
+
+
+def _divergence(p: Floats, off: Floats, m: Floats) -> Floats:
+    """Return p log(p / q) - off, q = p - off being expit(-m): a series where terms would cancel."""
+    t = off / np.maximum(expit(-m), np.finfo(float).tiny)
+    small = np.abs(t) < 1e-3
+    t = np.where(small, t, 0.0)
+    series = expit(-m) * t**2 * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0)))
+    plain = np.maximum(0.0, p * np.logaddexp(0.0, m) - entr(p) - off)
+    return np.where(small, series, plain)
 
 
 LOSSES: dict[str, Loss] = {

@@ -14,6 +14,7 @@ __all__ = [
     "NEED_DUAL",
     "NEED_NEWTON",
     "NEED_SOFTMAX",
+    "NEED_VALUES",
     "BytesPerRow",
     "MemoryPlan",
     "bytes_of",
@@ -49,6 +50,8 @@ class BytesPerRow:
 
 # Dual variable, squared length, label; a bit or two for the active set.
 NEED_DUAL = BytesPerRow(each=8 + 4 + 1 + 0.25)
+# Order, dual variables and where they start, while a fit goes on with X itself.
+NEED_VALUES = BytesPerRow(shared=8, each=16)
 # Scores, derivatives and steps, as measured; tests/training/test_large.py holds it to that.
 NEED_NEWTON = BytesPerRow(each=92)
 NEED_SOFTMAX = BytesPerRow(each=120)  # per output
@@ -60,6 +63,7 @@ class MemoryPlan:
 
     width: int = sys.maxsize  # the most problems to solve at a time
     rows_per_block: int | None = None  # of codes that go to disk; None: they stay in memory
+    holds_values: bool = True  # whether X itself may be in memory, all of it
 
 
 def bytes_of(max_memory: object) -> int | None:
@@ -107,6 +111,8 @@ def plan_memory(
     left = usable - n_rows * (need.shared + need.each)
     if left < min(n_rows, 2 * SMALLEST_BLOCK) * row_bytes:
         return None
+    beyond = n_rows * (NEED_VALUES.shared + NEED_VALUES.each)
+    holds_values = n_rows * row_bytes + beyond <= left
     if n_rows * row_bytes <= left:
         block, held = None, n_rows * row_bytes
     else:
@@ -115,8 +121,8 @@ def plan_memory(
     for wide in range(width, 1, -1):
         blocks = 0 if block is None else max(2, wide) * block * row_bytes
         if n_rows * (need.shared + wide * need.each) + held + blocks <= usable:
-            return MemoryPlan(wide, block)
-    return MemoryPlan(1, block)
+            return MemoryPlan(wide, block, holds_values)
+    return MemoryPlan(1, block, holds_values)
 
 
 def least_memory(n_rows: int, row_bytes: float, need: BytesPerRow) -> float:

@@ -196,7 +196,7 @@ def _prove(at: Iterate, moved: Iterate, step: _Step, scores: Floats, tol: float)
         R += at.step_curvature.times(scores)
         gap = moved.gap_to(R)
         if gap <= aim.gap:
-            moved.gap = gap
+            moved.gap, moved.proof = gap, R
 
 
 @dataclass(frozen=True)
@@ -289,15 +289,17 @@ class _Length:
     def go(self, t: float) -> tuple[float, bool]:
         """Go t along the direction, or up to the radius; return how far, and whether to there."""
         longer = self.step + 2.0 * t * self.both + t * t * self.direction
-        at_edge = longer >= self.radius**2
+        edge = self.radius * self.radius  # a power would raise an error beyond the largest number
+        at_edge = longer >= edge
         if at_edge:
-            room = self.radius**2 - self.step
-            root = np.sqrt(self.both**2 + self.direction * room)
-            t, longer = room / max(self.both + root, np.finfo(float).tiny), self.radius**2
+            room = edge - self.step
+            root = float(np.sqrt(self.both * self.both + self.direction * room))
+            far = max(self.both + root, np.finfo(float).tiny)
+            t, longer = room / far if far < np.inf else 0.0, edge
         self.step = longer
         return t, at_edge
 
     def turn(self, t: float, beta: float, rz: float) -> None:
         """Take the next direction, z + beta times the last, after going t along that."""
         self.both = beta * (self.both + t * self.direction)
-        self.direction = rz + beta**2 * self.direction
+        self.direction = rz + beta * beta * self.direction

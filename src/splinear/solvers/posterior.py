@@ -12,7 +12,7 @@ from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.penalties import DifferencePenalty
-from splinear.solvers.hessian import penalised_bands
+from splinear.solvers.hessian import GROWTHS, penalised_bands
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.pair_blocks import pair_variances
 
@@ -106,15 +106,11 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
 def _tridiagonal_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[Floats, Floats]:
     """Variances of d_j, and M_j^{-1} u_j, by the pivots of tridiagonal M_j from both ends."""
     n, stride = group.shape
-    a = np.ascontiguousarray(bands[:, :, 0])
     e = bands[:, :-1, 1] if bands.shape[2] == 2 else np.zeros((n, stride - 1))
-    flat = np.append(e, np.zeros((n, 1)), axis=1).ravel()[:-1]
-    pivots, below, _ = dpttrf(a.ravel(), flat) if a.size > 1 else (a.ravel(), flat, 0)
-    forward, backward = pivots.reshape(n, stride), a.copy()
-    if e.any():
-        for k in range(stride - 2, -1, -1):
-            backward[:, k] -= e[:, k] ** 2 / backward[:, k + 1]
-    x = dpttrs(pivots, below, u.reshape(-1, 1))[0].reshape(n, stride) if a.size > 1 else u / a
+    a, forward, backward, below = _pivots(bands[:, :, 0], e)
+    x = u / a
+    if a.size > 1:
+        x = dpttrs(forward.ravel(), below, u.reshape(-1, 1))[0].reshape(n, stride)
     own = 1.0 / (forward + backward - a)  # of the coefficients themselves
     if group.embedding.penalty.bandwidth == 0:
         return own * _unit_of_difference(group) ** 2, x
@@ -126,6 +122,26 @@ def _tridiagonal_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[
     steps = (forward[:, :-1] + backward[:, 1:] + 2.0 * e) / det
     out[:, 1:] = np.where(both, steps, own[:, 1:])
     return out, x
+
+
+def _pivots(diagonal: Floats, e: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Factor tridiagonal matrices (n, stride) from both ends; `e` stands beside the diagonal.
+
+    Return the diagonal, which grows if rounding leaves pivots that are not positive, the pivots
+    from the first row on and from the last, and what LAPACK has below the first.
+    """
+    beside = np.append(e, np.zeros((len(e), 1)), axis=1).ravel()[:-1]
+    for more in (0.0, *GROWTHS):
+        a = np.ascontiguousarray((1.0 + more) * diagonal)
+        first, below, failed = dpttrf(a.ravel(), beside) if a.size > 1 else (a.ravel(), beside, 0)
+        forward, backward = first.reshape(a.shape), a.copy()
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            for k in range(a.shape[1] - 2, -1, -1) if e.any() else ():
+                backward[:, k] -= e[:, k] ** 2 / backward[:, k + 1]
+            left = forward[:, :-1] * backward[:, 1:] - e**2
+        if not failed and np.all(backward > 0.0) and np.all(left > 0.0):
+            break
+    return a, forward, backward, below
 
 
 def _unit_of_difference(group: TermGroup) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._types import Floats
+from splinear._types import AnyArray, Floats
 from splinear.solvers.losses import ConvexLoss
 from splinear.solvers.watch import Watch
 
@@ -43,6 +43,12 @@ class Problem:
         return replace(
             self, cost_negative=C * self.cost_negative, cost_positive=C * self.cost_positive
         )
+
+    def some(self, rows: AnyArray) -> Problem:
+        """Return the problem of the rows of these numbers."""
+        weights = None if self.weights is None else self.weights[rows]
+        targets = None if self.targets is None else self.targets[rows]
+        return replace(self, y=self.y[rows], weights=weights, targets=targets)
 
     def margin(self, scores: Floats) -> Floats:
         """Return y_i f_i - t_i, the number that the loss is of."""
@@ -86,6 +92,9 @@ class Result:
     """A model and its certificate: primal - dual <= gap * primal.
 
     `converged`: the solver ended because the gap is within tol. `certified`: that is a proof.
+    `rounded`: it would have been one, if X were as it is rounded. `alpha` are the dual variables of
+    dual coordinate descent, `slopes` the derivatives of the losses by scores that prove the gap of
+    Newton's method; in the order of training.
     """
 
     coef: Floats  # (n_parameters,) of the layout
@@ -97,6 +106,8 @@ class Result:
     converged: bool
     certified: bool = False
     alpha: Floats | None = None
+    slopes: Floats | None = None
+    rounded: bool = False
 
 
 def stack(outputs: Sequence[Result | Start]) -> tuple[Floats, Floats]:

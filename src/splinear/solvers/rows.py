@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
@@ -18,15 +19,58 @@ from splinear.model.layout import Layout
 from splinear.solvers.disk import codes_on_disk, entries_on_disk
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.pair_rows import PairRows
-from splinear.tables.chunks import as_dense, as_sparse, csr_parts
+from splinear.tables.chunks import Chunk, as_dense, as_sparse, csr_parts
 from splinear.tables.table import Table
 
-__all__ = ["CODES_SUFFICE", "Order", "TrainingRows"]
+__all__ = ["Order", "TrainingRows", "ValuePiece"]
 
-# The tolerance from which on 16-bit codes serve: their rounding moves the objective by far less.
-CODES_SUFFICE = 1e-3
 STREAM = 0x5EED
+_PIECE = 2**16  # rows of X in full precision
 _STEP = 2**18  # rows at a time, where NumPy would make an index of 8 bytes for each
+
+
+@dataclass(frozen=True, eq=False)
+class ValuePiece:
+    """Some rows of X in full precision, and where they stand in the order of training."""
+
+    layout: Layout
+    groups: list[_core.Group]
+    places: NDArray[np.int64]
+    pairs: PairRows | None
+
+    def scores(self, parameters: Floats, n_threads: int) -> Floats:
+        """Return what TrainingRows.scores does, (n_outputs, n_rows of the piece)."""
+        tables = self.layout.tables(parameters)
+        return _all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
+
+    def sums(self, R: Floats, n_threads: int) -> Floats:
+        """Return what TrainingRows.sums does, for R (n_outputs, n_rows of the piece)."""
+        return self.layout.gather(_all_sums(self.groups, self.pairs, R, n_threads))
+
+
+def _all_scores(
+    groups: list[_core.Group],
+    pairs: PairRows | None,
+    layout: Layout,
+    tables: Floats,
+    n_threads: int,
+) -> Floats:
+    n = layout.n_of_curves
+    flat: Floats = _core.score_many(groups, np.ascontiguousarray(tables[:, :n]), n_threads)
+    scores = flat.reshape(len(tables), -1)
+    if pairs is not None:
+        scores += pairs.scores(tables[:, n:], n_threads)
+    return scores
+
+
+def _all_sums(
+    groups: list[_core.Group], pairs: PairRows | None, R: Floats, n_threads: int
+) -> Floats:
+    flat: Floats = _core.sum_many(groups, np.ascontiguousarray(R), n_threads)
+    sums = flat.reshape(len(R), -1)
+    if pairs is None:
+        return sums
+    return np.concatenate([sums, pairs.sums(R, n_threads)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +79,8 @@ class TrainingRows:
 
     Every value is rounded to one of at least 32,768 places along its axis, a code of 16 bits: 2
     bytes per value beyond X, in memory or in a file (4 for a category of more than 65,534 levels).
-    A tolerance below 1e-3 could tell the difference; then X itself is read, and there are no codes.
-    Nor are there of a sparse X, of which every value that is not zero takes 8 bytes.
+    Of a sparse X every value that is not zero takes 8 bytes, its place in single precision. What
+    that rounding costs is seen from X itself, which `values` reads and `exactly` trains on.
     """
 
     parts: tuple[_core.Rows, ...]  # one per group of the layout
@@ -46,6 +90,7 @@ class TrainingRows:
     seed: int
     n_values: int  # read in a pass
     is_coded: bool
+    table: Table  # X itself
     plan: MemoryPlan = field(default_factory=MemoryPlan)
     n_first: int | None = None  # only so many of them, see first()
     pairs: PairRows | None = None  # as surfaces see them, if there are any
@@ -56,35 +101,63 @@ class TrainingRows:
         X: Table,
         layout: Layout,
         *,
-        tol: float,
+        exact: bool = False,
         seed: int = 0,
         kept: AnyArray | None = None,
         weights: Floats | None = None,
         n_threads: int = 1,
         plan: MemoryPlan | None = None,
     ) -> TrainingRows:
-        """Code the rows of X, or note their order; of a sparse X, take the non-zeros.
+        """Code the rows of X, or if `exact` note their order; of a sparse X, take the non-zeros.
 
         Where there are gaps, the mean m_j of the basis over the rows, by their `weights`, becomes
         part of the layout.
         """
         plan = plan or MemoryPlan()
         order = Order.draw(X.shape[0], kept, seed)
-        sparse = X.is_sparse and all(g.embedding.through_zero for g in layout.groups)
-        is_coded = not sparse and tol >= CODES_SUFFICE
-        if sparse:
+        nonzeros = _takes_nonzeros(X, layout)
+        is_coded = not nonzeros and not exact
+        if nonzeros and not exact:
             parts = _nonzeros(X, layout, order, plan)
         elif is_coded:
             parts = _codes(X, layout, order, plan, n_threads)
         else:
-            parts = _values(X, layout, order)
+            parts = _values(X.whole(), layout, order.place(np.arange(X.shape[0])), nonzeros)
         n_values = (
             int(X.values_per_row * X.shape[0])
-            if sparse
+            if nonzeros
             else X.shape[0] * sum(g.n_features for g in layout.groups)
         )
-        rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, plan)
-        return rows._with_gap_means(weights, n_threads)
+        rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, X, plan)
+        return rows.with_gap_means(rows, weights, n_threads)
+
+    def exactly(self) -> TrainingRows:
+        """Return the same rows in full precision, in the same order; X is in memory then."""
+        numbers, nonzeros = (
+            self.place(np.arange(self.n_given)),
+            _takes_nonzeros(self.table, self.layout),
+        )
+        parts = _values(self.table.whole(), self.layout, numbers, nonzeros)
+        return replace(
+            self, parts=tuple(parts), is_coded=False, plan=replace(self.plan, rows_per_block=None)
+        )
+
+    def values(self) -> Iterator[ValuePiece]:
+        """Yield X itself in full precision, some rows at a time, in the order of X."""
+        order, nonzeros = self.order(), _takes_nonzeros(self.table, self.layout)
+        # Pieces of a long table need little memory; adding up their tables must cost little too.
+        step = max(_PIECE, self.table.rows_of(2 * self.layout.n_parameters))
+        for rows, chunk in self.table.chunks():
+            places = order.of(rows)
+            all_numbers = np.flatnonzero(places >= 0)
+            for start in range(0, len(all_numbers), step):
+                numbers = all_numbers[start : start + step]
+                parts = _values(chunk, self.layout, numbers, nonzeros)
+                pairs = zip(self.layout.groups, parts, strict=True)
+                groups = [group.core(part) for group, part in pairs]
+                at = places[numbers]
+                own = None if self.pairs is None else self.pairs.some(at)
+                yield ValuePiece(self.layout, groups, at, own)
 
     @cached_property
     def n_rows(self) -> int:
@@ -137,12 +210,8 @@ class TrainingRows:
         `parameters` is (n_outputs, n_parameters); the result (n_outputs, n_rows), in the order of
         training.
         """
-        tables, n = self.layout.tables(parameters), self.layout.n_of_curves
-        flat = _core.score_many(self.groups, np.ascontiguousarray(tables[:, :n]), n_threads)
-        scores: Floats = flat.reshape(len(tables), -1)
-        if self.pairs is not None:
-            scores += self.pairs.scores(tables[:, n:], n_threads)
-        return scores
+        tables = self.layout.tables(parameters)
+        return _all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
 
     def sums(self, R: Floats, n_threads: int = 1) -> Floats:
         """Return the derivative of sum(R * scores(parameters)) by parameters, R (n_outputs, n)."""
@@ -150,11 +219,7 @@ class TrainingRows:
 
     def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
         """Return the same derivative by the entries of the tables, in which gaps stand alone."""
-        flat: Floats = _core.sum_many(self.groups, np.ascontiguousarray(R), n_threads)
-        sums = flat.reshape(len(R), -1)
-        if self.pairs is None:
-            return sums
-        return np.concatenate([sums, self.pairs.sums(R, n_threads)], axis=1)
+        return _all_sums(self.groups, self.pairs, R, n_threads)
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
         """Return the diagonal blocks of sum_i h_i B_i B_i' of curves, per row h of H and group.
@@ -189,15 +254,17 @@ class TrainingRows:
         """Return the order of training."""
         return Order.draw(self.n_given, self.kept, self.seed)  # drawn anew, not kept
 
-    def _with_gap_means(self, weights: Floats | None, n_threads: int) -> TrainingRows:
-        """Compute m_j of the groups that have gaps."""
+    def with_gap_means(
+        self, over: TrainingRows, weights: Floats | None, n_threads: int
+    ) -> TrainingRows:
+        """Return the rows with m_j of groups that have gaps, over these rows or finer ones."""
         if not any(group.has_gaps for group in self.layout.groups):
             return self
         w = np.ones(self.n_rows) if weights is None else self.place(weights)
         groups = list(self.layout.groups)
         for k, group in enumerate(groups):
             if group.has_gaps:
-                sums = _core.sum_all([self.groups[k]], w, n_threads).reshape(group.shape)
+                sums = _core.sum_all([over.groups[k]], w, n_threads).reshape(group.shape)
                 there = np.maximum(w.sum() - sums[:, -1:], np.finfo(float).tiny)
                 share = sums[:, -1] / max(float(w.sum()), np.finfo(float).tiny)
                 groups[k] = replace(group, mean=sums[:, :-1] / there, gap_share=share)
@@ -222,14 +289,28 @@ def _codes(
     return [_core.coded_rows(out, group.embedding.axes.core()) for group, out in pairs]
 
 
-def _values(X: Table, layout: Layout, order: Order) -> list[_core.Rows]:
-    numbers, array = order.place(np.arange(X.shape[0])), as_dense(X.whole())
+def _takes_nonzeros(X: Table, layout: Layout) -> bool:
+    return X.is_sparse and all(group.embedding.through_zero for group in layout.groups)
+
+
+def _values(chunk: Chunk, layout: Layout, numbers: AnyArray, nonzeros: bool) -> list[_core.Rows]:
+    """Return the rows of these numbers in full precision; if `nonzeros`, only what is not zero."""
+    if nonzeros:
+        return [_entries(as_sparse(chunk), group, numbers, exact=True) for group in layout.groups]
+    array = as_dense(chunk)
     return [
         _core.value_rows(
             array, group.features.astype(np.int64), group.embedding.axes.core(), numbers
         )
         for group in layout.groups
     ]
+
+
+def _entries(
+    matrix: sparse.csr_array, group: TermGroup, numbers: AnyArray, *, exact: bool
+) -> _core.Rows:
+    here = csr_parts(group_columns(matrix, group))
+    return _core.sparse_rows(*here, group.embedding.axes.core(), numbers, exact)
 
 
 def _nonzeros(X: Table, layout: Layout, order: Order, plan: MemoryPlan) -> list[_core.Rows]:
@@ -239,12 +320,7 @@ def _nonzeros(X: Table, layout: Layout, order: Order, plan: MemoryPlan) -> list[
             for group in layout.groups
         ]
     numbers, matrix = order.place(np.arange(X.shape[0])), as_sparse(X.whole())
-
-    def of_group(group: TermGroup) -> _core.Rows:
-        here = csr_parts(group_columns(matrix, group))
-        return _core.sparse_rows(*here, group.embedding.axes.core(), numbers)
-
-    return [of_group(group) for group in layout.groups]
+    return [_entries(matrix, group, numbers, exact=False) for group in layout.groups]
 
 
 @dataclass(frozen=True, eq=False)

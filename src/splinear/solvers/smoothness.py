@@ -76,7 +76,7 @@ def choose_smoothness(
     totals: Sequence[LossSum],
     stopping: Stopping,
     *,
-    n_noise: float | None = None,
+    weight: float | None = None,
     pooled: bool = False,
     settled: float = SETTLED,
     max_turns: int = MAX_TURNS,
@@ -90,12 +90,13 @@ def choose_smoothness(
     The first turn begins with the layout and the models of `begin`, if given; if `only_pairs`, the
     variances of curves stay those of that layout.
 
-    `totals` are the sums of losses of all outputs, which share the result. They are
-    log-likelihoods, up to a factor if `n_noise` is given: then the losses are r^2 / 2, the variance
-    of the residuals is estimated along, and n_noise is the weight of all rows. After Ctrl-C the
-    last turn counts, and the exception is kept.
+    `totals` are the sums of losses of all outputs, which share the result: negative
+    log-likelihoods, once they are divided by their dispersion (of the squared error, the variance
+    of the residuals). That is estimated along; `weight` is that of all rows, None their number.
+    After Ctrl-C the last turn counts, and the exception is kept.
     """
-    how = _Way(n_noise, pooled, settled, max_turns, only_pairs)
+    weight = float(rows.n_rows) if weight is None else weight
+    how = _Way(weight, pooled, settled, max_turns, only_pairs)
     turns = _turns(rows, totals, stopping, how, begin)
     found = next(turns)
     try:
@@ -110,7 +111,7 @@ def choose_smoothness(
 class _Way:
     """What choose_smoothness was asked for."""
 
-    n_noise: float | None
+    weight: float
     pooled: bool
     settled: float
     max_turns: int
@@ -133,14 +134,14 @@ def _turns(
         newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
         for total, start in zip(totals, starts, strict=True)
     ]
-    flat = sum(point.total.value(point.space.zero_scores()) for point in points)
+    flat = sum(newton.begin(rows, total, stopping.n_threads).losses for total in totals)
     noise: float | None = None
     for n_turns in range(1, how.max_turns + 1):
         losses = sum(point.losses for point in points)
         points = [newton.one_step(p.under(layout), stopping, STEP_ACCURACY) for p in points]
         measures = Measures.of_all(points, layout)
         edf = [measure.edf for measure in measures]
-        noise = _noise(points, edf, how.n_noise, flat, noise if layout.pairs else None)
+        noise = _noise(points, edf, how.weight, flat, noise if layout.pairs else None)
         gap = np.nan  # a pass over the rows, for those who want to know
         if stopping.watch.tell is not None:
             gap = max(point.relative_gap for point in points)
@@ -177,25 +178,19 @@ def _start(point: Iterate) -> Start:
 
 
 def _noise(
-    points: list[Iterate],
-    edf: list[Floats],
-    n_noise: float | None,
-    flat: float,
-    before: float | None,
+    points: list[Iterate], edf: list[Floats], weight: float, flat: float, before: float | None
 ) -> float:
-    """Return the variance of the residuals; 1 for losses that are likelihoods.
+    """Return the dispersion; 1 for losses that are log-likelihoods.
 
     `flat` is the sum of losses without any curves. Rows that repeat each other seem to have no
     noise at all: then it is a tiny share of the variance of the targets. Where it was estimated
     `before`, only half the way is gone: surfaces can take nearly as many degrees of freedom as
     there are rows, and more noise and fewer degrees would follow each other forever.
     """
-    if n_noise is None:
-        return 1.0
     used = sum(float(e.sum()) for e in edf) + len(points)
     misfit = sum(point.losses for point in points)
-    least = max(2.0 * LEAST_NOISE * flat / n_noise, np.finfo(float).tiny)
-    found = max(2.0 * misfit / max(1.0, n_noise - used), least)
+    least = max(2.0 * LEAST_NOISE * flat / weight, np.finfo(float).tiny)
+    found = points[0].total.dispersion(max(2.0 * misfit / max(1.0, weight - used), least))
     return found if before is None else float(np.sqrt(found) * np.sqrt(before))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from splinear._compat import Interval
 from splinear._types import Constraints, Floats
 from splinear.model.layout import Layout
 from splinear.solvers import dual_cd
+from splinear.solvers.certificate import certify_problem, solve_and_certify
 from splinear.solvers.losses import Loss
 from splinear.solvers.memory import NEED_DUAL, BytesPerRow
 from splinear.solvers.problem import Problem, Result, Start, Stopping
@@ -36,6 +38,9 @@ DUAL_PARAMETERS: Constraints = {
     "intercept_scaling": [Interval(Real, 0, MAX_BIAS, closed="right")],
 }
 
+Found = TypeVar("Found")
+
+WARM_GAP = 0.2  # relative, of dual variables that are worth starting from
 SHARES = (*np.geomspace(1.0, 1e-6, 25), 0.0)  # of dual variables to start from
 
 
@@ -89,10 +94,17 @@ class DualTrainer:
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C."""
-        [results] = self.follow(data, stopping, [self.C], starts)
-        alphas = [data.rows.restore(found.alpha) for found in results if found.alpha is not None]
+        rows = data.rows
+
+        def train(problem: Problem, own: Stopping, start: Start | None) -> Result:
+            return _proven(rows, problem.scaled(self.C), own, start)
+
+        results, alphas = self._each(data, stopping, self.C, starts, train), []
+        if self.keep_duals:
+            alphas = [rows.restore(found.alpha) for found in results if found.alpha is not None]
         duals = Duals(np.stack(alphas), self.C) if alphas else None
-        return Trained(data, data.rows.layout, results, duals=duals)
+        results = data.restored([replace(found, alpha=None) for found in results])
+        return Trained(data, rows.layout, results, duals=duals)
 
     def follow(
         self,
@@ -102,31 +114,63 @@ class DualTrainer:
         starts: list[Start] | None = None,
     ) -> list[list[Result]]:
         """Train all outputs for each C in turn."""
+        rows = data.rows
+
+        def train(problem: Problem, own: Stopping, start: Start | None) -> list[Result]:
+            return dual_cd.follow_path(rows, problem, own, Cs, start)
+
+        paths = self._each(data, stopping, Cs[0], starts, train)
+        # Some may have stopped before others.
+        return [data.restored(of_C) for of_C in zip(*paths, strict=False)]
+
+    def _each(
+        self,
+        data: TrainingSet,
+        stopping: Stopping,
+        C: float,
+        starts: list[Start] | None,
+        train: Callable[[Problem, Stopping, Start | None], Found],
+    ) -> list[Found]:
+        """Train every output, some of them side by side; starts are made feasible for C."""
         rows, outputs = data.rows, data.outputs
         width = min(stopping.n_threads, outputs.n_outputs, rows.plan.width)
         problem_of = data.problems(self.loss, self.bias)
         starts = None if starts is None else data.centred(starts)
 
-        def follow(k: int) -> list[Result]:
+        def one(k: int) -> Found:
             problem = problem_of(k)
             watch = stopping.watch.of(outputs.label(k))
             own = replace(stopping, n_threads=stopping.n_threads // width, watch=watch)
             start = None
             if starts is not None:
-                start = _feasible(starts[k], rows, problem.scaled(Cs[0]), own.n_threads)
-            return dual_cd.follow_path(rows, problem, own, Cs, start, keep_alpha=self.keep_duals)
+                start = _feasible(starts[k], rows, problem.scaled(C), own.n_threads)
+            return train(problem, own, start)
 
-        tasks = [partial(follow, k) for k in range(outputs.n_outputs)]
-        paths = side_by_side(tasks, width, stopping.watch)
-        # Some may have stopped before others.
-        return [data.restored(of_C) for of_C in zip(*paths, strict=False)]
+        tasks = [partial(one, k) for k in range(outputs.n_outputs)]
+        return side_by_side(tasks, width, stopping.watch)
+
+
+def _proven(
+    rows: TrainingRows, problem: Problem, stopping: Stopping, start: Start | None
+) -> Result:
+    """Solve one problem, and certify what was found on X itself."""
+
+    def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
+        first = start if last is None else replace(start or Start(), alpha=last[0].alpha)
+        return [dual_cd.solve(on, problem, when, first, keep_alpha=True)]
+
+    def certify(results: list[Result]) -> list[Result]:
+        return [certify_problem(rows, problem, start, results[0], stopping)]
+
+    return solve_and_certify(rows, stopping, solve, certify)[0]
 
 
 def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int) -> Start:
     """Bring dual variables, one per row of X, into the order and the bounds of the problem.
 
-    They are multiplied by the number, 1 at most, that makes the dual objective largest: far from
-    those of the problem, they would be worse than none.
+    They are multiplied by the number, 1 at most, that makes the dual objective largest. If the gap
+    is large even then they are left out: dual variables far from those of the problem make it
+    longer, and zero is where a gap is all of the objective.
     """
     if start.alpha is None:
         return start
@@ -134,8 +178,8 @@ def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int
     alpha: Floats = np.clip(rows.place(start.alpha), lowest, highest)
     slopes = (alpha * problem.y)[None]
     sums = rows.sums(slopes, n_threads)
-    of_bias = problem.bias * float(slopes.sum())
-    square = float(np.vdot(sums, rows.layout.soften(sums))) + of_bias**2
+    parameters, b = rows.layout.soften(sums), problem.bias * float(slopes.sum())
+    square = float(np.vdot(sums, parameters)) + b**2
     gain = 0.0 if problem.targets is None else float(alpha @ problem.targets)
     counts = np.flatnonzero(problem.cost)
     some, cost = alpha[counts], problem.cost[counts]
@@ -144,4 +188,9 @@ def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int
         own = float(problem.loss.dual(share * some, cost).sum())
         return own + share * gain - 0.5 * share**2 * square
 
-    return replace(start, alpha=max(SHARES, key=dual) * alpha)
+    share = max(SHARES, key=dual)
+    scores = share * (rows.scores(parameters, n_threads)[0] + problem.bias * b)
+    losses = problem.loss.value(problem.margin(scores)[counts])
+    primal = 0.5 * share**2 * square + float(cost @ losses)
+    helps = primal - dual(share) <= WARM_GAP * primal
+    return replace(start, alpha=share * alpha if helps else None)

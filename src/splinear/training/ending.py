@@ -26,7 +26,7 @@ def how_it_ended(estimator: BaseEstimator, trained: Trained, reason: str | None)
     found = "an unknown gap" if math.isnan(gap) else f"a relative duality gap of {gap:.2g}"
     return (
         f"Stopped {_cause(estimator, trained, reason)}{early} at {found}; "
-        f"tol={tol:g} was asked for. {_advice(gap, tol, reason)}"
+        f"tol={tol:g} was asked for. {_advice(estimator, trained, gap, reason)}"
     )
 
 
@@ -36,15 +36,20 @@ def _cause(estimator: BaseEstimator, trained: Trained, reason: str | None) -> st
         return f"by time_limit={estimator.time_limit} s {passes}"
     if reason == "callback":
         return f"by the callback {passes}"
+    if trained.rounded:
+        return f"{passes}, where X is too far from the codes that it was rounded to,"
     most = max((found.n_iter for found in trained.results if not found.converged), default=0)
     if most >= estimator.max_iter:
         return f"{passes} (max_iter={estimator.max_iter})"
     return f"{passes}, where rounding errors left no step that leads further,"
 
 
-def _advice(gap: float, tol: float, reason: str | None) -> str:
+def _advice(estimator: BaseEstimator, trained: Trained, gap: float, reason: str | None) -> str:
+    if reason is None and trained.rounded:
+        memory = "" if estimator.max_memory is None else "; or leave out max_memory"
+        return f"Raise tol, or lower C{memory}."
     if reason is None:
         return "Raise max_iter or tol, or lower C."
-    if gap <= max(NEAR, NEAR_TOL * tol):
+    if gap <= max(NEAR, NEAR_TOL * float(estimator.tol)):
         return "The model is usable."
     return "The model may be far from the optimum: let it go on for longer."

@@ -21,9 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints, Floats, Input
 from splinear.model.additive import Model
+from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
 from splinear.model.group import Extrapolation
 from splinear.model.layout import Layout
+from splinear.solvers.certificate import fine_enough
 from splinear.solvers.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
 from splinear.solvers.problem import Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
@@ -62,7 +64,7 @@ __all__ = ["AdditiveEstimator"]
 
 Self = TypeVar("Self", bound="AdditiveEstimator")
 
-PRIVATE = frozenset({"_model", "_columns", "_outputs", "_duals"})  # of a fit
+PRIVATE = frozenset({"_model", "_columns", "_outputs", "_duals", "_posteriors"})  # of a fit
 
 
 class AdditiveEstimator(BaseEstimator):
@@ -91,6 +93,7 @@ class AdditiveEstimator(BaseEstimator):
     _columns: Columns
     _outputs: Outputs
     _duals: Duals | None
+    _posteriors: list[JointPosterior]
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; those of `curve` as curve__n_bins and so on, once it is a term.
@@ -140,8 +143,7 @@ class AdditiveEstimator(BaseEstimator):
             starts = self._warm_starts(trainer, layout, target.outputs, data.table.shape[0])
         workload = work._workload(target, trainer, weighted=data.weights is not None)
         if interactions is not None:
-            more = interactions.need(workload.n_outputs)
-            workload = replace(workload, need=workload.need + more)
+            workload = replace(workload, need=workload.need + interactions.need(workload.n_outputs))
         plan = work._plan_memory(data, layout, workload)
         training_set = work._training_set(data, target, layout, plan)
         training_set = replace(training_set, interactions=interactions)
@@ -265,13 +267,13 @@ class AdditiveEstimator(BaseEstimator):
         rows = TrainingRows.prepare(
             data.table,
             layout,
-            tol=self.tol,
             seed=draw_seed(self.random_state),
             kept=data.kept,
             weights=data.weights,
             n_threads=self._n_threads(),
             plan=plan,
         )
+        rows = rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
         if self.verbose and rows.plan.rows_per_block is not None:
             print(
                 f"coded {rows.n_rows:,} rows in {time.monotonic() - began:.1f} s; the codes are on "
@@ -314,11 +316,12 @@ class AdditiveEstimator(BaseEstimator):
     def _store(self, trained: Trained) -> None:
         """Store what was learned."""
         data, results = trained.data, trained.results
-        rows = data.rows.with_layout(trained.layout)
+        rows = fine_enough(data.rows, self.tol).with_layout(trained.layout)
         parameters, intercept = stack(results)
         layout, deviations = moments(rows, parameters, data.weighted.weights, self._n_threads())
         self._show(Model(layout, parameters, intercept), data.outputs, trained.edf)
         self._duals = trained.duals
+        self._posteriors = joint_posteriors(self._model, trained.information)
         self.feature_importances_ = deviations
         self.n_iter_ = max(found.n_iter for found in results) + trained.n_turns
         self.dual_gap_ = float(max(found.gap for found in results))

@@ -15,6 +15,7 @@ from sklearn.model_selection import check_cv
 from splinear._compat import safe_indexing
 from splinear._types import AnyArray, Floats, Input
 from splinear.model.additive import Model
+from splinear.solvers.certificate import fine_enough
 from splinear.solvers.problem import Result, Stopping, stack
 from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator
@@ -97,6 +98,7 @@ class Setting:
                 "GridSearchCV."
             )
         training_set = model._training_set(data, target, layout)
+        training_set = training_set.with_rows(fine_enough(training_set.rows, model.tol))
         return cls(model, recipe.trainer, training_set, table.given, data)
 
     @property
@@ -146,7 +148,9 @@ def _some_rows(given: Input, rows: AnyArray) -> Input:
 
 
 def _weights_for(scorer: Scorer, weights: Floats | None) -> dict[str, Floats]:
-    """Return the rows' weights for a scorer that takes them."""
+    """Return the rows' weights for a scorer that takes them; None of scikit-learn is `score`."""
     metric = getattr(scorer, "_score_func", scorer)
+    if hasattr(scorer, "_estimator"):
+        metric = scorer._estimator.score
     takes = "sample_weight" in inspect.signature(metric).parameters
     return {"sample_weight": weights} if takes and weights is not None else {}

@@ -118,18 +118,15 @@ class Interactions:
     dropped: frozenset[int]
     data: ColumnData
 
-    def find(self, points: Sequence[Iterate], *, noise: bool) -> dict[FeaturePair, Pair]:
-        """Return all surfaces, those found after those given, by models of curves.
-
-        `noise`: the losses are squares of residuals, whose variance is to be estimated.
-        """
+    def find(self, points: Sequence[Iterate]) -> dict[FeaturePair, Pair]:
+        """Return all surfaces, those found after those given, by models of curves."""
         if self.n_more == 0:
             return self.given
         chains = self._candidates(points)
         pairs = [p for p in combinations(sorted(chains), 2) if p not in self.given]
         if not pairs:
             return self.given
-        z = self._evidence(points, chains, pairs, noise)
+        z = self._evidence(points, chains, pairs)
         order = np.argsort(-z, kind="stable")
         found = [pairs[k] for k in order[: self._n_taken(z, len(chains))]]
         return self.given | {pair: Pair() for pair in found}
@@ -192,7 +189,6 @@ class Interactions:
         points: Sequence[Iterate],
         chains: dict[int, Chain],
         pairs: list[FeaturePair],
-        noise: bool,
     ) -> Floats:
         """Return z of every pair, the root mean of squares over outputs if these are several."""
         rows = points[0].space.rows
@@ -206,8 +202,7 @@ class Interactions:
         for point in points:
             g = point.total.gradient(point.F)[:, :n]
             h = point.curvature.diagonal[:, :n]
-            if noise:
-                g = g / np.sqrt(_dispersion(g, h))
+            g = g / np.sqrt(point.total.dispersion(_mean_square(g, h)))
             for k in range(len(g)):
                 own = np.ascontiguousarray(g[k]), np.ascontiguousarray(h[k])
                 total += _core.pair_evidence(cells, *own, numbers, point.space.n_threads)
@@ -274,8 +269,8 @@ class Interactions:
         return out
 
 
-def _dispersion(g: Floats, h: Floats) -> float:
-    """Return how often larger g^2 is than h, of which it would be the mean."""
+def _mean_square(g: Floats, h: Floats) -> float:
+    """Return the mean of g^2 / h by h: of the squared error, the variance of the residuals."""
     total = float(np.divide(g**2, h, out=np.zeros_like(g), where=h > 0).sum())
     return max(total / max(float(h.sum()), np.finfo(float).tiny), np.finfo(float).tiny)
 

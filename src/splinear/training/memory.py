@@ -17,7 +17,6 @@ from splinear.solvers.memory import (
     plan_memory,
     say_bytes,
 )
-from splinear.solvers.rows import CODES_SUFFICE
 from splinear.tables.table import Table
 
 __all__ = ["Workload", "plan_fit"]
@@ -52,11 +51,4 @@ def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, workload: Workl
             f"{workload.n_outputs} output{'s' if workload.n_outputs > 1 else ''} need at least "
             f"{say_bytes(least)}."
         )
-    on_disk = plan.rows_per_block is not None or X.is_on_disk
-    if estimator.tol < CODES_SUFFICE and on_disk and not takes_nonzeros:
-        raise ValueError(
-            f"tol={estimator.tol:g} is below {CODES_SUFFICE:g}, so that training reads X itself, "
-            f"in full precision and again and again; with max_memory={estimator.max_memory!r} X "
-            "stays on disk. Raise tol or max_memory."
-        )
-    return plan
+    return replace(plan, holds_values=plan.holds_values and not (X.is_on_disk or X.converts))

@@ -43,14 +43,26 @@ def moments(
         if not group.has_gaps:  # else the model has been trained with its mean
             group = replace(group, mean=np.ascontiguousarray(sum_))
         groups.append(group)
-    if rows.pairs is not None:
-        [all_blocks] = rows.pairs.blocks(w[None], n_threads)
-        parts = zip(layout.pairs, layout.split_pairs(parameters), all_blocks, strict=True)
-        for pairs, part, blocks in parts:
-            deviations = _pair_deviations(pairs, part, blocks)
-            for k in range(2):
-                np.add.at(out, pairs.features[:, k], 0.5 * deviations)
-    return layout.with_groups(groups), out
+    surfaces = _with_deviations(rows, parameters, w, n_threads)
+    for pairs in surfaces:
+        assert pairs.deviation is not None
+        for k in range(2):
+            np.add.at(out, pairs.features[:, k], 0.5 * pairs.deviation)
+    return layout.with_groups(groups).with_pairs(surfaces), out
+
+
+def _with_deviations(
+    rows: TrainingRows, parameters: Floats, w: Floats, n_threads: int
+) -> list[PairGroup]:
+    """Return the surfaces with their standard deviations."""
+    if rows.pairs is None:
+        return []
+    layout, [all_blocks] = rows.layout, rows.pairs.blocks(w[None], n_threads)
+    parts = zip(layout.pairs, layout.split_pairs(parameters), all_blocks, strict=True)
+    return [
+        replace(pairs, deviation=_pair_deviations(pairs, part, blocks))
+        for pairs, part, blocks in parts
+    ]
 
 
 def _pair_deviations(group: PairGroup, parameters: Floats, blocks: Floats) -> Floats:

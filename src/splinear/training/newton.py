@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from splinear.model.information import Information
 from splinear.model.layout import Layout
 from splinear.solvers import newton
+from splinear.solvers.certificate import certify_sum, fine_enough, solve_and_certify
 from splinear.solvers.choosing import choose, choose_with_pairs, final_edf
+from splinear.solvers.information import gather
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.losses import SmoothLoss
+from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Result, Start, Stopping, stack
+from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smoothness import Smoothness
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
@@ -39,14 +43,10 @@ class NewtonTrainer:
     loss : SmoothLoss
     C : float or None
         None: the data choose the variance of every term.
-    noise : bool
-        Whether the losses are squares of residuals, whose variance is to be estimated along;
-        otherwise they are log-likelihoods.
     """
 
     loss: SmoothLoss
     C: float | None
-    noise: bool = False
 
     fits_pairs = True
 
@@ -92,31 +92,33 @@ class NewtonTrainer:
     def _fit_given(
         self, data: TrainingSet, stopping: Stopping, C: float, starts: list[Start] | None
     ) -> Trained:
-        if data.interactions is None:
-            [results] = self.follow(data, stopping, [C], starts)
-            return Trained(data, data.rows.layout.scaled(C), results)
-        of_curves = replace(stopping, watch=stopping.watch.during("curves"))
-        [results] = self.follow(data, of_curves, [C], starts)
-        n_before, is_whole = 0, stopping.watch.reason is None
-        if is_whole:
-            layout, own = data.rows.layout.scaled(C), data.centred(results)
-            data = self._with_pairs(data, layout, _per_sum(data.sums(self.loss), own), stopping)
+        layout, n_before, is_whole = data.rows.layout.scaled(C), 0, True
+        if data.interactions is not None:
+            of_curves = replace(stopping, watch=stopping.watch.during("curves"))
+            [results] = self.follow(data, of_curves, [C], starts)
+            starts, is_whole = [_longer(found, layout) for found in results], False
             n_before = max(found.n_iter for found in results)
-            onward = replace(stopping, watch=stopping.watch.after(n_before))
-            starts = [_longer(found, data.rows.layout) for found in results]
-            [results] = self.follow(data, onward, [C], starts)
-        layout = data.rows.layout.scaled(C)
-        return Trained(data, layout, results, n_turns=n_before, is_whole=is_whole)
+        if data.interactions is not None and stopping.watch.reason is None:
+            own = _per_sum(data.sums(self.loss), data.centred(results))
+            data, is_whole = self._with_pairs(data, layout, own, stopping), True
+            layout = data.rows.layout.scaled(C)
+            starts = [_longer(found, layout) for found in results]
+        data = data.with_layout(layout)
+        onward = replace(stopping, watch=stopping.watch.after(n_before))
+        results = self._proven(data, onward, starts)
+        information = self._information(data, results, stopping.n_threads)
+        return Trained(
+            data, layout, results, n_turns=n_before, is_whole=is_whole, information=information
+        )
 
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
     ) -> Trained:
         chosen = choose(
-            data.rows,
+            fine_enough(data.rows, stopping.tol),
             lambda rows: data.sums(self.loss, rows),
             stopping,
             lambda rows: data.weighted.over(rows).total,
-            noise=self.noise,
         )
         is_whole = data.interactions is None or stopping.watch.reason is None
         if data.interactions is not None and is_whole:
@@ -126,14 +128,41 @@ class NewtonTrainer:
         settled, edf = stopping.watch.reason is None, chosen.edf
         if data.rows.layout.pairs:  # which the last model had not, or others
             starts = None
-        # A sum of squares is least after a Newton step or two, from wherever it starts.
-        if starts is None and not self.noise:
+        # A sum of squares is least after a Newton step or two, from wherever it starts. The
+        # intercepts of others are solved for at once, whatever the target's centre is.
+        if starts is None and not isinstance(self.loss, SquaredError):
             starts = _starts_of(chosen)
-        [results] = self.follow(data, stopping, [1.0], starts)
+        results = self._proven(data, stopping, starts)
         if settled:
             models, sums = data.centred(results), data.sums(self.loss)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
-        return Trained(data, chosen.layout, results, edf, chosen.n_turns, settled, is_whole)
+        information = self._information(data, results, stopping.n_threads)
+        return Trained(
+            data,
+            chosen.layout,
+            results,
+            edf,
+            chosen.n_turns,
+            settled,
+            is_whole,
+            information=information,
+        )
+
+    def _information(
+        self, data: TrainingSet, results: list[Result], n_threads: int
+    ) -> list[Information]:
+        """Return what the rows say of the models, problem by problem."""
+        models, out = data.centred(results), []
+        weight = dispersion = None
+        if self.loss.has_dispersion:
+            weight, dispersion = data.weighted.total, self.loss.dispersion
+        for total in data.sums(self.loss):
+            own, models = models[: total.n_outputs], models[total.n_outputs :]
+            found = gather(
+                data.rows, total, *stack(own), n_threads, weight=weight, dispersion=dispersion
+            )
+            out.append(found.in_units(data.unit))
+        return out
 
     def _choose_pairs(
         self, data: TrainingSet, chosen: Smoothness, stopping: Stopping
@@ -148,7 +177,6 @@ class NewtonTrainer:
             stopping,
             lambda rows: data.weighted.over(rows).total,
             chosen,
-            noise=self.noise,
         )
         return data, replace(more, n_turns=chosen.n_turns + more.n_turns)
 
@@ -162,10 +190,19 @@ class NewtonTrainer:
             newton.begin(rows, total, n_threads, start)
             for total, start in zip(data.sums(self.loss, rows), starts, strict=True)
         ]
-        wanted = data.interactions.find(points, noise=self.noise)
+        wanted = data.interactions.find(points)
         weights = data.weighted.place_weights()
         more = data.interactions.add(data.rows, wanted, points, weights, n_threads)
         return data.with_rows(more)
+
+    def _proven(
+        self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
+    ) -> list[Result]:
+        """Train all outputs under the variances of the layout, and certify that on X itself."""
+        found = []
+        for total, own, start in self._posed(data, stopping, starts):
+            found += _proven(data.rows, total, own, start)
+        return data.restored([replace(one, slopes=None) for one in found])
 
     def follow(
         self,
@@ -175,16 +212,24 @@ class NewtonTrainer:
         starts: list[Start] | None = None,
     ) -> list[list[Result]]:
         """Train all outputs for each C in turn."""
-        sums, Cs = data.sums(self.loss), [float(C) for C in Cs]
-        joint = _joint(sums, None if starts is None else data.centred(starts))
-        paths = []
-        for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
-            label = data.outputs.label(k) if len(sums) > 1 else None
-            own = replace(stopping, watch=stopping.watch.of(label))
-            paths.append(newton_path(data.rows, total, Cs, own, start))
+        Cs = [float(C) for C in Cs]
+        paths = [
+            newton_path(data.rows, total, Cs, own, start)
+            for total, own, start in self._posed(data, stopping, starts)
+        ]
         # Some may have stopped before others.
         per_C = zip(*paths, strict=False)
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
+
+    def _posed(
+        self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
+    ) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
+        """Yield each sum to minimize, with who watches it and where it starts."""
+        sums = data.sums(self.loss)
+        joint = _joint(sums, None if starts is None else data.centred(starts))
+        for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
+            label = data.outputs.label(k) if len(sums) > 1 else None
+            yield total, replace(stopping, watch=stopping.watch.of(label)), start
 
 
 def _per_sum(sums: Sequence[LossSum], own: Sequence[Result]) -> list[Start]:
@@ -196,6 +241,20 @@ def _longer(found: Result, layout: Layout) -> Start:
     """Return a start at a model of curves, for a layout that has surfaces as well."""
     coef = np.pad(found.coef, (0, layout.n_parameters - len(found.coef)))
     return Start(coef=coef, intercept=found.intercept)
+
+
+def _proven(
+    rows: TrainingRows, total: LossSum, stopping: Stopping, start: Start | None
+) -> list[Result]:
+    """Minimize one sum, and certify what was found on X itself."""
+
+    def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
+        return newton.solve(on, total, when, start if last is None else Start(*stack(last)))
+
+    def certify(results: list[Result]) -> list[Result]:
+        return certify_sum(rows, total, results, stopping)
+
+    return solve_and_certify(rows, stopping, solve, certify)
 
 
 def _joint(sums: Sequence[LossSum], starts: Sequence[Start | Result] | None) -> list[Start | None]:

@@ -1,4 +1,4 @@
-"""What the two regressors share: the one score is the prediction."""
+"""What the two regressors share: a number per row."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from splinear._types import AnyArray, Input
 from splinear.tables.opening import open_table, open_target
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.outputs.base import NumberOutputs
 
 __all__ = ["RegressionEstimator"]
 
@@ -17,6 +18,8 @@ Self = TypeVar("Self", bound="RegressionEstimator")
 
 class RegressionEstimator(RegressorMixin, AdditiveEstimator):
     """An additive estimator of one number per row."""
+
+    _outputs: NumberOutputs
 
     def fit(self: Self, X: Input, y: Input = None, sample_weight: Input = None) -> Self:
         """Learn the terms.
@@ -38,7 +41,7 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         return self._fit(X, y, sample_weight, self._recipe())
 
     def predict(self, X: Input) -> AnyArray:
-        """Compute f(x).
+        """Compute f(x), or exp(f(x)) where f is the logarithm of the mean.
 
         Parameters
         ----------
@@ -52,7 +55,7 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         return self._outputs.predict(scores)
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
-        """Return R^2, the share of the targets' variance that is predicted.
+        """Return R^2, or D^2: the share of the targets' variance or deviance that is predicted.
 
         Parameters
         ----------
@@ -62,7 +65,9 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
 
         Returns
         -------
-        r2 : float
+        share : float
+            1 at most. A model that predicts the mean of y for every row has 0.
         """
         X, y = open_target(open_table(X, type(self).__name__), y)
-        return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        return self._outputs.quality(y, predicted, sample_weight)

@@ -74,6 +74,11 @@ class TrainingSet:
         centre, unit = self._centre_and_unit()
         return [_multiplied(found, centre, unit) for found in results]
 
+    @property
+    def unit(self) -> float:
+        """The target's unit."""
+        return self.target.unit(self.weighted)
+
     def _centre_and_unit(self) -> tuple[float, float]:
         return self.target.centre(self.weighted), self.target.unit(self.weighted)
 

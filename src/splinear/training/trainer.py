@@ -8,6 +8,7 @@ from typing import Protocol
 
 from splinear._types import Floats
 from splinear.model.additive import Model
+from splinear.model.information import Information
 from splinear.model.layout import Layout
 from splinear.solvers.memory import BytesPerRow
 from splinear.solvers.problem import Result, Start, Stopping
@@ -57,6 +58,8 @@ class Trained:
         Whether all surfaces were there that had been asked for.
     duals : Duals or None
         For the next fit to start from.
+    information : list of Information
+        What the rows say of each problem's outputs, where it is known.
     """
 
     data: TrainingSet
@@ -67,6 +70,13 @@ class Trained:
     settled: bool = True
     is_whole: bool = True
     duals: Duals | None = None
+    information: Sequence[Information] = ()
+
+    @property
+    def rounded(self) -> bool:
+        """Whether all would have been found if X were as it is rounded."""
+        missed = [found for found in self.results if not found.converged]
+        return self.settled and bool(missed) and all(found.rounded for found in missed)
 
     @property
     def converged(self) -> bool:

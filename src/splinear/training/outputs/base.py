@@ -19,6 +19,7 @@ from splinear.training.weighted import WeightedRows
 __all__ = [
     "ClassOutputs",
     "MarginTarget",
+    "NumberOutputs",
     "Outputs",
     "Problems",
     "Reader",
@@ -61,6 +62,18 @@ class ClassOutputs(Outputs, Protocol):
 
     def decision(self, scores: Floats) -> Floats:
         """Return the scores as decision_function does."""
+        ...
+
+
+class NumberOutputs(Outputs, Protocol):
+    """Outputs that stand for a number."""
+
+    def unit(self, target: str) -> str:
+        """Name what the score is of, given a name of the target."""
+        ...
+
+    def quality(self, y: Floats, predicted: Floats, weights: Floats | None) -> float:
+        """Return the share of what varies in y that is predicted, 1 at most."""
         ...
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.metrics import r2_score
 
 from splinear._types import AnyArray, Floats
 from splinear.solvers.loss_sums import LossSum
@@ -27,6 +28,10 @@ class Regression:
     n_outputs: int = 1
     together: int = 1
 
+    def unit(self, target: str) -> str:
+        """Name what the score is of."""
+        return target
+
     def label(self, output: int) -> object:
         """Return None: there is only one output."""
         del output
@@ -35,6 +40,10 @@ class Regression:
     def predict(self, scores: Floats) -> Floats:
         """Return the scores (n_rows,)."""
         return scores[:, 0]
+
+    def quality(self, y: Floats, predicted: Floats, weights: Floats | None) -> float:
+        """Return R^2."""
+        return float(r2_score(y, predicted, sample_weight=weights))
 
 
 @dataclass(frozen=True, eq=False)

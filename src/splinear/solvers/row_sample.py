@@ -1,4 +1,4 @@
-"""Which rows stand for all in a product with the Hessian."""
+"""A sample of rows that stands for all of them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,76 @@
+"""Is a curve flat? P-values of quadratic forms in normal numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from splinear._types import Floats
+from splinear.model.curve_posterior import CurvePosterior
+
+__all__ = ["p_value", "upper_tail"]
+
+LEAST = 1e-12  # of the largest weight: smaller ones add nothing
+
+
+def p_value(curve: CurvePosterior, n_left: float) -> float:
+    """Return the p-value of a flat curve.
+
+    U being the derivative of the losses by the curve, if that were flat, U'K U is compared with its
+    distribution where it is flat, sum_k lambda_k chi^2_1: a score test of the curve's variance. K
+    is the covariance of a prior that does not depend on the data, and not that which was chosen
+    from them. With an estimated variance of the noise, n_left are its degrees of freedom.
+    """
+    weights = curve.score_variances
+    q = float(curve.score @ curve.score) / curve.noise if curve.noise > 0 else 0.0
+    if not weights.any():
+        return 1.0
+    if np.isinf(n_left):
+        return upper_tail(q, weights, np.ones(len(weights)))
+    # q is a ratio: sum_k lambda_k chi^2_1 > q chi^2_n / n.
+    weights, counts = np.append(weights, -q / n_left), np.append(np.ones(len(weights)), n_left)
+    return upper_tail(0.0, weights, counts)
+
+
+def upper_tail(q: float, weights: Floats, counts: Floats) -> float:
+    """Return P(sum_k weights_k chi^2_{counts_k} > q), by Kuonen's saddlepoint approximation.
+
+    Kuonen, "Saddlepoint approximations for distributions of quadratic forms in normal variables",
+    Biometrika 1999.
+    """
+    there = np.abs(weights) > LEAST * np.abs(weights).max()
+    weights, counts = weights[there], counts[there]
+    scale = np.abs(weights).max()
+    weights, q = weights / scale, q / scale
+    mean = float(weights @ counts)
+    if q <= 0.0 and (weights > 0).all():
+        return 1.0
+
+    def slope(s: float) -> float:  # of the cumulant generating function, less q
+        return float((counts * weights / (1.0 - 2.0 * s * weights)).sum()) - q
+
+    lowest, highest = _range_of(weights, float(counts.sum()), q)
+    spread = np.sqrt(2.0 * float(counts @ weights**2))
+    if abs(mean - q) < 1e-4 * spread:  # there the formula is 0 / 0, and P about that at its sides
+        beside = 1e-3 * spread
+        sides = [upper_tail(q + by, weights, counts) for by in (-beside, beside)]
+        return float(np.mean(sides))
+    s = float(brentq(slope, lowest, highest, xtol=1e-14, rtol=1e-12))
+    cumulant = -0.5 * float((counts * np.log1p(-2.0 * s * weights)).sum())
+    second = 2.0 * float((counts * (weights / (1.0 - 2.0 * s * weights)) ** 2).sum())
+    w = np.sign(s) * np.sqrt(max(2.0 * (s * q - cumulant), 0.0))
+    v = s * np.sqrt(second)
+    return float(np.clip(norm.sf(w + np.log(v / w) / w), 0.0, 1.0))
+
+
+def _range_of(weights: Floats, n: float, q: float) -> tuple[float, float]:
+    """Return between which numbers the saddlepoint is."""
+    near = 1.0 - 1e-13
+    top = float(weights.max())
+    highest = near / (2.0 * top) if top > 0 else 1e6
+    low = float(weights.min())
+    if low < 0:
+        return near / (2.0 * low), highest
+    # All weights positive: the slope at s < 0 is at most n / (-2 s).
+    return -n / (2.0 * max(q, 1e-300)) - 1.0, highest

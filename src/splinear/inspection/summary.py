@@ -1,0 +1,223 @@
+"""What a model has learned, term by term, as a table.
+
+P-values are those of a score test of the curve's variance, in the place of Wood's test for smooth
+terms (Biometrika 2013): it does not depend on the smoothness that was chosen, so that it is as good
+for terms that were shrunk to nothing. See `flatness`.
+
+>>> from sklearn.datasets import load_diabetes
+>>> from splinear import AdditiveRegressor
+>>> from splinear.inspection import summary
+>>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+>>> table = summary(AdditiveRegressor(random_state=0).fit(X, y))
+>>> table.lines[0].feature
+'bmi'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.inspection.bands import posterior_of
+from splinear.inspection.flatness import p_value
+from splinear.inspection.naming import check_model, feature_names
+from splinear.model.covariance import is_too_large
+from splinear.model.fitted import FittedPair, FittedTerm
+from splinear.training.estimator import AdditiveEstimator
+from splinear.training.intervals import posteriors_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Summary", "concurvity", "summary"]
+
+COLUMNS = ("term", "feature", "edf", "importance", "p-value", "concurvity", "range")
+LONGEST = 32  # letters of a name
+N_PLACES = 200
+LEAST_P = 1e-16
+
+
+@dataclass(frozen=True)
+class TermSummary:
+    """One line of a summary."""
+
+    term: str
+    feature: str
+    edf: float
+    importance: float
+    p_value: float
+    concurvity: float
+    lowest: float
+    highest: float
+
+    def cells(self) -> list[str]:
+        """Return what is printed."""
+        p = "" if np.isnan(self.p_value) else f"{self.p_value:.3g}"
+        return [
+            self.term,
+            self.feature if len(self.feature) <= LONGEST else self.feature[: LONGEST - 1] + "…",
+            _number(self.edf, ".1f"),
+            _number(self.importance, ".3g"),
+            f"<{LEAST_P:.0e}" if self.p_value < LEAST_P else p,
+            _number(self.concurvity, ".2f"),
+            f"{self.lowest:.3g} to {self.highest:.3g}",
+        ]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A table with a line per term, the most important first; see :func:`summary`.
+
+    Prints as text, and as HTML in notebooks.
+
+    Attributes
+    ----------
+    title : str
+    lines : tuple of TermSummary
+    """
+
+    title: str
+    lines: tuple[TermSummary, ...]
+
+    def __str__(self) -> str:
+        rows = [list(COLUMNS), *(_one_line(line.cells()) for line in self.lines)]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(COLUMNS))]
+        is_text = [name in ("term", "feature") for name in COLUMNS]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if left else cell.rjust(width)
+                for cell, width, left in zip(row, widths, is_text, strict=True)
+            ).rstrip()
+            for row in rows
+        ]
+        rule = "-" * max(map(len, lines))
+        return "\n".join([self.title, rule, lines[0], rule, *lines[1:]])
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in COLUMNS)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line.cells()) + "</tr>"
+            for line in self.lines
+        )
+        title = escape(self.title)
+        return (
+            f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table as a pandas DataFrame, numbers not rounded.
+
+        Returns
+        -------
+        frame : DataFrame
+        """
+        import pandas as pd
+
+        return pd.DataFrame([vars(line) for line in self.lines])
+
+
+def summary(model: AdditiveEstimator) -> Summary:
+    """Summarize a model in a table, with a line per term.
+
+    Columns are: the term's kind and feature; `edf`, its effective degrees of freedom, all outputs
+    together; its importance, the standard deviation of what it adds to the training rows; the
+    p-value of a flat curve; concurvity (see :func:`concurvity`); and the lowest and highest value
+    of its centered curve on the training range. With several outputs the p-value is the least of
+    theirs times their number. It is NaN for terms of more than 2,000 coefficients and for
+    surfaces, which count as known in all that is said of curves.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier or AdditiveRegressor
+
+    Returns
+    -------
+    table : Summary
+    """
+    check_model(model)
+    posteriors = posteriors_of(model)
+    lines = [_line(model, term) for term in model.terms_.curves]
+    lines += [_line_of_pair(pair) for pair in model.terms_.pairs]
+    lines.sort(key=lambda line: -line.importance)
+    freedom = sum(joint.freedom for joint in posteriors)
+    how = "" if all(joint.is_joint for joint in posteriors) else ", each as if others were known"
+    title = f"{type(model).__name__}: {len(lines)} terms{how}, {freedom:.1f} degrees of freedom"
+    return Summary(title, tuple(lines))
+
+
+def concurvity(model: AdditiveEstimator) -> Floats:
+    """Compute to which share other terms could stand in for each term.
+
+    It is the share of the fitted curve's variance, in the training rows and weighted as the losses
+    weigh them, that curves of all other features together can follow (R^2, less what they would
+    follow by chance). At 0.75 the curve's standard errors are up to twice those that it would have
+    if the others were known; near 1 it is arbitrary which feature gets the credit.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier or AdditiveRegressor
+
+    Returns
+    -------
+    shares : ndarray of shape (n_features,)
+        From 0 to 1, the mean over outputs; NaN for features without a curve, and where terms are
+        too many to be taken jointly.
+    """
+    check_model(model)
+    posteriors_of(model)
+    out = np.full(model.n_features_in_, np.nan)
+    for term in model.terms_.curves:
+        out[term.features[0]] = _measures(model, term)[2]
+    return out
+
+
+def _line(model: AdditiveEstimator, term: FittedTerm) -> TermSummary:
+    j = term.features[0]
+    edf, p, shared = _measures(model, term)
+    if term.levels is not None:
+        x = np.arange(float(len(term.levels)))
+    else:
+        x = np.union1d(np.linspace(term.lo, term.hi, N_PLACES), term.knots)
+    f = term.evaluate(x) - term.mean
+    of_pairs = sum(pair.deviation for pair in model.terms_.pairs if j in pair.features)
+    importance = float(model.feature_importances_[j] - 0.5 * of_pairs)
+    lowest, highest = float(f.min()), float(f.max())
+    name = feature_names(model)[j]
+    return TermSummary(term.kind, name, edf, importance, p, shared, lowest, highest)
+
+
+def _line_of_pair(pair: FittedPair) -> TermSummary:
+    lowest, highest = float(pair.coef.min()), float(pair.coef.max())
+    deviation, unknown = pair.deviation, np.nan
+    return TermSummary(pair.kind, pair.name, pair.edf, deviation, unknown, unknown, lowest, highest)
+
+
+def _measures(model: AdditiveEstimator, term: FittedTerm) -> tuple[float, float, float]:
+    """Return degrees of freedom, the p-value and the concurvity of a term."""
+    if is_too_large(term.group):
+        return term.edf, np.nan, np.nan
+    edf, p, shared = 0.0, [], []
+    for output in range(len(model.intercept_)):
+        joint, curve = posterior_of(model, term, output)
+        if curve is not None:
+            edf += curve.edf
+            p.append(p_value(curve, joint.n_left))
+            shared.append(joint.concurvity(term.features[0], output) if joint.is_joint else np.nan)
+    if not p:
+        return 0.0, np.nan, np.nan
+    return edf, min(1.0, len(p) * min(p)), float(np.mean(shared))
+
+
+def _number(value: float, form: str) -> str:
+    return "" if np.isnan(value) else format(value, form)
+
+
+def _one_line(cells: list[str]) -> list[str]:
+    """Return cells in which nothing breaks a line, whatever names hold."""
+    return ["".join(c if c.isprintable() else "?" for c in cell) for cell in cells]

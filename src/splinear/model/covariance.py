@@ -1,0 +1,275 @@
+"""The posterior of the curves of a fitted model, from the information that it keeps.
+
+With H the second derivatives of the losses and S that of the penalty, the coefficients of all terms
+and the intercept have the covariance V = phi (H + S)^{-1}, phi being the variance of the noise (1
+for likelihoods). H is known by its blocks H_j and by how thinned terms hang together, C; see
+`information`. With R_j the projection of term j on its thinned functions it is
+
+    H = blockdiag(H_j) + R'(C - blockdiag(C))R,
+
+so all that terms have to do with each other happens in the few dimensions of C. Of one term, with
+all others and the intercept integrated out,
+
+    V_j = phi (J_j + S_j)^{-1},     J_j = H_j - R_j' C_j. G C_.j R_j,
+
+where G is the covariance of the other thinned terms if term j is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import eigh
+
+from splinear._types import Floats
+from splinear.model.additive import Model
+from splinear.model.curve_posterior import CurvePosterior
+from splinear.model.group import TermGroup
+from splinear.model.information import Information, Thinned, reached
+from splinear.model.term_block import TermBlock
+
+__all__ = ["MOST_PARAMETERS", "JointPosterior", "is_too_large", "joint_posteriors"]
+
+MOST_PARAMETERS = 2_000  # of a term whose covariance is computed
+SOME_MORE = 1e-9  # of a diagonal
+FIRM = 1e-7  # of an intercept's information, which is added: one of all classes means nothing
+LEAST_EIGENVALUE = 1e-10  # of the largest: below is nothing that rows have said
+
+
+@dataclass(eq=False)
+class _Node:
+    """One term of one output, or an intercept, among the thinned ones."""
+
+    at: slice
+    block: TermBlock | None
+
+
+class JointPosterior:
+    """The posterior of the outputs of one problem.
+
+    `outputs` are their numbers in the model.
+    """
+
+    def __init__(self, model: Model, information: Information, outputs: range) -> None:
+        self.model, self.information, self.outputs = model, information, outputs
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what was given; what has been computed from it is not kept in files."""
+        return {name: vars(self)[name] for name in ("model", "information", "outputs")}
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether terms are taken jointly; if not, each as if the others were known."""
+        return self.information.factors is not None
+
+    @cached_property
+    def freedom(self) -> float:
+        """Degrees of freedom of all terms and intercepts, surfaces included."""
+        others = len(self.outputs) + self.information.freedom_of_pairs
+        return others + sum(
+            curve.edf for k in self.outputs for curve in self._curves[k - self.outputs[0]].values()
+        )
+
+    @cached_property
+    def n_left(self) -> float:
+        """Degrees of freedom that are left for the noise; infinite where it is not estimated."""
+        weight = self.information.weight
+        return np.inf if weight is None else max(1.0, weight - self.freedom)
+
+    @property
+    def noise(self) -> float:
+        """phi: the variance of the residuals, or 1."""
+        if np.isinf(self.n_left):
+            return 1.0
+        deviance, given = 2.0 * self.information.losses / self.n_left, self.information.dispersion
+        return deviance if given is None else given(deviance)
+
+    def curve(self, feature: int, output: int) -> CurvePosterior | None:
+        """Return the posterior of a feature's curve; None: there is none, or it is too large."""
+        found = self._curves[output - self.outputs[0]].get(feature)
+        return None if found is None else found.under(self.noise)
+
+    def curve_of(self, block: TermBlock) -> CurvePosterior:
+        """Return the posterior of the curve of one term."""
+        return self._curves[block.output][block.feature].under(self.noise)
+
+    # -- blocks ----------------------------------------------------------------------------------
+
+    @cached_property
+    def blocks(self) -> list[TermBlock]:
+        """All terms of all outputs that can vary, output by output."""
+        return list(self._make_blocks())
+
+    def _make_blocks(self) -> Iterator[TermBlock]:
+        layout, kept = self.model.layout, self.information
+        thinned = None if kept.factors is None else Thinned(layout, kept.factors)
+        parts = layout.split(self.model.parameters)
+        ties, slopes = layout.split(kept.ties), layout.split(kept.slopes)
+        for k, output in enumerate(self.outputs):
+            start = 0
+            for g, group in enumerate(layout.groups):
+                there = reached(group)
+                for j in range(group.n_features):
+                    n_kept = 0 if thinned is None else int(thinned.reached[g][j].sum())
+                    if group.used[j].any() and not is_too_large(group):
+                        yield TermBlock.of(
+                            group.of_features(np.array([j])),
+                            k,
+                            slice(start, start + n_kept),
+                            kept.blocks[k][g][j],
+                            ties[g][k, j],
+                            float(kept.totals[k]),
+                            there[j],
+                            None if thinned is None else thinned.basis(g),
+                            parts[g][output, j],
+                            slopes[g][k, j],
+                        )
+                    start += n_kept
+
+    # -- what terms have to do with each other ---------------------------------------------------
+
+    @cached_property
+    def nodes(self) -> list[_Node]:
+        """All terms and intercepts, each with its place in `coupling`."""
+        n = len(self.coupling) // len(self.outputs)
+        out = []
+        for k in range(len(self.outputs)):
+            for block in self.blocks:
+                if block.output == k:
+                    at = slice(k * n + block.thinned.start, k * n + block.thinned.stop)
+                    out.append(_Node(at, block))
+            out.append(_Node(slice((k + 1) * n - 1, (k + 1) * n), None))
+        return out
+
+    @cached_property
+    def coupling(self) -> Floats:
+        """C without its diagonal blocks."""
+        return self.information.coupling_matrix()
+
+    @cached_property
+    def off_diagonal(self) -> Floats:
+        """C without what a term has to do with itself, in accord with the blocks of all rows."""
+        C = self.coupling
+        if self.information.is_sampled:
+            C = self._in_accord(C)
+        out = np.zeros_like(C)
+        rows = np.concatenate([np.arange(len(C))[node.at] for node in self.nodes])
+        out[np.ix_(rows, rows)] = C[np.ix_(rows, rows)]
+        for node in self.nodes:
+            out[node.at, node.at] = 0.0
+        return out
+
+    def _in_accord(self, C: Floats) -> Floats:
+        """Change C, from a sample, such that its diagonal blocks are those of all rows."""
+        Z = np.eye(len(C))
+        for node in self.nodes:
+            own = C[node.at, node.at]
+            true = self._own(node)
+            Z[node.at, node.at] = _root(true, 0.5) @ _root(own, -0.5)
+        return np.asarray(Z @ C @ Z.T)
+
+    def _own(self, node: _Node) -> Floats:
+        if node.block is not None:
+            return node.block.own
+        k = node.at.start * len(self.outputs) // len(self.coupling)
+        return np.array([[self.information.totals[k]]])
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """G, that of all thinned terms and intercepts, over phi."""
+        E = np.zeros_like(self.coupling)
+        for node in self.nodes:
+            if node.block is not None:
+                E[node.at, node.at] = node.block.seen
+        for at, unknown in self.intercepts:
+            E[at, at] = unknown
+        G = np.linalg.solve(np.eye(len(E)) + E @ self.off_diagonal, E)
+        return np.asarray((G + G.T) / 2.0)
+
+    @property
+    def intercepts(self) -> list[tuple[slice, float]]:
+        """The place of every intercept, and its variance over phi if all terms were known."""
+        firm = FIRM if len(self.outputs) > 1 else 0.0
+        totals = np.maximum(self.information.totals, np.finfo(float).tiny)
+        places = [node.at for node in self.nodes if node.block is None]
+        return list(zip(places, (1.0 / ((1.0 + firm) * totals)).tolist(), strict=True))
+
+    def _shared(self, node: _Node) -> Floats:
+        """Return C_j. G C_.j: the information of a term that is the others' as well."""
+        C, G = self.off_diagonal[:, node.at], self.covariance
+        once, own = G[node.at] @ C, G[node.at, node.at]
+        out = C.T @ G @ C - once.T @ np.linalg.pinv(own, hermitian=True) @ once
+        return np.asarray((out + out.T) / 2.0)
+
+    def concurvity(self, feature: int, output: int) -> float:
+        """Return the share of a fitted curve that the functions of all other terms can follow.
+
+        In the metric of the losses, less what they would by chance; NaN if that is not known.
+        """
+        n, k = len(self.coupling) // len(self.outputs), output - self.outputs[0]
+        C, n_rows = (
+            self.coupling[k * n : (k + 1) * n, k * n : (k + 1) * n],
+            self.information.n_coupled,
+        )
+        block = next((b for b in self.blocks if (b.feature, b.output) == (feature, k)), None)
+        if block is None:
+            return np.nan
+        at, curve = block.thinned, block.projection @ block.free_parameters
+        n_left = n_rows - (n - len(curve))
+        centred = C[at, at] - np.outer(C[at, -1], C[at, -1]) / C[-1, -1]
+        in_all = float(curve @ centred @ curve)
+        if not in_all > 0.0 or n_left <= 0:
+            return np.nan
+        left = float(curve @ np.linalg.solve(self._inverses[k][at, at], curve))
+        return float(np.clip(1.0 - n_rows / n_left * left / in_all, 0.0, 1.0))
+
+    @cached_property
+    def _inverses(self) -> list[Floats]:
+        """The inverse of C of each output; all terms can be constant, so with a little more."""
+        n = len(self.coupling) // len(self.outputs)
+        parts = [self.coupling[k : k + n, k : k + n] for k in range(0, len(self.coupling), n)]
+        more = [C + SOME_MORE * np.diag(np.diag(C)) for C in parts]
+        return [np.asarray(np.linalg.inv(C), dtype=np.float64) for C in more]
+
+    # -- curves ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _curves(self) -> list[dict[int, CurvePosterior]]:
+        """The posterior of each curve, by output and feature."""
+        out: list[dict[int, CurvePosterior]] = [{} for _ in self.outputs]
+        if not self.is_joint:
+            for block in self.blocks:
+                out[block.output][block.feature] = block.posterior(block.known, n_classes=1)
+            return out
+        for node in self.nodes:
+            if node.block is not None:
+                block, n_classes = node.block, len(self.outputs)
+                J = block.left(self._shared(node))
+                out[block.output][block.feature] = block.posterior(J, n_classes=n_classes)
+        return out
+
+
+def is_too_large(group: TermGroup) -> bool:
+    """Tell whether there are too many parameters per term for their covariance."""
+    return bool(group.used.sum(axis=1).max(initial=0) > MOST_PARAMETERS)
+
+
+def joint_posteriors(model: Model, kept: Sequence[Information]) -> list[JointPosterior]:
+    """Return the posterior of each problem's outputs."""
+    out, first = [], 0
+    for information in kept:
+        outputs = range(first, first + information.n_outputs)
+        out.append(JointPosterior(model, information, outputs))
+        first = outputs.stop
+    return out
+
+
+def _root(A: Floats, power: float) -> Floats:
+    """Return A^power of a symmetric matrix, nothing where its eigenvalues are next to nothing."""
+    values, vectors = eigh(A)
+    there = values > LEAST_EIGENVALUE * max(float(values.max(initial=0.0)), np.finfo(float).tiny)
+    powers = np.where(there, np.maximum(values, np.finfo(float).tiny) ** power, 0.0)
+    return np.asarray((vectors * powers) @ vectors.T)

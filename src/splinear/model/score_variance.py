@@ -1,0 +1,117 @@
+"""Variances of scores, from the posterior of all terms.
+
+With b_j the functions of term j in a row, and b the vector of all of them, a score has the variance
+b'V b. In the notation of `covariance`, (H + S)^{-1} = M^{-1} - M^{-1} R'Q R M^{-1} with
+M = blockdiag(H_j + S_j), and of the bias that V expects, what kappa_j says is not there is taken
+off: sum_j (1 - kappa_j) (V b)_j' S_j (V b)_j / phi.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from splinear._types import AnyArray, Floats
+from splinear.model.covariance import JointPosterior
+from splinear.model.fitted import FittedTerm, FittedTerms
+from splinear.tables.chunks import Chunk, as_dense
+from splinear.tables.table import Table
+
+__all__ = ["ScoreVariances"]
+
+AT_ONCE = 2**22  # numbers
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A term of one output in its own directions, in which H_j is diagonal."""
+
+    output: int
+    directions: FittedTerm
+    mu: Floats
+    onto: Floats  # from directions to thinned functions
+    at: slice
+    kappa: float
+    centre: Floats  # taken off the directions' values, where terms are apart
+
+    def values(self, piece: AnyArray, weights: Floats) -> Floats:
+        """Return the directions' values in some rows, (n_rows, n)."""
+        x = piece[:, self.directions.features[0]]
+        return (self.directions.evaluate(x) - self.centre) * weights[:, [self.output]]
+
+
+class ScoreVariances:
+    """Variances of weighted sums of the scores of one problem's outputs."""
+
+    def __init__(self, posterior: JointPosterior) -> None:
+        self.posterior, self.is_joint = posterior, posterior.is_joint
+        terms = FittedTerms(posterior.model, None, None)
+        self.parts = self._joint(terms) if self.is_joint else self._apart(terms)
+        self.n = sum(len(part.mu) for part in self.parts)
+        if self.is_joint:
+            C, G = posterior.off_diagonal, posterior.covariance
+            self.Q = C - C @ G @ C
+
+    def _joint(self, terms: FittedTerms) -> list[_Part]:
+        out, posterior = [], self.posterior
+        for node in posterior.nodes:
+            if (block := node.block) is None:
+                continue
+            L = block.prior
+            mu, U = eigh(L.T @ block.information @ L)
+            directions = np.zeros((len(mu), block.group.stride))
+            directions[:, block.group.used[0]] = (L @ U).T
+            term, curve = terms.of_feature(block.feature), posterior.curve_of(block)
+            assert term is not None
+            onto, none = block.projection @ L @ U, np.zeros(len(mu))
+            own = term.with_parameters(directions)
+            mu = np.maximum(mu, 0.0)
+            out.append(_Part(block.output, own, mu, onto, node.at, curve.kappa, none))
+        return out
+
+    def _apart(self, terms: FittedTerms) -> list[_Part]:
+        out = []
+        for block in self.posterior.blocks:
+            term, curve = terms.of_feature(block.feature), self.posterior.curve_of(block)
+            assert term is not None
+            free = block.group.used[0]
+            mean = curve.directions[:, free] @ (block.to_raw.T @ block.ties) / block.total
+            own, onto = term.with_parameters(curve.directions), np.zeros((0, 0))
+            out.append(_Part(block.output, own, curve.mu, onto, slice(0), curve.kappa, mean))
+        return out
+
+    def of(self, table: Table, weights: Floats) -> Floats:
+        """Return those of sum_k weights[i, k] f_k(x_i), (n_rows,)."""
+        out = np.empty(table.shape[0])
+        step = max(1, AT_ONCE // max(1, self.n))
+        for rows, chunk in table.chunks():
+            for start in range(rows.start, rows.stop, step):
+                some = slice(start, min(start + step, rows.stop))
+                piece: Chunk = chunk[some.start - rows.start : some.stop - rows.start]
+                out[some] = self._of(as_dense(piece), weights[some])
+        return self.posterior.noise * out
+
+    def _of(self, piece: AnyArray, weights: Floats) -> Floats:
+        values = [part.values(piece, weights) for part in self.parts]
+        if not self.is_joint:
+            totals = np.maximum(self.posterior.information.totals, np.finfo(float).tiny)
+            variance = (weights**2 / totals).sum(axis=1)
+            for part, e in zip(self.parts, values, strict=True):
+                variance += (e**2 * (part.mu + part.kappa) / (1.0 + part.mu) ** 2).sum(axis=1)
+            return np.asarray(variance)
+        q, variance = np.zeros((len(piece), len(self.Q))), np.zeros(len(piece))
+        for part, e in zip(self.parts, values, strict=True):
+            seen = e / (1.0 + part.mu)
+            variance += (e * seen).sum(axis=1)
+            q[:, part.at] = seen @ part.onto.T
+        for output, (at, unknown) in enumerate(self.posterior.intercepts):
+            variance += weights[:, output] ** 2 * unknown
+            q[:, at] = weights[:, [output]] * unknown
+        known = q @ self.Q
+        variance -= (q * known).sum(axis=1)
+        for part, e in zip(self.parts, values, strict=True):
+            left = (e - known[:, part.at] @ part.onto) / (1.0 + part.mu)
+            variance -= (1.0 - part.kappa) * (left**2).sum(axis=1)
+        return np.asarray(np.maximum(variance, 0.0))

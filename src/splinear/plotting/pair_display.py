@@ -1,0 +1,200 @@
+"""A picture of one surface. Needs matplotlib: ``pip install 'splinear[plot]'``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from splinear._types import Input
+from splinear.inspection.curves import importances, read_numbers
+from splinear.inspection.naming import one_output, pair_of
+from splinear.plotting.drawing import Words, entitle
+from splinear.plotting.heatmap import (
+    common_height,
+    divide,
+    draw_color_bar,
+    draw_contours,
+    draw_legend,
+    draw_margins,
+    draw_surface,
+    draw_values,
+)
+from splinear.plotting.request import (
+    checked_names,
+    horizontal_of,
+    require_matplotlib,
+    shares_of,
+    words_of,
+)
+from splinear.plotting.surfaces import Surface, make_surface
+from splinear.training.estimator import AdditiveEstimator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["PairDisplay"]
+
+_MOST_LEVELS = 20  # of a category that there is room for
+
+
+class PairDisplay:
+    """The surface of two features: what they add together beyond what each adds alone.
+
+    Colors show what a pair of values adds to the score of a row, blue above zero and orange below,
+    white at zero; lines join places of equal height. It is gray where no rows of X lie near: there
+    the surface was drawn by the penalty. The bars above and to the right are histograms of the two
+    features, and the number in the corner is the surface's share of all importances, those of
+    curves included.
+
+    The levels of a category are rows or columns, in the order of their own effects, or in their own
+    order if the category is ordered; of more than 20 the most frequent are shown. So are the values
+    of a number that has at most six. Missing values are set apart, if there were any in training. A
+    long tail that holds 0.5 % of the rows is cut off. Make a display with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    surface : Surface
+    words : Words
+        For the scale of colors.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    bounding_ax_ : Axes
+        What all of it is drawn into.
+    ax_ : Axes
+        Of the heat map.
+    mesh_ : QuadMesh
+        The heat map. Between values and missing values it has a cell that is masked.
+    contours_ : QuadContourSet or None
+        None where a feature has levels.
+    margins_ : tuple of two Axes
+        The histograms, above and to the right.
+    color_bar_ : Colorbar
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.plotting import PairDisplay
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 3))
+    >>> model = AdditiveRegressor(interactions="auto").fit(X, X[:, 0] * X[:, 1])
+    >>> display = PairDisplay.from_estimator(model, X, (0, 1))  # doctest: +SKIP
+    >>> display.figure_.savefig("surface.png")  # doctest: +SKIP
+    """
+
+    def __init__(self, surface: Surface, words: Words | None = None) -> None:
+        self.surface = surface
+        self.words = Words() if words is None else words
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: AdditiveEstimator,
+        X: Input,
+        features: tuple[int | str, int | str] | None = None,
+        *,
+        target: object = None,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        target_name: str = "the target",
+        n_points: int = 100,
+        ax: Axes | None = None,
+        figure: Figure | None = None,
+    ) -> PairDisplay:
+        """Compute the surface of two features and draw it.
+
+        Parameters
+        ----------
+        estimator : fitted AdditiveClassifier or AdditiveRegressor
+        X : array-like of shape (n_samples, n_features)
+            For importances, histograms, and to know where rows lie.
+        features : tuple of two int or str, default=None
+            Names or positions, of the horizontal and of the vertical axis; None is the pair that
+            matters most.
+        target : class label or int, default=None
+            Whose surface; needed if there are several outputs.
+        feature_names, class_names, target_name
+            For axes and colors; by default the model's own.
+        n_points : int, default=100
+            Cells along each feature of numbers.
+        ax, figure
+            As in :meth:`plot`.
+        """
+        require_matplotlib()
+        surface = _make_surface(
+            estimator, X, features, target, checked_names(estimator, feature_names), n_points
+        )
+        words = words_of(estimator, target, class_names, target_name)
+        return cls(surface, words).plot(ax, figure=figure)
+
+    def plot(self, ax: Axes | None = None, *, figure: Figure | None = None) -> PairDisplay:
+        """Draw the surface.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            To draw into: heat map, histograms and colors divide its room.
+        figure : Figure, default=None
+            Without `ax`: an empty figure to draw into. None makes one with pyplot, so that
+            notebooks and `plt.show()` display it.
+
+        Returns
+        -------
+        self : PairDisplay
+        """
+        require_matplotlib()
+        if ax is None:
+            if figure is None:
+                from matplotlib import pyplot
+
+                figure = pyplot.figure(figsize=(7.5, 5.6))
+            figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.12)
+            ax = figure.subplots()
+        limit = common_height([self.surface])
+        self.ax_, above, beside, bar = divide(ax)
+        self.figure_, self.bounding_ax_, self.margins_ = ax.figure, ax, (above, beside)
+        self.mesh_ = draw_surface(self.ax_, self.surface, limit)
+        self.contours_ = draw_contours(self.ax_, self.surface, limit, labels=True)
+        draw_values(self.ax_, self.surface, limit)
+        draw_margins(self.ax_, above, beside, self.surface)
+        entitle(above, self.surface.title(), self.surface.share)
+        self.color_bar_ = draw_color_bar(bar, self.mesh_, self.surface, limit, self.words.axis)
+        draw_legend(self.ax_, bar, self.surface, self.words)
+        return self
+
+
+def _make_surface(
+    estimator: AdditiveEstimator,
+    X: Input,
+    features: tuple[int | str, int | str] | None,
+    target: object,
+    names: list[str],
+    n_points: int,
+) -> Surface:
+    """Compute the surface of two features, or of the two that matter most."""
+    output = one_output(estimator, target, "if a surface is drawn")
+    shares = shares_of(importances(estimator, X, target=target, by="term"))
+    known = estimator.terms_.pairs
+    if features is not None:
+        horizontal, _, pair = pair_of(estimator, features, names)
+    elif known:
+        pair = known[int(np.argmax(shares[-len(known) :]))]
+        horizontal = horizontal_of(pair)
+    else:
+        raise ValueError("There is no surface to draw: the model has none; see `interactions`.")
+    at = [each.features for each in known].index(pair.features) - len(known)
+    return make_surface(
+        estimator,
+        pair,
+        read_numbers(estimator, X),
+        names,
+        horizontal=horizontal,
+        output=output,
+        share=float(shares[at]),
+        n_points=n_points,
+        most_levels=_MOST_LEVELS,
+    )

@@ -1,0 +1,168 @@
+"""What a model is worth on X itself, whatever a solver has seen of it.
+
+Solvers read X as codes of 16 bits (a sparse X in single precision), and their certificate is about
+X so rounded. For any scores F and any feasible derivatives R of the losses by them, the Fenchel-
+Young inequality bounds how far a model theta is from the optimum:
+
+    P(theta) - P* <= L(F) + L*(R) - sum(R F) + 1/2 q'K q,    q = S theta + sum_i R_i B_i,
+
+S being the penalty's matrix and K its inverse. What a solver ends with, -alpha_i y_i or the losses'
+derivatives, is feasible whatever X is. So one reading of X in double precision, for F and for the
+sum over B_i, proves something about X itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.solvers.iterate import Space, dot
+from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.problem import Problem, Result, Start, Stopping
+from splinear.solvers.rows import TrainingRows
+from splinear.solvers.watch import Watch
+
+__all__ = ["certify_problem", "certify_sum", "fine_enough", "solve_and_certify"]
+
+AIM = 0.95  # of the tolerance on rounded rows, so that rounding may cost the rest
+LEAST_AIM = 5e-4  # on codes: about what is left then is rounding
+LAST_AIM = 5e-5  # on codes where nothing can follow: single precision can tell no less
+FEW = 20  # passes over X itself that are worth a try, beyond as many as there were on rounded rows
+
+Solve = Callable[[TrainingRows, Stopping, list[Result] | None], list[Result]]
+Certify = Callable[[list[Result]], list[Result]]
+
+
+def fine_enough(rows: TrainingRows, tol: float) -> TrainingRows:
+    """Return rows for what is not certified: X itself, where less is asked for than rounding."""
+    can_tell = tol >= LEAST_AIM or not rows.is_coded or not rows.plan.holds_values
+    return rows if can_tell else rows.exactly()
+
+
+def solve_and_certify(
+    rows: TrainingRows, stopping: Stopping, solve: Solve, certify: Certify
+) -> list[Result]:
+    """Solve on rounded rows, and on X itself from there if X is too far from what was asked for.
+
+    `solve` is given rows, when to stop, and where to begin; `certify` returns results with their
+    objective and gap on X. Where not all of X may be in memory, or passes or time are at an end, it
+    is left at that.
+    """
+    aim, watch = _aim(rows, stopping.tol), stopping.watch
+    solved = solve(rows, replace(stopping, tol=aim), None)
+    first = _certified(certify, solved, 0, watch)
+    n_iter = first[0].n_iter
+    left = stopping.max_iter - n_iter
+    if aim < stopping.tol:  # what was asked for has been reached, but for rounding
+        left = min(left, FEW + n_iter)
+    proven = all(found.certified for found in first)
+    if proven or left <= 0 or not rows.plan.holds_values or watch.reason is not None:
+        return first
+    more = replace(stopping, max_iter=left, watch=watch.after(n_iter))
+    again = _certified(certify, solve(rows.exactly(), more, first), n_iter, watch)
+    if watch.error is not None:  # what was reached since has no certificate
+        return first
+    return again if again[0].gap <= first[0].gap or math.isnan(first[0].gap) else first
+
+
+def _certified(certify: Certify, solved: list[Result], n_before: int, watch: Watch) -> list[Result]:
+    """Certify what was found after passes made before; after Ctrl-C there is no time for it.
+
+    Note where a solver had reached its aim in vain.
+    """
+    none = [replace(found, converged=False, certified=False) for found in solved]
+    if watch.error is not None:
+        return none
+    try:
+        certified = certify(solved)
+    except KeyboardInterrupt as error:
+        watch.fail(error)
+        return none
+    return [
+        replace(
+            found, n_iter=found.n_iter + n_before, rounded=own.converged and not found.certified
+        )
+        for found, own in zip(certified, solved, strict=True)
+    ]
+
+
+def _aim(rows: TrainingRows, tol: float) -> float:
+    """Return the tolerance for rounded rows."""
+    if not rows.is_coded:  # single precision is as good as X itself for nearly all that is asked
+        return AIM * tol
+    return max(AIM * tol, LEAST_AIM if rows.plan.holds_values else LAST_AIM)
+
+
+def certify_problem(
+    rows: TrainingRows, problem: Problem, start: Start | None, found: Result, stopping: Stopping
+) -> Result:
+    """Return what dual coordinate descent has found with its objective and gap on X itself."""
+    if found.alpha is None:
+        raise ValueError("A certificate needs the dual variables.")
+    coef, intercept, layout = found.coef, found.intercept, rows.layout
+    losses = gap = slope = 0.0
+    sums = np.zeros_like(coef)
+    for piece in rows.values():
+        some, alpha = problem.some(piece.places), found.alpha[piece.places]
+        F = piece.scores(coef[None], stopping.n_threads)[0]
+        R = -some.y * alpha
+        sums, slope = sums + piece.sums(R[None], stopping.n_threads)[0], slope + float(R.sum())
+        own = _losses_and_gap(some, F + intercept, alpha)
+        losses, gap = losses + own[0], gap + own[1]
+    if start is not None and start.proximal and start.coef is not None:
+        coef, intercept = coef - start.coef, intercept - float(start.intercept)
+    b = intercept / problem.bias if problem.bias > 0 else 0.0
+    q = layout.stiffen(coef) + sums
+    gap += 0.5 * dot(q, layout.soften(q)) + 0.5 * (b + problem.bias * slope) ** 2
+    primal = layout.penalty_value(coef) + 0.5 * b**2 + losses
+    return _with_gap(found, primal, gap, 0.0, stopping.tol)
+
+
+def _losses_and_gap(problem: Problem, scores: Floats, alpha: Floats) -> tuple[float, float]:
+    """Return the sum of the losses of some rows, and that of their parts of the gap."""
+    counts = np.flatnonzero(problem.cost)
+    cost, m = problem.cost[counts], problem.margin(scores)[counts]
+    alpha = np.clip(alpha[counts], *problem.loss.range(cost))
+    return float(cost @ problem.loss.value(m)), float(problem.loss.gap(alpha, m, cost).sum())
+
+
+def certify_sum(
+    rows: TrainingRows, total: LossSum, results: list[Result], stopping: Stopping
+) -> list[Result]:
+    """Return what Newton's method has found with its objective and gap on X itself.
+
+    The results are those of all outputs of the sum, which have the two in common.
+    """
+    coef = np.stack([found.coef for found in results])
+    slopes = [found.slopes for found in results if found.slopes is not None]
+    R = slopes[0][None] if len(slopes) == 1 else np.stack(slopes)
+    F, sums = np.zeros_like(R), np.zeros_like(coef)
+    for piece in rows.values():
+        F[:, piece.places] = piece.scores(coef, stopping.n_threads)
+        sums += piece.sums(R[:, piece.places], stopping.n_threads)
+    F += np.array([[found.intercept] for found in results])
+    space = Space(rows, len(results), stopping.n_threads)
+    pull = rows.layout.stiffen(coef)
+    gap = total.gap(F, R) + space.gap(space.join(pull + sums, np.zeros(len(results))))
+    # R sums to zero but for rounding, which other intercepts would gain from.
+    tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F)))
+    primal = 0.5 * dot(coef, pull) + total.value(F)
+    return [_with_gap(found, primal, gap, tilt, stopping.tol) for found in results]
+
+
+def _with_gap(found: Result, primal: float, gap: float, tilt: float, tol: float) -> Result:
+    """Return a result with this objective and gap; `tilt` is what else may be missing."""
+    relative = gap / primal if primal != 0.0 else 0.0
+    proven = bool(relative <= tol and tilt <= tol * primal and math.isfinite(primal))
+    return replace(
+        found,
+        primal=primal,
+        dual=primal - gap,
+        gap=relative,
+        converged=proven,
+        certified=proven,
+    )

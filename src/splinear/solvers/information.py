@@ -1,0 +1,93 @@
+"""From the rows to the information that a fitted model keeps of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import Floats
+from splinear.model.information import Information, Thinned, thinned_within
+from splinear.model.layout import Layout
+from splinear.solvers.iterate import Space
+from splinear.solvers.loss_sums import Curvature, LossSum
+from splinear.solvers.pair_blocks import pair_variances
+from splinear.solvers.rows import TrainingRows
+
+__all__ = ["gather"]
+
+MOST_COUPLED = 1_000  # rows of the matrix of thinned terms, all outputs counted
+PIECES = (16, 12, 8, 6, 4)  # of thinned curves: as many as the matrix has room for
+# Rows that say how terms hang together, which takes a product for each pair of them; what there is
+# to say of one term all rows do.
+LEAST_ROWS, MOST_ROWS, MOST_PRODUCTS = 3_072, 8_192, 2_000_000
+
+
+def gather(
+    rows: TrainingRows,
+    total: LossSum,
+    parameters: Floats,
+    intercept: Floats,
+    n_threads: int,
+    *,
+    weight: float | None = None,
+    dispersion: Callable[[float], float] | None = None,
+) -> Information:
+    """Return the second derivatives at a model: parameters (n_outputs, n), intercept (n_outputs,).
+
+    `weight` is that of all rows if `dispersion` is to be estimated. Of curves alone: surfaces
+    count as known.
+    """
+    space = Space(rows, total.n_outputs, n_threads)
+    F = rows.scores(parameters, n_threads) + intercept[:, None]
+    curvature = total.curvature(F)
+    blocks = space.blocks(curvature.diagonal)
+    thinned = thinned_within(rows.layout, total.n_outputs, MOST_COUPLED, PIECES)
+    n_rows = min(rows.n_rows, _enough_rows(rows.layout, total.n_outputs))
+    return Information(
+        blocks=blocks,
+        ties=space.ties(curvature.diagonal, blocks),
+        totals=curvature.diagonal.sum(axis=1),
+        factors=None if thinned is None else thinned.factors,
+        coupling=np.zeros(0) if thinned is None else _coupling(space, curvature, thinned, n_rows),
+        n_rows=rows.n_rows,
+        n_coupled=n_rows,
+        slopes=rows.sums(total.gradient(F), n_threads)[:, : rows.layout.n_of_curves],
+        losses=total.value(F),
+        weight=weight,
+        dispersion=dispersion,
+        freedom_of_pairs=_freedom_of_pairs(space, curvature),
+    )
+
+
+def _freedom_of_pairs(space: Space, curvature: Curvature) -> float:
+    """Return the degrees of freedom of all surfaces, all outputs together."""
+    freedom = 0.0
+    for blocks in space.pair_blocks(curvature.diagonal):
+        for group, own in zip(space.layout.pairs, blocks, strict=True):
+            share = 1.0 - group.precision * pair_variances(group, own)
+            freedom += float(np.clip(share, 0.0, 1.0)[group.used].sum())
+    return freedom
+
+
+def _enough_rows(layout: Layout, n_outputs: int) -> int:
+    n_terms = n_outputs * sum(group.n_features for group in layout.groups)
+    pairs = max(1, n_terms * (n_terms + 1) // 2)
+    return int(np.clip(MOST_PRODUCTS // pairs, LEAST_ROWS, MOST_ROWS))
+
+
+def _coupling(space: Space, curvature: Curvature, thinned: Thinned, n_rows: int) -> Floats:
+    """Return the upper half of the matrix of all outputs, from the first rows."""
+    n, n_outputs = thinned.n_reached + 1, space.n_outputs
+    out = np.zeros((n_outputs, n, n_outputs, n))
+    groups, factors = space.rows.groups, np.array(thinned.factors, dtype=np.int64)
+    for k in range(n_outputs):
+        for m in range(k, n_outputs):
+            h = curvature.between(k, m)[:n_rows] * (space.n_rows / n_rows)
+            found = _core.hessian_thinned(
+                groups, factors, thinned.places, n, np.ascontiguousarray(h), 1.0, space.n_threads
+            )
+            out[k, :, m] = found.reshape(n, n)
+    whole = out.reshape(n_outputs * n, n_outputs * n)
+    return np.asarray(whole[np.triu_indices(len(whole))])

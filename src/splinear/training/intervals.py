@@ -1,0 +1,105 @@
+"""Standard errors of scores, and intervals of what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import norm, t
+from sklearn.utils.validation import check_is_fitted
+
+from splinear._types import Floats, Input
+from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_large
+from splinear.model.score_variance import ScoreVariances
+from splinear.tables.checks import feature_label
+from splinear.training.estimator import AdditiveEstimator
+
+__all__ = ["class_intervals", "critical", "posteriors_of", "score_errors", "score_intervals"]
+
+
+def posteriors_of(estimator: AdditiveEstimator) -> Sequence[JointPosterior]:
+    """Return the posteriors of a fitted estimator's problems, or say why there are none."""
+    check_is_fitted(estimator, "terms_")
+    if not estimator._posteriors:
+        raise TypeError(
+            f"{type(estimator).__name__} has no likelihood, and so no bands, standard errors and "
+            "p-values. AdditiveClassifier and AdditiveRegressor have them."
+        )
+    return estimator._posteriors
+
+
+def critical(level: float, n_left: float) -> float:
+    """Return the number of standard errors on each side, of a normal or of Student's t."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+    share = 0.5 + level / 2.0
+    return float(norm.ppf(share) if np.isinf(n_left) else t.ppf(share, n_left))
+
+
+def score_errors(estimator: AdditiveEstimator, X: Input) -> tuple[Floats, Floats]:
+    """Return the scores of rows and their standard errors, (n_rows, n_outputs) each.
+
+    Of several classes, those of the scores less the mean over classes, which means nothing.
+    """
+    scores = estimator._scores(X)
+    table, errors = estimator._read_table(X), np.empty_like(scores)
+    for posterior in posteriors_of(estimator):
+        of, n = _variances(estimator, posterior), len(posterior.outputs)
+        for k, output in enumerate(posterior.outputs):
+            weights = np.eye(n)[k] - (1.0 / n if n > 1 else 0.0)
+            errors[:, output] = np.sqrt(of.of(table, np.tile(weights, (len(scores), 1))))
+    return scores, errors
+
+
+def _variances(estimator: AdditiveEstimator, posterior: JointPosterior) -> ScoreVariances:
+    for group in estimator._model.layout.groups:
+        if is_too_large(group):
+            raise ValueError(
+                f"{feature_label(estimator, int(group.features[0]))} has more than "
+                f"{MOST_PARAMETERS:,} levels or pieces: standard errors are not computed for "
+                "models with such terms."
+            )
+    return ScoreVariances(posterior)
+
+
+def score_intervals(
+    estimator: AdditiveEstimator, X: Input, level: float, *, observations: bool
+) -> tuple[Floats, Floats]:
+    """Return both ends of the intervals of a single output's scores, (n_rows, 1) each."""
+    [posterior] = posteriors_of(estimator)
+    scores, errors = score_errors(estimator, X)
+    if observations:
+        errors = np.sqrt(errors**2 + posterior.noise)
+    reach = critical(level, posterior.n_left) * errors
+    return scores - reach, scores + reach
+
+
+def class_intervals(estimator: AdditiveEstimator, X: Input, level: float) -> Floats:
+    """Return intervals of the probabilities of outputs, (n_rows, n_outputs, 2).
+
+    On the scale of log-odds a probability is normal, to first order in the scores.
+    """
+    posteriors, scores = posteriors_of(estimator), estimator._scores(X)
+    table, z = estimator._read_table(X), critical(level, np.inf)
+    out = np.empty((*scores.shape, 2))
+    for posterior in posteriors:
+        of = _variances(estimator, posterior)
+        own = scores[:, posterior.outputs]
+        for k, output in enumerate(posterior.outputs):
+            log_odds, weights = _log_odds(own, k)
+            reach = z * np.sqrt(of.of(table, weights))
+            out[:, output, 0], out[:, output, 1] = expit(log_odds - reach), expit(log_odds + reach)
+    return out
+
+
+def _log_odds(scores: Floats, k: int) -> tuple[Floats, Floats]:
+    """Return the log-odds of output k, (n_rows,), and their derivatives by the scores."""
+    if scores.shape[1] == 1:
+        return scores[:, 0], np.ones_like(scores)
+    others = np.delete(scores, k, axis=1)
+    highest = others.max(axis=1, keepdims=True)
+    shares = np.exp(others - highest)
+    total = shares.sum(axis=1, keepdims=True)
+    weights = np.insert(-shares / total, k, 1.0, axis=1)
+    return scores[:, k] - (highest + np.log(total))[:, 0], weights
