@@ -28,7 +28,8 @@ std::size_t n_thinned(std::size_t size, std::size_t support, std::size_t factor)
 }
 
 ColumnShape thinned(ColumnShape shape, std::size_t factor) {
-    const std::size_t support = shape.n_used;
+    if (factor == 1) return shape;
+    const std::size_t support = shape.n_used;  // all of it: there are at most two functions
     shape.size = n_thinned(shape.size, support, factor);
     shape.missing_cell = shape.size + 1 - support;
     return shape;

@@ -36,7 +36,7 @@ def mixed(seed: int) -> np.ndarray:
 
 
 TABLES = {"plain": plain, "mixed": mixed}
-TERMS = {"plain": {}, "mixed": {3: Category(), 4: Fourier(2), 5: Linear()}}
+TERMS = {"plain": {}, "mixed": {3: Category(), 4: Fourier(3), 5: Linear()}}
 
 
 def fitted(kind: str, table: str, C: float | None, n_bins: int = 8):

@@ -213,6 +213,8 @@ def importances(
         In the units of the score (none, where it is the logarithm of the mean).
     """
     check_model(model)
+    if by not in ("feature", "term"):
+        raise ValueError(f'by must be "feature" or "term"; got {by!r}.')
     output = output_of(model, target)
     table = read_numbers(model, X)
     if stays_sparse(table, model):

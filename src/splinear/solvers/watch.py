@@ -29,7 +29,8 @@ class Progress:
         The fold whose rows are held out; None: all rows are trained on.
     phase : str or None
         What comes before the fit: "smoothness" for turns of REML, "trial 1", ... for models that
-        are compared on rows held out, whose steps are numbered from 1 on. None: the fit itself.
+        are compared on rows held out, whose steps are numbered from 1 on, "curves" for the model
+        that pairs of features are looked for with. None: the fit itself.
     """
 
     n_iter: int

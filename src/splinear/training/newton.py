@@ -94,7 +94,8 @@ class NewtonTrainer:
     ) -> Trained:
         layout, n_before, is_whole = data.rows.layout.scaled(C), 0, True
         if data.interactions is not None:
-            [results] = self.follow(data, stopping, [C], starts)
+            of_curves = replace(stopping, watch=stopping.watch.during("curves"))
+            [results] = self.follow(data, of_curves, [C], starts)
             starts, is_whole = [_longer(found, layout) for found in results], False
             n_before = max(found.n_iter for found in results)
         if data.interactions is not None and stopping.watch.reason is None:
