@@ -35,7 +35,10 @@ class Form:
         """
         n = len(widths)
         level = sparse.csr_array(([1.0], ([0], [0])), shape=(1, n + 1))
-        steps = sparse.diags_array([-1.0 / widths, 1.0 / widths], offsets=[0, 1], shape=(n, n + 1))
+        at = np.arange(n)
+        places = (np.append(at, at), np.append(at, at + 1))
+        slopes = np.append(-1.0 / widths, 1.0 / widths)
+        steps = sparse.csr_array((slopes, places), shape=(n, n + 1))
         free = np.array([True, *([False] * n)])
         if not self.curvature:
             scaled = sparse.csr_array(self.monotone * steps)

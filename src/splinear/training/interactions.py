@@ -84,8 +84,8 @@ def check_forms(layout: Layout) -> None:
     if layout.cone is not None:
         raise ValueError(
             "Spline(monotone=..., curvature=...) holds curves to a form, and surfaces over pairs "
-            "of features would not keep to it. Set interactions=0 and leave pairs out of `terms`, or "
-            "leave out monotone and curvature."
+            "of features would not keep to it. Set interactions=0 and leave pairs out of `terms`, "
+            "or leave out monotone and curvature."
         )
 
 
