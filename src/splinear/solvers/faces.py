@@ -190,7 +190,8 @@ def step_inside(
         t = dot(direction, state.residual) / curvature
         last.note(t, most, is_on=way.is_on(face))
         state.go(min(t, most), direction, scores, product)
-        state.left = model.space.gap(-state.residual, at.theta + state.step)
-        if state.left <= ENOUGH * aim.gap:
-            break
+        if aim.is_near(state.scores, state.decrease):
+            state.left = model.space.gap(-state.residual, at.theta + state.step)
+            if state.left <= ENOUGH * aim.gap:
+                break
     return state.within(radius, at, n_products, is_whole=model.is_whole)
