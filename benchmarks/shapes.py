@@ -36,7 +36,7 @@ holds every curve to the direction in which the free one ends, *against* to the 
 second* only half of the curves; *convex* holds all. Seconds are processor time on one thread, the
 least of {REPEATS} fits; the ratio is to the free fit with the same C. With C=None the smoothness is
 chosen first, as for a free fit; free curves then have 128 pieces, the others 64. *128 pieces* are
-rising or falling curves with as many as free ones: not within the bar, and no better."""
+rising or falling curves with as many as free ones: slower, and no better here."""
 
 
 def forms(free: AdditiveClassifier) -> dict[str, dict[int, Spline]]:

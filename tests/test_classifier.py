@@ -255,7 +255,9 @@ def test_verbose_shows_every_step_and_every_turn(C, cancer, capsys):
     X, y = cancer
     model = AdditiveClassifier(C=C, verbose=1, random_state=0).fit(X[:, :5], y)
     lines = capsys.readouterr().out.splitlines()
-    assert [int(line.split()[1]) for line in lines] == list(range(1, model.n_iter_ + 1))
+    passes = [line.split("pass")[1].split()[0] for line in lines]
+    assert list(map(int, passes)) == list(range(1, model.n_iter_ + 1))
+    assert lines[0].split()[0] == ("smoothness" if C is None else "pass")
     assert all("gap" in line and "nan" not in line for line in lines)
     assert "of 569 rows" in lines[0]
 

@@ -423,7 +423,7 @@ DATES = {
 def test_dates_are_refused_by_name(kind, more):
     X, y = make_frame()
     bad = X[more].assign(when=DATES[kind])
-    message = r"hold dates, times or intervals: when\. Use numbers instead, for example days"
+    message = r"intervals: when\. Use numbers instead, for example days .*; or text, to have cat"
     for model in (AdditiveClassifier(), AdditiveClassifier(categorical_features=["when"])):
         with pytest.raises(ValueError, match=message):
             model.fit(bad, y)
@@ -433,6 +433,28 @@ def test_dates_are_refused_by_name(kind, more):
         model.predict(bad)
     with pytest.raises(ValueError, match=rf"times or intervals: column {len(more)}\. Use"):
         AdditiveClassifier().fit(bad.to_numpy(object), y)
+
+
+def test_names_that_are_numbers_are_positions():
+    """As in scikit-learn, where names count only if all of them are text."""
+    X, y = make_frame()
+    numbered = pd.DataFrame({1: X["age"], 0: DAYS})
+    with pytest.raises(ValueError, match=r"times or intervals: column 1\. Use"):
+        AdditiveClassifier().fit(numbered, y)
+    lists = pd.DataFrame({1: X["age"], 0: [[k] for k in range(len(X))]})
+    with pytest.raises(TypeError, match=r"hold other objects: column 1\. Every"):
+        AdditiveClassifier(categorical_features=None).fit(lists, y)
+    colours = pd.DataFrame({1: X["age"], 0: X["colour"]})
+    by_position = AdditiveClassifier(C=1.0, categorical_features=[1]).fit(colours, y)
+    assert [term.levels is None for term in by_position.terms_] == [True, False]
+
+
+def test_repeated_names_are_refused():
+    pa = pytest.importorskip("pyarrow")
+    X, y = make_frame()
+    for frame in (X[["age", "age"]], pa.table([X["age"]] * 2, names=["age", "age"])):
+        with pytest.raises(ValueError, match=r"several columns of the same name.*'age' 2"):
+            AdditiveClassifier().fit(frame, y)
 
 
 def test_arrays_of_dates():

@@ -1,4 +1,4 @@
-"""Find a column of X by what a user calls it."""
+"""Columns of X in messages: found by what a user calls them, and listed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from numbers import Integral
 from typing import TypeGuard
 
-__all__ = ["column_position", "is_whole"]
+__all__ = ["column_position", "is_whole", "shown"]
 
 _MOST_SHOWN = 10
 
@@ -25,21 +25,26 @@ def column_position(
     if isinstance(column, str):
         if names is None:
             raise ValueError(
-                f"{refusal}: X has no column names; give a position from 0 to {n_features - 1}."
+                f"{refusal}: X has no column names; use a position from 0 to {n_features - 1}."
             )
         known = [str(name) for name in names]
         if column in known:
             return known.index(column)
         close = get_close_matches(column, known, n=1)
         guess = f" Did you mean {close[0]!r}?" if close else ""
-        shown = ", ".join(map(repr, known[:_MOST_SHOWN]))
-        rest = f", ... ({len(known)} in all)" if len(known) > _MOST_SHOWN else ""
-        raise ValueError(f"{refusal}.{guess} X has {shown}{rest}.")
+        raise ValueError(f"{refusal}.{guess} X has {shown(map(repr, known))}.")
     if not is_whole(column) or not 0 <= column < n_features:
         raise ValueError(
             f"{refusal}: expected a column name or a position from 0 to {n_features - 1}."
         )
     return int(column)
+
+
+def shown(texts: Iterable[str]) -> str:
+    """List texts in a message: the first of them, and how many more there are."""
+    listed = list(texts)
+    rest = len(listed) - _MOST_SHOWN
+    return ", ".join(listed[:_MOST_SHOWN]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def is_whole(value: object) -> TypeGuard[int]:

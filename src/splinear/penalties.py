@@ -142,7 +142,7 @@ class DifferencePenalty:
         return min(self.order, self.size - 1)
 
     def core(self, support: int) -> _core.Penalty:
-        """Give the compiled twin, for a basis of which `support` functions are non-zero at once."""
+        """Return the compiled twin; `support` functions of the basis are non-zero at once."""
         return _core.difference_penalty(self.order, self.size, support, self.held)
 
 
@@ -197,7 +197,7 @@ class DiagonalPenalty:
         return 0
 
     def core(self, support: int) -> _core.Penalty:
-        """Give the compiled twin; all functions are non-zero at once."""
+        """Return the compiled twin; all functions are non-zero at once."""
         del support
         return _core.diagonal_penalty(np.ascontiguousarray(self.weights, dtype=np.float64))
 

@@ -193,8 +193,8 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             model = clone(self.estimator).set_params(**params, C=1.0)
             setting = Setting.prepare(model, X, y, sample_weight)
             if not found:
-                y_given, kept = setting.data.y, setting.data.kept
-                folds = make_folds(self.cv, y_given, kept, classifier=is_classifier(model))
+                given = setting.training
+                folds = make_folds(self.cv, given.y, given.kept, classifier=is_classifier(model))
                 Cs = self._path(setting.path_unit)
             paths = self._follow(setting, folds, Cs, scorer, watch)
             found.append(Candidate(params, paths, len(Cs)))

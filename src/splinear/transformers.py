@@ -104,7 +104,7 @@ class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
             if not self.embedding_.through_zero:
                 raise ValueError(
                     "X is sparse, but fit was given dense rows, and the embedding of 0 is not 0. "
-                    "Give X.toarray(), or fit with through_zero=True."
+                    "Use X.toarray(), or fit with through_zero=True."
                 )
             return self.embedding_.transform_nonzeros(rows, dtype)
         if self.embedding_.is_sparse and getattr(self, "sparse_output", False):

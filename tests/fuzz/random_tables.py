@@ -71,7 +71,7 @@ def draw_columns(random: Random, n: int, form: str) -> list[np.ndarray]:
 
 
 def as_form(columns: list[np.ndarray], form: str, folder: Path) -> Any:
-    """Give the columns a form; those of files are written to the folder."""
+    """Put the columns into a form; those of files are written to the folder."""
     if form in FRAMES:
         return _frame(columns, form, folder)
     X = np.column_stack(columns)

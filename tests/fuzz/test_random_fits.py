@@ -111,7 +111,7 @@ class Case:
         return self.model.predict(self.X) if is_number else self.model.decision_function(self.X)
 
     def refuse(self):
-        """Give something that cannot be learned from: all stays as it was."""
+        """Fit to something that cannot be learned from: all stays as it was."""
         before, bad = self.scores(), np.full((self.n, len(self.columns)), np.inf)
         faults = [
             (bad, self.y, None),

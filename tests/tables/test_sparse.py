@@ -463,7 +463,7 @@ def test_negative_values(counts):
         ({"curve": Spline(through_zero=False)}, r"Spline\(through_zero=False\) needs a dense X"),
         ({"categorical_features": [0]}, "Categories are for dense tables"),
         ({"curve": Hermite(scale="standard")}, r"Hermite\(scale='standard'\) moves zero"),
-        ({"terms": {2: Fourier(period=7)}}, "dense"),
+        ({"terms": {2: Fourier(period=7)}}, r"is for dense tables: .* Drop column 2, or use X\.to"),
         ({"terms": {2: Spline(knots=[1.0, 2.0])}}, "knots of column 2: the first is 1; .* at 0"),
         ({"curve": Spline(through_zero="yes")}, "through_zero"),
     ],

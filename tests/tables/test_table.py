@@ -221,12 +221,35 @@ def test_csv_whose_later_values_are_of_another_type(tmp_path, monkeypatch):
         ("a,y\n", "There are no rows"),
         ("a,y\n1,0\n2,\n", "column 'y' .* has missing values"),
         ("a,b\n1,0\n2,1\n", "has no column 'y'"),
+        ("a;b;y\n1;2;0\n3;4;1\n", r"seems to be delimited by ';'; commas are .* is 'a;b;y'"),
+        ("a;b;y\r\n1,5;2;0\r\n3,5;4;1\r\n", r"delimited by ';'; .* is 'a;b;y'"),
+        ("a\ty\n1\t0\n3\t1\n", r"seems to be delimited by '\\t'; commas"),
     ],
 )
 def test_broken_csv(text, message, tmp_path):
     path = write(tmp_path / "x.csv", text)
     with pytest.raises(ValueError, match=message):
         AdditiveSVC().fit(path, "y")
+
+
+def test_csv_with_semicolons_in_it(tmp_path):
+    """A column of text, or a name, may have any of them."""
+    y = np.arange(40) % 2
+    text = write(tmp_path / "x.csv", "kind\n" + "a;b\nb;c\n" * 20)
+    assert AdditiveSVC(random_state=0).fit(text, y).terms_[0].levels == ("a;b", "b;c")
+    name = write(tmp_path / "y.csv", "kind; of what\n" + "a\nb\n" * 20)
+    assert AdditiveSVC(random_state=0).fit(name, y).feature_names_in_ == ["kind; of what"]
+
+
+def test_endings_in_capitals(forms, rows, tmp_path):
+    for ending in ("npy", "parquet", "csv", "svm"):
+        other = tmp_path / "capitals" / f"x.{ending.upper()}"
+        other.parent.mkdir(exist_ok=True)
+        other.write_bytes((tmp_path / f"x.{ending}").read_bytes())
+        assert_array_equal(dense(open_table(other).whole()), rows)
+    assert_array_equal(open_table(tmp_path / "capitals").whole(), rows)
+    assert_array_equal(open_table([tmp_path / "capitals" / "x.NPY"]).whole(), rows)
+    assert_array_equal(open_table([tmp_path / "capitals" / "x.PARQUET"]).whole(), rows)
 
 
 def test_knots_read_only_the_columns_they_need(tmp_path, monkeypatch):

@@ -477,6 +477,27 @@ def test_columns_at_predict(whole):
         model.predict(X.assign(age=pd.Timestamp("2020-01-01")))
 
 
+@pytest.mark.parametrize("model", [AdditiveSVC(), AdditiveRegressor(C=1.0)], ids=str)
+def test_missing_is_what_it_was_in_fit(model):
+    """Parameters that are set after a fit change no prediction, and what is drawn neither."""
+    X, y = make_table()
+    X = X[["age", "dose"]].astype(float)
+    gaps = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
+    model = clone(model).fit(gaps, y)
+    expected, curves = model.predict(gaps), contributions(model, gaps)
+    model.set_params(missing="error")
+    assert_array_equal(model.predict(gaps), expected)
+    assert_array_equal(contributions(model, gaps), curves)
+    shape_function(model, "age", [40.0, np.nan])
+    model.fit(X, y)
+    model.set_params(missing="level")
+    for act in (model.predict, lambda X: contributions(model, X)):
+        with pytest.raises(ValueError, match="contains NaN in column 'age'"):
+            act(gaps)
+    with pytest.raises(ValueError, match="grid must hold finite numbers"):
+        shape_function(model, "age", [40.0, np.nan])
+
+
 def test_pickle_and_clone(holed):
     X, y, model = holed
     again = pickle.loads(pickle.dumps(model))

@@ -55,10 +55,34 @@ def test_the_advice_follows_the_gap(model):
 
 
 def test_verbose_counts_on_while_smoothness_is_chosen(capsys):
-    """Turns of REML are numbered through to the steps of the last fit."""
-    AdditiveRegressor(verbose=1, random_state=0).fit(X, Y)
+    """Turns of REML are numbered through to the steps of the last fit; trials do not count."""
+    model = AdditiveRegressor(verbose=1, random_state=0).fit(X, Y)
+    printed = capsys.readouterr().out.splitlines()
+    lines = [line for line in printed if not line.startswith("trial ")]
+    passes = [int(re.match(r"(?:smoothness   )?pass +(\d+) ", line)[1]) for line in lines]
+    assert passes == list(range(1, model.n_iter_ + 1))
+    of_turns = [line.startswith("smoothness") for line in lines]
+    assert of_turns[0]
+    assert of_turns == sorted(of_turns, reverse=True)
+
+
+@pytest.mark.parametrize("labels", [1, 2], ids=["a class", "labels"])
+def test_no_line_is_printed_twice_where_models_are_compared(labels, capsys):
+    """A wide table: two ways of REML, and trials, whose steps are numbered one by one."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 25))
+    y = X[:, :labels] ** 2 + random.normal(size=(400, labels)) > 1
+    seen = []
+    model = AdditiveClassifier(verbose=1, random_state=0, callback=seen.append)
+    model.fit(X, y if labels > 1 else y[:, 0])
     lines = capsys.readouterr().out.splitlines()
-    passes = [int(re.match(r"pass +(\d+) ", line)[1]) for line in lines]
-    assert len(passes) > 2
-    assert passes == sorted(passes)
-    assert passes[-1] > passes[0]
+    about = [line.split("   gap")[0] for line in lines]
+    assert len(set(about)) == len(about) == len(seen)
+    assert {"smoothness", "trial 2"} <= {progress.phase for progress in seen}
+    for progress in seen:
+        alike = [p.n_iter for p in seen if (p.phase, p.label) == (progress.phase, progress.label)]
+        assert alike == list(range(alike[0], alike[0] + len(alike)))
+        assert alike[0] == 1 or progress.phase is None
+    turns = [progress.n_iter for progress in seen if progress.phase == "smoothness"]
+    steps = [progress.n_iter for progress in seen if progress.phase is None]
+    assert max(steps, default=max(turns)) == model.n_iter_

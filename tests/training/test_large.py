@@ -59,7 +59,7 @@ SMALL = "900kB"
 
 
 def noting_plans(model):
-    """Give the model, and a list that its fits will add their plans to."""
+    """Return the model, and a list that its fits will add their plans to."""
     plans = []
     plan_of = model._plan_memory
 

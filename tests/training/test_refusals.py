@@ -52,7 +52,7 @@ def refuse(*_):
     raise ValueError("refused in the middle")
 
 
-# What to change before the fit, and what to give to it.
+# What to change before the fit, and what to pass to it.
 REFUSALS = {
     "y too short": lambda y: ({}, X, y[:-1]),
     "y with a gap": lambda y: ({}, X, np.where(np.arange(len(y)) == 3, np.nan, y)),

@@ -69,7 +69,7 @@ class Axes:
         return self.last - self.first
 
     def knots_of(self, j: int) -> Floats | None:
-        """Give the knots of feature j; None where the map is a straight line."""
+        """Return the knots of feature j; None where the map is a straight line."""
         if self.knots is None:
             return None
         knots: Floats = self.knots[j][~np.isnan(self.knots[j])]
@@ -92,12 +92,12 @@ class Axes:
             return np.minimum(self.hi - self.lo, np.finfo(np.float64).max)
 
     def argument(self, X: AnyArray) -> Floats:
-        """Give the basis's arguments for the values X (n, n_features), same shape."""
+        """Return the basis's arguments for the values X (n, n_features), same shape."""
         columns = [self.argument_of(X[:, j], j) for j in range(self.n_features)]
         return np.stack(columns, axis=1)
 
     def argument_of(self, values: AnyArray, j: int) -> Floats:
-        """Give the basis's arguments for values of feature j, same shape."""
+        """Return the basis's arguments for values of feature j, same shape."""
         x = values.astype(np.float64)
         lo, hi, first, last = self.lo[j], self.hi[j], self.first[j], self.last[j]
         if not lo < hi:
@@ -133,13 +133,13 @@ class Axes:
         return steps
 
     def core(self) -> _core.Axes:
-        """Give the compiled twin."""
+        """Return the compiled twin."""
         knots = np.empty((0, 0)) if self.knots is None else self.knots
         return _core.Axes(self.lo, self.hi, self.first, self.last, np.ascontiguousarray(knots))
 
 
 def _warp(x: Floats, knots: Floats) -> Floats:
-    """Give the place in [0, 1] of every x, the knots being equally spaced there.
+    """Return the place in [0, 1] of every x, the knots being equally spaced there.
 
     At a repeated knot it is the place of the last of the equals.
     """

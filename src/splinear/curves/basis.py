@@ -131,7 +131,7 @@ class BSplineBasis:
         return [f"bspline{k}" for k in range(self.size)]
 
     def core(self) -> _core.Basis:
-        """Give the compiled twin."""
+        """Return the compiled twin."""
         return _core.bspline(self.degree, self.n_bins)
 
     def grid(self, *, gaps: bool = False) -> _core.CodeGrid:
@@ -206,7 +206,7 @@ class FourierBasis(_GlobalBasis):
         return [f"{f}{n}" for n in range(1, self.degree + 1) for f in ("cos", "sin")]
 
     def core(self) -> _core.Basis:
-        """Give the compiled twin."""
+        """Return the compiled twin."""
         return _core.fourier(self.degree)
 
 
@@ -255,7 +255,7 @@ class HermiteBasis(_GlobalBasis):
         return [f"hermite{n}" for n in range(1, self.degree + 1)]
 
     def core(self) -> _core.Basis:
-        """Give the compiled twin."""
+        """Return the compiled twin."""
         return _core.hermite(self.degree)
 
 

@@ -171,7 +171,7 @@ class Embedding:
         return out
 
     def at_zero(self, coef: Floats) -> Floats:
-        """Give f_j(0) of the curves coef (..., n_features, basis.size): (..., n_features)."""
+        """Return f_j(0) of the curves coef (..., n_features, basis.size): (..., n_features)."""
         zeros = self.basis.evaluate(self.axes.argument(np.zeros((1, self.n_features)))[0])
         return np.asarray(np.sum(coef * zeros, axis=-1))
 
@@ -186,7 +186,7 @@ class Embedding:
         return self.penalty.difference(coef) / root[:, None]
 
     def continuation(self, values: AnyArray, j: int, coef: Floats) -> Floats:
-        """Give what straight lines beyond the ends of its range add to the curves of feature j.
+        """Return what straight lines beyond the ends of its range add to the curves of feature j.
 
         `values` (n,) and coef (..., basis.size) give (n, ...); 0 inside the range. The lines have
         the curves' slopes at the ends.
@@ -208,6 +208,6 @@ class Embedding:
 
 
 def _narrow(index: AnyArray) -> AnyArray:
-    """Give indices in 32 bits where they fit: LIBLINEAR and others take no others."""
+    """Return indices in 32 bits where they fit: LIBLINEAR and others take no others."""
     fits = not len(index) or index.max() <= np.iinfo(np.int32).max
     return index.astype(np.int32) if fits else index

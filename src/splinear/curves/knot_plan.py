@@ -150,7 +150,7 @@ def _one_each(knots: KnotRules, n_features: int, names: AnyArray | None) -> Sequ
     if len(knots) != n_features:
         raise ValueError(
             f"knots must have one entry per feature, {n_features} in all; got {len(knots)}. "
-            "To give only some features knots, use a dict from column to knots."
+            "For knots of some features only, use a dict from column to knots."
         )
     return list(knots)
 

@@ -128,7 +128,7 @@ def _spline_axes(
 
 
 def _least(X: Table, kept: AnyArray | None) -> Floats:
-    """Give the lowest value of every column that is not zero."""
+    """Return the lowest value of every column that is not zero."""
     least = np.full(X.shape[1], np.inf)
     for rows, piece in X.chunks():
         counted = piece if kept is None else piece[kept[rows]]
@@ -143,14 +143,14 @@ def _refuse_negative(lo: Floats, label: Label) -> None:
         raise ValueError(
             f"Input X contains {lo[j]:g} in {label(j)}; B-splines that are zero at zero, as sparse "
             "X needs them, are for numbers from 0 on. Use Hermite or Fourier curves, whose odd "
-            "functions take both signs; or give the positive and the negative part of the column "
+            "functions take both signs; or use the positive and the negative part of the column "
             "as two columns; or make X dense, by X.toarray() or, for a file, by "
             "Spline(through_zero=False)."
         )
 
 
 def _knots(seen: Nonzeros, hi: Floats, plan: KnotPlan, label: Label) -> Floats | None:
-    """Give the knots of every column, zero first and NaN after the last; None if all are uniform.
+    """Return the knots of every column, zero first and NaN after the last; None if all are uniform.
 
     Quantiles, and whether a tail is long, are those of the values that are not zero.
     """

@@ -229,7 +229,7 @@ def read_numbers(model: AdditiveEstimator, X: Input) -> InMemory:
     """Validate X as predict does, and return it as numbers, by columns if it is sparse."""
     table = model._read_table(X)
     model._check_ranges(table)
-    column_ranges(model, table, gaps=model.missing == "level")
+    column_ranges(model, table, gaps=model._columns.takes_gaps)
     whole = table.whole()
     return sparse.csc_array(whole) if isinstance(whole, sparse.csr_array) else whole
 
@@ -282,7 +282,7 @@ def _grid(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) ->
     x = np.asarray(grid, dtype=np.float64)
     if x.ndim != 1 or x.size == 0:
         raise ValueError(f"grid must be a list of at least one number; got shape {x.shape}.")
-    if np.isinf(x).any() or (np.isnan(x).any() and model.missing == "error"):
+    if np.isinf(x).any() or (np.isnan(x).any() and not model._columns.takes_gaps):
         raise ValueError("grid must hold finite numbers; it contains NaN or infinity.")
     if term is not None and term.group.extrapolation is Extrapolation.ERROR:
         check_in_range(model, x, j, term.lo, term.hi)

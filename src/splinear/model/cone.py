@@ -172,7 +172,8 @@ def _reduced(M: Floats, at: NDArray[np.intp]) -> Floats:
 def cone_of(groups: tuple[TermGroup, ...]) -> Cone | None:
     """Return the inequalities of all curves that are held to a form; None if there are none."""
     n = sum(group.n_features * group.stride for group in groups)
-    is_plain, entries, bounded, blocks, terms = np.ones(n, dtype=bool), [], [], [], []
+    is_plain, entries, bounded, blocks = np.ones(n, dtype=bool), [], [], []
+    terms: list[_Term] = []
     for term in _held(groups):
         own, at = _coordinates(term.group, term.j)
         if len(at):

@@ -167,7 +167,7 @@ class TermGroup:
         out = [np.ones(max(n - 1, 0)) for n in embedding.n_used.tolist()]
         if self.form is None or not self.form.curvature:
             return out  # where only signs count
-        for j in np.flatnonzero(embedding.n_used):
+        for j in map(int, np.flatnonzero(embedding.n_used)):
             if (knots := embedding.axes.knots_of(j)) is not None:  # degree 1
                 _, exponent = np.frexp(0.5 * knots[-1] - 0.5 * knots[0])
                 out[j] = (len(knots) - 1) * np.diff(np.ldexp(knots, -exponent))

@@ -149,7 +149,7 @@ class CurvesDisplay:
         """
         _require_matplotlib()
         if not self.curves:
-            raise ValueError("There are no curves to draw: give at least one feature.")
+            raise ValueError("There are no curves to draw: name at least one feature.")
         panels = self._lay_out(figure, _at_least_one(n_cols)) if axes is None else self._given(axes)
         limits = common_limits(self.curves)
         self.axes_ = np.array(panels, dtype=object)

@@ -76,7 +76,7 @@ def choose(
     if rows.n_rows > MANY * n_fit:
         trials.most = MOST_TRIALS_OF_MANY
     for pooled in (True, False):
-        onward = trials.counting()
+        onward = replace(stopping, watch=stopping.watch.after(trials.n_turns))
         found = _by_reml(trials.fit, totals_of, onward, noise_of, wide=True, pooled=pooled)
         trials.compare(found)
         if stopping.watch.poll():
@@ -123,7 +123,7 @@ def _by_reml(
     return choose_smoothness(
         rows,
         totals_of(rows),
-        stopping,
+        replace(stopping, watch=stopping.watch.during("smoothness")),
         n_noise=n_noise,
         pooled=pooled,
         settled=SETTLED_WIDE if wide else SETTLED,
@@ -143,16 +143,13 @@ class _Trials:
     best_loss: float = np.inf
     _best: Smoothness | None = None
     n_turns: int = 0
+    n_trials: int = 0
 
     @property
     def best(self) -> Smoothness:
         """The best so far."""
         assert self._best is not None
         return replace(self._best, n_turns=self.n_turns)
-
-    def counting(self) -> Stopping:
-        """Return the stopping rule with a watch that counts on from the turns made."""
-        return replace(self.stopping, watch=self.stopping.watch.after(self.n_turns))
 
     def compare(self, found: Smoothness) -> None:
         """Try the variances found, and larger ones as long as these are better."""
@@ -171,9 +168,12 @@ class _Trials:
             layout, last = layout.scaled(GROWTH), loss
 
     def _trained(self, layout: Layout, starts: Sequence[Start]) -> list[Iterate]:
-        rows, stopping = self.fit.with_layout(layout), replace(self.counting(), tol=TRIAL_TOL)
-        points = []
-        for total, start in zip(self.totals_of(self.fit), starts, strict=True):
+        self.n_trials += 1
+        watch = self.stopping.watch.during(f"trial {self.n_trials}")
+        rows, totals, points = self.fit.with_layout(layout), self.totals_of(self.fit), []
+        for k, (total, start) in enumerate(zip(totals, starts, strict=True)):
+            own = watch.of(k) if len(totals) > 1 else watch
+            stopping = replace(self.stopping, watch=own, tol=TRIAL_TOL)
             point = newton.begin(rows, total, stopping.n_threads, start)
             for point in newton.descend(point, stopping):  # noqa: B007, B020 (the last is wanted)
                 pass

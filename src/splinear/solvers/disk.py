@@ -187,7 +187,7 @@ class _Blocks:
             self.next_item[b] += here.stop - here.start
 
     def put_in_order(self) -> None:
-        """Give every row its place in its block."""
+        """Move every row to its place in its block."""
         for first in map(int, self.firsts):
             last = min(first + self.rows_per_block, self.n_rows)
             begin, end = self._start(first), self._start(last)

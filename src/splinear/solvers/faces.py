@@ -133,7 +133,8 @@ class _Last:
     ) -> tuple[Floats, float]:
         """Return the direction to take instead of p, and how far it can be followed."""
         direction, most = p, max(1.0, way.length(p))  # p itself stays in the cone
-        if self.direction is not None and np.array_equal(face, self.face):
+        is_same = self.face is not None and bool((face == self.face).all())
+        if self.direction is not None and is_same:
             conjugate = p + rz / self.rz * self.direction
             if (farthest := way.length(conjugate)) >= 1.0:
                 direction, most = conjugate, farthest

@@ -51,11 +51,11 @@ class LossSum(Protocol):
         ...
 
     def value(self, F: Floats) -> float:
-        """Give the sum."""
+        """Return the sum."""
         ...
 
     def gradient(self, F: Floats) -> Floats:
-        """Give its derivatives by F, same shape."""
+        """Return its derivatives by F, same shape."""
         ...
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
@@ -84,7 +84,7 @@ class Curvature(Protocol):
 
     @property
     def diagonal(self) -> Floats:
-        """Give the diagonal, (n_outputs, n_rows)."""
+        """Return the diagonal, (n_outputs, n_rows)."""
         ...
 
     def times(self, V: Floats) -> Floats:
@@ -123,11 +123,11 @@ class Separable:
         return self._cost * self.loss.value(self.problem.margin(F[0]))
 
     def value(self, F: Floats) -> float:
-        """Give the sum."""
+        """Return the sum."""
         return float(self._cost @ self.loss.value(self.problem.margin(F[0])))
 
     def gradient(self, F: Floats) -> Floats:
-        """Give its derivatives by F, same shape."""
+        """Return its derivatives by F, same shape."""
         slope, bend = self.loss.derivatives(self.problem.margin(F[0]))
         bend *= self._cost
         self._last[:] = [F, bend[None]]
@@ -223,7 +223,7 @@ class Softmax:
         return -self.cost * self._log_softmax(F)[self.labels, np.arange(F.shape[1])]
 
     def value(self, F: Floats) -> float:
-        """Give the sum."""
+        """Return the sum."""
         return float(self.each(F).sum())
 
     def _log_softmax(self, F: Floats) -> Floats:
@@ -233,7 +233,7 @@ class Softmax:
         return self._last[1]
 
     def gradient(self, F: Floats) -> Floats:
-        """Give its derivatives by F: c_i (probability - indicator)."""
+        """Return its derivatives by F: c_i (probability - indicator)."""
         out = np.exp(self._log_softmax(F))
         out[self.labels, np.arange(F.shape[1])] -= 1.0
         out *= self.cost

@@ -120,7 +120,7 @@ def plan_memory(
 
 
 def least_memory(n_rows: int, row_bytes: float, need: BytesPerRow) -> float:
-    """Give the smallest bound that plan_memory() takes."""
+    """Return the smallest bound that plan_memory() takes."""
     rows = n_rows * (need.shared + need.each)
     codes = min(n_rows, 2 * SMALLEST_BLOCK) * row_bytes
     return (rows + codes) / (1 - SPARE)

@@ -253,7 +253,7 @@ class _Order:
         return cls(places, n_rows)
 
     def of(self, rows: slice) -> NDArray[np.int64]:
-        """Give the places of some rows, -1 for those that do not count."""
+        """Return the places of some rows, -1 for those that do not count."""
         places = self.places[rows]
         nowhere = places == np.iinfo(places.dtype).max
         out = places.astype(np.int64)

@@ -27,6 +27,9 @@ class Progress:
         The class whose curves are being learned; None where there is only one problem.
     fold : int or None
         The fold whose rows are held out; None: all rows are trained on.
+    phase : str or None
+        What comes before the fit: "smoothness" for turns of REML, "trial 1", ... for models that
+        are compared on rows held out, whose steps are numbered from 1 on. None: the fit itself.
     """
 
     n_iter: int
@@ -35,6 +38,7 @@ class Progress:
     n_rows: int
     label: object = None
     fold: int | None = None
+    phase: str | None = None
 
 
 @dataclass
@@ -59,12 +63,17 @@ class Watch:
     n_rows: int = 0
     label: object = None
     fold: int | None = None
+    phase: str | None = None
     n_before: int = 0  # passes or steps that count along
     flag: _Flag = field(default_factory=_Flag)
 
     def of(self, label: object) -> Watch:
         """Return the watch of one problem of several."""
         return replace(self, label=label)
+
+    def during(self, phase: str) -> Watch:
+        """Return the watch of something that comes before the fit."""
+        return replace(self, phase=phase)
 
     def after(self, n_iter: int) -> Watch:
         """Return the watch of what comes after so many passes or steps."""
@@ -85,7 +94,8 @@ class Watch:
             return True
         try:
             n_iter += self.n_before
-            progress = Progress(n_iter, gap, n_active, self.n_rows, self.label, self.fold)
+            about = (self.label, self.fold, self.phase)
+            progress = Progress(n_iter, gap, n_active, self.n_rows, *about)
             if self.tell is not None and self.tell(progress):
                 self.flag.reason = "callback"
         except BaseException as error:  # Ctrl-C too: raised again once the model has been stored

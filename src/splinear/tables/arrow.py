@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import narwhals as nw
 import numpy as np
 
+from splinear._lookup import shown
 from splinear._types import AnyArray, Input
 from splinear.tables import table as sizes
 from splinear.tables.chunks import Chunk, float_type
@@ -44,7 +45,7 @@ class ArrowTable(Table):
             if unlike:
                 raise ValueError(
                     f"{other} and {where} do not have the same columns; these are in one of them "
-                    f"only: {_some(unlike)}."
+                    f"only: {shown(unlike)}."
                 )
         self.schemas, self.n_rows = schemas, n_rows
         index = (first.pandas_metadata or {}).get("index_columns", [])
@@ -57,7 +58,7 @@ class ArrowTable(Table):
         repeated = sorted({name for name in self.all_names if self.all_names.count(name) > 1})
         if repeated:
             raise ValueError(
-                f"{where} has several columns named {_some(list(map(repr, repeated)))}; columns "
+                f"{where} has several columns named {shown(map(repr, repeated))}; columns "
                 "are found by their names, which must differ."
             )
 
@@ -89,8 +90,8 @@ class ArrowTable(Table):
         missing = [name for name in names if name not in self.all_names]
         if missing:
             raise ValueError(
-                f"{self} has no column {_some(list(map(repr, missing)))}; it has "
-                f"{_some(list(map(repr, self.all_names)))}."
+                f"{self} has no column {shown(map(repr, missing))}; it has "
+                f"{shown(map(repr, self.all_names))}."
             )
         other = copy(self)
         other.features = other.names = list(names)
@@ -216,7 +217,3 @@ def _target_values(part: Arrow) -> AnyArray:
         part = part.dictionary_decode()
     values: AnyArray = part.to_numpy(zero_copy_only=False)
     return values.astype(str) if values.dtype == object else values
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 from splinear._types import Input
 from splinear.tables.arrow import Arrow, ArrowTable, import_arrow, names_of
@@ -12,6 +13,8 @@ from splinear.tables.files import checked_paths
 
 __all__ = ["CsvFile"]
 
+OTHER_DELIMITERS = ";\t|"
+LONGEST_LINE = 2**20  # bytes of the first lines that are looked at
 WIDER = {"int64": "float64", "null": "float64"}  # types by their names; of others, text
 
 
@@ -29,6 +32,7 @@ class CsvFile(ArrowTable):
 
     def __init__(self, path: Input) -> None:
         [self.path] = checked_paths(path)
+        _refuse_other_delimiters(self.path)
         self.types: dict[str, Arrow] = {}
         schema, n_rows = self._settled()
         self.types = dict(zip(names_of(str(self.path), schema), schema.types, strict=True))
@@ -75,3 +79,15 @@ class CsvFile(ArrowTable):
         for batch in self._open(columns or None):
             for start in range(0, batch.num_rows, n_rows):
                 yield batch.slice(start, n_rows)
+
+
+def _refuse_other_delimiters(path: Path) -> None:
+    """Refuse a file whose first two lines have as many fields, delimited by no comma."""
+    with path.open("rb") as file:
+        first, second = (file.readline(LONGEST_LINE).decode(errors="replace") for _ in range(2))
+    for delimiter in OTHER_DELIMITERS:
+        if "," not in first and 0 < first.count(delimiter) == second.count(delimiter):
+            raise ValueError(
+                f"{path} seems to be delimited by {delimiter!r}; commas are expected. Its first "
+                f"line is {first.strip()[:80]!r}."
+            )

@@ -8,12 +8,17 @@ from pathlib import Path
 
 from splinear._types import Input
 
-__all__ = ["checked_paths", "is_path", "listed"]
+__all__ = ["checked_paths", "ending", "is_path", "listed"]
 
 
 def is_path(value: object) -> bool:
     """Tell whether the value names a file."""
     return isinstance(value, (str, os.PathLike))
+
+
+def ending(path: Input) -> str:
+    """Return how a file's name ends, with the dot and in lower case."""
+    return Path(path).suffix.lower()
 
 
 def checked_paths(paths: Input) -> list[Path]:

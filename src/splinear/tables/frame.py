@@ -7,6 +7,7 @@ from functools import cached_property
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 
 from splinear._types import Input
 from splinear.tables import table as sizes
@@ -40,13 +41,16 @@ class FrameTable(Table):
     @classmethod
     def of(cls, given: Input) -> FrameTable:
         """Read a data frame."""
-        if hasattr(given, "iloc"):  # of pandas, whose names may repeat or be no text
-            data = [
-                nw.from_native(given.iloc[:, j], series_only=True) for j in range(given.shape[1])
-            ]
-            return cls(data, list(given.columns), given, len(given))
-        frame = nw.from_native(given, eager_only=True)
-        return cls(list(frame.iter_columns()), list(frame.columns), given, len(frame))
+        try:
+            frame = nw.from_native(given, eager_only=True)
+        except DuplicateError as error:
+            found = " ".join(str(error).split())  # in one line
+            raise ValueError(
+                f"X has several columns of the same name, and names must differ: {found}."
+            ) from error
+        # As in scikit-learn, names count only if all are text; those of pandas may be numbers.
+        names = frame.columns if all(isinstance(name, str) for name in frame.columns) else None
+        return cls(list(frame.iter_columns()), names, given, len(frame))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -81,18 +85,15 @@ class FrameTable(Table):
 
     def blanked(self, columns: Collection[int]) -> Table:
         """Return the table with 0 in some columns."""
+        if not columns:
+            return self
         zeros = np.zeros(self.n_rows, dtype=np.float32)
         data = [zeros if j in columns else column for j, column in enumerate(self.data)]
-        return FrameTable(data, self.names, self.given, self.n_rows) if columns else self
+        return FrameTable(data, self.names, self.given, self.n_rows)
 
     def label(self, j: int) -> str:
         """Name a column in a message."""
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
-
-
-def _series(column: Input) -> Values:
-    series: Values = nw.from_native(column, series_only=True)
-    return series
 
 
 def _numpy_type(column: Values) -> np.dtype[np.generic]:

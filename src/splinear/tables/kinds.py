@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from splinear._lookup import shown
 from splinear.tables.table import Table
 from splinear.tables.values import Kind
 
@@ -20,19 +21,19 @@ def refuse_text(table: Table, but: Collection[int], *, reset: bool) -> None:
     columns = [j for j in categories_in(table) if j not in but]
     if not columns:
         return
-    shown = _some([_name_of(table, j) for j in columns])
+    names = shown(_name_of(table, j) for j in columns)
     if all(table.kinds[j] is Kind.OBJECT for j in columns):  # in the words of float()
         raise TypeError(
-            f"X must be numeric, but these columns hold other objects: {shown}. Every argument "
+            f"X must be numeric, but these columns hold other objects: {names}. Every argument "
             "must be a string or a real number."
         )
     if not reset:
         raise ValueError(
             f"X must be numeric, as it was in fit, but these columns hold text or categories: "
-            f"{shown}. Convert them to numbers."
+            f"{names}. Convert them to numbers."
         )
     raise ValueError(
-        f"X must be numeric, but these columns hold text or categories: {shown}. "
+        f"X must be numeric, but these columns hold text or categories: {names}. "
         "Encode them first, for example with sklearn.preprocessing.OneHotEncoder; the additive "
         "estimators take them as they are with categorical_features='from_dtype'."
     )
@@ -45,21 +46,17 @@ def refuse_others(table: Table) -> None:
     if dates:
         raise ValueError(
             "X must hold numbers or categories, but these columns hold dates, times or intervals: "
-            f"{_some(dates)}. Use numbers instead, for example days since a fixed day, the "
-            "month, the hour or the middle of an interval; or to text, to have categories."
+            f"{shown(dates)}. Use numbers instead, for example days since a fixed day, the "
+            "month, the hour or the middle of an interval; or text, to have categories."
         )
     for kind in (Kind.COMPLEX, Kind.OTHER):
         found = [_name_of(table, j) for j, other in enumerate(kinds) if other is kind]
         if found:
             raise ValueError(
                 f"X must hold real numbers or categories, but these columns hold {kind.value}: "
-                f"{_some(found)}. Convert them first, or leave them out."
+                f"{shown(found)}. Convert them first, or leave them out."
             )
 
 
 def _name_of(table: Table, j: int) -> str:
     return f"column {j}" if table.names is None else table.names[j]
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

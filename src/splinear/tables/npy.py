@@ -14,7 +14,7 @@ import numpy as np
 from splinear._types import AnyArray, Input
 from splinear.tables.chunks import Chunk, float_type
 from splinear.tables.dense import ArrayTable
-from splinear.tables.files import checked_paths, is_path, listed
+from splinear.tables.files import checked_paths, ending, is_path, listed
 from splinear.tables.table import ColumnNumbers, Table
 
 __all__ = ["NpyFiles", "are_npy", "open_npy"]
@@ -102,9 +102,9 @@ class NpyFiles(Table):
 def are_npy(value: Input) -> bool:
     """Tell whether the value is the name of a .npy file, or a list of such names."""
     if is_path(value):
-        return Path(value).suffix == ".npy"
+        return ending(value) == ".npy"
     several = isinstance(value, (list, tuple)) and len(value) > 0
-    return several and all(is_path(path) and Path(path).suffix == ".npy" for path in value)
+    return several and all(is_path(path) and ending(path) == ".npy" for path in value)
 
 
 def open_npy(path: Path) -> AnyArray:

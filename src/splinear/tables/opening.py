@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from splinear._types import AnyArray, Input
 from splinear.tables.csv import CsvFile
 from splinear.tables.dense import ArrayTable
-from splinear.tables.files import is_path
+from splinear.tables.files import ending, is_path
 from splinear.tables.frame import FrameTable
 from splinear.tables.libsvm import LibsvmFile
 from splinear.tables.npy import NpyFiles, are_npy
@@ -24,8 +24,8 @@ from splinear.tables.values import as_missing
 
 __all__ = ["FORMATS", "open_files", "open_table", "open_target"]
 
-# How a file is opened, by the ending of its name. To add a format is a subclass of Table, and a
-# line here.
+# How a file is opened, by the ending of its name, in lower case. To add a format is a subclass of
+# Table, and a line here.
 FORMATS: dict[str, Callable[[Path], Table]] = {
     ".npy": NpyFiles,
     ".parquet": ParquetFiles,
@@ -81,14 +81,14 @@ def open_files(X: Input) -> Table | None:
         path = Path(X)
         if path.is_dir():
             return ParquetFiles(path)
-        if path.suffix in FORMATS:
-            return FORMATS[path.suffix](path)
+        if ending(path) in FORMATS:
+            return FORMATS[ending(path)](path)
         raise ValueError(
             f"X is the text {str(X)!r}, which does not name a folder or a file that can be read: "
             f"endings may be {', '.join(FORMATS)}."
         )
     several = isinstance(X, (list, tuple)) and len(X) > 0 and all(map(is_path, X))
-    endings = {Path(path).suffix for path in X} if several else set()
+    endings = set(map(ending, X)) if several else set()
     if are_npy(X):
         return NpyFiles(X)
     return ParquetFiles(X) if endings and endings <= {".parquet", ".pq"} else None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from splinear._types import Input
 from splinear.tables.arrow import Arrow, ArrowTable, import_arrow
-from splinear.tables.files import checked_paths, is_path, listed
+from splinear.tables.files import checked_paths, ending, is_path, listed
 
 __all__ = ["ArrowDataset", "ParquetFiles"]
 
@@ -76,7 +76,7 @@ def _files_in(paths: Input) -> list[Path]:
     """Return the files, or those of a folder in the order of their names."""
     if not is_path(paths) or not Path(paths).is_dir():
         return checked_paths(paths)
-    found = sorted(Path(paths).glob("*.parquet")) + sorted(Path(paths).glob("*.pq"))
+    found = sorted(path for path in Path(paths).iterdir() if ending(path) in (".parquet", ".pq"))
     if not found:
         raise FileNotFoundError(f"There are no .parquet files in the folder {paths}.")
     return found

@@ -20,7 +20,7 @@ from splinear.tables.values import Kind, Values
 
 ColumnNumbers: TypeAlias = Sequence[int] | NDArray[np.integer]
 
-__all__ = ["MOST_COLUMNS", "ColumnNumbers", "SomeColumns", "Table", "WithZeros"]
+__all__ = ["MOST_COLUMNS", "ColumnNumbers", "SomeColumns", "Table", "View", "WithZeros"]
 
 # Values per piece of X that is read at a time, so that Ctrl-C is heard; fewer where a piece is
 # copied, because its type must be converted or it comes from a file, so that the copy stays small.
@@ -135,22 +135,37 @@ class Table(ABC):
         return max(1, n_values // max(1, int(self.values_per_row)))
 
 
-class SomeColumns(Table):
-    """Some columns of a table."""
+class View(Table):
+    """The rows of another table, `table`, in another form; subclasses say which."""
 
-    def __init__(self, table: Table, columns: NDArray[np.intp]) -> None:
-        self.table, self.chosen = table, [int(j) for j in columns]
-        self.is_sparse, self.is_on_disk = table.is_sparse, table.is_on_disk
+    def __init__(self, table: Table) -> None:
+        self.table, self.is_on_disk, self.zero_based = table, table.is_on_disk, table.zero_based
+
+    def __str__(self) -> str:
+        return str(self.table)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and columns."""
-        return self.table.shape[0], len(self.chosen)
+        return self.table.shape
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
         """The type of the chunks."""
         return self.table.dtype
+
+
+class SomeColumns(View):
+    """Some columns of a table."""
+
+    def __init__(self, table: Table, columns: NDArray[np.intp]) -> None:
+        super().__init__(table)
+        self.chosen, self.is_sparse = [int(j) for j in columns], table.is_sparse
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return self.table.shape[0], len(self.chosen)
 
     @property
     def values_per_row(self) -> float:
@@ -168,24 +183,8 @@ class SomeColumns(Table):
         return self.table.sample(rows, here)
 
 
-class WithZeros(Table):
+class WithZeros(View):
     """The rows of a sparse table as those of a dense one, in which zeros count."""
-
-    def __init__(self, table: Table) -> None:
-        self.table, self.is_on_disk = table, table.is_on_disk
-
-    def __str__(self) -> str:
-        return str(self.table)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        return self.table.shape
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """The type of the chunks."""
-        return self.table.dtype
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
         """Yield all rows in order, some at a time, zeros written out."""

@@ -69,11 +69,6 @@ class Fourier(Term):
         lo, hi = data.ranges(features)
         periods = None
         if self.period is not None:
-            if data.through_zero:
-                raise ValueError(
-                    "Fourier(period=...) is for dense tables: its curves are not zero at zero. "
-                    f"Drop {data.label(int(features[0]))}, or give X.toarray()."
-                )
             varies = lo < hi  # values modulo the period were given
             lo, hi = np.where(varies, 0.0, lo), np.where(varies, float(self.period), hi)
             periods = np.full(len(features), float(self.period))

@@ -152,7 +152,8 @@ class Spline(Term):
         """What the curve is held to; None: nothing."""
         if self.monotone is None and self.curvature is None:
             return None
-        return Form(WAYS.get(self.monotone, 0), BENDS.get(self.curvature, 0))
+        way = 0 if self.monotone is None else WAYS[self.monotone]
+        return Form(way, 0 if self.curvature is None else BENDS[self.curvature])
 
     @property
     def _rule(self) -> str | Sequence[float] | Floats:
@@ -193,7 +194,7 @@ class Spline(Term):
         if not isinstance(self._rule, str):
             given = np.asarray(self._rule, dtype=np.float64)  # checked before
             for k in range(len(features)):
-                pieces.give(k, given)
+                pieces.set_knots(k, given)
         elif self._rule != "uniform":
             n_rows, varies = data.table.shape[0], np.flatnonzero(lo < hi)
             if self._rule == "auto" and not advice.quantiles and data.weights is None:
@@ -225,17 +226,17 @@ class Spline(Term):
         """Place the knots of one feature by what its values are."""
         lo, hi, n_bins = pieces.lo[k], pieces.hi[k], pieces.n_wanted
         if self._rule == "quantile":
-            return pieces.give(k, quantile_knots(seen, lo, hi, n_bins), seen)
+            return pieces.set_knots(k, quantile_knots(seen, lo, hi, n_bins), seen)
         few = 0 if self.n_bins is not None else max(advice.few, 2)
         if few and len(distinct := seen.distinct) <= few:
             distinct = np.union1d([lo, hi], distinct)  # of all rows, not only of those looked at
             if len(distinct) <= few:
-                return pieces.give(k, distinct, seen)
+                return pieces.set_knots(k, distinct, seen)
         if advice.quantiles:
-            return pieces.give(k, spread_knots(seen, lo, hi, n_bins), seen)
+            return pieces.set_knots(k, spread_knots(seen, lo, hi, n_bins), seen)
         if has_long_tail(seen, lo, hi):
             knots = quantile_knots(seen, lo, hi, n_bins)
-            pieces.give(k, filled(knots, n_bins, data.table.dtype))
+            pieces.set_knots(k, filled(knots, n_bins, data.table.dtype))
         return None
 
     def _group(
@@ -335,8 +336,8 @@ class _Pieces:
     by_value: NDArray[np.bool_]
     n_wanted: int
 
-    def give(self, k: int, knots: Floats, seen: Sample | None = None) -> None:
-        """Give a feature these knots; its range is theirs if it has values between them."""
+    def set_knots(self, k: int, knots: Floats, seen: Sample | None = None) -> None:
+        """Set the knots of a feature; its range is theirs if it has values between them."""
         lo, hi = np.clip([self.lo[k], self.hi[k]], knots[0], knots[-1])
         if not lo < hi:
             self.lo[k], self.hi[k] = lo, hi

@@ -35,8 +35,8 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
             files, a folder of Parquet files, or a pyarrow.dataset.Dataset.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             The classes; or, for several labels per row, an indicator matrix of 0 and 1. With X in
-            files also the name of a Parquet column, a list of .npy files, or None for the labels
-            of a LIBSVM file.
+            files also the name of a column of a Parquet or CSV file, a list of .npy files, or None
+            for the labels of a LIBSVM file.
         sample_weight : array-like of shape (n_samples,), default=None
             The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
 

@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from splinear._lookup import shown
 from splinear._types import AnyArray, Floats
 from splinear.tables.chunks import Chunk
-from splinear.tables.table import ColumnNumbers, Table
+from splinear.tables.table import ColumnNumbers, Table, View
 from splinear.tables.values import Values, factor, numbers, ordered
 
 __all__ = ["Columns", "Levels", "NumberTable", "Seen"]
@@ -45,6 +46,8 @@ class Columns:
     zero_based : bool or None
         Whether the indices of the LIBSVM file that fit was given begin with 0; None: there was
         none.
+    takes_gaps : bool
+        Whether rows may have missing values.
     """
 
     n_features: int
@@ -53,6 +56,7 @@ class Columns:
     periods: dict[int, float] = field(default_factory=dict)
     dropped: frozenset[int] = frozenset()
     zero_based: bool | None = None
+    takes_gaps: bool = True
 
     @property
     def is_plain(self) -> bool:
@@ -98,7 +102,7 @@ class Columns:
             row = first_row + int(np.argmax(codes == UNSEEN))
             raise ValueError(
                 f"Input X contains {example!r} in {label(j)} (first in row {row}), which was not "
-                f"there in fit; its levels are {_shown(self.levels[j])}. With "
+                f"there in fit; its levels are {shown(map(repr, self.levels[j]))}. With "
                 "Category(unseen='ignore') it would count as the mean over the training rows."
             )
         in_fit = {isinstance(level, str) for level in self.levels[j]}
@@ -106,19 +110,15 @@ class Columns:
             kinds = {True: "text", False: "not text"}
             warnings.warn(
                 f"{label(j)} holds {example!r}, which is {kinds[isinstance(example, str)]}, but "
-                f"its levels in fit are {kinds[in_fit.pop()]}: {_shown(self.levels[j])}. Such "
-                "values count as levels that were not there in fit; convert them first.",
+                f"its levels in fit are {kinds[in_fit.pop()]}: "
+                f"{shown(map(repr, self.levels[j]))}. Such values count as levels that were not "
+                "there in fit; convert them first.",
                 UserWarning,
                 stacklevel=2,
             )
 
 
-def _shown(levels: Levels) -> str:
-    rest = f", ... ({len(levels):,} in all)" if len(levels) > 10 else ""
-    return ", ".join(map(repr, levels[:10])) + rest
-
-
-class NumberTable(Table):
+class NumberTable(View):
     """A table as the numbers that terms read.
 
     Parameters
@@ -132,15 +132,8 @@ class NumberTable(Table):
     converts = True
 
     def __init__(self, table: Table, how: Columns, label: Label) -> None:
-        self.table, self.how, self.label, self.is_on_disk = table, how, label, table.is_on_disk
-
-    def __str__(self) -> str:
-        return str(self.table)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        return self.table.shape
+        super().__init__(table)
+        self.how, self.label = how, label
 
     @property
     def dtype(self) -> np.dtype[np.floating]:

@@ -21,6 +21,7 @@ from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints, Floats, Input
 from splinear.model.additive import Model
 from splinear.model.fitted import FittedTerms
+from splinear.model.group import Extrapolation
 from splinear.model.layout import Layout
 from splinear.solvers.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
 from splinear.solvers.problem import Start, Stopping, stack
@@ -99,7 +100,7 @@ class AdditiveEstimator(BaseEstimator):
         if inner is not None and params.get("curve", self.curve) is None:
             raise ValueError(
                 f"{inner} is a parameter of curve, and curve is None: the estimator's own choice. "
-                "Give curve a term first, for example curve=Spline()."
+                "Set curve to a term first, for example curve=Spline()."
             )
         return super().set_params(**params)  # type: ignore[no-any-return]
 
@@ -127,8 +128,8 @@ class AdditiveEstimator(BaseEstimator):
         else:
             layout = work._lay_out(data, trainer.advice(data.table))
             starts = self._warm_starts(trainer, layout, target.outputs, data.table.shape[0])
-        demand = work._demand(target, trainer, weighted=data.weights is not None)
-        plan = work._plan_memory(data, layout, demand)
+        workload = work._workload(target, trainer, weighted=data.weights is not None)
+        plan = work._plan_memory(data, layout, workload)
         training_set = work._training_set(data, target, layout, plan)
         stopping = work._stopping(training_set.rows)
         trained = trainer.fit(training_set, stopping, starts)
@@ -194,15 +195,15 @@ class AdditiveEstimator(BaseEstimator):
             if group.levels is not None and (lo[group.features] < 0).any():
                 raise ValueError(
                     f"Input X contains a level in {feature_label(self, int(group.features[0]))} "
-                    "that was not there in the first call of partial_fit. Give it a first chunk "
-                    "that has all levels."
+                    "that was not there in the first call of partial_fit. Begin with a chunk that "
+                    "has all levels."
                 )
             new = group.features[has_gap[group.features]]
             if len(new) and not group.has_gaps:
                 raise ValueError(
                     f"Input X contains NaN in {feature_label(self, int(new[0]))}, which had no "
-                    "missing values in the first call of partial_fit. Give it a first chunk that "
-                    "has some."
+                    "missing values in the first call of partial_fit. Begin with a chunk that has "
+                    "some."
                 )
 
     def _lay_out(self, data: TrainingTable, advice: Advice) -> Layout:
@@ -233,7 +234,7 @@ class AdditiveEstimator(BaseEstimator):
                 if not group.embedding.through_zero:
                     raise ValueError(
                         "X is sparse, but the model was begun with dense rows, and its curves are "
-                        "not zero at zero. Give X.toarray(), or begin with sparse rows."
+                        "not zero at zero. Use X.toarray(), or begin with sparse rows."
                     )
         began = time.monotonic()
         rows = TrainingRows.prepare(
@@ -253,11 +254,11 @@ class AdditiveEstimator(BaseEstimator):
             )
         return rows
 
-    def _plan_memory(self, data: TrainingTable, layout: Layout, demand: Workload) -> MemoryPlan:
+    def _plan_memory(self, data: TrainingTable, layout: Layout, workload: Workload) -> MemoryPlan:
         """Keep within max_memory, or say why it is too small."""
-        return plan_fit(self, data.table, layout, demand)
+        return plan_fit(self, data.table, layout, workload)
 
-    def _demand(self, target: Target, trainer: Trainer, *, weighted: bool) -> Workload:
+    def _workload(self, target: Target, trainer: Trainer, *, weighted: bool) -> Workload:
         """Return what each row needs: order, weights, what is kept, the target, the solver."""
         outputs = target.outputs
         need = (
@@ -323,14 +324,15 @@ class AdditiveEstimator(BaseEstimator):
         table = self._read_table(X)
         self._check_ranges(table)
         out = self._model.scores(table, self._n_threads())
-        if self.missing == "error" or not np.isfinite(out).all():
-            column_ranges(self, table, gaps=self.missing == "level")  # names what is not finite
+        gaps = self._columns.takes_gaps
+        if not gaps or not np.isfinite(out).all():
+            column_ranges(self, table, gaps=gaps)  # names what is not finite
         return out
 
     def _check_ranges(self, table: Table) -> None:
         """Refuse values outside the ranges of terms with extrapolation="error"."""
         for group in self._model.layout.groups:
-            if group.extrapolation != "error":
+            if group.extrapolation is not Extrapolation.ERROR:
                 continue
             axes = group.embedding.axes
             for rows, piece in table.chunks(group.features):
@@ -356,8 +358,9 @@ def _printing(callback: Callable[[Progress], object] | None) -> Callable[[Progre
     def tell(progress: Progress) -> object:
         fold = "" if progress.fold is None else f"fold {progress.fold}   "
         label = "" if progress.label is None else f"class {progress.label}   "
+        phase = "" if progress.phase is None else f"{progress.phase}   "
         print(
-            f"{fold}{label}pass {progress.n_iter:4d}   gap {progress.gap:9.2e}   "
+            f"{fold}{label}{phase}pass {progress.n_iter:4d}   gap {progress.gap:9.2e}   "
             f"active {progress.n_active:,} of {progress.n_rows:,} rows"
         )
         return None if callback is None else callback(progress)

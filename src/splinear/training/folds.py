@@ -17,55 +17,14 @@ from splinear._types import AnyArray, Floats, Input
 from splinear.model.additive import Model
 from splinear.solvers.problem import Result, Stopping, stack
 from splinear.tables.opening import open_table
-from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.outputs.base import Reader
 from splinear.training.set import TrainingSet
 from splinear.training.table import TrainingTable, read_rows
 from splinear.training.trainer import Trainer
 
-__all__ = ["Data", "Fold", "FoldPath", "Setting", "make_folds"]
+__all__ = ["Fold", "FoldPath", "Setting", "make_folds"]
 
 Scorer = Callable[..., float]
-
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """What a search was given: `given` is X as scorers are to see it."""
-
-    given: Input
-    training: TrainingTable
-
-    @property
-    def table(self) -> Table:
-        """X as numbers."""
-        return self.training.table
-
-    @property
-    def y(self) -> AnyArray:
-        """The target."""
-        return self.training.y
-
-    @property
-    def kept(self) -> AnyArray | None:
-        """Which rows count; None: all."""
-        return self.training.kept
-
-    @property
-    def weights(self) -> Floats | None:
-        """The rows' weights; None: all 1."""
-        return self.training.weights
-
-
-def read_data(
-    model: AdditiveEstimator, reader: Reader, X: Input, y: Input, sample_weight: Input
-) -> Data:
-    """Check what a search was given."""
-    table = open_table(X, type(model).__name__)
-    if table.given is None:
-        raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
-    training = read_rows(model, table, y, sample_weight, numeric=reader.numeric)
-    return Data(table.given, training)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,23 +67,30 @@ class FoldPath:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """An estimator, and what all folds share: who trains, on rows that were prepared once."""
+    """An estimator, and what all folds share: who trains, on rows that were prepared once.
+
+    `given` is X as scorers are to see it, `training` the same as it was read.
+    """
 
     model: AdditiveEstimator
     trainer: Trainer
     training_set: TrainingSet
-    data: Data
+    given: Input
+    training: TrainingTable
 
     @classmethod
     def prepare(cls, model: AdditiveEstimator, X: Input, y: Input, sample_weight: Input) -> Setting:
         """Check and read what a search was given, as a fit does."""
         model._check_params()
         recipe = model._recipe()
-        data = read_data(model, recipe.reader, X, y, sample_weight)
+        table = open_table(X, type(model).__name__)
+        if table.given is None:
+            raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
+        data = read_rows(model, table, y, sample_weight, numeric=recipe.reader.numeric)
         target = recipe.reader.read(data.y, data.kept)
-        layout = model._lay_out(data.training, recipe.trainer.advice(data.table))
-        training_set = model._training_set(data.training, target, layout)
-        return cls(model, recipe.trainer, training_set, data)
+        layout = model._lay_out(data, recipe.trainer.advice(data.table))
+        training_set = model._training_set(data, target, layout)
+        return cls(model, recipe.trainer, training_set, table.given, data)
 
     @property
     def path_unit(self) -> float:
@@ -152,14 +118,14 @@ class Setting:
         """Score the rows held out by every model of the path; after Ctrl-C the rest is NaN."""
         scores = np.full(len(path), np.nan)
         scored = copy(self.model).set_params(n_jobs=stopping.n_threads)
-        data, rows = self.data, fold.held_out
-        X, y = _some_rows(data.given, rows), data.y[rows]
-        weights = _weights_for(scorer, None if data.weights is None else data.weights[rows])
+        rows, weights = fold.held_out, self.training.weights
+        X, y = _some_rows(self.given, rows), self.training.y[rows]
+        options = _weights_for(scorer, None if weights is None else weights[rows])
         layout = self.training_set.rows.layout
         try:
             for k, results in enumerate(path):
                 scored._show(Model(layout, *stack(results)), self.training_set.outputs)
-                scores[k] = scorer(scored, X, y, **weights)
+                scores[k] = scorer(scored, X, y, **options)
         except KeyboardInterrupt as error:
             stopping.watch.fail(error)
         return scores

@@ -32,7 +32,7 @@ class Workload:
     width: int
 
 
-def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, demand: Workload) -> MemoryPlan:
+def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, workload: Workload) -> MemoryPlan:
     """Keep within estimator.max_memory, or say why it is too small."""
     bound = bytes_of(estimator.max_memory)
     if bound is None:
@@ -42,13 +42,14 @@ def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, demand: Workloa
     takes_nonzeros = X.is_sparse
     if takes_nonzeros:
         row_bytes = ENTRY_BYTES * X.values_per_row
-        demand = replace(demand, need=demand.need + BytesPerRow(shared=8))  # where a row's begin
-    plan = plan_memory(bound, n_rows, row_bytes, demand.need, demand.width)
+        starts_of_rows = BytesPerRow(shared=8)
+        workload = replace(workload, need=workload.need + starts_of_rows)
+    plan = plan_memory(bound, n_rows, row_bytes, workload.need, workload.width)
     if plan is None:
-        least = least_memory(n_rows, row_bytes, demand.need)
+        least = least_memory(n_rows, row_bytes, workload.need)
         raise ValueError(
             f"max_memory={estimator.max_memory!r} is too small: {n_rows:,} rows and "
-            f"{demand.n_outputs} output{'s' if demand.n_outputs > 1 else ''} need at least "
+            f"{workload.n_outputs} output{'s' if workload.n_outputs > 1 else ''} need at least "
             f"{say_bytes(least)}."
         )
     on_disk = plan.rows_per_block is not None or X.is_on_disk

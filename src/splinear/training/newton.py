@@ -116,10 +116,11 @@ class NewtonTrainer:
         """Train all outputs for each C in turn."""
         sums, Cs = data.sums(self.loss), [float(C) for C in Cs]
         joint = _joint(sums, None if starts is None else data.centred(starts))
-        paths = [
-            newton_path(data.rows, total, Cs, stopping, start)
-            for total, start in zip(sums, joint, strict=True)
-        ]
+        paths = []
+        for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
+            label = data.outputs.label(k) if len(sums) > 1 else None
+            own = replace(stopping, watch=stopping.watch.of(label))
+            paths.append(newton_path(data.rows, total, Cs, own, start))
         # Some may have stopped before others.
         per_C = zip(*paths, strict=False)
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]

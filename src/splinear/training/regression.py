@@ -25,8 +25,8 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         ----------
         X : array-like of shape (n_samples, n_features), or files as in AdditiveClassifier.fit
         y : array-like of shape (n_samples,)
-            The targets. With X in files also the name of a Parquet column, a list of .npy files,
-            or None for those of a LIBSVM file.
+            The targets. With X in files also the name of a column of a Parquet or CSV file, a list
+            of .npy files, or None for those of a LIBSVM file.
         sample_weight : array-like of shape (n_samples,), default=None
             The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_X_y
 
+from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
 from splinear.tables.checks import check_columns, check_size, check_weights, feature_label
 from splinear.tables.chunks import as_dense
@@ -72,10 +73,11 @@ def read_rows(
     _refuse(estimator, table, categorical, reset=columns is None)
     weights = check_weights(sample_weight, table.shape[0])
     kept = None if weights is None or np.all(weights > 0) else weights > 0
-    if columns is None:
-        columns = _learn(estimator, table, categorical, weights)
     if table.is_sparse and table.is_on_disk and _zeros_count(estimator):
         table = WithZeros(table)
+    if columns is None:
+        columns = _learn(estimator, table, categorical, weights)
+        _refuse_sparse_periods(estimator, table, columns)
     return TrainingTable(in_columns(estimator, table, columns), y, weights, kept, columns)
 
 
@@ -110,6 +112,15 @@ def _refuse(estimator: BaseEstimator, table: Table, categorical: list[int], *, r
         raise ValueError(
             "Categories are for dense tables, and X is sparse. Use a column of 0 and 1 for every "
             "level, or X.toarray()."
+        )
+
+
+def _refuse_sparse_periods(estimator: BaseEstimator, table: Table, columns: Columns) -> None:
+    """Refuse periods in a sparse table."""
+    if table.is_sparse and columns.periods:
+        raise ValueError(
+            "Fourier(period=...) is for dense tables: its curves are not zero at zero, and X is "
+            f"sparse. Drop {feature_label(estimator, min(columns.periods))}, or use X.toarray()."
         )
 
 
@@ -178,7 +189,7 @@ def _positions(categorical: Input, n_features: int, names: list[str] | None) -> 
         elif isinstance(entry, int) and 0 <= entry < n_features:
             out.append(entry)
         else:
-            known = "" if names is None else f", with the names {', '.join(map(str, names[:10]))}"
+            known = "" if names is None else f", with the names {shown(names)}"
             raise ValueError(f"{wrong}: there is no {entry!r} among {n_features} features{known}.")
     return out
 
@@ -203,6 +214,7 @@ def _learn(
         plan.periods(categorical),
         frozenset(plan.dropped),
         table.zero_based,
+        takes_gaps=estimator.missing == "level",
     )
 
 

@@ -67,16 +67,14 @@ class RegressionTarget:
 
     def unit(self, rows: WeightedRows) -> float:
         """Return what the rest of the values is divided by."""
-        if not self.standardized:
-            return 1.0
-        left = rows.rows.place(self.values - self.centre(rows))
-        return float(np.exp2(np.frexp(np.abs(left).max())[1]))
+        return _power_of_two(self._left(rows)) if self.standardized else 1.0
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the one problem."""
+        left = self._left(rows)
         problem = Problem(
             y=np.ones(rows.rows.n_rows, dtype=np.int8),
-            targets=rows.rows.place(self.values - self.centre(rows)) / self.unit(rows),
+            targets=left / _power_of_two(left) if self.standardized else left,
             loss=loss,
             cost_negative=1.0,
             cost_positive=1.0,
@@ -88,6 +86,15 @@ class RegressionTarget:
     def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
         """Return the sum of losses of the one output."""
         return separable(self, rows, loss)
+
+    def _left(self, rows: WeightedRows) -> Floats:
+        """Return what the centre leaves of the values, in the order of training."""
+        return rows.rows.place(self.values - self.centre(rows))
+
+
+def _power_of_two(values: Floats) -> float:
+    """Return the least power of 2 above all values, whatever their signs."""
+    return float(np.exp2(np.frexp(np.abs(values).max())[1]))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,119 @@
+"""Two versions compared: this one with itself, and made-up ones whose speed is known."""
+
+import re
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import splinear
+
+LINES = [
+    "AdditiveSVC",
+    "decision_function",
+    "AdditiveSVC, sparse",
+    "AdditiveClassifier(C=1)",
+    "softmax, 5 classes",
+    "AdditiveClassifier()",
+    "AdditiveRegressor()",
+]
+
+# A version whose fits do nothing for so many CPU seconds.
+FAKE = """
+import time
+
+class Estimator:
+    def __init__(self, **params):
+        pass
+
+    def fit(self, X, y):
+        until = time.process_time() + {seconds}
+        while time.process_time() < until:
+            pass
+        return self
+
+    def decision_function(self, X):
+        self.fit(X, None)
+
+AdditiveSVC = AdditiveRegressor = Estimator
+{more}
+"""
+
+CRASH = """
+import os
+
+class AdditiveClassifier(Estimator):
+    def fit(self, X, y):
+        os._exit(3)
+"""
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
+
+
+@pytest.fixture(scope="module")
+def run(run_benchmark):
+    return partial(run_benchmark, "compare")
+
+
+def make_site(folder, seconds, more="AdditiveClassifier = Estimator"):
+    package = folder / "splinear"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(FAKE.format(seconds=seconds, more=more))
+    return str(folder)
+
+
+def ratios(process):
+    pattern = r"^(\S.*?) +[\d.]+ s +[\d.]+ s +ratio ([\d.]+)"
+    found = re.findall(pattern, process.stdout, re.MULTILINE)
+    return {name: float(ratio) for name, ratio in found}
+
+
+def test_this_version_with_itself(run):
+    site = str(Path(splinear.__file__).parents[1])
+    process = run(site, site, "--quick", "--pairs", "1", "--limit", "1000")
+    assert process.returncode == 0, process.stderr
+    assert list(ratios(process)) == LINES
+
+
+def test_a_slower_version_fails(run, tmp_path):
+    slow = make_site(tmp_path / "slow", 0.06)
+    fast = make_site(tmp_path / "fast", 0.02)
+    process = run(fast, slow, "--quick", "--pairs", "2")
+    assert process.returncode == 1, process.stderr
+    assert process.stdout.count("slower") == len(LINES)
+    assert ratios(process) == dict.fromkeys(LINES, pytest.approx(3.0, rel=0.2))
+    process = run(slow, fast, "--quick", "--pairs", "1")
+    assert process.returncode == 0, process.stderr
+    assert ratios(process) == dict.fromkeys(LINES, pytest.approx(1 / 3, rel=0.2))
+
+
+def test_a_line_that_a_version_does_not_have(run, tmp_path):
+    """It is missing before, which is no fault; or it was lost, which is one."""
+    whole = make_site(tmp_path / "whole", 0.02)
+    less = make_site(tmp_path / "less", 0.02, more="")
+    options = ("--quick", "--pairs", "1", "--limit", "5")
+    process = run(less, whole, *options)
+    assert process.returncode == 0, process.stderr
+    missing = [line for line in process.stdout.splitlines() if "missing before: Import" in line]
+    assert len(missing) == 3
+    assert len(ratios(process)) == 4
+    process = run(whole, less, *options)
+    assert process.returncode == 1
+    assert process.stdout.count("missing after: ImportError") == 3
+
+
+def test_a_version_that_crashes(run, tmp_path):
+    """That costs the line, and no other."""
+    whole = make_site(tmp_path / "whole", 0.02)
+    crash = make_site(tmp_path / "crash", 0.02, more=CRASH)
+    process = run(crash, whole, "--quick", "--pairs", "1", "--limit", "5")
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.count("missing before: the process ended with status 3") == 3
+    assert len(ratios(process)) == 4
+
+
+def test_folders_without_a_version(run, tmp_path):
+    process = run(str(tmp_path), str(tmp_path))
+    assert process.returncode == 2
+    assert "there is no splinear in" in process.stderr
