@@ -15,6 +15,7 @@ from typing import Any
 import command
 import numpy as np
 import report
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -25,6 +26,7 @@ from splinear.terms import Spline
 
 REPEATS = 5
 MOST = 3.0  # times the free fit
+FREE, PIECES = 128, "128 pieces"
 KNOWN: dict[str, Callable[[], Any]] = {"magic": load_magic, "credit_default": load_credit_default}
 
 INTRODUCTION = f"""\
@@ -33,7 +35,8 @@ of the rows, drawn with equal shares of both classes, seed 0; AUC on the others.
 holds every curve to the direction in which the free one ends, *against* to the other one, *every
 second* only half of the curves; *convex* holds all. Seconds are processor time on one thread, the
 least of {REPEATS} fits; the ratio is to the free fit with the same C. With C=None the smoothness is
-chosen first, as for a free fit."""
+chosen first, as for a free fit; free curves then have 128 pieces, the others 64. *128 pieces* are
+rising or falling curves with as many as free ones: slower, and no better here."""
 
 
 def forms(free: AdditiveClassifier) -> dict[str, dict[int, Spline]]:
@@ -50,6 +53,12 @@ def forms(free: AdditiveClassifier) -> dict[str, dict[int, Spline]]:
         "against": {j: down if term is up else up for j, term in along.items()},
         "convex": dict.fromkeys(along, convex),
     }
+
+
+def fine(along: dict[int, Spline]) -> dict[int, Spline]:
+    """Return the same terms with as many pieces as free curves have where smoothness is chosen."""
+    made = {id(term): clone(term).set_params(n_bins=FREE) for term in along.values()}
+    return {j: made[id(term)] for j, term in along.items()}
 
 
 def timed(fit: Callable[[], Any]) -> tuple[float, Any]:
@@ -71,11 +80,13 @@ def section(name: str, X: Any, y: Any) -> list[str]:
     for C in (None, 1.0):
         cases = forms(AdditiveClassifier(C=C, random_state=0).fit(train, y_train))
         before = np.nan
+        if C is None:
+            cases[PIECES] = fine(cases["rising or falling"])
         for title, terms in cases.items():
             model = AdditiveClassifier(terms=terms, C=C, random_state=0)
             seconds, model = timed(lambda model=model: model.fit(train, y_train))
             before = seconds if title == "free" else before
-            worst = max(worst, seconds / before)
+            worst = worst if title == PIECES else max(worst, seconds / before)
             auc = roc_auc_score(y_test, model.decision_function(test))
             numbers = [f"{seconds:.2g}", f"{seconds / before:.1f}", f"{model.dual_gap_:.0e}"]
             rows.append([str(C), title, *numbers, f"{auc:.4f}"])

@@ -216,6 +216,15 @@ def test_several_classes(tmp_path):
     assert all(float(line[2].rstrip("%")) > 90 for line in lines)
 
 
+def test_shapes(tmp_path):
+    run("shapes", "--quick", "--output", tmp_path)
+    page = (tmp_path / "shapes.md").read_text()
+    [(_, _, *lines)] = tables_of(page)
+    assert len(lines) == 11
+    assert all(float(line[4]) <= 1e-3 for line in lines)  # the gap
+    assert page.count("(bar: ") == 1
+
+
 def test_a_path():
     printed, _ = run("path", "--quick")
     head, *lines = [line.split(" | ") for line in printed.splitlines()]

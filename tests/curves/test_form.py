@@ -27,13 +27,13 @@ def test_coordinates_describe_all_curves_of_a_form_and_no_others(form, widths, s
     random, n = np.random.default_rng(seed), len(widths) + 1
     assert B.shape == (n, n)
     z = random.normal(size=n)
-    inside = np.linalg.solve(B.toarray(), np.where(bounded, np.abs(z), z))
+    inside = np.linalg.solve(B, np.where(bounded, np.abs(z), z))
     assert obeys(form, inside, widths, rounding=1e-9)
     k = random.choice(np.flatnonzero(bounded)) if bounded.any() else None
     if k is not None:
         z = np.where(bounded, np.abs(z), z)
         z[k] = -1.0
-        assert not obeys(form, np.linalg.solve(B.toarray(), z), widths, rounding=1e-9)
+        assert not obeys(form, np.linalg.solve(B, z), widths, rounding=1e-9)
 
 
 @by_form
@@ -41,7 +41,7 @@ def test_coordinates_describe_all_curves_of_a_form_and_no_others(form, widths, s
 def test_gradients_by_coordinates(form, widths, seed):
     B, _ = form.coordinates(widths)
     gradients = np.random.default_rng(seed).normal(size=(len(widths) + 1, 3))
-    expected = np.linalg.solve(B.toarray().T, gradients)
+    expected = np.linalg.solve(B.T, gradients)
     np.testing.assert_allclose(form.pulled(gradients, widths), expected, rtol=1e-9, atol=1e-9)
 
 
@@ -52,7 +52,7 @@ def test_snapping_takes_rounding_away(form, widths, seed):
     random = np.random.default_rng(seed)
     z = random.normal(size=(2, len(widths) + 1))
     z = np.where(bounded, np.maximum(z, 0.0), z)
-    coef = np.linalg.solve(B.toarray(), z.T).T
+    coef = np.linalg.solve(B, z.T).T
     noisy = coef + 1e-13 * random.normal(size=coef.shape)
     snapped = form.snapped(noisy, widths)
     np.testing.assert_allclose(snapped, coef, atol=1e-10)

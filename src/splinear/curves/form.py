@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from splinear._types import Floats
 
@@ -26,31 +25,24 @@ class Form:
     monotone: int = 0
     curvature: int = 0
 
-    def coordinates(self, widths: Floats) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
+    def coordinates(self, widths: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Return B (n + 1, n + 1), invertible, and which of z = B a are >= 0 for a of this form.
 
         `widths` (n,) are the h_k. z_0 is a_0, and z_k the k-th increment or, of slopes that are to
         be in order, what the k-th is more than the one before; they have one sign if the first
         has it, or the last, which is then z_n.
         """
-        n = len(widths)
-        level = sparse.csr_array(([1.0], ([0], [0])), shape=(1, n + 1))
-        at = np.arange(n)
-        places = (np.append(at, at), np.append(at, at + 1))
-        slopes = np.append(-1.0 / widths, 1.0 / widths)
-        steps = sparse.csr_array((slopes, places), shape=(n, n + 1))
-        free = np.array([True, *([False] * n)])
+        n, sign = len(widths), self.monotone or 1
+        slopes = (np.eye(n, n + 1, k=1) - np.eye(n, n + 1)) / widths[:, None]
+        B, bounded = np.eye(n + 1), np.arange(n + 1) > 0
         if not self.curvature:
-            scaled = sparse.csr_array(self.monotone * steps)
-            return sparse.csr_array(sparse.vstack([level, scaled], format="csr")), ~free
-        bends = sparse.diags_array([-1.0, 1.0], offsets=[0, 1], shape=(n - 1, n)) @ steps
-        ends = (self.monotone or 1) * sparse.csr_array(steps)
-        if self.monotone == -self.curvature:
-            rows = [level, sparse.csr_array(self.curvature * bends), ends[[n - 1]]]
+            B[1:] = sign * slopes
+        elif self.monotone == -self.curvature:
+            B[1:-1], B[-1] = self.curvature * np.diff(slopes, axis=0), sign * slopes[-1]
         else:
-            rows = [level, ends[[0]], sparse.csr_array(self.curvature * bends)]
-            free[1] = not self.monotone
-        return sparse.csr_array(sparse.vstack(rows, format="csr")), ~free
+            B[1], B[2:] = sign * slopes[0], self.curvature * np.diff(slopes, axis=0)
+            bounded[1] = self.monotone != 0
+        return B, bounded
 
     def pulled(self, gradient: Floats, widths: Floats) -> Floats:
         """Return B^{-T} g of gradients (n + 1, ...) by coefficients: those by the coordinates z."""

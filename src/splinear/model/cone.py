@@ -171,30 +171,36 @@ def _reduced(M: Floats, at: NDArray[np.intp]) -> Floats:
 
 def cone_of(groups: tuple[TermGroup, ...]) -> Cone | None:
     """Return the inequalities of all curves that are held to a form; None if there are none."""
-    matrices, bounded, blocks, start = [], [], [], 0
+    n = sum(group.n_features * group.stride for group in groups)
+    is_plain, entries, bounded, blocks = np.ones(n, dtype=bool), [], [], []
     terms: list[_Term] = []
     for term in _held(groups):
         own, at = _coordinates(term.group, term.j)
         if len(at):
-            matrices += [sparse.eye_array(term.start - start), own]
+            rows, columns = np.nonzero(own)
+            is_plain[term.start : term.start + len(own)] = False
+            entries.append((own[rows, columns], term.start + rows, term.start + columns))
             bounded.append(term.start + at)
             blocks.append(np.full(len(at), len(terms)))
             terms.append(term)
-            start = term.start + term.group.stride
     if not terms:
         return None
-    end = sum(group.n_features * group.stride for group in groups)
-    B = sparse.block_diag([*matrices, sparse.eye_array(end - start)], format="csr")
-    return Cone(sparse.csr_array(B), np.concatenate(bounded), np.concatenate(blocks), tuple(terms))
+    plain = np.flatnonzero(is_plain)
+    values, rows, columns = map(np.concatenate, zip(*entries, strict=True))
+    B = sparse.csr_array(
+        (
+            np.append(values, np.ones(len(plain))),
+            (np.append(rows, plain), np.append(columns, plain)),
+        ),
+        shape=(n, n),
+    )
+    return Cone(B, np.concatenate(bounded), np.concatenate(blocks), tuple(terms))
 
 
-def _coordinates(group: TermGroup, j: int) -> tuple[sparse.csr_array, NDArray[np.intp]]:
-    """Return B for all parameters of a curve, and which of z are >= 0."""
+def _coordinates(group: TermGroup, j: int) -> tuple[Floats, NDArray[np.intp]]:
+    """Return B for the coefficients of a curve, and which of z are >= 0."""
     assert group.form is not None
-    own, bounded = group.form.coordinates(group.form_widths[j])
-    used = np.zeros(group.stride)
-    used[: len(bounded)] = group.used[j, : len(bounded)]
-    rest = sparse.eye_array(group.stride - len(bounded))
-    B = sparse.diags_array(used) @ sparse.block_diag([own, rest])
-    B = sparse.csr_array(B + sparse.diags_array(1.0 - used))
-    return B, np.flatnonzero(bounded & (used[: len(bounded)] > 0))
+    B, bounded = group.form.coordinates(group.form_widths[j])
+    used = group.used[j, : len(B)]
+    B[~used] = np.eye(len(B))[~used]
+    return B, np.flatnonzero(bounded & used)

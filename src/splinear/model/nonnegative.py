@@ -21,7 +21,6 @@ __all__ = ["Metric", "inverted", "nearest"]
 ROUNDING = 1e-12  # of the largest number, in units in which the diagonal of S is 1
 JITTER = 1e-12  # of the diagonal, where rounding has taken away that S can be factored
 MOST_EXCHANGES, PATIENCE = 50, 3
-MOST_JOINED = 3  # times the number of places
 
 
 class Metric:
@@ -87,20 +86,25 @@ def _one_by_one(S: Floats, goal: Floats, least: float) -> tuple[Floats, Floats]:
     """Return u and m by the active-set method of Lawson and Hanson: slower, but it always ends.
 
     From 0 on, the place with the lowest m joins those above 0. Where that would make others
-    negative, u goes as far as it can, and the first to become 0 leave.
+    negative, u goes as far as it can, and the first to become 0 leave. The distance becomes less
+    with every place, by goal'u / 2 in all; if not, what is left is rounding.
     """
     u, m, above = np.zeros_like(goal), -goal, np.zeros(len(goal), dtype=bool)
-    for _ in range(MOST_JOINED * len(goal)):
-        if not (m[~above] < least).any():
-            break
-        above[np.argmin(np.where(above, 0.0, m))] = True
+    gained = 0.0
+    while (m[~above] < least).any():
+        joins = int(np.argmin(np.where(above, 0.0, m)))
+        above[joins] = True
         while (to := _solved(S, goal, above))[above].min(initial=0.0) < least:
-            falls = above & (to < u)
-            share = float(np.min(u[falls] / (u[falls] - to[falls])))
-            u = np.where(above, u + min(1.0, share) * (to - u), 0.0)
+            falls = np.flatnonzero(above & (to < np.minimum(u, -least)))
+            shares = u[falls] / (u[falls] - to[falls])
+            u = np.where(above, u + min(1.0, shares.min()) * (to - u), 0.0)
+            u[falls[np.argmin(shares)]] = 0.0
             above &= u > 0.0
         u = np.maximum(to, 0.0)
         m = S @ u - goal
+        before, gained = gained, float(goal @ u)
+        if gained <= before * (1.0 + ROUNDING):
+            break
     return u, np.where(above, 0.0, np.maximum(m, 0.0))
 
 

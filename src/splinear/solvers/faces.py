@@ -133,9 +133,9 @@ class _Last:
     ) -> tuple[Floats, float]:
         """Return the direction to take instead of p, and how far it can be followed."""
         direction, most = p, max(1.0, way.length(p))  # p itself stays in the cone
-        known, before = self.face, self.direction
-        if known is not None and before is not None and np.array_equal(face, known):
-            conjugate = p + rz / self.rz * before
+        is_same = self.face is not None and bool((face == self.face).all())
+        if self.direction is not None and is_same:
+            conjugate = p + rz / self.rz * self.direction
             if (farthest := way.length(conjugate)) >= 1.0:
                 direction, most = conjugate, farthest
         self.direction, self.face, self.rz = direction, face, rz
@@ -191,7 +191,8 @@ def step_inside(
         t = dot(direction, state.residual) / curvature
         last.note(t, most, is_on=way.is_on(face))
         state.go(min(t, most), direction, scores, product)
-        state.left = model.space.gap(-state.residual, at.theta + state.step)
-        if state.left <= ENOUGH * aim.gap:
-            break
+        if aim.is_near(state.scores, state.decrease):
+            state.left = model.space.gap(-state.residual, at.theta + state.step)
+            if state.left <= ENOUGH * aim.gap:
+                break
     return state.within(radius, at, n_products, is_whole=model.is_whole)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Literal
 
@@ -38,6 +38,7 @@ __all__ = ["Spline"]
 WAYS = {"increasing": 1, "decreasing": -1}
 BENDS = {"convex": 1, "concave": -1}
 EQUAL = ("auto", "uniform")  # knots that can be of equal width
+MOST_HELD = 64  # pieces, where the estimator would advise more: docs/shapes.md
 
 
 class Spline(Term):
@@ -52,8 +53,9 @@ class Spline(Term):
     ----------
     n_bins : int or None, default=None
         The number of pieces. None is as many as the estimator advises: many where smoothness is
-        chosen from the data, fewer on wide tables, and one between any two neighbouring values of a
-        feature that has few (with knots="auto").
+        chosen from the data, fewer on wide tables and (64 at most) of curves that are monotone or
+        have a curvature, and one between any two neighbouring values of a feature that has few
+        (with knots="auto").
     degree : int, default=1
         The degree of the pieces, 0 to 3.
     penalty_order : int, default=1
@@ -150,7 +152,8 @@ class Spline(Term):
         """What the curve is held to; None: nothing."""
         if self.monotone is None and self.curvature is None:
             return None
-        return Form(WAYS.get(self.monotone or "", 0), BENDS.get(self.curvature or "", 0))
+        way = 0 if self.monotone is None else WAYS[self.monotone]
+        return Form(way, 0 if self.curvature is None else BENDS[self.curvature])
 
     @property
     def _rule(self) -> str | Sequence[float] | Floats:
@@ -183,6 +186,7 @@ class Spline(Term):
     def _pieces(self, features: NDArray[np.intp], data: ColumnData, advice: Advice) -> _Pieces:
         """Decide how each feature's range is divided."""
         lo, hi = data.ranges(features)
+        advice = self._suited(advice)
         n_wanted = advice.n_bins if self.n_bins is None else int(self.n_bins)
         n = len(features)
         n_bins, by_value = np.full(n, n_wanted), np.zeros(n, dtype=bool)
@@ -201,6 +205,13 @@ class Spline(Term):
             for k, seen in self._samples(data, features[varies], len(features)):
                 self._divide(pieces, int(varies[k]), seen, advice, data)
         return pieces
+
+    def _suited(self, advice: Advice) -> Advice:
+        """Return the advice for this form: curves that are held to one need not be as fine."""
+        if self.form is None:
+            return advice
+        few = min(advice.few, MOST_HELD + 1)
+        return replace(advice, n_bins=min(advice.n_bins, MOST_HELD), few=few)
 
     def _samples(
         self, data: ColumnData, features: NDArray[np.intp], n_features: int
