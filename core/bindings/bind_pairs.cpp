@@ -45,17 +45,16 @@ NumpyTable unlocked(std::size_t n_outputs, const Pass& pass) {
 
 void bind_surfaces(nb::module_& m) {
     nb::class_<BoundSurfaces>(m, "Surfaces", "Surfaces over pairs of features, and their rows.")
-        .def(nb::init<Table<float>, const Table<std::int64_t>&>(),
-             nb::arg("positions").noconvert(), nb::arg("surfaces").noconvert(),
+        .def(nb::init<Table<float>, const Table<std::int64_t>&>(), nb::arg("positions").noconvert(),
+             nb::arg("surfaces").noconvert(),
              "positions (n_features, n_rows), negative where a row has no part; surfaces "
              "(n_surfaces, 4): two features and the numbers of their nodes.")
         .def(
             "score",
             [](const BoundSurfaces& self, const Table<double>& tables, std::int64_t n_threads) {
                 const std::size_t n = tables.shape(0);
-                return unlocked(n, [&] {
-                    return self.rows().score(n, as_span(tables), threads(n_threads));
-                });
+                return unlocked(
+                    n, [&] { return self.rows().score(n, as_span(tables), threads(n_threads)); });
             },
             nb::arg("tables").noconvert(), nb::arg("n_threads"),
             "The sum over surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes).")
@@ -63,8 +62,8 @@ void bind_surfaces(nb::module_& m) {
             "sum",
             [](const BoundSurfaces& self, const Table<double>& r, std::int64_t n_threads) {
                 const std::size_t n = r.shape(0);
-                return unlocked(
-                    n, [&] { return self.rows().sum(n, as_span(r), threads(n_threads)); });
+                return unlocked(n,
+                                [&] { return self.rows().sum(n, as_span(r), threads(n_threads)); });
             },
             nb::arg("r").noconvert(), nb::arg("n_threads"),
             "sum_i r_i B_i, (n_outputs, n_nodes), for r (n_outputs, n_rows).")

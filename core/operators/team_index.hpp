@@ -25,8 +25,8 @@ public:
     // Calls body(feature, its occurrences in the rows) for all features that occur. The source must
     // be the same in all calls; its features are below n_features.
     template <class Source, class Body>
-    void for_each_feature(const Source& source, std::size_t n_features,
-                          std::span<const Row> rows, const Body& body) {
+    void for_each_feature(const Source& source, std::size_t n_features, std::span<const Row> rows,
+                          const Body& body) {
         if (!std::ranges::equal(rows, sorted_)) sort(source, n_features, rows);
         std::uint32_t begin = 0;
         for (std::size_t f = 0; f < features_.size(); ++f) {

@@ -70,16 +70,15 @@ std::vector<double> SurfaceRows::score(std::size_t n_outputs, std::span<const do
         for (std::size_t s = 0; s < surfaces_.size(); ++s) {
             const std::size_t next = static_cast<std::size_t>(surfaces_[s].n_second);
             const double* table = tables.data() + offsets_[s];
-            for_each_row(positions_, surfaces_[s], first, last,
-                         [&](std::ptrdiff_t i, const Cell& cell) {
-                             const auto& [node, w] = cell;
-                             for (std::size_t k = 0; k < n_outputs; ++k) {
-                                 const double* t = table + k * n_nodes() + node;
-                                 out[k * n_rows() + static_cast<std::size_t>(i)] +=
-                                     w[0] * t[0] + w[1] * t[1] + w[2] * t[next] +
-                                     w[3] * t[next + 1];
-                             }
-                         });
+            for_each_row(
+                positions_, surfaces_[s], first, last, [&](std::ptrdiff_t i, const Cell& cell) {
+                    const auto& [node, w] = cell;
+                    for (std::size_t k = 0; k < n_outputs; ++k) {
+                        const double* t = table + k * n_nodes() + node;
+                        out[k * n_rows() + static_cast<std::size_t>(i)] +=
+                            w[0] * t[0] + w[1] * t[1] + w[2] * t[next] + w[3] * t[next + 1];
+                    }
+                });
         }
     });
     return out;

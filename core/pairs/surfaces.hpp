@@ -1,8 +1,8 @@
 // Surfaces over pairs of features: what primal methods do with them over all rows.
 //
 // A feature is a chain of nodes, and a row stands on it at a position: node k is position k, and
-// between two nodes a value is interpolated. So a surface of n_first x n_second nodes is bilinear in
-// every cell, and a row has at most four functions that are not zero:
+// between two nodes a value is interpolated. So a surface of n_first x n_second nodes is bilinear
+// in every cell, and a row has at most four functions that are not zero:
 //
 //     f(p, q) = (1-a)(1-b) T[k,l] + (1-a)b T[k,l+1] + a(1-b) T[k+1,l] + ab T[k+1,l+1],
 //

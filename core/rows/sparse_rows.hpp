@@ -82,7 +82,8 @@ public:
 
     // Rows in a read-only map of a file; the entries of row i begin at starts[i]. Blocks are as
     // those of Codes.
-    SparseRowsOf(std::vector<std::int64_t> starts, std::span<const Entry> mapped, Row rows_per_block)
+    SparseRowsOf(std::vector<std::int64_t> starts, std::span<const Entry> mapped,
+                 Row rows_per_block)
         : starts_(std::move(starts)),
           entries_(mapped),
           is_mapped_(true),
