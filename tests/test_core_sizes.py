@@ -61,7 +61,7 @@ def csr():
 
 
 def sparse():
-    return _core.sparse_rows(*csr(), axes(), ORDER)
+    return _core.sparse_rows(*csr(), axes(), ORDER, False)
 
 
 def group(rows=None):
@@ -192,14 +192,20 @@ def test_rows():
 def test_sparse_rows():
     starts, features, data = csr()
     make = _core.sparse_rows
-    refused(make, starts, features[1:], data, axes(), ORDER, match=f"must be {len(data)}, not")
-    refused(make, starts[:0], features, data, axes(), ORDER, match="there is none")
-    refused(make, starts + 1, features, data, axes(), ORDER, match="entries.* must be 28, not 27")
-    refused(make, starts - 1, features, data, axes(), ORDER, match="ascend")
-    refused(make, starts[::-1].copy(), features, data, axes(), ORDER, match="ascend")
-    refused(make, starts, features + 1, data, axes(), ORDER, match="no feature 3; there are 3")
-    refused(make, starts, features - 1, data, axes(), ORDER, match="no feature -1")
-    refused(make, starts, features, data, axes(), ORDER + 1, match="no row 12")
+    refused(
+        make, starts, features[1:], data, axes(), ORDER, False, match=f"must be {len(data)}, not"
+    )
+    refused(make, starts[:0], features, data, axes(), ORDER, False, match="there is none")
+    refused(
+        make, starts + 1, features, data, axes(), ORDER, False, match="entries.* must be 28, not 27"
+    )
+    refused(make, starts - 1, features, data, axes(), ORDER, False, match="ascend")
+    refused(make, starts[::-1].copy(), features, data, axes(), ORDER, False, match="ascend")
+    refused(
+        make, starts, features + 1, data, axes(), ORDER, False, match="no feature 3; there are 3"
+    )
+    refused(make, starts, features - 1, data, axes(), ORDER, False, match="no feature -1")
+    refused(make, starts, features, data, axes(), ORDER + 1, False, match="no row 12")
     mapped, entries = _core.mapped_sparse_rows, np.zeros(len(data), dtype=np.uint64)
     refused(mapped, starts, entries[1:], 4, match="entries.* must be 27, not 26")
     refused(mapped, starts[:0], entries, 4, match="there is none")
