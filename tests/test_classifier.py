@@ -45,7 +45,6 @@ chosen_or_fixed = pytest.mark.parametrize("C", [None, 10.0])
         AdditiveClassifier(C=1.0, tol=1e-15),
         AdditiveClassifier(Fourier(2), C=1.0, tol=1e-15),
         AdditiveClassifier(interactions="auto", tol=1e-15),
-        AdditiveClassifier(interactions=2, C=1.0, tol=1e-15),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

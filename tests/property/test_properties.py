@@ -253,7 +253,7 @@ def test_odd_numbers_are_numbers(model, rule, kind, degree):
             score(model, bad)
     bad[0, 0] = np.nan
     assert np.isfinite(score(model, bad)).all()
-    model.set_params(missing="error")
+    model = clone(model).set_params(missing="error").fit(X, y)
     with pytest.raises(ValueError, match="in column 0"):
         score(model, bad)
 

@@ -149,7 +149,7 @@ def test_equals_scipy(shape, loss, way, data):
         held = Spline(n_bins=6, **basis, **shape)
         shapes = {0: shape, 1: shape}
         layout = layout_of(X, {0: held, 1: held, 2: Spline(n_bins=4)}, C=10.0 ** (number - 2))
-        rows = TrainingRows.prepare(open_table(X), layout, tol=TIGHT.tol)
+        rows = TrainingRows.prepare(open_table(X), layout, exact=True)
         problem = problem_of(signal, loss)
         total = Separable(placed(rows, problem), loss)
         [found] = newton.solve(rows, total, TIGHT, preconditioner=way)
@@ -167,7 +167,7 @@ def test_gaps_categories_and_features_of_different_sizes(way, data):
     shape = {"monotone": "increasing"}
     held = Spline(knots="quantile", n_bins=9, **shape)
     layout = layout_of(X, {0: held, 1: held, 2: Spline(n_bins=3), 3: Category(), 4: held})
-    rows = TrainingRows.prepare(open_table(X), layout, tol=TIGHT.tol)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     problem = problem_of(signal, SquaredError())
     total = Separable(placed(rows, problem), SquaredError())
     [found] = newton.solve(rows, total, TIGHT, preconditioner=way)
@@ -186,7 +186,7 @@ def test_several_classes(way, data):
     shape = {"monotone": "increasing", "curvature": "concave"}
     held = Spline(n_bins=4, **shape)
     layout = layout_of(X, {0: held, 1: held, 2: Spline(n_bins=3)})
-    rows = TrainingRows.prepare(open_table(X), layout, tol=TIGHT.tol)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     results = newton.solve(rows, Softmax(rows.place(labels), cost, 3), TIGHT, preconditioner=way)
 
     def losses(F):
@@ -205,7 +205,7 @@ def test_starts_outside_the_cone_are_brought_inside(way, data):
     X, signal = data
     held = Spline(n_bins=8, monotone="decreasing")
     layout = layout_of(X, {0: held, 1: held, 2: held}, C=10.0)
-    rows = TrainingRows.prepare(open_table(X), layout, tol=TIGHT.tol)
+    rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     problem = problem_of(signal, Logistic())
     total = Separable(placed(rows, problem), Logistic())
     [free] = newton.solve(rows.with_layout(layout.without_forms()), total, TIGHT)
@@ -225,7 +225,7 @@ def test_every_gap_on_the_way_is_true(data):
     held, problem = Spline(n_bins=6, **shape), problem_of(signal, Logistic())
     for C in (1e-2, 1.0, 1e3):
         layout = layout_of(X, {0: held, 1: held, 2: held}, C=C)
-        rows = TrainingRows.prepare(open_table(X), layout, tol=1e-6)
+        rows = TrainingRows.prepare(open_table(X), layout, exact=True)
         total = Separable(placed(rows, problem), Logistic())
         A = constraints(layout, dict.fromkeys(range(3), shape))
         best = by_scipy(explicit(layout, X), A, losses_of(problem, Logistic()))

@@ -66,7 +66,7 @@ def test_wrong_parameters_are_named(estimator, params, message):
 
 @by_name
 @pytest.mark.parametrize(
-    "name", ["n_bins", "basis", "smoothness", "solver", "multi_class", "degree", "interactions"]
+    "name", ["n_bins", "basis", "smoothness", "solver", "multi_class", "degree"]
 )
 def test_parameters_that_belong_to_others(estimator, name):
     with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):

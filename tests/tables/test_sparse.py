@@ -126,7 +126,8 @@ def test_kernel_is_the_min_kernel(counts):
 def _transformer(curve, **more):
     options = curve.get_params() | more
     if isinstance(curve, Spline):
-        del options["extrapolation"]
+        for name in ("extrapolation", "monotone", "curvature"):
+            del options[name]
         return SplineEmbedding(**options)
     if isinstance(curve, Fourier):
         del options["period"]

@@ -24,7 +24,7 @@ from splinear.inspection import base_value, contributions, importances
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
 TERMS = [
-    Spline(7, 2, 1, "uniform", "linear", "native", False),
+    Spline(7, 2, 1, "uniform", None, None, "linear", "native", False),
     Fourier(4, 2, 24.0, "native"),
     Hermite(5, 2, "standard"),
     Linear(),

@@ -38,7 +38,7 @@ from splinear.solvers.memory import (
     plan_memory,
     say_bytes,
 )
-from splinear.solvers.rows import STREAM, _Order
+from splinear.solvers.rows import STREAM, Order
 from splinear.tables.opening import open_table
 from splinear.terms import Hermite, Spline
 
@@ -100,7 +100,7 @@ def test_the_files_hold_the_codes_of_memory(kept, rows_per_block, n_threads, mon
         group_of(table, [4, 3], BSplineBasis(1, 10), gaps=True),
     ]
     counted = None if kept is None else np.arange(len(X)) % kept > 0
-    order = _Order.draw(len(X), counted, 5)
+    order = Order.draw(len(X), counted, 5)
     disk = codes_on_disk(
         open_table(table), order.of, order.n_rows, groups, rows_per_block, n_threads
     )
@@ -123,7 +123,7 @@ def test_codes_of_32_bits_go_to_disk():
     embedding = Embedding.of(axes, basis, 0, native=False)
     levels = (tuple(range(n)),)
     group = TermGroup.of("Category", [0], embedding, True, np.ones(1), levels=levels)
-    order = _Order.draw(n, None, 5)
+    order = Order.draw(n, None, 5)
     [disk] = codes_on_disk(open_table(codes), order.of, n, [group], 4096, 1)
     memory = _core.Codes(n, 1, group.grid)
     memory.fill(codes, np.zeros(1, dtype=np.int64), order.of(slice(n)), embedding.axes.core(), 1)
@@ -136,7 +136,7 @@ def test_codes_of_32_bits_go_to_disk():
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_an_order_is_a_permutation_and_can_be_undone(n, share):
     kept = None if share == 1.0 else np.arange(n) % 2 == 0
-    order = _Order.draw(n, kept, 3)
+    order = Order.draw(n, kept, 3)
     values = np.random.default_rng(0).random(n)
     counted = values if kept is None else np.where(kept, values, 0.0)
     placed = order.place(values)

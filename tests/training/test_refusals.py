@@ -105,7 +105,7 @@ def test_a_refit_that_breaks_in_the_middle_leaves_the_old_model(model, monkeypat
     y = target_of(model)
     model = clone(model).set_params(random_state=0).fit(X, y)
     before, learned = model.predict(X), learned_by(model)
-    for step in ("_lay_out", "_plan_memory", "_training_set", "_stopping", "_store"):
+    for step in ("_column_data", "_plan_memory", "_training_set", "_stopping", "_store"):
         with monkeypatch.context() as patch:
             patch.setattr(type(model), step, refuse)
             with pytest.raises(ValueError, match="refused in the middle"):

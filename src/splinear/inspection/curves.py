@@ -219,15 +219,20 @@ def importances(
     table = read_numbers(model, X)
     if stays_sparse(table, model):
         return _sparse_importances(model, output, table)
-    out = np.zeros(model.n_features_in_)
+    return _deviations(model, output, table, by_term=by == "term")
+
+
+def _deviations(
+    model: AdditiveEstimator, output: int | slice, table: InMemory, *, by_term: bool
+) -> Floats:
+    """Return the standard deviations of terms, or of features with halves of their surfaces."""
+    out, of_pairs = np.zeros(model.n_features_in_), []
     for j, f, _ in added(model, table):
         out[j] = f[:, output].std(axis=0).mean()
-    pairs = [(p.features, f[:, output].std(axis=0).mean()) for p, f in added_by_pairs(model, table)]
-    if by == "term":
-        return np.append(out, [deviation for _, deviation in pairs])
-    for features, deviation in pairs:
-        out[list(features)] += 0.5 * deviation
-    return out
+    for pair, f in added_by_pairs(model, table):
+        of_pairs.append(f[:, output].std(axis=0).mean())
+        out[list(pair.features)] += 0.0 if by_term else 0.5 * of_pairs[-1]
+    return np.append(out, of_pairs) if by_term else out
 
 
 def _sparse_importances(

@@ -164,9 +164,7 @@ class Separable:
             wrong = np.flatnonzero(margin < -NEARLY_STRAIGHT)
             m = margin[wrong]
             second = second.copy()
-            second[0, wrong] = np.maximum(
-                second[0, wrong], self._cost[wrong] * self.loss.caution(m)
-            )
+            second[0, wrong] = self._cost[wrong] * self.loss.caution(m)
         return _Diagonal(second)
 
     def gap(self, F: Floats, R: Floats) -> float:

@@ -164,6 +164,10 @@ class SquaredHinge(SmoothLoss):
         """Return the second derivative; at 1, where there is none, that of larger m."""
         return np.where(m < 1.0, 2.0, 0.0)
 
+    def caution(self, m: Floats) -> Floats:
+        """Return the second derivative: the loss is as bent as its parabola says."""
+        return self.curvature(m)
+
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
         """Return alpha - alpha^2 / (4 c)."""
         return alpha - alpha**2 / (4.0 * cost)

@@ -106,7 +106,7 @@ class NewtonTrainer:
         data = data.with_layout(layout)
         onward = replace(stopping, watch=stopping.watch.after(n_before))
         results = self._proven(data, onward, starts)
-        information = self._information(data, results, stopping.n_threads)
+        information = self._information(data, results, stopping.n_threads, stopping.tol)
         return Trained(
             data, layout, results, n_turns=n_before, is_whole=is_whole, information=information
         )
@@ -138,7 +138,7 @@ class NewtonTrainer:
         if settled:
             models, sums = data.centred(results), data.sums(self.loss)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
-        information = self._information(data, results, stopping.n_threads)
+        information = self._information(data, results, stopping.n_threads, stopping.tol)
         return Trained(
             data,
             chosen.layout,
@@ -151,17 +151,17 @@ class NewtonTrainer:
         )
 
     def _information(
-        self, data: TrainingSet, results: list[Result], n_threads: int
+        self, data: TrainingSet, results: list[Result], n_threads: int, tol: float
     ) -> list[Information]:
         """Return what the rows say of the models, problem by problem."""
-        models, out = data.centred(results), []
+        models, rows, out = data.centred(results), fine_enough(data.rows, tol), []
         weight = dispersion = None
         if self.loss.has_dispersion:
             weight, dispersion = data.weighted.total, self.loss.dispersion
         for total in data.sums(self.loss):
             own, models = models[: total.n_outputs], models[total.n_outputs :]
             found = gather(
-                data.rows, total, *stack(own), n_threads, weight=weight, dispersion=dispersion
+                rows, total, *stack(own), n_threads, weight=weight, dispersion=dispersion
             )
             out.append(found.in_units(data.unit))
         return out
