@@ -15,6 +15,8 @@ from splinear.solvers.rows import TrainingRows
 
 __all__ = ["Iterate", "Space", "begin", "dot"]
 
+MOST_EXTRA = 1e32  # curvature of a row: sums over codes are in single precision
+
 LEAST_BIAS = 1e-15  # an intercept of less is none, to all digits
 
 
@@ -84,7 +86,8 @@ class Iterate:
         squares = np.maximum(np.einsum("ki,ki->i", D, D), np.finfo(float).tiny)
         more = np.where(rise > 2.0 * said, 2.0 * (rise - said) / squares, 0.0)
         other = self.cautious()
-        other.extra = more if self.extra is None else self.extra + more
+        extra = more if self.extra is None else self.extra + more
+        other.extra = np.minimum(extra, MOST_EXTRA)
         other.n_raised = self.n_raised + 1
         return other
 
