@@ -225,6 +225,16 @@ def test_shapes(tmp_path):
     assert page.count("(bar: ") == 1
 
 
+def test_pairs(tmp_path):
+    run("pairs", "--quick", "--output", tmp_path)
+    page = (tmp_path / "pairs.md").read_text()
+    by_measure = {head[0]: lines for head, _, *lines in tables_of(page)}
+    [friedman] = by_measure["RMSE"]
+    curves, pairs = map(float, friedman[2:4])
+    assert pairs < 0.8 * curves  # of sin(pi x0 x1)
+    assert "3 products of two features are planted among 190" in page
+
+
 def test_a_path():
     printed, _ = run("path", "--quick")
     head, *lines = [line.split(" | ") for line in printed.splitlines()]
