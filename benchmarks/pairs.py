@@ -45,7 +45,8 @@ N_PLANTED, N_FEATURES, N_ROWS = 10, 100, 100_000
 INTRODUCTION = f"""\
 *{CURVES}* is `AdditiveClassifier()` or `AdditiveRegressor()`, *{PAIRS}* the same with
 `interactions="auto"`. *{EBM}* is interpret's ExplainableBoostingClassifier (or Regressor) as it
-comes, which finds pairs of its own; it takes long, and is left out unless asked for by `--ebm`. *{TREES}* may use no more than two features per tree
+comes, which finds pairs of its own; it takes long, and is left out unless `--ebm` asks for it.
+*{TREES}* may use no more than two features per tree
 (`interaction_cst="pairwise"`), 400 of them; *{LIGHTGBM}* is as it comes, without such a limit.
 `python benchmarks/pairs.py --output docs` writes this page.
 
