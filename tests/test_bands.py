@@ -333,3 +333,17 @@ def test_very_many_levels_have_no_band(monkeypatch):
     frame = summary(model).to_frame().set_index("feature")
     assert np.isnan(frame.loc["code", "p_value"])
     assert np.isfinite(frame.loc["x", "p_value"])
+
+
+def test_levels_that_a_sample_of_the_rows_does_not_have():
+    """How terms hang together is seen in some of the rows; a rare level may have none there."""
+    random, n = np.random.default_rng(0), 20_000
+    level = random.choice(["a", "b"], n).astype(object)
+    level[random.choice(n, 12, replace=False)] = [f"rare {k}" for k in range(12)]
+    X = pd.DataFrame({"x": random.normal(size=n), "level": level})
+    y = random.random(n) < 1 / (1 + np.exp(-X["x"] - (level == "a")))
+    model = AdditiveClassifier(random_state=0).fit(X, y)
+    table = summary(model).to_frame()
+    assert (table["p_value"] < 1e-6).all()
+    assert table["concurvity"].between(0.0, 0.1).all()
+    assert np.isfinite(standard_error(model, X[:100])).all()

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <stdexcept>
 #include <vector>
 
 namespace splinear::testing {
@@ -33,6 +34,17 @@ inline double difference(const std::vector<double>& found, const std::vector<dou
         apart = std::max(apart, std::abs(found[i] - expected[i]));
     }
     return apart / most;
+}
+
+// Whether a call refuses what it is given, by std::invalid_argument.
+template <class Call>
+bool is_refused(const Call& call) {
+    try {
+        call();
+    } catch (const std::invalid_argument&) {
+        return true;
+    }
+    return false;
 }
 
 inline int result() { return failures == 0 ? 0 : 1; }

@@ -210,16 +210,6 @@ void two_groups_are_as_good_as_one() {
         CHECK(std::abs(together.coef[40 + k] - apart.coef[k]) < 1e-2);
 }
 
-template <class Call>
-bool is_refused(const Call& call) {
-    try {
-        call();
-    } catch (const std::invalid_argument&) {
-        return true;
-    }
-    return false;
-}
-
 void arrays_of_the_wrong_size_are_refused(const Mixed& data) {
     const std::vector<double> few(3);
     const std::vector<std::int64_t> same(n_coefficients(data.groups), 5);

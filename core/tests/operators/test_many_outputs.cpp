@@ -13,6 +13,7 @@
 
 using namespace splinear;
 using splinear::testing::difference;
+using splinear::testing::is_refused;
 
 namespace {
 
@@ -125,13 +126,7 @@ void some_rows_are_those_named() {
     CHECK(found.size() == named.size());
     for (std::size_t a = 0; a < named.size(); ++a)
         CHECK(found[a] == expected[static_cast<std::size_t>(named[a])]);
-    bool refused = false;
-    try {
-        some_rows(all, std::vector<std::int64_t>{n_rows});
-    } catch (const std::invalid_argument&) {
-        refused = true;
-    }
-    CHECK(refused);
+    CHECK(is_refused([&] { some_rows(all, std::vector<std::int64_t>{n_rows}); }));
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -11,6 +9,7 @@
 #include "tests/check.hpp"
 
 using namespace splinear;
+using splinear::testing::is_refused;
 using splinear::testing::near;
 
 namespace {
@@ -68,35 +67,26 @@ void without_rows_there_is_none() {
     CHECK(pair_evidence({}, 0, {}, {}, {}, 1).empty());
 }
 
-bool refused(const std::function<void()>& act) {
-    try {
-        act();
-    } catch (const std::invalid_argument&) {
-        return true;
-    }
-    return false;
-}
-
 void what_does_not_fit_is_refused(Data data) {
     const auto evidence = [&] {
         pair_evidence(data.cells, n_features, data.g, data.h, data.pairs, 1);
     };
-    CHECK(!refused(evidence));
+    CHECK(!is_refused(evidence));
     data.pairs[3] = 3;
-    CHECK(refused(evidence));
+    CHECK(is_refused(evidence));
     data.pairs[3] = -1;
-    CHECK(refused(evidence));
+    CHECK(is_refused(evidence));
     data.pairs[3] = 0;
     data.cells[5] = 16;
-    CHECK(refused(evidence));
+    CHECK(is_refused(evidence));
     data.cells[5] = 0;
     data.h.pop_back();
-    CHECK(refused(evidence));
+    CHECK(is_refused(evidence));
     data.g.pop_back();
-    CHECK(refused(evidence));
+    CHECK(is_refused(evidence));
     data = Data();
     data.pairs.pop_back();
-    CHECK(refused(evidence));
+    CHECK(is_refused(evidence));
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <stdexcept>
 #include <vector>
 
 #include "pairs/surfaces.hpp"
@@ -12,6 +10,7 @@
 
 using namespace splinear;
 using splinear::testing::difference;
+using splinear::testing::is_refused;
 
 namespace {
 
@@ -128,18 +127,9 @@ void threads_change_no_bit(const Data& data) {
     }
 }
 
-bool refused(const std::function<void()>& act) {
-    try {
-        act();
-    } catch (const std::invalid_argument&) {
-        return true;
-    }
-    return false;
-}
-
 void what_does_not_fit_is_refused(const Data& data) {
     const auto make = [](std::vector<float> values, Surface surface) {
-        return refused([&] { SurfaceRows({values, 2, 3}, {surface}); });
+        return is_refused([&] { SurfaceRows({values, 2, 3}, {surface}); });
     };
     const std::vector<float> right{0.0F, 1.0F, 2.0F, -1.0F, 0.5F, 1.0F};
     CHECK(!make(right, {0, 1, 3, 2}));
@@ -152,9 +142,9 @@ void what_does_not_fit_is_refused(const Data& data) {
     nan[4] = std::numeric_limits<float>::quiet_NaN();
     CHECK(make(nan, {0, 1, 3, 2}));
     const std::vector<double> wrong(2 * data.n + 1);
-    CHECK(refused([&] { data.rows.score(2, wrong, 1); }));
-    CHECK(refused([&] { data.rows.sum(2, wrong, 1); }));
-    CHECK(refused([&] { data.rows.blocks(2, wrong, 1); }));
+    CHECK(is_refused([&] { data.rows.score(2, wrong, 1); }));
+    CHECK(is_refused([&] { data.rows.sum(2, wrong, 1); }));
+    CHECK(is_refused([&] { data.rows.blocks(2, wrong, 1); }));
 }
 
 void nothing_at_all() {

@@ -11,6 +11,7 @@
 #include "tests/check.hpp"
 
 using namespace splinear;
+using splinear::testing::is_refused;
 
 namespace {
 
@@ -218,12 +219,7 @@ void arrays_of_the_wrong_size_are_refused() {
     const auto refused = [&](const std::vector<std::int64_t>& columns,
                              const std::vector<std::int64_t>& places) {
         Codes codes(3, 2, CodeGrid::bins(4, 1, false));
-        try {
-            codes.fill(view, columns, places, axes_of(2, 0.0, 1.0, 4.0), 1);
-        } catch (const std::invalid_argument&) {
-            return true;
-        }
-        return false;
+        return is_refused([&] { codes.fill(view, columns, places, axes_of(2, 0.0, 1.0, 4.0), 1); });
     };
     CHECK(!refused({0, 1}, {0, 1, 2}));
     CHECK(refused({0}, {0, 1, 2}) && refused({0, 2}, {0, 1, 2}) && refused({0, -1}, {0, 1, 2}));

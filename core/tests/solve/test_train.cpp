@@ -1,13 +1,13 @@
 #include <array>
 #include <cstdint>
 #include <numeric>
-#include <stdexcept>
 #include <vector>
 
 #include "solve/train.hpp"
 #include "tests/check.hpp"
 
 using namespace splinear;
+using splinear::testing::is_refused;
 using splinear::testing::near;
 
 namespace {
@@ -99,21 +99,11 @@ void says_so_when_it_stops_early() {
     CHECK(found.primal > found.dual);
 }
 
-template <class Call>
-bool throws_invalid(const Call& call) {
-    try {
-        call();
-    } catch (const std::invalid_argument&) {
-        return true;
-    }
-    return false;
-}
-
 void refuses_what_does_not_fit() {
     const Bump data;
     Listener listener;
     const auto with = [&](const AnyBasis& basis, const AnyPenalty& penalty) {
-        return throws_invalid([&] {
+        return is_refused([&] {
             const AnyRows rows = data.rows();
             const Group group = group_of(rows, basis, penalty);
             train(std::array<const Group*, 1>{&group}, Hinge{}, data.problem(), {1e-2, 100, 0, 1},

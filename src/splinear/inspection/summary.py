@@ -15,6 +15,7 @@ for terms that were shrunk to nothing. See `flatness`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -142,8 +143,9 @@ def summary(model: AdditiveEstimator) -> Summary:
     """
     check_model(model)
     posteriors = posteriors_of(model)
-    lines = [_line(model, term) for term in model.terms_.curves]
-    lines += [_line_of_pair(pair) for pair in model.terms_.pairs]
+    pairs = model.terms_.pairs
+    lines = [_line(model, term, pairs) for term in model.terms_.curves]
+    lines += [_line_of_pair(pair) for pair in pairs]
     lines.sort(key=lambda line: -line.importance)
     freedom = sum(joint.freedom for joint in posteriors)
     how = "" if all(joint.is_joint for joint in posteriors) else ", each as if others were known"
@@ -177,7 +179,7 @@ def concurvity(model: AdditiveEstimator) -> Floats:
     return out
 
 
-def _line(model: AdditiveEstimator, term: FittedTerm) -> TermSummary:
+def _line(model: AdditiveEstimator, term: FittedTerm, pairs: Sequence[FittedPair]) -> TermSummary:
     j = term.features[0]
     edf, p, shared = _measures(model, term)
     if term.levels is not None:
@@ -185,7 +187,7 @@ def _line(model: AdditiveEstimator, term: FittedTerm) -> TermSummary:
     else:
         x = np.union1d(np.linspace(term.lo, term.hi, N_PLACES), term.knots)
     f = term.evaluate(x) - term.mean
-    of_pairs = sum(pair.deviation for pair in model.terms_.pairs if j in pair.features)
+    of_pairs = sum(pair.deviation for pair in pairs if j in pair.features)
     importance = float(model.feature_importances_[j] - 0.5 * of_pairs)
     lowest, highest = float(f.min()), float(f.max())
     name = feature_names(model)[j]

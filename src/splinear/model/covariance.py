@@ -228,11 +228,15 @@ class JointPosterior:
 
     @cached_property
     def _inverses(self) -> list[Floats]:
-        """The inverse of C of each output; all terms can be constant, so with a little more."""
+        """The inverse of C of each output, with a little more on its diagonal.
+
+        All terms can be constant, and the rows that C is from may not have a level.
+        """
         n = len(self.coupling) // len(self.outputs)
         parts = [self.coupling[k : k + n, k : k + n] for k in range(0, len(self.coupling), n)]
-        more = [C + SOME_MORE * np.diag(np.diag(C)) for C in parts]
-        return [np.asarray(np.linalg.inv(C), dtype=np.float64) for C in more]
+        more = [SOME_MORE * (np.diag(C) + np.diag(C).mean()) for C in parts]
+        whole = [C + np.diag(own) for C, own in zip(parts, more, strict=True)]
+        return [np.asarray(np.linalg.inv(C), dtype=np.float64) for C in whole]
 
     # -- curves ----------------------------------------------------------------------------------
 

@@ -61,9 +61,6 @@ class PairGroup:
     edges: Floats | None = None
     deviation: Floats | None = None
 
-    kind = "Pair"
-    has_missing = False  # a missing value is a node as others are
-
     @classmethod
     def of(cls, chains: tuple[tuple[Chain, Chain], ...]) -> PairGroup:
         """Put a group together that has not seen its rows yet: its rows weigh as much everywhere.
@@ -77,7 +74,7 @@ class PairGroup:
 
     def of_features(self, at: AnyArray) -> PairGroup:
         """Return the group of some of its pairs."""
-        return replace(
+        out = replace(
             self,
             chains=tuple(self.chains[int(k)] for k in at),
             variance=self.variance[at],
@@ -85,6 +82,8 @@ class PairGroup:
             edges=None if self.edges is None else self.edges[at],
             deviation=None if self.deviation is None else self.deviation[at],
         )
+        out.__dict__["_inverse"] = self._inverse[at]
+        return out
 
     @property
     def n_pairs(self) -> int:
@@ -246,7 +245,14 @@ class PairGroup:
 
     def with_variance(self, variance: Floats, edges: Floats | None = None) -> PairGroup:
         """Return the group with other variances t_p and edge weights."""
-        out = replace(self, variance=bounded(variance), edges=edges)
+        return self._changed(variance=bounded(variance), edges=edges)
+
+    def with_deviation(self, deviation: Floats) -> PairGroup:
+        """Return the group with the standard deviations of its fitted surfaces."""
+        return self._changed(deviation=deviation)
+
+    def _changed(self, **fields: Floats | None) -> PairGroup:
+        out = replace(self, **fields)  # type: ignore[arg-type]
         if "_inverse" in self.__dict__:  # it is of the masses alone, and takes long
             out.__dict__["_inverse"] = self._inverse
         return out

@@ -20,13 +20,20 @@ from dataclasses import replace
 import numpy as np
 
 from splinear._types import Floats
+from splinear.solvers import newton
 from splinear.solvers.iterate import Space, dot
 from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.problem import Problem, Result, Start, Stopping
+from splinear.solvers.problem import Problem, Result, Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Watch
 
-__all__ = ["certify_problem", "certify_sum", "fine_enough", "solve_and_certify"]
+__all__ = [
+    "certify_problem",
+    "certify_sum",
+    "fine_enough",
+    "minimize_and_certify",
+    "solve_and_certify",
+]
 
 AIM = 0.95  # of the tolerance on rounded rows, so that rounding may cost the rest
 LEAST_AIM = 5e-4  # on codes: about what is left then is rounding
@@ -128,6 +135,21 @@ def _losses_and_gap(problem: Problem, scores: Floats, alpha: Floats) -> tuple[fl
     cost, m = problem.cost[counts], problem.margin(scores)[counts]
     alpha = np.clip(alpha[counts], *problem.loss.range(cost))
     return float(cost @ problem.loss.value(m)), float(problem.loss.gap(alpha, m, cost).sum())
+
+
+def minimize_and_certify(
+    rows: TrainingRows, total: LossSum, stopping: Stopping, start: Start | None
+) -> list[Result]:
+    """Minimize one sum by Newton's method, and certify that on X itself; one result per output."""
+
+    def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
+        return newton.solve(on, total, when, start if last is None else Start(*stack(last)))
+
+    def certify(results: list[Result]) -> list[Result]:
+        return certify_sum(rows, total, results, stopping)
+
+    found = solve_and_certify(rows, stopping, solve, certify)
+    return [replace(one, slopes=None) for one in found]
 
 
 def certify_sum(

@@ -20,7 +20,7 @@ from splinear.model.layout import Layout
 from splinear.solvers import newton
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.problem import Result, Start, Stopping, stack
+from splinear.solvers.problem import Result, Start, Stopping, stack, start_at
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smoothness import (
     MAX_TURNS,
@@ -94,8 +94,7 @@ def choose_with_pairs(
     """
     few = rows.first(_enough(rows.layout))
     layout = curves.layout.with_pairs(rows.layout.pairs)
-    n = layout.n_parameters - curves.layout.n_parameters
-    starts = [_longer(start, n) for start in curves.starts]
+    starts = [start_at(start, layout) for start in curves.starts]
     return choose_smoothness(
         few,
         totals_of(few),
@@ -104,13 +103,6 @@ def choose_with_pairs(
         begin=replace(curves, layout=layout, starts=starts),
         only_pairs=not _is_narrow(rows, weight_of),
     )
-
-
-def _longer(start: Start, n: int) -> Start:
-    """Return a start with n more parameters, which are 0."""
-    assert start.coef is not None
-    coef = np.pad(np.atleast_2d(start.coef), ((0, 0), (0, n)))
-    return replace(start, coef=coef)
 
 
 def _n_curves(layout: Layout) -> int:

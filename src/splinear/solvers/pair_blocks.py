@@ -8,19 +8,21 @@ solved or inverted here holds with these functions integrated out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky_banded
+from scipy.linalg import cholesky_banded
 from scipy.linalg.lapack import dpbtrs
 
 from splinear import _core
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
+from splinear.solvers.banded import factor_with
 
 __all__ = ["SurfaceBlocks", "pair_variances"]
 
-LEAST_RIDGES = (1e-9, 1e-6, 1e-3)  # of the mean of a diagonal, one after the other
+LEAST_RIDGE = 1e-9  # of the mean of a diagonal
 
 
 class SurfaceBlocks:
@@ -73,11 +75,5 @@ def _factored(group: PairGroup, blocks: Floats) -> Floats:
         lower[distance] += bands[:, :, p].ravel()
     # Nothing may be known of some nodes, or of a function of one feature that equals another's.
     mean = np.maximum(bands[:, :, 0].mean(axis=1), np.finfo(float).tiny)
-    for ridge in LEAST_RIDGES[:-1]:
-        lower[0] += np.repeat(ridge * mean, group.size)
-        try:
-            return np.asarray(cholesky_banded(lower, lower=True, check_finite=False))
-        except LinAlgError:
-            continue
-    lower[0] += np.repeat(LEAST_RIDGES[-1] * mean, group.size)
-    return np.asarray(cholesky_banded(lower, lower=True, check_finite=False))
+    lower[0] += np.repeat(LEAST_RIDGE * mean, group.size)
+    return factor_with(partial(cholesky_banded, lower=True, check_finite=False), lower, lower[0])

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats
+from splinear.model.layout import Layout
 from splinear.solvers.losses import ConvexLoss
 from splinear.solvers.watch import Watch
 
-__all__ = ["Problem", "Result", "Start", "Stopping", "stack"]
+__all__ = ["Problem", "Result", "Start", "Stopping", "stack", "start_at"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +109,13 @@ class Result:
     alpha: Floats | None = None
     slopes: Floats | None = None
     rounded: bool = False
+
+
+def start_at(model: Result | Start, layout: Layout) -> Start:
+    """Return a start at a model of curves, for a layout that may have surfaces as well: 0 there."""
+    coef = np.zeros(0) if model.coef is None else model.coef
+    coef = np.pad(coef, [(0, 0)] * (coef.ndim - 1) + [(0, layout.n_parameters - coef.shape[-1])])
+    return Start(coef=coef, intercept=model.intercept)
 
 
 def stack(outputs: Sequence[Result | Start]) -> tuple[Floats, Floats]:

@@ -40,9 +40,9 @@ from splinear.training.ending import how_it_ended
 from splinear.training.interactions import (
     Interactions,
     asks_for_pairs,
-    check_forms,
     check_interactions,
     read_interactions,
+    refuse_forms,
 )
 from splinear.training.memory import Workload, plan_fit
 from splinear.training.moments import moments
@@ -142,7 +142,7 @@ class AdditiveEstimator(BaseEstimator):
             layout = term_plan(work).place(columns_seen, trainer.advice(data.table))
             interactions = work._interactions(columns_seen, trainer)
             if interactions is not None:
-                check_forms(layout)
+                refuse_forms(layout)
             starts = self._warm_starts(trainer, layout, target.outputs, data.table.shape[0])
         workload = work._workload(target, trainer, weighted=data.weights is not None)
         if interactions is not None:

@@ -41,9 +41,9 @@ from splinear.terms.plan import FeaturePair, TermPlan
 __all__ = [
     "Interactions",
     "asks_for_pairs",
-    "check_forms",
     "check_interactions",
     "read_interactions",
+    "refuse_forms",
 ]
 
 MOST_ROWS, LEAST_ROWS = 50_000, 5_000  # that pairs are looked for in
@@ -79,7 +79,7 @@ def asks_for_pairs(request: object, terms: object) -> bool:
     return of_two or (len(request) > 0 if _is_list(request) else request != 0)
 
 
-def check_forms(layout: Layout) -> None:
+def refuse_forms(layout: Layout) -> None:
     """Refuse surfaces beside curves that are held to a form: only the curves would keep to it."""
     if layout.cone is not None:
         raise ValueError(
@@ -206,7 +206,7 @@ class Interactions:
         chains: dict[int, Chain],
         pairs: list[FeaturePair],
     ) -> Floats:
-        """Return z of every pair, the root mean of squares over outputs if these are several."""
+        """Return z of every pair: the sum over outputs, by the root of their number."""
         rows = points[0].space.rows
         n = int(np.clip(MOST_WORK // len(pairs), LEAST_ROWS, MOST_ROWS))
         n = min(n, rows.n_rows)
@@ -242,11 +242,11 @@ class Interactions:
         chains = chains_of(groups)
         positions = self._positions(chains, rows, rows.n_rows)
         w = np.ones((1, rows.n_rows)) if weights is None else weights[None]
-        mass = PairRows(chains, positions, groups).sums(w, n_threads)
-        layout = Layout((), 0, groups)
+        [mass] = PairRows(chains, positions, groups).sums(w, n_threads)
+        ends = np.cumsum([group.n_pairs * group.size for group in groups])
         groups = tuple(
-            replace(group, mass=own[0].reshape(group.mass.shape))
-            for group, own in zip(groups, layout.split_pairs(mass), strict=True)
+            replace(group, mass=own.reshape(group.mass.shape))
+            for group, own in zip(groups, np.split(mass, ends[:-1]), strict=True)
         )
         return rows.with_pairs(rows.layout.with_pairs(groups), PairRows(chains, positions, groups))
 

@@ -60,8 +60,7 @@ def _with_deviations(
     layout, [all_blocks] = rows.layout, rows.pairs.blocks(w[None], n_threads)
     parts = zip(layout.pairs, layout.split_pairs(parameters), all_blocks, strict=True)
     return [
-        replace(pairs, deviation=_pair_deviations(pairs, part, blocks))
-        for pairs, part, blocks in parts
+        pairs.with_deviation(_pair_deviations(pairs, part, blocks)) for pairs, part, blocks in parts
     ]
 
 

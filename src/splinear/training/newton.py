@@ -10,7 +10,7 @@ import numpy as np
 from splinear.model.information import Information
 from splinear.model.layout import Layout
 from splinear.solvers import newton
-from splinear.solvers.certificate import certify_sum, fine_enough, solve_and_certify
+from splinear.solvers.certificate import fine_enough, minimize_and_certify
 from splinear.solvers.choosing import choose, choose_with_pairs, final_edf
 from splinear.solvers.information import gather
 from splinear.solvers.iterate import Iterate
@@ -18,8 +18,7 @@ from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.path import newton_path
-from splinear.solvers.problem import Result, Start, Stopping, stack
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.problem import Result, Start, Stopping, stack, start_at
 from splinear.solvers.smoothness import Smoothness
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
@@ -96,13 +95,13 @@ class NewtonTrainer:
         if data.interactions is not None:
             of_curves = replace(stopping, watch=stopping.watch.during("curves"))
             [results] = self.follow(data, of_curves, [C], starts)
-            starts, is_whole = [_longer(found, layout) for found in results], False
+            starts, is_whole = [start_at(found, layout) for found in results], False
             n_before = max(found.n_iter for found in results)
         if data.interactions is not None and stopping.watch.reason is None:
             own = _per_sum(data.sums(self.loss), data.centred(results))
             data, is_whole = self._with_pairs(data, layout, own, stopping), True
             layout = data.rows.layout.scaled(C)
-            starts = [_longer(found, layout) for found in results]
+            starts = [start_at(found, layout) for found in results]
         data = data.with_layout(layout)
         onward = replace(stopping, watch=stopping.watch.after(n_before))
         results = self._proven(data, onward, starts)
@@ -203,8 +202,8 @@ class NewtonTrainer:
         """Train all outputs under the variances of the layout, and certify that on X itself."""
         found = []
         for total, own, start in self._posed(data, stopping, starts):
-            found += _proven(data.rows, total, own, start)
-        return data.restored([replace(one, slopes=None) for one in found])
+            found += minimize_and_certify(data.rows, total, own, start)
+        return data.restored(found)
 
     def follow(
         self,
@@ -237,26 +236,6 @@ class NewtonTrainer:
 def _per_sum(sums: Sequence[LossSum], own: Sequence[Result]) -> list[Start]:
     """Return one start per sum, of all its outputs."""
     return [start for start in _joint(sums, list(own)) if start is not None]
-
-
-def _longer(found: Result, layout: Layout) -> Start:
-    """Return a start at a model of curves, for a layout that has surfaces as well."""
-    coef = np.pad(found.coef, (0, layout.n_parameters - len(found.coef)))
-    return Start(coef=coef, intercept=found.intercept)
-
-
-def _proven(
-    rows: TrainingRows, total: LossSum, stopping: Stopping, start: Start | None
-) -> list[Result]:
-    """Minimize one sum, and certify what was found on X itself."""
-
-    def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
-        return newton.solve(on, total, when, start if last is None else Start(*stack(last)))
-
-    def certify(results: list[Result]) -> list[Result]:
-        return certify_sum(rows, total, results, stopping)
-
-    return solve_and_certify(rows, stopping, solve, certify)
 
 
 def _joint(sums: Sequence[LossSum], starts: Sequence[Start | Result] | None) -> list[Start | None]:

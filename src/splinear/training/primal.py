@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from splinear.solvers import newton
-from splinear.solvers.certificate import certify_sum, solve_and_certify
+from splinear.solvers.certificate import minimize_and_certify
 from splinear.solvers.loss_sums import Separable
 from splinear.solvers.losses import Loss, SquaredHinge
-from splinear.solvers.problem import Problem, Result, Start, Stopping, stack
+from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.training.running import one_blas_thread
 
@@ -53,13 +53,6 @@ def proven_primal(
 ) -> Result:
     """Solve one problem, and certify what was found on X itself."""
     total = Separable(problem, SquaredHinge(), bias=problem.bias)
-
-    def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
-        return newton.solve(on, total, when, start if last is None else Start(*stack(last)))
-
-    def certify(results: list[Result]) -> list[Result]:
-        return certify_sum(rows, total, results, stopping)
-
     with one_blas_thread():
-        [found] = solve_and_certify(rows, stopping, solve, certify)
-    return replace(found, slopes=None, intercept=found.intercept if problem.bias else 0.0)
+        [found] = minimize_and_certify(rows, total, stopping, start)
+    return found if problem.bias else replace(found, intercept=0.0)
