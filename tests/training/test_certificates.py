@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
+from splinear.solvers import certificate
 from splinear.solvers.certificate import certify_problem, certify_sum
 from splinear.solvers.rows import TrainingRows
 from splinear.training import dual as dual_trainer
-from splinear.training import newton as newton_trainer
 
 COSTS = [1e-2, 1.0, 1e2, 1e4, 1e6, 1e8]
 MODELS = {
@@ -114,7 +114,7 @@ def test_the_gap_is_that_of_numpy(kind, form, numbers, monkeypatch):
 @pytest.mark.parametrize("C", [1.0, 1e3, 1e6])
 def test_the_gap_of_least_squares_is_that_of_numpy(form, C, numbers, monkeypatch):
     """P - D with a free intercept: the dual variables of all rows sum to zero."""
-    calls = noted(monkeypatch, newton_trainer, certify_sum.__name__)
+    calls = noted(monkeypatch, certificate, certify_sum.__name__)
     values, y = numbers
     X = table_of(values, form)
     model = AdditiveRegressor(C=C, random_state=0)
@@ -171,7 +171,7 @@ def test_an_optimum_of_overflow_size_comes_with_a_warning_or_the_truth():
 
 
 @pytest.mark.parametrize("when", [1, 2])
-@pytest.mark.parametrize("module", [dual_trainer, newton_trainer])
+@pytest.mark.parametrize("module", [dual_trainer, certificate])
 def test_ctrl_c_while_it_is_certified_leaves_a_model(module, when, monkeypatch, numbers):
     """Of rounded rows, or of X itself; without a certificate if there was none before."""
     is_dual = module is dual_trainer
