@@ -23,7 +23,7 @@ Examples
 ((50,), (50,))
 """
 
-from splinear.inspection.bands import Band, band, standard_error
+from splinear.inspection.bands import Band, SurfaceBand, band, standard_error
 from splinear.inspection.curves import (
     base_value,
     contributions,
@@ -39,6 +39,7 @@ from splinear.inspection.summary import Summary, concurvity, summary
 __all__ = [
     "Band",
     "Summary",
+    "SurfaceBand",
     "band",
     "base_value",
     "concurvity",

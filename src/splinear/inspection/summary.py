@@ -130,8 +130,13 @@ def summary(model: AdditiveEstimator) -> Summary:
     together; its importance, the standard deviation of what it adds to the training rows; the
     p-value of a flat curve; concurvity (see :func:`concurvity`); and the lowest and highest value
     of its centered curve on the training range. With several outputs the p-value is the least of
-    theirs times their number. It is NaN for terms of more than 2,000 coefficients and for
-    surfaces, which count as known in all that is said of curves.
+    theirs times their number. It is NaN for terms of more than 2,000 coefficients.
+
+    The p-value of a surface is that of no effect beyond the curves of its two features; those of
+    other features, and other surfaces, count as known. Where `interactions` is a number or "auto"
+    the same rows have chosen the pairs, for what they seemed to say, and the p-values of those
+    that were chosen are too small; name the pairs, or fit to other rows, to test them. Surfaces
+    have no concurvity.
 
     Parameters
     ----------
@@ -145,7 +150,7 @@ def summary(model: AdditiveEstimator) -> Summary:
     posteriors = posteriors_of(model)
     pairs = model.terms_.pairs
     lines = [_line(model, term, pairs) for term in model.terms_.curves]
-    lines += [_line_of_pair(pair) for pair in pairs]
+    lines += [_line_of_pair(model, pair) for pair in pairs]
     lines.sort(key=lambda line: -line.importance)
     freedom = sum(joint.freedom for joint in posteriors)
     how = "" if all(joint.is_joint for joint in posteriors) else ", each as if others were known"
@@ -194,10 +199,19 @@ def _line(model: AdditiveEstimator, term: FittedTerm, pairs: Sequence[FittedPair
     return TermSummary(term.kind, name, edf, importance, p, shared, lowest, highest)
 
 
-def _line_of_pair(pair: FittedPair) -> TermSummary:
+def _line_of_pair(model: AdditiveEstimator, pair: FittedPair) -> TermSummary:
     lowest, highest = float(pair.coef.min()), float(pair.coef.max())
-    deviation, unknown = pair.deviation, np.nan
-    return TermSummary(pair.kind, pair.name, pair.edf, deviation, unknown, unknown, lowest, highest)
+    edf, p = 0.0, []
+    for joint in posteriors_of(model):
+        n = len(joint.outputs)
+        for output in joint.outputs:
+            found = joint.surface(pair.features, output)
+            if found is not None:
+                edf += found.edf if n == 1 else (1.0 - 1.0 / n) * found.edf
+                p.append(p_value(found, joint.n_left))
+    of_all = min(1.0, len(p) * min(p)) if p else np.nan
+    name, deviation = pair.name, pair.deviation
+    return TermSummary(pair.kind, name, edf, deviation, of_all, np.nan, lowest, highest)
 
 
 def _measures(model: AdditiveEstimator, term: FittedTerm) -> tuple[float, float, float]:
