@@ -41,6 +41,7 @@ from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.model.surface_posterior import SurfacePosterior
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import critical, posteriors_of, score_errors
+from splinear.training.running import one_blas_thread
 
 __all__ = [
     "Band",
@@ -222,6 +223,7 @@ def posterior_of(
     return joint, joint.curve(j, output)
 
 
+@one_blas_thread()
 def half_widths(
     model: AdditiveEstimator, term: FittedTerm, x: AnyArray, level: float, kind: BandKind
 ) -> Floats:
@@ -236,10 +238,11 @@ def half_widths(
         directions = term.with_parameters(curve.directions)
         if kind == "simultaneous":
             whole = directions.evaluate(_all_places(term)) - directions.mean
-            draws = np.random.default_rng(SEED).standard_normal((N_DRAWS, len(curve.mu)))
+            random = np.random.default_rng(SEED)
+            draws = random.standard_normal((N_DRAWS, len(curve.mu)))
             deviations = (draws * np.sqrt(curve.variances)) @ whole.T
             errors = np.sqrt(whole**2 @ curve.variances)
-            reach = max(reach, _largest(deviations, errors, level, joint.n_left))
+            reach = max(reach, _largest(deviations, errors, level, joint.n_left, random))
         values = directions.evaluate(x) - directions.mean
         out[:, output] = reach * np.sqrt(values**2 @ curve.variances)
     return out
@@ -259,7 +262,9 @@ def _check_kind(kind: str) -> None:
         raise ValueError(f'kind must be "pointwise" or "simultaneous"; got {kind!r}.')
 
 
-def _largest(deviations: Floats, errors: Floats, level: float, n_left: float) -> float:
+def _largest(
+    deviations: Floats, errors: Floats, level: float, n_left: float, random: np.random.Generator
+) -> float:
     """Return how many standard errors a whole curve stays within.
 
     `deviations` (n_draws, n) are drawn from the posterior, and `errors` (n,) its standard errors.
@@ -269,7 +274,7 @@ def _largest(deviations: Floats, errors: Floats, level: float, n_left: float) ->
         return 0.0
     largest = np.abs(deviations[:, varies] / errors[varies]).max(axis=1)
     if not np.isinf(n_left):
-        largest *= np.sqrt(n_left / np.random.default_rng(SEED + 1).chisquare(n_left, len(largest)))
+        largest *= np.sqrt(n_left / random.chisquare(n_left, len(largest)))
     return float(np.quantile(largest, level))
 
 
@@ -293,6 +298,7 @@ def posteriors_of_pair(
     return joint, parts
 
 
+@one_blas_thread()
 def surface_half_widths(
     model: AdditiveEstimator,
     pair: FittedPair,
@@ -326,4 +332,5 @@ def _simultaneous(
         deviations += weight * own.draws(random.standard_normal(deviations.shape))
         variances += weight**2 * np.maximum(own.covariances[:, 0], 0.0)
     reached = group.mass.ravel() > 0
-    return _largest(deviations[:, reached], np.sqrt(variances[reached]), level, n_left)
+    errors = np.sqrt(variances[reached])
+    return _largest(deviations[:, reached], errors, level, n_left, random)

@@ -30,6 +30,7 @@ from splinear.model.covariance import is_too_large
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import posteriors_of
+from splinear.training.running import one_blas_thread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,6 +124,7 @@ class Summary:
         return pd.DataFrame([vars(line) for line in self.lines])
 
 
+@one_blas_thread()
 def summary(model: AdditiveEstimator) -> Summary:
     """Summarize a model in a table, with a line per term.
 
@@ -158,6 +160,7 @@ def summary(model: AdditiveEstimator) -> Summary:
     return Summary(title, tuple(lines))
 
 
+@one_blas_thread()
 def concurvity(model: AdditiveEstimator) -> Floats:
     """Compute to which share other terms could stand in for each term.
 

@@ -113,6 +113,8 @@ class Surface:
         |f| of the deepest colors: that of 99.5 % of the rows is lower.
     share : float
         The surface's part of the sum of all importances, from 0 to 1.
+    unclear : ndarray of shape (n_x, n_z) or None
+        Where the 95 % band of the surface contains 0; None: it is not known.
     """
 
     x: Side
@@ -121,6 +123,7 @@ class Surface:
     support: Floats
     height: float
     share: float
+    unclear: NDArray[np.bool_] | None = None
 
     @property
     def name(self) -> str:
@@ -131,6 +134,13 @@ class Surface:
         """Return the name, each part of it cut where it has more letters than `most`."""
         first, second = (shortened(side.name, most) for side in (self.x, self.z))
         return f"{first} \N{MULTIPLICATION SIGN} {second}"
+
+    @property
+    def hatched(self) -> NDArray[np.bool_]:
+        """Where rows lie near, and it is unclear whether there is an effect; nowhere of levels."""
+        if self.unclear is None or self.x.levels or self.z.levels:
+            return np.zeros(self.f.shape, dtype=bool)
+        return np.asarray(self.unclear & self.supported)
 
     @property
     def supported(self) -> NDArray[np.bool_]:
