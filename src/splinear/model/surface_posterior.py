@@ -124,9 +124,10 @@ class SurfacePosterior:
         (first, second), (m1, m2) = self.group.chains[0], self.group.n_nodes
         p, q = first.positions(x).astype(np.float64), second.positions(z).astype(np.float64)
         known = (p >= 0) & (q >= 0)
-        k, l = (np.clip(at.astype(np.intp), 0, m - 2) for at, m in ((p, m1), (q, m2)))  # noqa: E741
-        a, b = np.where(known, p - k, 0.0), np.where(known, q - l, 0.0)
-        node, C = k * m2 + l, self.covariances
+        row = np.clip(p.astype(np.intp), 0, m1 - 2)
+        column = np.clip(q.astype(np.intp), 0, m2 - 2)
+        a, b = np.where(known, p - row, 0.0), np.where(known, q - column, 0.0)
+        node, C = row * m2 + column, self.covariances
         w00, w01, w10, w11 = (1 - a) * (1 - b), (1 - a) * b, a * (1 - b), a * b
         out = w00**2 * C[node, 0] + w01**2 * C[node + 1, 0]
         out += w10**2 * C[node + m2, 0] + w11**2 * C[node + m2 + 1, 0]
