@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from splinear._types import Floats
+from splinear.curves.axes import steps
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection.curves import check_n_points
-from splinear.model.fitted import FittedTerm, steps
+from splinear.model.fitted import FittedTerm
 from splinear.model.group import Extrapolation
 from splinear.plotting.drawing import Curve, room
 
