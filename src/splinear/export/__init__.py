@@ -5,5 +5,6 @@ values and surfaces included. To keep a model for Python, `splinear.save` it ins
 """
 
 from splinear.export.as_json import to_json
+from splinear.export.as_onnx import register_skl2onnx, to_onnx
 
-__all__ = ["to_json"]
+__all__ = ["register_skl2onnx", "to_json", "to_onnx"]

@@ -59,8 +59,7 @@ def to_json(
     """
     content = as_dict(read_model(model))
     text = json.dumps(content, indent=indent, allow_nan=False, ensure_ascii=False)
-    if path is not None:
-        write(path, text.encode("utf-8"))
+    write(path, text.encode("utf-8"))
     return text
 
 

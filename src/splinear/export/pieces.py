@@ -61,20 +61,20 @@ class Pieces:
     """Polynomials side by side, on the whole axis.
 
     Piece k is that of the values from starts[k - 1] on and below starts[k]; the first has no start
-    and the last no end. In it f(x) = sum_p coef[:, k, p] u^p with u = (x - origin[k]) * rate[k].
+    and the last no end. In it f(x) = sum_p coef[:, k, p] u^p with u = (x - origin[k]) / width[k].
 
     Attributes
     ----------
     starts : ndarray of shape (n_pieces - 1,)
         In ascending order.
-    origin, rate : ndarray of shape (n_pieces,)
+    origin, width : ndarray of shape (n_pieces,)
     coef : ndarray of shape (n_outputs, n_pieces, n_powers)
         NaN where values are refused.
     """
 
     starts: Floats
     origin: Floats
-    rate: Floats
+    width: Floats
     coef: Floats
 
 
@@ -144,16 +144,16 @@ class CurveTerm:
         inner = np.zeros((n_outputs, len(widths), outer.shape[2]))
         inner[:, :, :n_powers] = self.coef
         coef = np.concatenate([outer[0][:, None], inner, outer[1][:, None]], axis=1)
-        starts, rate = self.knots, np.concatenate([[1.0], 1.0 / widths, [1.0]])
+        starts, width = self.knots, np.concatenate([[1.0], widths, [1.0]])
         origin = np.concatenate([self.knots[:1], self.knots])
         if self.outside != "error":
-            return Pieces(starts, origin, rate, coef)
+            return Pieces(starts, origin, width, coef)
         refused = np.full((n_outputs, 1, coef.shape[2]), np.nan)
         beyond = np.nextafter(self.knots[-1:], np.inf)
         return Pieces(
             np.append(starts, beyond),
             np.append(origin, beyond),
-            np.append(rate, 1.0),
+            np.append(width, 1.0),
             np.concatenate([refused, coef[:, 1:], refused], axis=1),
         )
 

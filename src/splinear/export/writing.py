@@ -9,8 +9,10 @@ from tempfile import NamedTemporaryFile
 __all__ = ["write"]
 
 
-def write(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file beside its place, and move it there when it is complete."""
+def write(path: str | os.PathLike[str] | None, data: bytes) -> None:
+    """Write a file beside its place, and move it there when it is complete; None: no file."""
+    if path is None:
+        return
     target = Path(path)
     with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
         aside = Path(file.name)
