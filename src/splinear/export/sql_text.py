@@ -25,6 +25,8 @@ class Dialect:
         What is left of {0} divided by {1}, with the sign of {0}.
     with_query : str
         How a named query begins that is computed once.
+    has_lists : bool
+        Whether there are lists of numbers, whose items have places.
     most_columns : int
         Of a query.
     most_arguments : int
@@ -36,6 +38,7 @@ class Dialect:
     largest: str
     modulo: str
     with_query: str
+    has_lists: bool
     most_columns: int
     most_arguments: int
 
@@ -56,6 +59,7 @@ DIALECTS = {
         largest="greatest",
         modulo="({0} % {1})",
         with_query="{} AS",
+        has_lists=True,
         most_columns=2**31,
         most_arguments=100,
     ),
@@ -66,6 +70,7 @@ DIALECTS = {
         modulo="mod({0}, {1})",
         # Otherwise the text of a column is copied to wherever it is used.
         with_query="{} AS MATERIALIZED",
+        has_lists=False,
         most_columns=2000,
         most_arguments=100,
     ),
