@@ -1,9 +1,9 @@
 """How a query finds the piece of a curve, or the cell of a surface, that a row is in.
 
-By branches, which every data base has: CASE in CASE, the middle start first. Or by lists, where
-there are any: halving in steps, all curves at once, and numbers by their places in lists. A query
-of lists has far fewer expressions, which is what planning takes time for: 50 curves of 128 pieces
-take DuckDB a seventh of the time.
+Pieces and cells have numbers, which are columns, and what belongs to a piece is looked up by its
+number in an array: a list in DuckDB, a blob of text of equal lengths in SQLite. A CASE with a
+formula in every branch would say the same, and take far longer: 50 curves of 128 pieces have 6,400
+formulas, and planning takes DuckDB seconds; SQLite compares all constants with each other.
 """
 
 from __future__ import annotations
@@ -16,94 +16,114 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.export.pieces import Pieces
-from splinear.export.sql_text import branches, number, polynomial
+from splinear.export.sql_text import branches, number
 
-__all__ = ["Branches", "Lists", "Lookup"]
+__all__ = ["Arrays", "Blobs", "Lists", "Lookup"]
+
+Search = tuple[str, str, Floats]  # the name of a column, x, and starts
+
+FIELD = 24  # characters of the longest double
 
 
-class Lookup(Protocol):
-    """One of the ways."""
+class Arrays(Protocol):
+    """Arrays of constants in a query."""
 
-    @property
-    def searches(self) -> list[dict[str, str]]:
-        """Columns that have to be there, in steps, before places are computed."""
+    def item(self, values: Floats, place: str) -> str:
+        """Return the item at a place from 0 on; NaN is NULL."""
         ...
 
-    @property
-    def cells(self) -> dict[str, str]:
-        """Columns that have to be there once places have been computed."""
+    def searched(self, searches: Sequence[Search]) -> list[dict[str, str]]:
+        """Return columns, in steps, of how many starts are not above x."""
         ...
 
-    def of_pieces(self, x: str, pieces: Pieces) -> list[str]:
-        """Return functions of a column in pieces, an expression per output."""
-        ...
-
-    def of_grid(self, p: str, q: str, values: Floats) -> list[str]:
-        """Return values (n_outputs, n_first, n_second), bilinear at places p and q of 0 or more."""
+    def cell(self, place: str, n_cells: int) -> str:
+        """Return the number of the cell of a place that is not negative."""
         ...
 
 
-class Branches:
-    """CASE in CASE."""
-
-    searches: list[dict[str, str]] = []  # noqa: RUF012 (nothing has to be there)
-    cells: dict[str, str] = {}  # noqa: RUF012
-
-    def of_pieces(self, x: str, pieces: Pieces) -> list[str]:
-        """Return functions of a column in pieces, an expression per output."""
-        starts = [number(start) for start in pieces.starts]
-        places = list(zip(pieces.origin, pieces.width, strict=True))
-        return [
-            branches(x, starts, [_leaf(x, c, *at) for c, at in zip(coef, places, strict=True)])
-            for coef in pieces.coef
-        ]
-
-    def of_grid(self, p: str, q: str, values: Floats) -> list[str]:
-        """Return a bilinear function, an expression per output."""
-        n_first, n_second = values.shape[1] - 1, values.shape[2] - 1
-        at = [number(k) for k in range(1, max(n_first, n_second))]
-        out = []
-        for corners in np.stack(_bilinear(values), axis=-1):
-            rows = [
-                branches(q, at[: n_second - 1], [_cell(c, k, m, p, q) for m, c in enumerate(row)])
-                for k, row in enumerate(corners)
-            ]
-            out.append(branches(p, at[: n_first - 1], rows))
-        return out
-
-
-@dataclass
 class Lists:
-    """Places in lists."""
+    """Lists of DuckDB; as text, which is read faster than numbers."""
 
-    cells: dict[str, str] = field(default_factory=dict)
-    _starts: list[tuple[str, Floats]] = field(default_factory=list)
+    def item(self, values: Floats, place: str) -> str:
+        """Return the item at a place."""
+        return f"{_listed(values)}[{place} + 1]"
 
-    @property
-    def searches(self) -> list[dict[str, str]]:
-        """Columns i0_b, i1_b, ... of how many starts are not above x, but for the last b bits."""
-        bits = [len(starts).bit_length() for _, starts in self._starts]
+    def searched(self, searches: Sequence[Search]) -> list[dict[str, str]]:
+        """Halve what is left in every step, for all searches at once."""
+        bits = [len(starts).bit_length() for _, _, starts in searches]
         steps = []
         for bit in reversed(range(max(bits, default=0))):
             step = {}
-            for k, (x, starts) in enumerate(self._starts):
-                if bit < bits[k]:
-                    so_far = f"i{k}_{bit + 1} + " if bit + 1 < bits[k] else ""
+            for (column, x, starts), n in zip(searches, bits, strict=True):
+                if bit < n:
+                    so_far = f"{column}_{bit + 1} + " if bit + 1 < n else ""
                     start = f"{_listed(starts)}[{so_far}{2**bit}]"  # NULL behind the last one
                     found = f"CASE WHEN {start} <= {x} THEN {2**bit} ELSE 0 END"
-                    step[f"i{k}_{bit}"] = so_far + found
+                    step[column if bit == 0 else f"{column}_{bit}"] = so_far + found
             steps.append(step)
         return steps
 
+    def cell(self, place: str, n_cells: int) -> str:
+        """Return the number of a cell."""
+        return f"CAST(least(floor({place}), {n_cells - 1}) AS INTEGER)"
+
+
+class Blobs:
+    """Text of equal lengths, which SQLite finds in a blob without reading what is before."""
+
+    def item(self, values: Floats, place: str) -> str:
+        """Return the item at a place."""
+        if len(values) == 1:
+            return number(values[0])
+        text = "".join(repr(value).ljust(FIELD) for value in values.tolist())
+        found = f"CAST(substr(x'{text.encode().hex()}', {FIELD} * ({place}) + 1, {FIELD}) AS REAL)"
+        if not np.isnan(values).any():
+            return found
+        refused = ", ".join(str(k) for k in np.flatnonzero(np.isnan(values)))
+        return f"CASE WHEN {place} IN ({refused}) THEN NULL ELSE {found} END"
+
+    def searched(self, searches: Sequence[Search]) -> list[dict[str, str]]:
+        """Ask for the middle start first: CASE in CASE."""
+        return [
+            {
+                column: branches(x, [*map(number, starts)], [*map(str, range(len(starts) + 1))])
+                for column, x, starts in searches
+            }
+        ]
+
+    def cell(self, place: str, n_cells: int) -> str:
+        """Return the number of a cell."""
+        return f"min(CAST({place} AS INTEGER), {n_cells - 1})"
+
+
+@dataclass
+class Lookup:
+    """Functions in pieces and over cells, whose numbers are columns.
+
+    Attributes
+    ----------
+    arrays : Arrays
+    cells : dict of str to str
+        Columns that have to be there once places on axes have been computed.
+    """
+
+    arrays: Arrays
+    cells: dict[str, str] = field(default_factory=dict)
+    _searches: list[Search] = field(default_factory=list)
+
+    @property
+    def pieces(self) -> list[dict[str, str]]:
+        """Columns that have to be there, in steps, as soon as there are those of the features."""
+        return self.arrays.searched(self._searches)
+
     def of_pieces(self, x: str, pieces: Pieces) -> list[str]:
         """Return functions of a column in pieces, an expression per output."""
-        piece = f"i{len(self._starts)}_0 + 1" if len(pieces.starts) else "1"
-        self._starts.append((x, pieces.starts))
-        origin, width = (f"{_listed(a)}[{piece}]" for a in (pieces.origin, pieces.width))
-        u = f"(({x} - {origin}) / {width})"
-        out = []
+        at = f"i{len(self._searches)}"
+        self._searches.append((at, x, pieces.starts))
+        origin, width = (self.arrays.item(a, at) for a in (pieces.origin, pieces.width))
+        u, out = f"(({x} - {origin}) / {width})", []
         for coef in pieces.coef:
-            by_power = [f"{_listed(c)}[{piece}]" for c in coef.T]
+            by_power = [self.arrays.item(c, at) for c in coef.T]
             total = by_power[-1]
             for c in reversed(by_power[:-1]):
                 total = f"{c} + {u} * ({total})"
@@ -111,16 +131,18 @@ class Lists:
         return out
 
     def of_grid(self, p: str, q: str, values: Floats) -> list[str]:
-        """Return a bilinear function, an expression per output."""
+        """Return what is bilinear at places p and q that are not negative, one per output.
+
+        `values` are (n_outputs, n_first, n_second).
+        """
         n_first, n_second = values.shape[1] - 1, values.shape[2] - 1
         row, column = (f"{letter}{len(self.cells)}" for letter in "fg")
-        self.cells[row] = f"CAST(least(floor({p}), {n_first - 1}) AS INTEGER)"
-        self.cells[column] = f"CAST(least(floor({q}), {n_second - 1}) AS INTEGER)"
-        a, b = f"({p} - {row})", f"({q} - {column})"
-        at = f"{row} * {n_second} + {column} + 1"
+        self.cells[row] = self.arrays.cell(p, n_first)
+        self.cells[column] = self.arrays.cell(q, n_second)
+        a, b, at = f"({p} - {row})", f"({q} - {column})", f"{row} * {n_second} + {column}"
         out = []
-        for corners in zip(*_bilinear(values), strict=True):
-            corner, right, below, both = (f"{_listed(c.ravel())}[{at}]" for c in corners)
+        for cells in zip(*_bilinear(values), strict=True):
+            corner, right, below, both = (self.arrays.item(c.ravel(), at) for c in cells)
             out.append(f"{corner} + {b} * {right} + {a} * ({below} + {b} * {both})")
         return out
 
@@ -131,21 +153,6 @@ def _bilinear(T: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     return T[:, :-1, :-1], right[:, :-1], below[:, :, :-1], np.diff(right, axis=1)
 
 
-def _cell(c: Floats, k: int, m: int, p: str, q: str) -> str:
-    a, b = f"({p} - {number(k)})", f"({q} - {number(m)})"
-    return f"{polynomial(b, c[:2])} + {a} * ({polynomial(b, c[2:])})"
-
-
-def _leaf(x: str, coef: Floats, origin: float, width: float) -> str:
-    """Return a polynomial of (x - origin) / width."""
-    if np.isnan(coef).any():
-        return "NULL"
-    if len(coef) == 2:
-        return polynomial(f"({x} - {number(origin)})", np.array([coef[0], coef[1] / width]))
-    return polynomial(f"(({x} - {number(origin)}) / {number(width)})", coef)
-
-
-def _listed(values: Sequence[float] | Floats) -> str:
-    """Return a list of doubles; as text, which is read faster than numbers."""
-    numbers = (float(value) for value in values)
-    return f"CAST('[{','.join('NULL' if v != v else repr(v) for v in numbers)}]' AS DOUBLE[])"
+def _listed(values: Floats) -> str:
+    numbers = ",".join("NULL" if v != v else repr(v) for v in values.tolist())
+    return f"CAST('[{numbers}]' AS DOUBLE[])"

@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from splinear._types import Floats
-
-__all__ = ["DIALECTS", "Dialect", "added", "branches", "literal", "name", "number", "polynomial"]
+__all__ = ["DIALECTS", "Dialect", "added", "branches", "literal", "name", "number"]
 
 
 @dataclass(frozen=True)
@@ -128,14 +126,3 @@ def branches(x: str, starts: Sequence[str], leaves: Sequence[str]) -> str:
     if below == above:
         return below
     return f"CASE WHEN {x} < {starts[half - 1]} THEN {below} ELSE {above} END"
-
-
-def polynomial(u: str, coef: Floats) -> str:
-    """Return sum_p coef[p] u^p, u being an expression in parentheses or a name."""
-    used = [float(c) for c in coef]
-    while len(used) > 1 and used[-1] == 0.0:
-        used.pop()
-    out = number(used[-1])
-    for c in reversed(used[:-1]):
-        out = f"{number(c)} + {u} * ({out})" if "+" in out else f"{number(c)} + {u} * {out}"
-    return out
