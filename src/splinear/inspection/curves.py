@@ -72,8 +72,7 @@ def shape_function(
         Whose curve: one of `classes_`, or the position of a label for multilabel models. None is
         all of them, or the one there is (two classes have that of `classes_[1]`).
     center : bool, default=False
-        Whether the mean of the curve, over X or else the training rows, is taken off.
-    X : array-like of shape (n_samples, n_features), default=None
+        Whether the mean of the curve, over `X` or else the training rows, is taken off.
 
     Returns
     -------
@@ -156,8 +155,7 @@ def contributions(
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
-        Or a fitted pipeline, or a search, that ends in one.
+    model : fitted estimator, or a fitted pipeline or search that ends in one
     X : array-like of shape (n_samples, n_features)
     target : class label, int or list of them, default=None
         As in :func:`shape_function`.

@@ -70,28 +70,38 @@ def explain(
         the model has a posterior. It prints as a table, and `plot(row)` draws one.
     """
     model, X = resolve(model, X)
-    output, names = output_of(model, target), feature_names(model)
+    called = names_of_classes(model, class_names)
+    return _explained(model, X, output_of(model, target), called, target_name)
+
+
+def _explained(
+    model: AdditiveEstimator,
+    X: Input,
+    output: Output,
+    class_names: dict[object, str],
+    target_name: str,
+) -> Explanation:
+    names = feature_names(model)
     contribution, error = _parts(model, X, output)
     curves = [j for j in range(len(names)) if j not in model._columns.dropped]
     pairs, scores = model.terms_.pairs, model._scores(X)
-    targets, called = _targets(model, output), names_of_classes(model, class_names)
+    targets = _targets(model, output)
+    called = [class_names[target] for target in targets] or [target_name]
+    base = base_value(model)
     return Explanation(
         terms=(*(names[j] for j in curves), *(pair.name for pair in pairs)),
         features=(*((j,) for j in curves), *(pair.features for pair in pairs)),
         values=_values(model, X),
         contribution=contribution,
         standard_error=error,
-        base_value=base_value(model, target=target),
+        base_value=base if isinstance(base, float) else base[output],
         score=scores[:, output],
         score_error=_score_errors(model, X, output),
         probability=_probability(model, scores, output),
         prediction=model._outputs.predict(scores),
         targets=targets,
-        class_names=called,
-        units=tuple(
-            score_unit(model, name)
-            for name in ([called[target] for target in targets] or [target_name])
-        ),
+        class_names=class_names,
+        units=tuple(score_unit(model, name) for name in called),
     )
 
 

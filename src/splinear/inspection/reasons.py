@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from splinear.inspection.text import aligned, places_for, printable, shortened, signed
+from splinear.inspection.text import aligned, fixed, places_for, printable, shortened
 
 __all__ = ["Reason", "Reasons", "largest"]
 
@@ -100,10 +100,18 @@ class Reasons:
     @property
     def places(self) -> int:
         """How many decimal places numbers have when they are shown."""
-        return places_for(max(self.most, abs(self.score)))
+        return places_for(self.most)
+
+    def shown(self, amount: float, *, plus: bool) -> str:
+        """Return a number of this table as it is shown."""
+        return fixed(amount, self.places, plus=plus)
+
+    def shown_error(self, error: float) -> str:
+        """Return a standard error as it is shown; nothing if it is not known."""
+        return "" if np.isnan(error) else f"\N{PLUS-MINUS SIGN}{fixed(error, self.places)}"
 
     def lines(self) -> list[tuple[str, str, float, float]]:
-        """Return name, value, number and standard error of every line of the table."""
+        """Return name, value, number and standard error of every line; the score is the last."""
         out = [tuple(reason) for reason in self.terms]
         if self.n_others:
             out.append((self.others, "", self.rest, np.nan))
@@ -113,11 +121,19 @@ class Reasons:
             ("score", "", self.score, self.score_error),
         ]
 
+    def _cells(self) -> list[tuple[str, str, str, str, float]]:
+        """Return the texts of every line, and the share of the largest bar; NaN: it has none."""
+        out, lines = [], self.lines()
+        for k, (name, value, amount, error) in enumerate(lines):
+            is_term, adds = k < len(self.terms), k < len(lines) - 2
+            numbers = self.shown(amount, plus=adds), self.shown_error(error)
+            out.append((name, value, *numbers, amount / self.most if is_term else np.nan))
+        return out
+
     def __str__(self) -> str:
         rows = [["term", "value", "contribution", "error", ""]]
-        for k, (name, value, amount, error) in enumerate(self.lines()):
-            bar = _bar(amount / self.most) if k < len(self.terms) else ""
-            numbers = signed(amount, self.places), _error(error, self.places)
+        for name, value, *numbers, share in self._cells():
+            bar = "" if np.isnan(share) else _bar(share)
             cells = [shortened(name), shortened(value, 20), *numbers, bar]
             rows.append([printable(cell) for cell in cells])
         lines = aligned(rows, [True, True, False, False, True])
@@ -128,10 +144,7 @@ class Reasons:
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
         head = "".join(f"<th>{name}</th>" for name in ("term", "value", "contribution", "error"))
-        body = "".join(
-            _html_row(line, self.most if k < len(self.terms) else np.inf, self.places)
-            for k, line in enumerate(self.lines())
-        )
+        body = "".join(_html_row(texts, share) for *texts, share in self._cells())
         caption = escape(f"{self.headline}. The score is the {self.unit}.")
         return (
             f'<table><caption style="text-align:left">{caption}</caption>'
@@ -139,17 +152,15 @@ class Reasons:
         )
 
 
-def _html_row(line: tuple[str, str, float, float], most: float, places: int) -> str:
+def _html_row(texts: Sequence[str], share: float) -> str:
     """Return a row of a table, with a bar from the middle to the left or to the right."""
-    name, value, amount, error = line
-    width = 60.0 * min(abs(amount) / most, 1.0)
-    left, color = (60.0, _UP) if amount >= 0 else (60.0 - width, _DOWN)
+    width = 60.0 * abs(np.nan_to_num(share))
+    left, color = (60.0 - width, _DOWN) if share < 0 else (60.0, _UP)
     bar = (
         '<div style="position:relative;width:120px;height:0.8em">'
         f'<div style="position:absolute;left:{left:.1f}px;width:{width:.1f}px;height:100%;'
         f'background:{color}"></div></div>'
     )
-    texts = (name, value, signed(amount, places), _error(error, places))
     sides = ("left", "left", "right", "right")
     cells = "".join(
         f'<td style="text-align:{side}">{escape(text)}</td>'
@@ -166,10 +177,6 @@ def largest(sizes: Sequence[float], top: int) -> list[int]:
 
 def _bar(share: float) -> str:
     return ("+" if share >= 0 else "-") * round(_LONGEST_BAR * abs(share))
-
-
-def _error(error: float, places: int) -> str:
-    return "" if np.isnan(error) else f"\N{PLUS-MINUS SIGN}{error:,.{places}f}"
 
 
 def _percent(share: float) -> str:

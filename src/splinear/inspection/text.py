@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = [
     "aligned",
     "data_frame",
+    "fixed",
     "number",
     "places_for",
     "printable",
     "shortened",
-    "signed",
     "value_text",
 ]
 
@@ -52,9 +52,9 @@ def places_for(most: float) -> int:
     return int(np.clip(2 - np.floor(np.log10(max(abs(most), 1e-300))), 0, 12))
 
 
-def signed(value: float, places: int) -> str:
-    """Return a number with its sign and so many decimal places; zero is positive."""
-    return f"{round(value, places) + 0.0:+,.{places}f}"
+def fixed(value: float, places: int, *, plus: bool = False) -> str:
+    """Return a number of so many decimal places, of which zero is not negative."""
+    return f"{round(value, places) + 0.0:{'+' if plus else ''},.{places}f}"
 
 
 def value_text(value: object) -> str:

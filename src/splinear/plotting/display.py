@@ -131,10 +131,8 @@ class CurvesDisplay:
 
         Parameters
         ----------
-        estimator : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
-            Or a fitted pipeline, or a search, that ends in one.
-        X : array-like, sparse matrix or files, of shape (n_samples, n_features)
-            For importances, histograms and the means that `center` takes off the curves.
+        estimator : a fitted estimator, or a pipeline or a search that ends in one
+        X : rows for importances, histograms and the means that `center` takes off the curves
         features, top : by name or position, and pairs that have a surface as tuples; None is the
             `top` most important terms, of several outputs without `target` curves only
         feature_names, class_names, target_name : for titles, legend and axis

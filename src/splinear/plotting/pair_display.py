@@ -111,8 +111,7 @@ class PairDisplay:
 
         Parameters
         ----------
-        estimator : fitted AdditiveClassifier or AdditiveRegressor
-            Or a fitted pipeline, or a search, that ends in one.
+        estimator : fitted AdditiveClassifier or AdditiveRegressor, a pipeline or a search
         X : array-like of shape (n_samples, n_features)
             For importances, histograms, and to know where rows lie.
         features : tuple of two int or str, default=None
