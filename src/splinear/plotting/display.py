@@ -107,8 +107,7 @@ class CurvesDisplay:
         ----------
         estimator : a fitted estimator, or a pipeline or a search that ends in one
         X : rows for importances, histograms and the means that `center` takes off the curves
-        features, top : by name or position, and pairs that have a surface as tuples; None is the
-            `top` most important terms, curves only where a panel has several lines
+        features : by name or position, and pairs as tuples; None is the `top` most important terms
         feature_names, class_names, target_name : for titles, legend and axis
         target : class label, int or list of them, default=None
             Whose curves; None is all classes. A panel has a line for each, 10 at most.
@@ -119,8 +118,8 @@ class CurvesDisplay:
         require_matplotlib()
         estimator, X = resolve(estimator, X)
         words = words_of(estimator, target, class_names, target_name)
-        names, lines = checked_names(estimator, feature_names), words.lines
-        wanted = Wanted(features, top, names, lines, target, n_points, center, band)
+        names = checked_names(estimator, feature_names)
+        wanted = Wanted(features, top, names, words.lines, target, n_points, center, band)
         panels = make_panels(estimator, X, wanted)
         return cls(panels, words).plot(axes, figure=figure, n_cols=n_cols, share_y=share_y)
 
