@@ -13,7 +13,7 @@ from splinear.inspection.resolving import FittedModel, resolve
 from splinear.plotting.choosing import Asked, Wanted, make_panels
 from splinear.plotting.curve import Curve, Words
 from splinear.plotting.drawing import common_limits, draw_panel
-from splinear.plotting.fitting import fit_levels, fit_title, name_lines
+from splinear.plotting.fitting import fit_levels, fit_title, lay_out, name_lines
 from splinear.plotting.heatmap import common_height, draw_heat_panel
 from splinear.plotting.legend import NAMED, draw_legend
 from splinear.plotting.request import at_least_one, checked_names, require_matplotlib, words_of
@@ -181,14 +181,14 @@ class CurvesDisplay:
     def _fit_texts(self, panels: list[Axes], *, laid_out: bool) -> None:
         """Let names have the room that there is, once it is known where the panels are."""
         if laid_out:
-            self.figure_.draw_without_rendering()
+            lay_out(self.figure_)
         for ax, curve in zip(panels, self.curves, strict=True):
             if isinstance(curve, Curve) and curve.levels:
                 fit_levels(ax, curve.x, curve.levels)
             elif isinstance(curve, Curve) and len(self.words.lines) >= NAMED:
                 name_lines(ax, float(curve.x[-1]), curve.f[-1], self.words.lines)
         if laid_out:
-            self.figure_.draw_without_rendering()
+            lay_out(self.figure_)
         for ax, curve in zip(panels, self.curves, strict=True):
             fit_title(ax, curve.name, curve.share)
 

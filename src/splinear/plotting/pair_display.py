@@ -13,7 +13,7 @@ from splinear.inspection.naming import one_output, pair_of
 from splinear.inspection.ranking import importances
 from splinear.inspection.resolving import FittedModel, resolve
 from splinear.plotting.curve import Words
-from splinear.plotting.fitting import fit_title
+from splinear.plotting.fitting import fit_title, lay_out
 from splinear.plotting.heatmap import (
     common_height,
     divide,
@@ -171,7 +171,7 @@ class PairDisplay:
         self.color_bar_ = draw_color_bar(bar, self.mesh_, self.surface, limit, self.words.axis)
         draw_legend(self.ax_, bar, self.surface, self.words)
         if laid_out:  # now it is known how wide the heat map is
-            self.figure_.draw_without_rendering()
+            lay_out(self.figure_)
             fit_title(above, self.surface.name, self.surface.share)
         return self
 
