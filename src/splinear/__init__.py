@@ -9,7 +9,7 @@ array([0, 0, 0])
 
 from importlib.metadata import version
 
-from splinear import inspection, kernels, penalties, terms
+from splinear import export, inspection, kernels, penalties, terms
 from splinear.classifier import AdditiveClassifier
 from splinear.regressor import AdditiveRegressor
 from splinear.search import PathSearchCV
@@ -29,6 +29,7 @@ __all__ = [
     "PathSearchCV",
     "SplineEmbedding",
     "__version__",
+    "export",
     "inspection",
     "kernels",
     "penalties",

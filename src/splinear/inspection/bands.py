@@ -28,13 +28,8 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
 from splinear.inspection.curves import Grid, curve_of, grid_of, numbers_of, surface
-from splinear.inspection.naming import (
-    check_model,
-    feature_index,
-    feature_names,
-    output_of,
-    pair_of,
-)
+from splinear.inspection.naming import feature_index, feature_names, output_of, pair_of
+from splinear.inspection.resolving import FittedModel, resolve, resolve_model
 from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_large
 from splinear.model.curve_posterior import CurvePosterior
 from splinear.model.fitted import FittedPair, FittedTerm
@@ -48,6 +43,7 @@ __all__ = [
     "BandKind",
     "SurfaceBand",
     "band",
+    "curve_errors",
     "half_widths",
     "has_band",
     "posterior_of",
@@ -82,7 +78,7 @@ class SurfaceBand(NamedTuple):
 
 @overload
 def band(
-    model: AdditiveEstimator,
+    model: FittedModel,
     feature: int | str,
     level: float = 0.95,
     kind: BandKind = "pointwise",
@@ -95,7 +91,7 @@ def band(
 
 @overload
 def band(
-    model: AdditiveEstimator,
+    model: FittedModel,
     feature: tuple[int | str, int | str],
     level: float = 0.95,
     kind: BandKind = "pointwise",
@@ -107,7 +103,7 @@ def band(
 
 
 def band(
-    model: AdditiveEstimator,
+    model: FittedModel,
     feature: int | str | tuple[int | str, int | str],
     level: float = 0.95,
     kind: BandKind = "pointwise",
@@ -121,6 +117,7 @@ def band(
     Parameters
     ----------
     model : fitted AdditiveClassifier or AdditiveRegressor
+        Or a fitted pipeline, or a search, that ends in one.
     feature : int or str, or a tuple of two
     level : float, default=0.95
     kind : {"pointwise", "simultaneous"}, default="pointwise"
@@ -137,7 +134,7 @@ def band(
     lower, upper : ndarray of shape (n_points,) or (n_points, n_outputs)
         Of two features (n_x, n_z) or (n_x, n_z, n_outputs).
     """
-    check_model(model)
+    model = resolve_model(model)
     posteriors_of(model)
     if isinstance(feature, tuple | list):
         grids = (None, None) if grid is None else cast("_TwoGrids", grid)
@@ -183,14 +180,15 @@ def _surface_band(
     return SurfaceBand(x, z, f - half, f + half)
 
 
-def standard_error(model: AdditiveEstimator, X: Input, *, target: object = None) -> Floats:
+def standard_error(model: FittedModel, X: Input, *, target: object = None) -> Floats:
     """Compute the standard errors of scores: of decision_function, or of predict in regression.
 
     Parameters
     ----------
     model : fitted AdditiveClassifier or AdditiveRegressor
+        Or a fitted pipeline, or a search, that ends in one.
     X : array-like of shape (n_samples, n_features)
-    target : class label or int, default=None
+    target : class label, int or list of them, default=None
         As in :func:`shape_function`. With several classes a score is that of a class less the mean
         of those of all classes.
 
@@ -198,7 +196,7 @@ def standard_error(model: AdditiveEstimator, X: Input, *, target: object = None)
     -------
     errors : ndarray of shape (n_samples,) or (n_samples, n_outputs)
     """
-    check_model(model)
+    model, X = resolve(model, X)
     posteriors_of(model)
     output = output_of(model, target)
     return score_errors(model, X)[1][:, output]
@@ -224,28 +222,38 @@ def posterior_of(
 
 
 @one_blas_thread()
+def curve_errors(model: AdditiveEstimator, term: FittedTerm, x: AnyArray) -> Floats:
+    """Return the standard errors of a centered curve at x, numbers, (n, n_outputs)."""
+    out = np.zeros((len(x), len(model.intercept_)))
+    for output in range(out.shape[1]):
+        _, curve = posterior_of(model, term, output)
+        if curve is not None:
+            directions = term.with_parameters(curve.directions)
+            values = directions.evaluate(x) - directions.mean
+            out[:, output] = np.sqrt(values**2 @ curve.variances)
+    return out
+
+
+@one_blas_thread()
 def half_widths(
     model: AdditiveEstimator, term: FittedTerm, x: AnyArray, level: float, kind: BandKind
 ) -> Floats:
     """Return half the width of the band at x, numbers of the feature, (n, n_outputs)."""
     _check_kind(kind)
-    out = np.zeros((len(x), len(model.intercept_)))
-    for output in range(out.shape[1]):
+    reach = np.zeros(len(model.intercept_))
+    for output in range(len(reach)):
         joint, curve = posterior_of(model, term, output)
-        reach = critical(level, joint.n_left)
-        if curve is None:
-            continue
-        directions = term.with_parameters(curve.directions)
-        if kind == "simultaneous":
+        reach[output] = critical(level, joint.n_left)
+        if curve is not None and kind == "simultaneous":
+            directions = term.with_parameters(curve.directions)
             whole = directions.evaluate(_all_places(term)) - directions.mean
             random = np.random.default_rng(SEED)
             draws = random.standard_normal((N_DRAWS, len(curve.mu)))
             deviations = (draws * np.sqrt(curve.variances)) @ whole.T
             errors = np.sqrt(whole**2 @ curve.variances)
-            reach = max(reach, _largest(deviations, errors, level, joint.n_left, random))
-        values = directions.evaluate(x) - directions.mean
-        out[:, output] = reach * np.sqrt(values**2 @ curve.variances)
-    return out
+            of_all = _largest(deviations, errors, level, joint.n_left, random)
+            reach[output] = max(reach[output], of_all)
+    return reach * curve_errors(model, term, x)
 
 
 def _all_places(term: FittedTerm) -> Floats:

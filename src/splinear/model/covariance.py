@@ -80,8 +80,9 @@ class JointPosterior:
         freedom, n = float(len(self.outputs)), len(self.outputs)
         for blocks in self.information.pair_blocks:
             for group, own in zip(self.model.layout.pairs, blocks, strict=True):
-                share = 1.0 - group.precision * pair_variances(group, own)
-                found = float(np.clip(share, 0.0, 1.0)[group.used].sum())
+                alone = group.with_held(None)  # what is shared with a curve is the curve's
+                share = 1.0 - alone.precision * pair_variances(alone, own)
+                found = float(np.clip(share, 0.0, 1.0)[alone.used].sum())
                 freedom += found if n == 1 else (1.0 - 1.0 / n) * found
         return freedom
 
@@ -126,7 +127,7 @@ class JointPosterior:
         for g, group in enumerate(layout.pairs):
             for p, features in enumerate(group.features):
                 if tuple(sorted(features.tolist())) == pair and group.used[p].any():
-                    own = group.of_features(np.array([p]))
+                    own = group.of_features(np.array([p])).with_held(None)
                     [table] = own.tables(parameters[g][output, [p]])
                     H = self.information.pair_blocks[k][g][p]
                     return SurfacePosterior(own, H, table, slopes[g][k, p], self.noise)
