@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -49,6 +48,8 @@ from splinear.training.moments import moments
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import draw_seed, positive
 from splinear.training.set import TrainingSet
+from splinear.training.state.fitted import FITTED
+from splinear.training.state.stateful import Stateful
 from splinear.training.table import TrainingTable, read_rows, read_table, term_plan
 from splinear.training.trainer import (
     Duals,
@@ -65,10 +66,8 @@ __all__ = ["AdditiveEstimator"]
 
 Self = TypeVar("Self", bound="AdditiveEstimator")
 
-PRIVATE = frozenset({"_model", "_columns", "_outputs", "_duals", "_posteriors"})  # of a fit
 
-
-class AdditiveEstimator(BaseEstimator):
+class AdditiveEstimator(Stateful):
     """Base of the estimators: f(x) = b + sum_k f_k(x) for each output.
 
     What kind of estimator it is, is what `_recipe` puts together.
@@ -90,6 +89,7 @@ class AdditiveEstimator(BaseEstimator):
         "verbose": ["verbose"],
     }
 
+    _CODEC = FITTED
     _model: Model
     _columns: Columns
     _outputs: Outputs
@@ -381,7 +381,7 @@ class AdditiveEstimator(BaseEstimator):
 
 def _is_learned(name: str) -> bool:
     """Tell whether a fit sets this attribute; others are parameters, or scikit-learn's own."""
-    return name.endswith("_") or name in PRIVATE
+    return name.endswith("_") or name in FITTED.learned
 
 
 def _printing(callback: Callable[[Progress], object] | None) -> Callable[[Progress], object]:
