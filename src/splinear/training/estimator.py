@@ -12,7 +12,6 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -47,6 +46,7 @@ from splinear.training.memory import Workload, plan_fit
 from splinear.training.moments import moments
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import draw_seed, positive
+from splinear.training.running import thread_count
 from splinear.training.set import TrainingSet
 from splinear.training.state.fitted import FITTED
 from splinear.training.state.stateful import Stateful
@@ -312,7 +312,7 @@ class AdditiveEstimator(Stateful):
         )
 
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return thread_count(self.n_jobs)
 
     # -- what a fit leaves -----------------------------------------------------------------------
 
