@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 from splinear import export, inspection, kernels, penalties, terms
 from splinear.classifier import AdditiveClassifier
+from splinear.files import load, save
 from splinear.regressor import AdditiveRegressor
 from splinear.search import PathSearchCV
 from splinear.svc import AdditiveSVC
@@ -32,6 +33,8 @@ __all__ = [
     "export",
     "inspection",
     "kernels",
+    "load",
     "penalties",
+    "save",
     "terms",
 ]

@@ -11,7 +11,6 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
@@ -27,7 +26,7 @@ from splinear.training.candidates import Candidate, Comparison
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.folds import Fold, FoldPath, Setting, make_folds
 from splinear.training.parameters import positive
-from splinear.training.running import one_blas_thread, side_by_side
+from splinear.training.running import one_blas_thread, side_by_side, thread_count
 
 __all__ = ["PathSearchCV"]
 
@@ -230,7 +229,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         rows = setting.training_set.rows
         own = setting.model._stopping(rows)
         watch.tell, watch.n_rows = own.watch.tell, rows.n_rows
-        n_threads = int(effective_n_jobs(self.n_jobs))
+        n_threads = thread_count(self.n_jobs)
         width = min(n_threads, len(folds))
         stopping = replace(own, watch=watch, n_threads=n_threads)
         paths: list[FoldPath | None] = [None] * len(folds)

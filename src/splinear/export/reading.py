@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import Floats
 from splinear.export.curves import read_curve
@@ -16,7 +17,7 @@ from splinear.export.pieces import (
     SurfaceTerm,
     TermPieces,
 )
-from splinear.inspection.naming import check_model, feature_names
+from splinear.inspection.naming import feature_names
 from splinear.model.chains import Chain
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.training.estimator import AdditiveEstimator
@@ -38,7 +39,12 @@ def read_model(model: AdditiveEstimator) -> ModelPieces:
     TypeError
         If it is none, for example a pipeline.
     """
-    check_model(model)
+    if not isinstance(model, AdditiveEstimator):
+        raise TypeError(
+            "A fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR is needed; "
+            f"got {type(model).__name__}. Of a pipeline or a search, pass the model in it."
+        )
+    check_is_fitted(model, "terms_")
     task, link = _task(model)
     classes = None if task == "regression" else tuple(model.classes_.tolist())
     names = feature_names(model)
