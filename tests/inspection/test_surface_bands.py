@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.inspection import band, standard_error, summary, surface
-from splinear.terms import Pair
+from splinear.terms import Pair, Spline
 
 PAIRS = [(0, 2), (1, 3)]
 
@@ -148,3 +148,15 @@ def test_intervals_are_wider_with_surfaces(regressor):
 def test_what_has_no_surface(regressor):
     with pytest.raises(ValueError, match="no surface"):
         band(regressor[0], (0, 1))
+
+
+def test_surfaces_of_curves_that_are_held():
+    """What such a surface shares with its curve is no part of its degrees of freedom."""
+    X, f, random = make()
+    y = f + 3 * X[:, 0] + 0.5 * random.normal(size=len(f))
+    held = {0: Spline(16, monotone="increasing")}
+    model = AdditiveRegressor(terms=held, interactions=[(0, 2)], random_state=0).fit(X, y)
+    free = AdditiveRegressor(Spline(16), interactions=[(0, 2)], random_state=0).fit(X, y)
+    edf = [next(li.edf for li in summary(m).lines if li.term == "Pair") for m in (model, free)]
+    assert edf[0] == pytest.approx(edf[1], rel=0.3)
+    assert_allclose(standard_error(model, X), standard_error(free, X), rtol=0.5)
