@@ -49,6 +49,7 @@ __all__ = [
     "posterior_of",
     "posteriors_of_pair",
     "standard_error",
+    "surface_errors",
     "surface_half_widths",
 ]
 
@@ -307,6 +308,18 @@ def posteriors_of_pair(
 
 
 @one_blas_thread()
+def surface_errors(model: AdditiveEstimator, pair: FittedPair, x: AnyArray, z: AnyArray) -> Floats:
+    """Return the standard errors of a surface at numbers of its features, (n, n_outputs)."""
+    of = dict(zip(pair.features, (x, z), strict=True))
+    at = [of[chain.feature] for chain in pair.group.chains[0]]
+    out = np.zeros((len(x), len(model.intercept_)))
+    for output in range(out.shape[1]):
+        _, parts = posteriors_of_pair(model, pair, output)
+        out[:, output] = sum((w**2 * own.variances(*at) for w, own in parts), out[:, output])
+    return np.sqrt(out)
+
+
+@one_blas_thread()
 def surface_half_widths(
     model: AdditiveEstimator,
     pair: FittedPair,
@@ -317,17 +330,13 @@ def surface_half_widths(
 ) -> Floats:
     """Return half the width of the band at numbers of the features of a pair, (n, n_outputs)."""
     _check_kind(kind)
-    of = dict(zip(pair.features, (x, z), strict=True))
-    at = [of[chain.feature] for chain in pair.group.chains[0]]
-    out = np.zeros((len(x), len(model.intercept_)))
-    for output in range(out.shape[1]):
+    reach = np.zeros(len(model.intercept_))
+    for output in range(len(reach)):
         joint, parts = posteriors_of_pair(model, pair, output)
-        reach = critical(level, joint.n_left)
+        reach[output] = critical(level, joint.n_left)
         if kind == "simultaneous" and parts:
-            reach = max(reach, _simultaneous(parts, level, joint.n_left))
-        variances = sum((w**2 * own.variances(*at) for w, own in parts), np.zeros(len(x)))
-        out[:, output] = reach * np.sqrt(variances)
-    return out
+            reach[output] = max(reach[output], _simultaneous(parts, level, joint.n_left))
+    return reach * surface_errors(model, pair, x, z)
 
 
 def _simultaneous(
