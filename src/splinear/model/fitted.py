@@ -9,6 +9,7 @@ from typing import TypeAlias, overload
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.curves.axes import steps
 from splinear.curves.basis import BSplineBasis
 from splinear.model.additive import Model
 from splinear.model.fitted_pairs import FittedPair
@@ -181,6 +182,15 @@ class FittedTerms(Sequence[Fitted]):
         return self._make_pair(at - len(self._order))
 
     @property
+    def names(self) -> AnyArray | None:
+        """The names of all columns; None if they have none."""
+        return self._names
+
+    def named(self, names: AnyArray) -> FittedTerms:
+        """Return the same terms with other names of columns."""
+        return FittedTerms(self._model, names, self._edf)
+
+    @property
     def curves(self) -> list[FittedTerm]:
         """All curves."""
         return [self._make(int(at)) for at in self._order]
@@ -256,9 +266,3 @@ def _read_only(array: Floats) -> Floats:
     out = np.array(array)
     out.flags.writeable = False
     return out
-
-
-def steps(lo: float, hi: float, n: int) -> Floats:
-    """Return equal steps from lo to hi; their difference, which may overflow, is never formed."""
-    share = np.linspace(0.0, 1.0, n)
-    return np.clip(lo * (1.0 - share) + hi * share, lo, hi)

@@ -22,7 +22,7 @@ from splinear.tables.target import check_target
 from splinear.terms.plan import TermPlan
 from splinear.training.columns import Columns, NumberTable, Seen
 
-__all__ = ["TrainingTable", "read_rows", "read_table", "term_plan"]
+__all__ = ["TrainingTable", "read_as_given", "read_rows", "read_table", "term_plan"]
 
 MOST_AT_ONCE = 2**24  # values of a table of numbers that is made once, and not whenever it is read
 
@@ -136,11 +136,21 @@ def read_table(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
     """Check the rows to predict, and return them as numbers."""
     table = open_few(X, columns.levels)
     if table is None:
-        table, _ = open_target(open_table(X, type(estimator).__name__), None)
+        return in_columns(estimator, read_as_given(estimator, X, columns), columns)
+    return in_columns(estimator, _checked(estimator, table, columns), columns)
+
+
+def read_as_given(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
+    """Check the rows to predict, and return them with what they hold, but in dropped columns."""
+    table, _ = open_target(open_table(X, type(estimator).__name__), None)
+    return _checked(estimator, table, columns)
+
+
+def _checked(estimator: BaseEstimator, table: Table, columns: Columns) -> Table:
     table = _matched(estimator, table, columns).blanked(columns.dropped)
     check_size(estimator, table)
     _refuse(estimator, table, columns.categorical, reset=False)
-    return in_columns(estimator, table, columns)
+    return table
 
 
 def in_columns(estimator: BaseEstimator, table: Table, columns: Columns) -> Table:
