@@ -1,0 +1,137 @@
+"""``splinear explain``: what each column adds to the score of a row."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from splinear._lookup import shown
+from splinear._types import AnyArray, Floats, Input
+from splinear.cli.console import failing_well
+from splinear.cli.data import blocks, open_for, some_rows
+from splinear.cli.models import load_model
+from splinear.cli.output import TABLES, Columns, check_output, table_writer
+from splinear.cli.progress import tracking
+from splinear.inspection import Explanation
+from splinear.inspection import explain as explanation_of
+from splinear.tables.table import Table
+from splinear.training.estimator import AdditiveEstimator
+
+if TYPE_CHECKING:
+    import typer
+
+__all__ = ["add_explain"]
+
+
+def add_explain(app: "typer.Typer") -> None:
+    """Add the command ``splinear explain``."""
+    import typer
+
+    @app.command()
+    def explain(
+        model: Annotated[Path, typer.Argument(help="The model file.")],
+        data: Annotated[Path, typer.Argument(help="CSV, Parquet or LIBSVM file.")],
+        row: Annotated[
+            list[int] | None,
+            typer.Option(min=1, help="A row to explain, from 1 on; may be repeated. Default: 1."),
+        ] = None,
+        output: Annotated[
+            Path | None,
+            typer.Option("--output", "-o", help="CSV or Parquet file for all rows of the data."),
+        ] = None,
+        label: Annotated[
+            str | None,
+            typer.Option("--class", help="Whose score; by default the class that is predicted."),
+        ] = None,
+        top: Annotated[int, typer.Option(min=1, help="How many terms to list for a row.")] = 8,
+        delimiter: Annotated[
+            str | None, typer.Option(help="Of a CSV file; by default as its first lines show.")
+        ] = None,
+    ) -> None:
+        """Show what each column adds to the score of a row, or write it for all rows.
+
+        Example: splinear explain churn.splinear new.csv --row 17
+        """
+        with failing_well():
+            if output is not None:
+                check_output(output, TABLES)
+            fitted = load_model(model)
+            target = None if label is None else _class(fitted, label)
+            table = open_for(fitted, data, delimiter)
+            if output is not None:
+                _write(fitted, table, target, output)
+            else:
+                _print(fitted, table, sorted(set(row or [1])), target, top)
+
+
+def _class(model: AdditiveEstimator, label: str) -> object:
+    """Find a class by what is printed for it."""
+    classes = model.classes_.tolist() if is_classifier(model) else []
+    found = [name for name in classes if str(name) == label]
+    if not found:
+        known = shown(map(str, classes)) if classes else "none: it predicts numbers"
+        raise ValueError(f"the model has no class {label!r}; its classes are {known}")
+    # Two classes share a score, that of the second.
+    return found[0] if len(classes) > 2 else _second(classes, found[0])
+
+
+def _second(classes: list[object], label: object) -> object:
+    if label != classes[1]:
+        raise ValueError(
+            f"with two classes the score is that of {classes[1]!r}; what it adds, {label!r} loses"
+        )
+    return label
+
+
+def _print(
+    model: AdditiveEstimator, table: Table, wanted: list[int], target: object, top: int
+) -> None:
+    """Print some rows, which are numbered from 1 on."""
+    import typer
+
+    if wanted[-1] > table.shape[0]:
+        raise ValueError(f"there is no row {wanted[-1]:,} in {table}; it has {table.shape[0]:,}")
+    for number, X in _found(table, wanted):
+        reasons = explanation_of(model, X, target=target).reasons(0, top=top)
+        typer.echo(f"{replace(reasons, row=number)}\n")
+
+
+def _found(table: Table, wanted: list[int]) -> Iterator[tuple[int, Input]]:
+    """Yield rows by their numbers, in order; the file is read as far as the last of them."""
+    for rows, block in blocks(table):
+        for number in wanted:
+            if rows.start < number <= rows.stop:
+                yield number, some_rows(block, np.arange(rows.start, rows.stop) == number - 1)
+        if wanted[-1] <= rows.stop:
+            return
+
+
+def _write(model: AdditiveEstimator, table: Table, target: object, output: Path) -> None:
+    """Write what each term adds to the score of each row."""
+    with table_writer(output) as write, tracking("Explaining", table.shape[0], "rows") as track:
+        for rows, block in blocks(table):
+            write(_columns(explanation_of(model, block, target=target)))
+            track(rows.stop, "")
+
+
+def _columns(found: Explanation) -> Columns:
+    """Return prediction, score, base value and contributions: of the class of the highest score."""
+    score, base, parts = found.score, np.asarray(found.base_value), found.contribution
+    columns: dict[str, AnyArray] = {"prediction": found.prediction}
+    if score.ndim > 1:
+        at = np.argmax(score, axis=1)
+        score, parts = _at(score, at), _at(parts, at)
+        base = base[at]
+        columns["class"] = np.array([str(found.targets[k]) for k in at])
+    columns |= {"score": score, "base_value": np.broadcast_to(base, score.shape).copy()}
+    for k, name in enumerate(found.terms):
+        columns[f"contribution_{name}"] = np.ascontiguousarray(parts[:, k])
+    return columns
+
+
+def _at(values: Floats, at: AnyArray) -> Floats:
+    """Return one output per row: that of `at`."""
+    return np.stack([row[..., k] for row, k in zip(values, at, strict=True)])
