@@ -6,7 +6,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from splinear import (
@@ -14,7 +13,6 @@ from splinear import (
     AdditiveRegressor,
     AdditiveSVC,
     AdditiveSVR,
-    PathSearchCV,
     SplineEmbedding,
     inspection,
 )
@@ -379,11 +377,7 @@ def test_what_has_no_curves(frame):
         shape_function(AdditiveClassifier(), 0)
     with pytest.raises(NotFittedError):
         base_value(AdditiveSVC())
-    search = PathSearchCV(AdditiveSVC(random_state=0), Cs=[0.1], cv=2).fit(X, y)
-    with pytest.raises(TypeError, match="of a search, pass `best_estimator_`"):
-        importances(search, X)
     others = (
-        make_pipeline(StandardScaler(), AdditiveSVC(random_state=0)).fit(X, y),
         LogisticRegression(max_iter=5000).fit(StandardScaler().fit_transform(X), y),
         SplineEmbedding().fit(X),
     )

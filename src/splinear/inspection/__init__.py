@@ -5,6 +5,7 @@ adds to the score of a row. In regression that is the prediction, or its logarit
 "poisson" and "gamma". With several classes, or several labels per row, every output has such terms
 of its own; `target` chooses one. Nothing here draws anything; :mod:`splinear.plotting` does.
 
+:func:`explain` puts all there is to say of some rows into one object, with a picture per row.
 :func:`band` and :func:`standard_error` say how well curves and scores are known, and
 :func:`summary` puts all terms into a table.
 
@@ -27,22 +28,29 @@ from splinear.inspection.bands import Band, band, standard_error
 from splinear.inspection.curves import (
     base_value,
     contributions,
-    importances,
     knots,
     shape_function,
     shape_functions,
     surface,
 )
+from splinear.inspection.explaining import explain
+from splinear.inspection.explanation import Explanation
 from splinear.inspection.naming import feature_index, feature_names, term_names
+from splinear.inspection.ranking import importances
+from splinear.inspection.reasons import Reason, Reasons
 from splinear.inspection.summary import Summary, concurvity, summary
 
 __all__ = [
     "Band",
+    "Explanation",
+    "Reason",
+    "Reasons",
     "Summary",
     "band",
     "base_value",
     "concurvity",
     "contributions",
+    "explain",
     "feature_index",
     "feature_names",
     "importances",

@@ -26,14 +26,24 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
 from splinear.inspection.curves import Grid, curve_of, grid_of, numbers_of
-from splinear.inspection.naming import check_model, feature_index, feature_names, output_of
+from splinear.inspection.naming import feature_index, feature_names, output_of
+from splinear.inspection.resolving import FittedModel, resolve, resolve_model
 from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_large
 from splinear.model.curve_posterior import CurvePosterior
 from splinear.model.fitted import FittedTerm
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import critical, posteriors_of, score_errors
 
-__all__ = ["Band", "BandKind", "band", "half_widths", "has_band", "posterior_of", "standard_error"]
+__all__ = [
+    "Band",
+    "BandKind",
+    "band",
+    "curve_errors",
+    "half_widths",
+    "has_band",
+    "posterior_of",
+    "standard_error",
+]
 
 BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
 
@@ -50,7 +60,7 @@ class Band(NamedTuple):
 
 
 def band(
-    model: AdditiveEstimator,
+    model: FittedModel,
     feature: int | str,
     level: float = 0.95,
     kind: BandKind = "pointwise",
@@ -64,6 +74,7 @@ def band(
     Parameters
     ----------
     model : fitted AdditiveClassifier or AdditiveRegressor
+        Or a fitted pipeline, or a search, that ends in one.
     feature : int or str
     level : float, default=0.95
     kind : {"pointwise", "simultaneous"}, default="pointwise"
@@ -77,7 +88,7 @@ def band(
     x : ndarray of shape (n_points,)
     lower, upper : ndarray of shape (n_points,) or (n_points, n_outputs)
     """
-    check_model(model)
+    model = resolve_model(model)
     posteriors_of(model)
     output, j = output_of(model, target), feature_index(model, feature)
     x = grid_of(model, j, grid, n_points)
@@ -88,14 +99,15 @@ def band(
     return Band(x, f - half, f + half)
 
 
-def standard_error(model: AdditiveEstimator, X: Input, *, target: object = None) -> Floats:
+def standard_error(model: FittedModel, X: Input, *, target: object = None) -> Floats:
     """Compute the standard errors of scores: of decision_function, or of predict in regression.
 
     Parameters
     ----------
     model : fitted AdditiveClassifier or AdditiveRegressor
+        Or a fitted pipeline, or a search, that ends in one.
     X : array-like of shape (n_samples, n_features)
-    target : class label or int, default=None
+    target : class label, int or list of them, default=None
         As in :func:`shape_function`. With several classes a score is that of a class less the mean
         of those of all classes.
 
@@ -103,7 +115,7 @@ def standard_error(model: AdditiveEstimator, X: Input, *, target: object = None)
     -------
     errors : ndarray of shape (n_samples,) or (n_samples, n_outputs)
     """
-    check_model(model)
+    model, X = resolve(model, X)
     posteriors_of(model)
     output = output_of(model, target)
     return score_errors(model, X)[1][:, output]
@@ -128,25 +140,34 @@ def posterior_of(
     return joint, joint.curve(j, output)
 
 
+def curve_errors(model: AdditiveEstimator, term: FittedTerm, x: AnyArray) -> Floats:
+    """Return the standard errors of a centered curve at x, numbers, (n, n_outputs)."""
+    out = np.zeros((len(x), len(model.intercept_)))
+    for output in range(out.shape[1]):
+        _, curve = posterior_of(model, term, output)
+        if curve is not None:
+            directions = term.with_parameters(curve.directions)
+            values = directions.evaluate(x) - directions.mean
+            out[:, output] = np.sqrt(values**2 @ curve.variances)
+    return out
+
+
 def half_widths(
     model: AdditiveEstimator, term: FittedTerm, x: AnyArray, level: float, kind: BandKind
 ) -> Floats:
     """Return half the width of the band at x, numbers of the feature, (n, n_outputs)."""
     if kind not in ("pointwise", "simultaneous"):
         raise ValueError(f'kind must be "pointwise" or "simultaneous"; got {kind!r}.')
-    out = np.zeros((len(x), len(model.intercept_)))
-    for output in range(out.shape[1]):
+    reach = np.zeros(len(model.intercept_))
+    for output in range(len(reach)):
         joint, curve = posterior_of(model, term, output)
-        reach = critical(level, joint.n_left)
-        if curve is None:
-            continue
-        directions = term.with_parameters(curve.directions)
-        if kind == "simultaneous":
+        reach[output] = critical(level, joint.n_left)
+        if curve is not None and kind == "simultaneous":
+            directions = term.with_parameters(curve.directions)
             whole = directions.evaluate(_all_places(term)) - directions.mean
-            reach = max(reach, _simultaneous(whole, curve.variances, level, joint.n_left))
-        values = directions.evaluate(x) - directions.mean
-        out[:, output] = reach * np.sqrt(values**2 @ curve.variances)
-    return out
+            of_all = _simultaneous(whole, curve.variances, level, joint.n_left)
+            reach[output] = max(reach[output], of_all)
+    return reach * curve_errors(model, term, x)
 
 
 def _all_places(term: FittedTerm) -> Floats:

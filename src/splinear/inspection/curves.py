@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -14,12 +14,11 @@ from splinear.inspection.adding import (
     added,
     added_by_pairs,
     column_of,
-    deviations,
     sparse_contributions,
     stays_sparse,
 )
 from splinear.inspection.naming import (
-    check_model,
+    Output,
     feature_index,
     feature_names,
     one_output,
@@ -27,6 +26,7 @@ from splinear.inspection.naming import (
     pair_of,
     term_names,
 )
+from splinear.inspection.resolving import FittedModel, resolve, resolve_model
 from splinear.model.fitted import FittedTerm, steps
 from splinear.model.group import Extrapolation
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
@@ -35,7 +35,6 @@ from splinear.training.estimator import AdditiveEstimator
 __all__ = [
     "base_value",
     "contributions",
-    "importances",
     "knots",
     "shape_function",
     "shape_functions",
@@ -47,7 +46,7 @@ Grid: TypeAlias = Sequence[object] | AnyArray  # numbers, or levels
 
 
 def shape_function(
-    model: AdditiveEstimator,
+    model: FittedModel,
     feature: int | str,
     grid: Grid | None = None,
     n_points: int = 200,
@@ -61,6 +60,7 @@ def shape_function(
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+        Or a fitted pipeline, or a search, that ends in one.
     feature : int or str
         Position, or column name.
     grid : array-like of shape (n_points,), default=None
@@ -68,12 +68,11 @@ def shape_function(
         a category: levels, None for missing. By default `n_points` equal steps over the training
         range, or the levels of fit.
     n_points : int, default=200
-    target : class label or int, default=None
+    target : class label, int or list of them, default=None
         Whose curve: one of `classes_`, or the position of a label for multilabel models. None is
         all of them, or the one there is (two classes have that of `classes_[1]`).
     center : bool, default=False
-        Whether the mean of the curve, over X or else the training rows, is taken off.
-    X : array-like of shape (n_samples, n_features), default=None
+        Whether the mean of the curve, over `X` or else the training rows, is taken off.
 
     Returns
     -------
@@ -81,14 +80,14 @@ def shape_function(
     f : ndarray of shape (n_points,) or (n_points, n_outputs)
         One curve per column for several outputs and `target=None`.
     """
-    check_model(model)
+    model, X = resolve(model, X)
     output, j = output_of(model, target), feature_index(model, feature)
     table = None if X is None or not center else read_numbers(model, X)
     return curve_of(model, output, j, grid_of(model, j, grid, n_points), center, table)
 
 
 def shape_functions(
-    model: AdditiveEstimator,
+    model: FittedModel,
     features: Sequence[int | str] | None = None,
     n_points: int = 200,
     *,
@@ -101,6 +100,7 @@ def shape_functions(
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+        Or a fitted pipeline, or a search, that ends in one.
     features : sequence of int or str, default=None
         Which features, in this order; None is all of them. None of them may be a category.
     n_points, target, center, X
@@ -113,7 +113,7 @@ def shape_functions(
     f : ndarray of shape (len(features), n_points) or (len(features), n_points, n_outputs)
         One curve per row; the last axis is there for several outputs and `target=None`.
     """
-    check_model(model)
+    model, X = resolve(model, X)
     columns = _curves_of(model, features)
     table = None if X is None or not center else read_numbers(model, X)
     output = output_of(model, target)
@@ -126,26 +126,27 @@ def shape_functions(
     return x, f
 
 
-def base_value(model: AdditiveEstimator, *, target: object = None) -> float | Floats:
+def base_value(model: FittedModel, *, target: object = None) -> float | Floats:
     """Return what all rows have in common: the intercept, plus the means of all terms.
 
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
-    target : class label or int, default=None
+        Or a fitted pipeline, or a search, that ends in one.
+    target : class label, int or list of them, default=None
         As in :func:`shape_function`.
 
     Returns
     -------
     base : float or ndarray of shape (n_outputs,)
     """
-    check_model(model)
+    model = resolve_model(model)
     base = (model.intercept_ + model._model.means.sum(axis=1))[output_of(model, target)]
     return base if np.ndim(base) else float(base)
 
 
 def contributions(
-    model: AdditiveEstimator, X: Input, *, target: object = None, center: bool = True
+    model: FittedModel, X: Input, *, target: object = None, center: bool = True
 ) -> Floats | sparse.csr_array:
     """Split the score of every row into what each feature, and each pair of features, adds to it.
 
@@ -154,9 +155,9 @@ def contributions(
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    model : fitted estimator, or a fitted pipeline or search that ends in one
     X : array-like of shape (n_samples, n_features)
-    target : class label or int, default=None
+    target : class label, int or list of them, default=None
         As in :func:`shape_function`.
     center : bool, default=True
         Whether the mean of every term over the training rows is taken off. If not, the base is
@@ -171,7 +172,7 @@ def contributions(
         X is sparse, the terms are zero at zero and `center` is False; of several outputs `target`
         then chooses one.
     """
-    check_model(model)
+    model, X = resolve(model, X)
     output = output_of(model, target)
     table = read_numbers(model, X)
     if stays_sparse(table, model) and not center:
@@ -186,66 +187,8 @@ def contributions(
     return parts
 
 
-def importances(
-    model: AdditiveEstimator,
-    X: Input,
-    *,
-    target: object = None,
-    by: Literal["feature", "term"] = "feature",
-) -> Floats:
-    """Measure how much each feature moves the score: the standard deviation of its term over X.
-
-    A curve that is flat where the data lie scores 0, however steep it is elsewhere. On the training
-    rows it is `feature_importances_`. One column is held at a time.
-
-    Parameters
-    ----------
-    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
-    X : array-like of shape (n_samples, n_features)
-    target : class label or int, default=None
-        As in :func:`shape_function`; None is the mean over all outputs.
-    by : {"feature", "term"}, default="feature"
-        A surface counts as a half of each of its features, or as a term behind those of features.
-
-    Returns
-    -------
-    deviations : ndarray of shape (n_features,) or (n_features + n_pairs,)
-        In the units of the score (none, where it is the logarithm of the mean).
-    """
-    check_model(model)
-    if by not in ("feature", "term"):
-        raise ValueError(f'by must be "feature" or "term"; got {by!r}.')
-    output = output_of(model, target)
-    table = read_numbers(model, X)
-    if stays_sparse(table, model):
-        return _sparse_importances(model, output, table)
-    return _deviations(model, output, table, by_term=by == "term")
-
-
-def _deviations(
-    model: AdditiveEstimator, output: int | slice, table: InMemory, *, by_term: bool
-) -> Floats:
-    """Return the standard deviations of terms, or of features with halves of their surfaces."""
-    out, of_pairs = np.zeros(model.n_features_in_), []
-    for j, f, _ in added(model, table):
-        out[j] = f[:, output].std(axis=0).mean()
-    for pair, f in added_by_pairs(model, table):
-        of_pairs.append(f[:, output].std(axis=0).mean())
-        out[list(pair.features)] += 0.0 if by_term else 0.5 * of_pairs[-1]
-    return np.append(out, of_pairs) if by_term else out
-
-
-def _sparse_importances(
-    model: AdditiveEstimator, output: int | slice, table: sparse.csc_array
-) -> Floats:
-    n_outputs = len(model.intercept_)
-    outputs = range(n_outputs)[output] if isinstance(output, slice) else [output]
-    found = (deviations(sparse_contributions(model, k, table)) for k in outputs)
-    return np.asarray(np.mean(list(found), axis=0))
-
-
 def surface(
-    model: AdditiveEstimator,
+    model: FittedModel,
     features: tuple[int | str, int | str],
     grids: tuple[Grid | None, Grid | None] = (None, None),
     n_points: int = 50,
@@ -263,7 +206,7 @@ def surface(
         Where to evaluate, as `grid` in :func:`shape_function`.
     n_points : int, default=50
         Along each feature of numbers that has no grid.
-    target : class label or int, default=None
+    target : class label, int or list of them, default=None
         As in :func:`shape_function`.
 
     Returns
@@ -274,7 +217,7 @@ def surface(
         Values of the second.
     f : ndarray of shape (n_x, n_z) or (n_x, n_z, n_outputs)
     """
-    check_model(model)
+    model = resolve_model(model)
     output = output_of(model, target)
     j, k, pair = pair_of(model, features)
     x, z = (grid_of(model, at, grid, n_points) for at, grid in zip((j, k), grids, strict=True))
@@ -286,12 +229,13 @@ def surface(
     return x, z, f.reshape(len(x), len(z), *f.shape[1:])
 
 
-def knots(model: AdditiveEstimator, feature: int | str) -> Floats:
+def knots(model: FittedModel, feature: int | str) -> Floats:
     """Return where the pieces of a curve meet, both ends included, in the feature's units.
 
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+        Or a fitted pipeline, or a search, that ends in one.
     feature : int or str
 
     Returns
@@ -300,7 +244,7 @@ def knots(model: AdditiveEstimator, feature: int | str) -> Floats:
         Ascending. Empty where there are none: Fourier and Hermite curves are in one piece, and a
         constant feature, a category or one that was dropped has no curve.
     """
-    check_model(model)
+    model = resolve_model(model)
     term = model.terms_.of_feature(feature_index(model, feature))
     return np.empty(0) if term is None else term.knots
 
@@ -373,7 +317,7 @@ def _as_objects(levels: Sequence[object]) -> AnyArray:
 
 def curve_of(
     model: AdditiveEstimator,
-    output: int | slice,
+    output: Output,
     j: int,
     x: AnyArray,
     center: bool,

@@ -3,50 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
 
 from splinear._lookup import column_position, is_whole
+from splinear.inspection.resolving import FittedModel, resolve_model
 from splinear.model.fitted import FittedPair
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.outputs.classes import Softmax
 from splinear.training.regression import RegressionEstimator
 
 __all__ = [
-    "check_model",
+    "Output",
     "feature_index",
     "feature_names",
+    "names_of_classes",
     "one_output",
     "output_of",
     "pair_of",
-    "score_name",
+    "score_unit",
     "term_names",
 ]
 
+Output: TypeAlias = int | slice | list[int]  # one output, all of several, or some of them
 
-def feature_names(model: AdditiveEstimator) -> list[str]:
+
+def feature_names(model: FittedModel) -> list[str]:
     """Return the column names the model was fitted on, or x0, x1, ... where it had none.
 
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+        Or a fitted pipeline, or a search, that ends in one.
 
     Returns
     -------
     names : list of str
     """
-    check_model(model)
-    names = getattr(model, "feature_names_in_", None)
+    model = resolve_model(model)
+    names = model.terms_.names
     if names is None:
         return [f"x{j}" for j in range(model.n_features_in_)]
     return [str(name) for name in names]
 
 
-def term_names(model: AdditiveEstimator) -> list[str]:
+def term_names(model: FittedModel) -> list[str]:
     """Return the names of all that adds to a score: of every feature, then of every surface.
 
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+        Or a fitted pipeline, or a search, that ends in one.
 
     Returns
     -------
@@ -54,17 +62,19 @@ def term_names(model: AdditiveEstimator) -> list[str]:
         Those of the columns of :func:`contributions`, and of `importances(..., by="term")`. The
         name of a surface is those of its two features, with a cross between.
     """
+    model = resolve_model(model)
     return feature_names(model) + [pair.name for pair in model.terms_.pairs]
 
 
 def feature_index(
-    model: AdditiveEstimator, feature: int | str, names: Sequence[str] | None = None
+    model: FittedModel, feature: int | str, names: Sequence[str] | None = None
 ) -> int:
     """Find a feature's position from its position or its name.
 
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+        Or a fitted pipeline, or a search, that ends in one.
     feature : int or str
     names : sequence of str of length n_features, default=None
         Names to search instead of those the model was fitted on.
@@ -79,13 +89,13 @@ def feature_index(
     ValueError
         If there is no such feature; the message names it and says what exists.
     """
-    check_model(model)
+    model = resolve_model(model)
     if not isinstance(feature, str) and not is_whole(feature):
         raise TypeError(
             f"feature must be a whole number or a column name; got {feature!r} "
             f"of type {type(feature).__name__}."
         )
-    known = getattr(model, "feature_names_in_", None) if names is None else names
+    known = model.terms_.names if names is None else names
     return column_position(feature, model.n_features_in_, known, f"There is no feature {feature!r}")
 
 
@@ -106,36 +116,55 @@ def pair_of(
     return j, k, pair
 
 
-def check_model(model: object) -> None:
-    """Refuse what has no terms, and what has none yet."""
-    if isinstance(getattr(model, "best_estimator_", None), AdditiveEstimator):
-        raise TypeError("A fitted estimator is needed; of a search, pass `best_estimator_`.")
-    if not isinstance(model, AdditiveEstimator):
-        raise TypeError(
-            "A fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR is needed; "
-            f"got {type(model).__name__}. "
-            "Of a pipeline, pass the last step, and X as that step sees it."
-        )
-    check_is_fitted(model, "terms_")
+def names_of_classes(
+    model: AdditiveEstimator, class_names: Sequence[str] | None
+) -> dict[object, str]:
+    """Return what each class is called, by the user or by its label; nothing in regression."""
+    if isinstance(model, RegressionEstimator):
+        return {}
+    labels: list[object] = model.classes_.tolist()
+    names = list(map(str, labels if class_names is None else class_names))
+    if len(names) != len(labels):
+        raise ValueError(f"class_names must have {len(labels)} entries; got {len(names)}.")
+    return dict(zip(labels, names, strict=True))
 
 
-def score_name(model: RegressionEstimator, target: str) -> str:
-    """Name what the score of a regression is of: the target, or "log of" it by a log link."""
-    check_model(model)
-    return model._outputs.unit(target)
+def score_unit(model: AdditiveEstimator, name: str) -> str:
+    """Name what a score is, given that of the target, or of the class that it speaks for.
+
+    It is the target itself or "log of" it in regression, the log-odds of a class, those relative to
+    the geometric mean of all classes if there are more than two, or a margin.
+    """
+    if isinstance(model, RegressionEstimator):
+        return model._outputs.unit(name)
+    if not hasattr(model, "predict_proba"):
+        return f"margin of {name}"
+    relative = "relative " if isinstance(model._outputs, Softmax) else ""
+    return f"{relative}log-odds of {name}"
 
 
-def output_of(model: AdditiveEstimator, target: object) -> int | slice:
-    """Find the output that a target stands for; all of them for None, if there are several."""
+def output_of(model: AdditiveEstimator, target: object) -> Output:
+    """Find the output that a target stands for; those of a list of targets.
+
+    None is all of them, if there are several.
+    """
     if target is None:
         return slice(None) if len(model.intercept_) > 1 else 0
+    if not isinstance(target, list | tuple | np.ndarray):
+        return _place_of(model, target)
+    if not len(target):
+        raise ValueError("target is an empty list: name at least one class.")
+    return [_place_of(model, each) for each in target]
+
+
+def _place_of(model: AdditiveEstimator, target: object) -> int:
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise ValueError(f"target is for classifiers; {type(model).__name__} has one output.")
     known: list[object] = classes.tolist()[-1:] if len(model.intercept_) == 1 else classes.tolist()
     if target in known:
         return known.index(target)
-    shown = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")
+    shown = _listed(known)
     if len(known) == 1:
         raise ValueError(
             f"target={target!r}, but a model of two classes has the curves of {shown} only."
@@ -143,13 +172,18 @@ def output_of(model: AdditiveEstimator, target: object) -> int | slice:
     raise ValueError(f"There is no target {target!r}. The classes are {shown}.")
 
 
+def _listed(classes: list[object]) -> str:
+    return ", ".join(map(repr, classes[:20])) + (", ..." if len(classes) > 20 else "")
+
+
 def one_output(model: AdditiveEstimator, target: object, reason: str) -> int:
     """Find the output that a target stands for, where there must be one of several."""
     output = output_of(model, target)
     if isinstance(output, int):
         return output
-    known: list[object] = model.classes_.tolist()
-    shown = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")
+    if isinstance(output, list) and len(output) == 1:
+        return output[0]
     raise ValueError(
-        f"target must be given {reason} and the model has several outputs: one of {shown}."
+        f"target must be given {reason} and the model has several outputs: one of "
+        f"{_listed(model.classes_.tolist())}."
     )

@@ -16,7 +16,7 @@ for terms that were shrunk to nothing. See `flatness`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,9 @@ import numpy as np
 from splinear._types import Floats
 from splinear.inspection.bands import posterior_of
 from splinear.inspection.flatness import p_value
-from splinear.inspection.naming import check_model, feature_names
+from splinear.inspection.naming import feature_names
+from splinear.inspection.resolving import FittedModel, resolve_model
+from splinear.inspection.text import aligned, data_frame, printable, shortened
 from splinear.model.covariance import is_too_large
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.training.estimator import AdditiveEstimator
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["Summary", "concurvity", "summary"]
 
 COLUMNS = ("term", "feature", "edf", "importance", "p-value", "concurvity", "range")
-LONGEST = 32  # letters of a name
 N_PLACES = 200
 LEAST_P = 1e-16
 
@@ -60,7 +61,7 @@ class TermSummary:
         p = "" if np.isnan(self.p_value) else f"{self.p_value:.3g}"
         return [
             self.term,
-            self.feature if len(self.feature) <= LONGEST else self.feature[: LONGEST - 1] + "…",
+            shortened(self.feature),
             _number(self.edf, ".1f"),
             _number(self.importance, ".3g"),
             f"<{LEAST_P:.0e}" if self.p_value < LEAST_P else p,
@@ -85,16 +86,8 @@ class Summary:
     lines: tuple[TermSummary, ...]
 
     def __str__(self) -> str:
-        rows = [list(COLUMNS), *(_one_line(line.cells()) for line in self.lines)]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(COLUMNS))]
-        is_text = [name in ("term", "feature") for name in COLUMNS]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if left else cell.rjust(width)
-                for cell, width, left in zip(row, widths, is_text, strict=True)
-            ).rstrip()
-            for row in rows
-        ]
+        rows = [list(COLUMNS), *(list(map(printable, line.cells())) for line in self.lines)]
+        lines = aligned(rows, [name in ("term", "feature") for name in COLUMNS])
         rule = "-" * max(map(len, lines))
         return "\n".join([self.title, rule, lines[0], rule, *lines[1:]])
 
@@ -118,12 +111,11 @@ class Summary:
         -------
         frame : DataFrame
         """
-        import pandas as pd
+        names = [field.name for field in fields(TermSummary)]
+        return data_frame({name: [getattr(line, name) for line in self.lines] for name in names})
 
-        return pd.DataFrame([vars(line) for line in self.lines])
 
-
-def summary(model: AdditiveEstimator) -> Summary:
+def summary(model: FittedModel) -> Summary:
     """Summarize a model in a table, with a line per term.
 
     Columns are: the term's kind and feature; `edf`, its effective degrees of freedom, all outputs
@@ -136,12 +128,13 @@ def summary(model: AdditiveEstimator) -> Summary:
     Parameters
     ----------
     model : fitted AdditiveClassifier or AdditiveRegressor
+        Or a fitted pipeline, or a search, that ends in one.
 
     Returns
     -------
     table : Summary
     """
-    check_model(model)
+    model = resolve_model(model)
     posteriors = posteriors_of(model)
     pairs = model.terms_.pairs
     lines = [_line(model, term, pairs) for term in model.terms_.curves]
@@ -153,7 +146,7 @@ def summary(model: AdditiveEstimator) -> Summary:
     return Summary(title, tuple(lines))
 
 
-def concurvity(model: AdditiveEstimator) -> Floats:
+def concurvity(model: FittedModel) -> Floats:
     """Compute to which share other terms could stand in for each term.
 
     It is the share of the fitted curve's variance, in the training rows and weighted as the losses
@@ -164,6 +157,7 @@ def concurvity(model: AdditiveEstimator) -> Floats:
     Parameters
     ----------
     model : fitted AdditiveClassifier or AdditiveRegressor
+        Or a fitted pipeline, or a search, that ends in one.
 
     Returns
     -------
@@ -171,7 +165,7 @@ def concurvity(model: AdditiveEstimator) -> Floats:
         From 0 to 1, the mean over outputs; NaN for features without a curve, and where terms are
         too many to be taken jointly.
     """
-    check_model(model)
+    model = resolve_model(model)
     posteriors_of(model)
     out = np.full(model.n_features_in_, np.nan)
     for term in model.terms_.curves:
@@ -218,8 +212,3 @@ def _measures(model: AdditiveEstimator, term: FittedTerm) -> tuple[float, float,
 
 def _number(value: float, form: str) -> str:
     return "" if np.isnan(value) else format(value, form)
-
-
-def _one_line(cells: list[str]) -> list[str]:
-    """Return cells in which nothing breaks a line, whatever names hold."""
-    return ["".join(c if c.isprintable() else "?" for c in cell) for cell in cells]

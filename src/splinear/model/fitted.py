@@ -180,6 +180,15 @@ class FittedTerms(Sequence[Fitted]):
         return self._make_pair(at - len(self._order))
 
     @property
+    def names(self) -> AnyArray | None:
+        """The names of all columns; None if they have none."""
+        return self._names
+
+    def named(self, names: AnyArray) -> FittedTerms:
+        """Return the same terms with other names of columns."""
+        return FittedTerms(self._model, names, self._edf)
+
+    @property
     def curves(self) -> list[FittedTerm]:
         """All curves."""
         return [self._make(int(at)) for at in self._order]

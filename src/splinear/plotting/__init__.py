@@ -1,5 +1,6 @@
 """Pictures of fitted models, by matplotlib."""
 
+from splinear.plotting.contributions import ContributionsDisplay
 from splinear.plotting.display import CurvesDisplay
 from splinear.plotting.drawing import DOWN, FAINT, INK, MUTED, UP, Curve, Words
 from splinear.plotting.pair_display import PairDisplay
@@ -11,6 +12,7 @@ __all__ = [
     "INK",
     "MUTED",
     "UP",
+    "ContributionsDisplay",
     "Curve",
     "CurvesDisplay",
     "PairDisplay",

@@ -11,8 +11,10 @@ import numpy as np
 from splinear._types import AnyArray, Floats, Input
 from splinear.inspection.adding import column_of
 from splinear.inspection.bands import BandKind, half_widths, has_band
-from splinear.inspection.curves import importances, read_numbers
+from splinear.inspection.curves import read_numbers
 from splinear.inspection.naming import feature_index, one_output, output_of, pair_of
+from splinear.inspection.ranking import importances
+from splinear.inspection.resolving import FittedModel, resolve
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.plotting.drawing import (
     AS_IT_IS,
@@ -109,7 +111,7 @@ class CurvesDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: AdditiveEstimator,
+        estimator: FittedModel,
         X: Input,
         *,
         features: Sequence[Asked] | None = None,
@@ -129,9 +131,8 @@ class CurvesDisplay:
 
         Parameters
         ----------
-        estimator : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
-        X : array-like, sparse matrix or files, of shape (n_samples, n_features)
-            For importances, histograms and the means that `center` takes off the curves.
+        estimator : a fitted estimator, or a pipeline or a search that ends in one
+        X : rows for importances, histograms and the means that `center` takes off the curves
         features, top : by name or position, and pairs that have a surface as tuples; None is the
             `top` most important terms, of several outputs without `target` curves only
         feature_names, class_names, target_name : for titles, legend and axis
@@ -144,6 +145,7 @@ class CurvesDisplay:
         axes, figure, n_cols : as in :meth:`plot`
         """
         require_matplotlib()
+        estimator, X = resolve(estimator, X)
         panels = _panels(estimator, X, features, top, feature_names, target, n_points, center, band)
         words = words_of(estimator, target, class_names, target_name)
         return cls(panels, words).plot(axes, figure=figure, n_cols=n_cols)

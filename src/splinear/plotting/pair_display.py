@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._types import Input
-from splinear.inspection.curves import importances, read_numbers
+from splinear.inspection.curves import read_numbers
 from splinear.inspection.naming import one_output, pair_of
+from splinear.inspection.ranking import importances
+from splinear.inspection.resolving import FittedModel, resolve
 from splinear.plotting.drawing import Words, entitle
 from splinear.plotting.heatmap import (
     common_height,
@@ -93,7 +95,7 @@ class PairDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: AdditiveEstimator,
+        estimator: FittedModel,
         X: Input,
         features: tuple[int | str, int | str] | None = None,
         *,
@@ -109,7 +111,7 @@ class PairDisplay:
 
         Parameters
         ----------
-        estimator : fitted AdditiveClassifier or AdditiveRegressor
+        estimator : fitted AdditiveClassifier or AdditiveRegressor, a pipeline or a search
         X : array-like of shape (n_samples, n_features)
             For importances, histograms, and to know where rows lie.
         features : tuple of two int or str, default=None
@@ -125,6 +127,7 @@ class PairDisplay:
             As in :meth:`plot`.
         """
         require_matplotlib()
+        estimator, X = resolve(estimator, X)
         surface = _make_surface(
             estimator, X, features, target, checked_names(estimator, feature_names), n_points
         )

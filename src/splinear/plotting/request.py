@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from splinear._types import Floats
-from splinear.inspection.naming import feature_names, score_name
+from splinear.inspection.naming import feature_names, score_unit
 from splinear.model.fitted import FittedPair
 from splinear.plotting.drawing import LINES, Words
 from splinear.training.estimator import AdditiveEstimator
@@ -60,7 +60,7 @@ def words_of(
 ) -> Words:
     """Say what the curves and surfaces of a model mean."""
     if isinstance(estimator, RegressionEstimator):
-        axis = f"effect on {score_name(estimator, target_name)}"
+        axis = f"effect on {score_unit(estimator, target_name)}"
         return Words(f"raises {target_name}", f"lowers {target_name}", axis=axis)
     labels = estimator.classes_.tolist()
     names = [str(name) for name in (labels if class_names is None else class_names)]

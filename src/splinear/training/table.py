@@ -21,7 +21,7 @@ from splinear.tables.target import check_target
 from splinear.terms.plan import TermPlan
 from splinear.training.columns import Columns, NumberTable, Seen
 
-__all__ = ["TrainingTable", "read_rows", "read_table", "term_plan"]
+__all__ = ["TrainingTable", "read_as_given", "read_rows", "read_table", "term_plan"]
 
 MOST_AT_ONCE = 2**24  # values of a table of numbers that is made once, and not whenever it is read
 
@@ -133,11 +133,16 @@ def _zeros_count(estimator: BaseEstimator) -> bool:
 
 def read_table(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
     """Check the rows to predict, and return them as numbers."""
+    return in_columns(estimator, read_as_given(estimator, X, columns), columns)
+
+
+def read_as_given(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
+    """Check the rows to predict, and return them with what they hold, but in dropped columns."""
     table, _ = open_target(open_table(X, type(estimator).__name__), None)
     table = _matched(estimator, table, columns).blanked(columns.dropped)
     check_size(estimator, table)
     _refuse(estimator, table, columns.categorical, reset=False)
-    return in_columns(estimator, table, columns)
+    return table
 
 
 def in_columns(estimator: BaseEstimator, table: Table, columns: Columns) -> Table:

@@ -1,0 +1,79 @@
+"""Models as ONNX graphs; the package onnx is only needed when one is made."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
+
+from splinear.export.reading import read_model
+from splinear.export.writing import write
+from splinear.training.estimator import AdditiveEstimator
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+__all__ = ["register_skl2onnx", "to_onnx"]
+
+
+def to_onnx(
+    model: AdditiveEstimator,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    dtype: Literal["float32", "float64"] = "float32",
+    contributions: bool = False,
+    target_opset: int | None = None,
+    missing_text: str = "",
+) -> ModelProto:
+    """Turn a model into an ONNX graph of standard operators.
+
+    A model of numbers has one input, X (N, n_features). If some features are text, every feature
+    that is not dropped is an input of its own (N, 1), by its name. Its outputs are `label`,
+    `probabilities`, unless there are none, and `scores` of a classifier, `prediction` and `scores`
+    of a regressor. A missing number is NaN. Rows that the estimator refuses have the score NaN.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    path : path-like, default=None
+        A file to write, too.
+    dtype : {"float32", "float64"}, default="float32"
+        The type of inputs and outputs; what is between is in double precision.
+    contributions : bool, default=False
+        Whether to output what each term adds beyond its mean; the metadata "terms" names them.
+    target_opset : int, default=None
+        The version of the operators, 13 or later; None: 17.
+    missing_text : str, default=""
+        What stands for a missing value in text.
+
+    Returns
+    -------
+    onnx_model : onnx.ModelProto
+    """
+    _need("onnx")
+    from splinear.export.onnx_model import build
+
+    made = build(read_model(model), dtype, contributions, target_opset, missing_text)
+    write(path, made.SerializeToString())
+    return made
+
+
+def register_skl2onnx() -> None:
+    """Let skl2onnx convert the additive estimators, also as the last step of a pipeline.
+
+    Call it once; `skl2onnx.to_onnx(pipeline, X)` works from then on.
+    """
+    _need("skl2onnx")
+    from splinear.export.onnx_converter import register
+
+    register()
+
+
+def _need(package: str) -> None:
+    """Say how to install what is not there."""
+    try:
+        import_module(package)
+    except ImportError as error:
+        raise ImportError(
+            f"The package {package} is needed; pip install 'splinear[onnx]' installs it."
+        ) from error

@@ -1,0 +1,73 @@
+"""Nodes and constants of an ONNX graph, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+
+from splinear._types import AnyArray
+
+__all__ = ["Attribute", "Graph"]
+
+Attribute: TypeAlias = int | float | str | list[int] | list[str]
+
+
+@dataclass
+class Graph:
+    """What has been put together so far; names of values begin with `prefix`."""
+
+    prefix: str = "splinear_"
+    nodes: list[NodeProto] = field(default_factory=list)
+    constants: list[TensorProto] = field(default_factory=list)
+
+    def add(
+        self,
+        kind: str,
+        *inputs: str,
+        output: str | None = None,
+        domain: str = "",
+        **attributes: Attribute,
+    ) -> str:
+        """Add a node, and return the name of its one output."""
+        out = f"{self.prefix}{len(self.nodes)}" if output is None else output
+        node = helper.make_node(kind, list(inputs), [out], domain=domain)
+        node.attribute.extend(helper.make_attribute(k, v) for k, v in attributes.items())
+        node.name = f"{self.prefix}{kind}_{len(self.nodes)}"
+        self.nodes.append(node)
+        return out
+
+    def constant(self, values: AnyArray | list[int] | list[str] | float) -> str:
+        """Add an array, and return its name; whole numbers are int64, others double."""
+        array = np.asarray(values)
+        if array.dtype.kind in "US":
+            array = array.astype(object)
+        name = f"{self.prefix}constant_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(array, name))
+        return name
+
+    def cast(self, value: str, to: int, output: str | None = None) -> str:
+        """Convert a value to another type of element."""
+        return self.add("Cast", value, output=output, to=to)
+
+    def doubles(self, value: str) -> str:
+        """Convert a value to double precision."""
+        return self.cast(value, TensorProto.DOUBLE)
+
+    def columns(self, table: str, at: list[int]) -> str:
+        """Return some columns of a table, (N, len(at))."""
+        return self.add("Gather", table, self.constant(np.array(at, dtype=np.int64)), axis=1)
+
+    def joined(self, parts: list[str], axis: int = 1) -> str:
+        """Put parts side by side."""
+        return parts[0] if len(parts) == 1 else self.add("Concat", *parts, axis=axis)
+
+    def unsqueezed(self, value: str, axis: int) -> str:
+        """Add an axis of length 1."""
+        return self.add("Unsqueeze", value, self.constant([axis]))
+
+    def squeezed(self, value: str, axis: int, output: str | None = None) -> str:
+        """Take off an axis of length 1."""
+        return self.add("Squeeze", value, self.constant([axis]), output=output)

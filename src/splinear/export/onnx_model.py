@@ -1,0 +1,223 @@
+"""A model as an ONNX graph: inputs, terms, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import ModelProto, TensorProto, ValueInfoProto, defs, helper
+from onnx.checker import check_model
+
+from splinear._types import AnyArray
+from splinear.export.onnx_graph import Graph
+from splinear.export.onnx_terms import ML, Inputs, OnnxTerms
+from splinear.export.pieces import ModelPieces
+
+__all__ = ["ML_VERSION", "Outputs", "build", "check_opset", "outputs_of", "text_features"]
+
+OLDEST, USUAL, ML_VERSION = 13, 17, 2  # of operators; those used here have not changed since
+
+TYPES = {"float32": int(TensorProto.FLOAT), "float64": int(TensorProto.DOUBLE)}
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The values of a graph that say what a model says of rows.
+
+    Attributes
+    ----------
+    scores : str
+        (N, n_outputs), in double precision.
+    parts : str
+        What every term adds to them, (N, n_terms, n_outputs).
+    """
+
+    graph: Graph
+    pieces: ModelPieces
+    scores: str
+    parts: str
+
+    def label(self, name: str) -> int:
+        """Add the predicted classes (N,), or labels (N, n_labels); return their type."""
+        graph, pieces = self.graph, self.pieces
+        zero = graph.constant(0.0)
+        if pieces.task == "multilabel":
+            graph.cast(graph.add("Greater", self.scores, zero), TensorProto.INT64, output=name)
+            return int(TensorProto.INT64)
+        if pieces.task == "binary":
+            above = graph.add("Greater", graph.squeezed(self.scores, 1), zero)
+            at = graph.cast(above, TensorProto.INT64)
+        else:
+            at = graph.add("ArgMax", self.scores, axis=1, keepdims=0)
+        classes = _classes(pieces)
+        graph.add("Gather", graph.constant(classes), at, output=name)
+        return int(helper.np_dtype_to_tensor_dtype(classes.dtype))
+
+    def probabilities(self) -> str:
+        """Return those of all classes or labels, (N, n_classes), in double precision."""
+        graph = self.graph
+        if self.pieces.link == "softmax":
+            return graph.add("Softmax", self.scores, axis=1)
+        if self.pieces.task == "multilabel":
+            return graph.add("Sigmoid", self.scores)
+        both = graph.joined([graph.add("Neg", self.scores), self.scores])
+        return graph.add("Sigmoid", both)
+
+    def mean(self) -> str:
+        """Return the predicted numbers, (N, 1), in double precision."""
+        graph = self.graph
+        if self.pieces.link == "identity":
+            return self.scores
+        ends = np.finfo(np.float64)
+        inside = graph.add("Clip", self.scores, graph.constant(-800.0), graph.constant(709.0))
+        mean = graph.add("Exp", inside)
+        return graph.add(
+            "Clip", mean, graph.constant(float(ends.tiny)), graph.constant(float(ends.max))
+        )
+
+    def contributions(self) -> str:
+        """Return what every term adds beyond its mean, (N, n_terms, n_outputs)."""
+        means = np.stack([term.mean for term in self.pieces.terms])
+        return self.graph.add("Sub", self.parts, self.graph.constant(means))
+
+
+def outputs_of(pieces: ModelPieces, graph: Graph, inputs: Inputs) -> Outputs:
+    """Add all terms to a graph."""
+    parts = OnnxTerms(graph, inputs, pieces.n_outputs).parts(pieces.terms)
+    total = graph.add("ReduceSum", parts, graph.constant([1]), keepdims=0)
+    scores = graph.add("Add", total, graph.constant(pieces.intercept))
+    return Outputs(graph, pieces, scores, parts)
+
+
+def build(
+    pieces: ModelPieces,
+    dtype: str,
+    contributions: bool,
+    target_opset: int | None,
+    missing_text: str,
+) -> ModelProto:
+    """Return the whole model."""
+    if dtype not in TYPES:
+        raise ValueError(f"dtype must be 'float32' or 'float64'; got {dtype!r}.")
+    opset = check_opset(target_opset)
+    graph = Graph()
+    given, inputs = _inputs(pieces, graph, TYPES[dtype], missing_text)
+    returned = _outputs(outputs_of(pieces, graph, inputs), TYPES[dtype], contributions)
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid(ML, ML_VERSION)]
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, "splinear", given, returned, graph.constants),
+        opset_imports=opsets,
+        ir_version=helper.find_min_ir_version_for(opsets),
+        producer_name="splinear",
+    )
+    helper.set_model_props(made, {"terms": "\n".join(term.name for term in pieces.terms)})
+    check_model(made)
+    return made
+
+
+def check_opset(target_opset: int | None) -> int:
+    """Return a version of the operators that has all that are needed, and that onnx knows."""
+    newest = int(defs.onnx_opset_version())
+    if target_opset is None:
+        return min(USUAL, newest)
+    if not OLDEST <= target_opset <= newest:
+        raise ValueError(
+            f"target_opset must be from {OLDEST}, the first with all operators that are needed, to "
+            f"{newest}, the last that the installed onnx knows; got {target_opset}."
+        )
+    return int(target_opset)
+
+
+def text_features(pieces: ModelPieces, missing_text: str) -> list[int]:
+    """Find the categories whose levels are text, and refuse those of several types."""
+    found = []
+    for j, feature in enumerate(pieces.features):
+        levels = feature.levels or ()
+        is_text = {isinstance(level, str) for level in levels}
+        numbers = all(isinstance(level, bool | int | float) for level in levels)
+        if len(is_text) > 1 or (is_text == {False} and not numbers):
+            raise TypeError(
+                f"The levels of {feature.name!r} must be all text or all numbers for ONNX; got "
+                f"types {', '.join(sorted({type(level).__name__ for level in levels}))}."
+            )
+        if is_text == {True}:
+            found.append(j)
+            if missing_text in levels:
+                raise ValueError(
+                    f"{missing_text!r} is a level of {feature.name!r} and cannot stand for missing "
+                    "values as well; pass another missing_text."
+                )
+    return found
+
+
+def _inputs(
+    pieces: ModelPieces, graph: Graph, kind: int, missing_text: str
+) -> tuple[list[ValueInfoProto], Inputs]:
+    """Declare one table of numbers, or a column each where some hold text."""
+    text = text_features(pieces, missing_text)
+    if not text:
+        n = len(pieces.features)
+        given = [helper.make_tensor_value_info("X", kind, ["N", n])]
+        place = {j: j for j in range(n)}
+        return given, Inputs(graph.doubles("X"), place, {}, missing_text)
+    names = _column_names(pieces)
+    used = [j for j, feature in enumerate(pieces.features) if feature.kind != "dropped"]
+    given = [
+        helper.make_tensor_value_info(names[j], TensorProto.STRING if j in text else kind, ["N", 1])
+        for j in used
+    ]
+    numbers = [j for j in used if j not in text]
+    table = graph.doubles(graph.joined([names[j] for j in numbers])) if numbers else ""
+    place = {j: k for k, j in enumerate(numbers)}
+    return given, Inputs(table, place, {j: names[j] for j in text}, missing_text)
+
+
+def _column_names(pieces: ModelPieces) -> list[str]:
+    """Return the names of the inputs: an empty one would stand for no input."""
+    return [feature.name or f"x{j}" for j, feature in enumerate(pieces.features)]
+
+
+def _outputs(found: Outputs, kind: int, contributions: bool) -> list[ValueInfoProto]:
+    """Name the outputs and give them the type and the shape of the estimator's own."""
+    graph, pieces, one = found.graph, found.pieces, found.pieces.n_outputs == 1
+    out = []
+
+    def give(name: str, value: str, shape: Sequence[str | int], squeeze: int | None) -> None:
+        flat = value if squeeze is None else graph.squeezed(value, squeeze)
+        graph.cast(flat, kind, output=name)
+        out.append(helper.make_tensor_value_info(name, kind, list(shape)))
+
+    n: list[str | int] = ["N"]
+    if pieces.task == "regression":
+        give("prediction", found.mean(), n, 1)
+    else:
+        labels = [*n, pieces.n_outputs] if pieces.task == "multilabel" else n
+        out.append(helper.make_tensor_value_info("label", found.label("label"), labels))
+        if pieces.link is not None:
+            assert pieces.classes is not None
+            give("probabilities", found.probabilities(), [*n, len(pieces.classes)], None)
+    flat = one and pieces.task != "multilabel"
+    give("scores", found.scores, n if flat else [*n, pieces.n_outputs], 1 if flat else None)
+    if contributions:
+        shape = [*n, len(pieces.terms)]
+        end = None if not flat else 2
+        give(
+            "contributions",
+            found.contributions(),
+            shape if flat else [*shape, pieces.n_outputs],
+            end,
+        )
+    return out
+
+
+def _classes(pieces: ModelPieces) -> AnyArray:
+    """Return the classes as an array that ONNX has a type for."""
+    classes = np.array(pieces.classes)
+    if classes.dtype.kind == "U":
+        return classes.astype(object)
+    if classes.dtype.kind in "bf":
+        return classes
+    if classes.dtype.kind in "iu":
+        return classes.astype(np.int64)
+    raise TypeError(f"Classes must be text or numbers for ONNX; got {classes.tolist()!r:.200}.")

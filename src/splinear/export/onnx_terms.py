@@ -1,0 +1,335 @@
+"""Terms as ONNX nodes: what each adds to the scores, all rows at once.
+
+Numbers are computed in double precision, whatever the types of inputs and outputs: knots can be so
+close to each other that single precision could not tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from onnx import TensorProto
+
+from splinear._types import Floats
+from splinear.export.onnx_graph import Graph
+from splinear.export.pieces import (
+    CategoryTerm,
+    CurveTerm,
+    Pieces,
+    SurfaceAxis,
+    SurfaceTerm,
+    TermPieces,
+    WaveTerm,
+)
+
+__all__ = ["ML", "Inputs", "OnnxTerms"]
+
+ML = "ai.onnx.ml"
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Where the columns of X are found in a graph.
+
+    Attributes
+    ----------
+    numbers : str
+        The columns of numbers in double precision, (N, n_numbers); missing ones are NaN.
+    place : dict of int to int
+        From features to these columns.
+    text : dict of int to str
+        From features to columns of text, (N, 1).
+    missing_text : str
+        What stands for a missing value there.
+    """
+
+    numbers: str
+    place: dict[int, int]
+    text: dict[int, str]
+    missing_text: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Lookup:
+    """A function of one number in pieces; the last coefficients are those of a missing value."""
+
+    feature: int
+    pieces: Pieces
+    missing: Floats  # (n_outputs,)
+
+
+@dataclass
+class OnnxTerms:
+    """Adds the nodes of terms to a graph."""
+
+    graph: Graph
+    inputs: Inputs
+    n_outputs: int
+    _axes: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def parts(self, terms: Sequence[TermPieces]) -> str:
+        """Return what every term adds to every output, (N, n_terms, n_outputs)."""
+        found: list[tuple[list[int], str]] = []
+        lookups = {k: lookup for k, term in enumerate(terms) if (lookup := self._lookup(term))}
+        for n_powers in sorted({one.pieces.coef.shape[2] for one in lookups.values()}):
+            at = [k for k, one in lookups.items() if one.pieces.coef.shape[2] == n_powers]
+            found.append((at, self._looked_up([lookups[k] for k in at])))
+        for k, term in enumerate(terms):
+            if isinstance(term, WaveTerm):
+                found.append(([k], self._wave(term)))
+            elif isinstance(term, CategoryTerm) and k not in lookups:
+                found.append(([k], self._levels(term)))
+        surfaces = [k for k, term in enumerate(terms) if isinstance(term, SurfaceTerm)]
+        if surfaces:
+            pairs = [term for term in terms if isinstance(term, SurfaceTerm)]
+            found.append((surfaces, self._surfaces(pairs)))
+        order = np.argsort([k for at, _ in found for k in at])
+        joined = self.graph.joined([part for _, part in found])
+        if np.array_equal(order, np.arange(len(order))):
+            return joined
+        return self.graph.columns(joined, order.tolist())
+
+    # -- functions of one number -----------------------------------------------------------------
+
+    def _lookup(self, term: TermPieces) -> _Lookup | None:
+        if isinstance(term, CurveTerm):
+            return _Lookup(term.feature, term.pieces, _or_nan(term.missing, self.n_outputs))
+        if isinstance(term, CategoryTerm) and term.feature in self.inputs.place:
+            unseen, missing = (_or_nan(v, self.n_outputs) for v in (term.unseen, term.missing))
+            return _Lookup(term.feature, _equal_to(term.levels, term.values, unseen), missing)
+        return None
+
+    def _looked_up(self, lookups: list[_Lookup]) -> str:
+        """Return functions of one number each, polynomials of one degree, (N, n, n_outputs)."""
+        graph = self.graph
+        given = graph.columns(
+            self.inputs.numbers, [self.inputs.place[one.feature] for one in lookups]
+        )
+        is_missing = graph.add("IsNaN", given)
+        x = graph.add("Where", is_missing, graph.constant(0.0), given)
+        n_bits = max(1, *(len(one.pieces.starts).bit_length() for one in lookups))
+        stride = 2**n_bits + 1  # the last one is that of missing values
+        offsets = np.arange(len(lookups)) * stride
+        piece = self._searched(x, [one.pieces.starts for one in lookups], n_bits)
+        piece = graph.add("Where", is_missing, graph.constant([stride - 1]), piece)
+        piece = graph.add("Add", piece, graph.constant(offsets))
+        n_powers = lookups[0].pieces.coef.shape[2]
+        coef = np.full((len(lookups), stride, n_powers, len(lookups[0].missing)), np.nan)
+        coef[:, -1] = 0.0
+        for own, one in zip(coef, lookups, strict=True):
+            own[: one.pieces.coef.shape[1]] = np.moveaxis(one.pieces.coef, 0, 2)
+            own[-1, 0] = one.missing
+        by_power = [
+            graph.add("Gather", graph.constant(np.ascontiguousarray(c)), piece, axis=0)
+            for c in np.moveaxis(coef.reshape(-1, *coef.shape[2:]), 1, 0)
+        ]
+        if n_powers == 1:
+            return by_power[0]
+        return self._polynomial(by_power, self._place(x, piece, lookups, stride))
+
+    def _place(self, x: str, piece: str, lookups: list[_Lookup], stride: int) -> str:
+        """Return where values stand in their pieces, (N, n, 1)."""
+        graph = self.graph
+        origin, width = np.zeros((len(lookups), stride)), np.ones((len(lookups), stride))
+        for k, one in enumerate(lookups):
+            n = len(one.pieces.origin)
+            origin[k, :n], width[k, :n] = one.pieces.origin, one.pieces.width
+        begin = graph.add("Gather", graph.constant(origin.ravel()), piece)
+        length = graph.add("Gather", graph.constant(width.ravel()), piece)
+        place = graph.add("Div", graph.add("Sub", x, begin), length)
+        return graph.unsqueezed(place, 2)
+
+    def _polynomial(self, by_power: list[str], u: str) -> str:
+        total = by_power[-1]
+        for coef in reversed(by_power[:-1]):
+            total = self.graph.add("Add", self.graph.add("Mul", total, u), coef)
+        return total
+
+    def _searched(self, x: str, starts: list[Floats], n_bits: int) -> str:
+        """Return how many starts of each column are not above its values, (N, n)."""
+        graph, size = self.graph, 2**n_bits
+        table = np.full((len(starts), size), np.inf)
+        for own, given in zip(table, starts, strict=True):
+            own[: len(given)] = given
+        flat = graph.constant(table.ravel())
+        offsets = np.arange(len(starts)) * size
+        found: str | None = None
+        for bit in reversed(range(n_bits)):
+            probe = graph.constant(offsets + 2**bit - 1)
+            if found is not None:
+                probe = graph.add("Add", found, probe)
+            behind = graph.add("LessOrEqual", graph.add("Gather", flat, probe), x)
+            step = graph.add("Mul", graph.cast(behind, TensorProto.INT64), graph.constant([2**bit]))
+            found = step if found is None else graph.add("Add", found, step)
+        assert found is not None
+        return found
+
+    # -- waves and text --------------------------------------------------------------------------
+
+    def _wave(self, term: WaveTerm) -> str:
+        """Return a sum of sines and cosines, (N, 1, n_outputs)."""
+        graph = self.graph
+        given = graph.columns(self.inputs.numbers, [self.inputs.place[term.feature]])
+        x = given if term.period is None else self._modulo(given, term.period)
+        x = graph.add("Clip", x, graph.constant(term.lo), graph.constant(term.hi))
+        rate = (term.last - term.first) / (term.hi - term.lo)
+        place = graph.add("Mul", graph.add("Sub", x, graph.constant(term.lo)), graph.constant(rate))
+        u = graph.add("Add", place, graph.constant(term.first))
+        n = np.arange(1, term.cosines.shape[1] + 1)
+        angle = graph.add("Mul", u, graph.constant(np.pi * n))
+        cosines = graph.add("MatMul", graph.add("Cos", angle), graph.constant(_rows(term.cosines)))
+        sines = graph.add("MatMul", graph.add("Sin", angle), graph.constant(_rows(term.sines)))
+        missing = graph.constant(_or_nan(term.missing, self.n_outputs))
+        total = graph.add("Add", cosines, sines)
+        total = graph.add("Where", graph.add("IsNaN", given), missing, total)
+        return graph.unsqueezed(total, 1)
+
+    def _modulo(self, x: str, period: float) -> str:
+        graph, zero = self.graph, self.graph.constant(0.0)
+        rest = graph.add("Mod", x, graph.constant(period), fmod=1)
+        above = graph.add("Add", rest, graph.constant(period))
+        return graph.add("Where", graph.add("Less", rest, zero), above, rest)
+
+    def _levels(self, term: CategoryTerm) -> str:
+        """Return a number per level of text, (N, 1, n_outputs)."""
+        unseen, missing = (_or_nan(v, self.n_outputs) for v in (term.unseen, term.missing))
+        table = np.vstack([term.values.T, missing, unseen])
+        at = self._number_of_level(term.feature, term.levels)
+        return self.graph.add("Gather", self.graph.constant(table), at, axis=0)
+
+    def _number_of_level(self, feature: int, levels: tuple[object, ...]) -> str:
+        """Return the places of text among levels, then that of missing and of other text."""
+        return self.graph.add(
+            "LabelEncoder",
+            self.inputs.text[feature],
+            domain=ML,
+            keys_strings=[*map(str, levels), self.inputs.missing_text],
+            values_int64s=list(range(len(levels) + 1)),
+            default_int64=len(levels) + 1,
+        )
+
+    # -- surfaces --------------------------------------------------------------------------------
+
+    def _surfaces(self, terms: list[SurfaceTerm]) -> str:
+        """Return bilinear functions of two features each, (N, n, n_outputs)."""
+        graph, positions = self.graph, self._positions(terms)
+        sizes = np.array([term.values.shape[1:] for term in terms])
+        both = [
+            graph.columns(positions, [self._axes[_key(term.axes[side])] for term in terms])
+            for side in (0, 1)
+        ]
+        zero = graph.constant(0.0)
+        cells, shares = [], []
+        for side, place in enumerate(both):
+            last = graph.constant(sizes[:, side] - 2.0)
+            cell = graph.add("Max", graph.add("Min", graph.add("Floor", place), last), zero)
+            cells.append(cell)
+            shares.append(graph.unsqueezed(graph.add("Sub", place, cell), 2))
+        node = self._node(cells, sizes)
+        there = graph.add("And", *(graph.add("GreaterOrEqual", place, zero) for place in both))
+        flat = [term.values.reshape(self.n_outputs, -1).T for term in terms]
+        table, n_second = graph.constant(np.vstack(flat)), sizes[:, 1]
+        corners = [
+            graph.add("Gather", table, graph.add("Add", node, graph.constant(step)), axis=0)
+            for step in (0 * n_second, 0 * n_second + 1, n_second, n_second + 1)
+        ]
+        above = self._between(corners[0], corners[1], shares[1])
+        below = self._between(corners[2], corners[3], shares[1])
+        value = self._between(above, below, shares[0])
+        return graph.add("Where", graph.unsqueezed(there, 2), value, zero)
+
+    def _node(self, cells: list[str], sizes: Floats) -> str:
+        """Return the numbers of the first corners of cells among the nodes of all surfaces."""
+        graph = self.graph
+        offsets = np.concatenate([[0], np.cumsum(sizes.prod(axis=1))[:-1]])
+        row = graph.add("Mul", cells[0], graph.constant(sizes[:, 1].astype(np.float64)))
+        node = graph.cast(graph.add("Add", row, cells[1]), TensorProto.INT64)
+        return graph.add("Add", node, graph.constant(offsets.astype(np.int64)))
+
+    def _between(self, first: str, second: str, share: str) -> str:
+        """Return (1 - share) first + share second."""
+        graph = self.graph
+        rest = graph.add("Sub", graph.constant(1.0), share)
+        return graph.add("Add", graph.add("Mul", rest, first), graph.add("Mul", share, second))
+
+    def _positions(self, terms: list[SurfaceTerm]) -> str:
+        """Return where rows stand on all axes, once each, (N, n_axes); -1 is nowhere."""
+        graph = self.graph
+        axes = {_key(axis): axis for term in terms for axis in term.axes}
+        text = {key: axis for key, axis in axes.items() if axis.feature in self.inputs.text}
+        numbers = {key: axis for key, axis in axes.items() if key not in text}
+        groups: dict[int, list[tuple[object, ...]]] = {1: [], 2: []}  # by powers
+        for key, axis in numbers.items():
+            groups[1 if axis.knots is None or len(axis.knots) < 2 else 2].append(key)
+        parts = []
+        for keys in groups.values():
+            if keys:
+                found = self._looked_up([_axis_lookup(numbers[key]) for key in keys])
+                parts.append(graph.squeezed(found, 2))
+        parts += [self._node_of_text(axis) for axis in text.values()]
+        for keys in (*groups.values(), list(text)):
+            for key in keys:
+                self._axes[key] = len(self._axes)
+        single = graph.cast(graph.joined(parts), TensorProto.FLOAT)  # as the estimators round them
+        return graph.doubles(single)
+
+    def _node_of_text(self, axis: SurfaceAxis) -> str:
+        assert axis.levels is not None
+        assert axis.nodes is not None
+        missing = -1 if axis.missing is None else axis.missing
+        table = self.graph.constant(np.array([*axis.nodes, missing, -1], dtype=np.float64))
+        return self.graph.add("Gather", table, self._number_of_level(axis.feature, axis.levels))
+
+
+def _key(axis: SurfaceAxis) -> tuple[object, ...]:
+    """Return what two axes have in common only if they are the same."""
+    numbers = (array if array is None else array.tobytes() for array in (axis.knots, axis.nodes))
+    return axis.feature, axis.missing, *numbers
+
+
+def _axis_lookup(axis: SurfaceAxis) -> _Lookup:
+    """Return the place on an axis as a function of a number."""
+    missing = np.array([-1.0 if axis.missing is None else axis.missing])
+    if axis.knots is None:
+        assert axis.levels is not None
+        assert axis.nodes is not None
+        nodes = axis.nodes[None].astype(np.float64)
+        return _Lookup(axis.feature, _equal_to(axis.levels, nodes, np.array([-1.0])), missing)
+    n = len(axis.knots)
+    between = np.column_stack([np.arange(n - 1.0), np.ones(n - 1)])[None]
+    at_end = np.array([n - 1.0])
+    coef = between if n > 1 else np.zeros((1, 0, 1))
+    place = CurveTerm(
+        axis.feature, axis.name, "Pair", axis.knots, coef, at_end, "constant", missing, at_end
+    )
+    return _Lookup(axis.feature, place.pieces, missing)
+
+
+def _equal_to(levels: tuple[object, ...], values: Floats, unseen: Floats) -> Pieces:
+    """Return a function of numbers that is one of values (n_outputs, n_levels) at each level.
+
+    A level rounded to single precision counts as the level.
+    """
+    numbers = np.array([float(level) for level in levels])  # type: ignore[arg-type]
+    order = np.argsort(numbers)
+    numbers = numbers[order]
+    rounded = numbers.astype(np.float32).astype(np.float64)
+    first, last = np.minimum(numbers, rounded), np.maximum(numbers, rounded)
+    if np.any(first[1:] <= last[:-1]):  # single precision cannot tell them apart
+        first = last = numbers
+    starts = np.column_stack([first, np.nextafter(last, np.inf)]).ravel()
+    between = np.repeat(unseen[:, None], 2 * len(numbers) + 1, axis=1)
+    between[:, 1::2] = values[:, order]
+    none = np.zeros(len(starts) + 1)
+    return Pieces(starts, none, none + 1.0, between[:, :, None])
+
+
+def _or_nan(values: Floats | None, n_outputs: int) -> Floats:
+    """Return values, or NaN where a row is refused."""
+    return np.full(n_outputs, np.nan) if values is None else values
+
+
+def _rows(coef: Floats) -> Floats:
+    return np.ascontiguousarray(coef.T)

@@ -1,0 +1,332 @@
+"""What a model is outside of Python: numbers that another language can add up.
+
+A model is an intercept per output and a list of terms. A term is one of
+
+- `CurveTerm`, a function of a number in pieces, each a polynomial;
+- `WaveTerm`, a sum of sines and cosines;
+- `CategoryTerm`, a number per level;
+- `SurfaceTerm`, a table over two features, bilinear between its nodes.
+
+Exports translate these and know nothing else. All numbers are exact in double precision: what they
+add up to is what the estimator computes, but for the rounding of sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear._types import Floats
+
+__all__ = [
+    "CategoryTerm",
+    "CurveTerm",
+    "Feature",
+    "ModelPieces",
+    "Outside",
+    "Pieces",
+    "SurfaceAxis",
+    "SurfaceTerm",
+    "TermPieces",
+    "WaveTerm",
+]
+
+Outside: TypeAlias = Literal["constant", "linear", "error"]
+Levels: TypeAlias = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column of X.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "category", "dropped"}
+    levels : tuple or None
+        Of a category, in the order of its values.
+    """
+
+    name: str
+    kind: Literal["number", "category", "dropped"]
+    levels: Levels | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Polynomials side by side, on the whole axis.
+
+    Piece k is that of the values from starts[k - 1] on and below starts[k]; the first has no start
+    and the last no end. In it f(x) = sum_p coef[:, k, p] u^p with u = (x - origin[k]) / width[k].
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_pieces - 1,)
+        In ascending order.
+    origin, width : ndarray of shape (n_pieces,)
+    coef : ndarray of shape (n_outputs, n_pieces, n_powers)
+        NaN where values are refused.
+    """
+
+    starts: Floats
+    origin: Floats
+    width: Floats
+    coef: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class CurveTerm:
+    """A function of a number in pieces, each a polynomial.
+
+    From knots[k] on and below knots[k + 1] it is sum_p coef[:, k, p] u^p, with u from 0 to 1 the
+    place of x between the two knots; at the last knot it is `at_end`. With one knot alone it is
+    `at_end` everywhere.
+
+    Attributes
+    ----------
+    feature : int
+        The column of X.
+    name, kind : str
+        The feature's name and the class of the term.
+    knots : ndarray of shape (n_knots,)
+        In ascending order, no two of them equal.
+    coef : ndarray of shape (n_outputs, n_knots - 1, n_powers)
+    at_end : ndarray of shape (n_outputs,)
+    outside : {"constant", "linear", "error"}
+        What a value below the first knot or above the last counts as: as that knot; on a straight
+        line with the slope there; or it is refused.
+    missing : ndarray of shape (n_outputs,) or None
+        What a missing value adds; None: it is refused.
+    mean : ndarray of shape (n_outputs,)
+        The mean over the training rows.
+    """
+
+    feature: int
+    name: str
+    kind: str
+    knots: Floats
+    coef: Floats
+    at_end: Floats
+    outside: Outside
+    missing: Floats | None
+    mean: Floats
+
+    @property
+    def degree(self) -> int:
+        """The degree of the polynomials."""
+        return int(self.coef.shape[2]) - 1
+
+    @cached_property
+    def values(self) -> Floats | None:
+        """The values at the knots, (n_outputs, n_knots), if straight lines join them; else None."""
+        if self.degree > 1:
+            return None
+        ends = self.coef.sum(axis=2)
+        values = np.column_stack([self.coef[:, :, 0], self.at_end])
+        joined = np.abs(ends - values[:, 1:]) <= 1e-14 * np.abs(values).max(initial=0.0)
+        return values if bool(joined.all()) else None
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        """The same as polynomials on the whole axis, those outside of the knots included."""
+        n_outputs, _, n_powers = self.coef.shape
+        widths = np.diff(self.knots)
+        slopes = (1 if self.outside == "linear" else 0) * self._slopes(widths)
+        outer = np.zeros((2, n_outputs, max(n_powers, 2)))
+        outer[0, :, 0] = self.coef[:, 0, 0] if len(widths) else self.at_end
+        outer[1, :, 0] = self.at_end
+        outer[:, :, 1] = slopes
+        outer = outer[:, :, : n_powers if not slopes.any() else None]
+        inner = np.zeros((n_outputs, len(widths), outer.shape[2]))
+        inner[:, :, :n_powers] = self.coef
+        coef = np.concatenate([outer[0][:, None], inner, outer[1][:, None]], axis=1)
+        starts, width = self.knots, np.concatenate([[1.0], widths, [1.0]])
+        origin = np.concatenate([self.knots[:1], self.knots])
+        if self.outside != "error":
+            return Pieces(starts, origin, width, coef)
+        refused = np.full((n_outputs, 1, coef.shape[2]), np.nan)
+        beyond = np.nextafter(self.knots[-1:], np.inf)
+        return Pieces(
+            np.append(starts, beyond),
+            np.append(origin, beyond),
+            np.append(width, 1.0),
+            np.concatenate([refused, coef[:, 1:], refused], axis=1),
+        )
+
+    def _slopes(self, widths: Floats) -> Floats:
+        """Return those at the first knot and at the last, per unit of x, (2, n_outputs)."""
+        if not len(widths) or not self.degree:
+            return np.zeros((2, len(self.at_end)))
+        powers = np.arange(1, self.degree + 1)
+        last = self.coef[:, -1, 1:] @ powers.astype(np.float64)
+        return np.stack([self.coef[:, 0, 1] / widths[0], last / widths[-1]])
+
+
+@dataclass(frozen=True, eq=False)
+class WaveTerm:
+    """A sum of sines and cosines, sum_n a_n cos(n pi u) + b_n sin(n pi u), n = 1, 2, ...
+
+    u is the place of x, which runs evenly from `first` at lo to `last` at hi; x counts as lo below
+    and as hi above. With a period x is taken modulo it before, as a number from 0 to the period.
+
+    Attributes
+    ----------
+    feature : int
+        The column of X.
+    name, kind : str
+        The feature's name and the class of the term.
+    lo, hi, first, last : float
+    period : float or None
+    cosines, sines : ndarray of shape (n_outputs, n_frequencies)
+        a and b.
+    missing, mean
+        As of `CurveTerm`.
+    """
+
+    feature: int
+    name: str
+    kind: str
+    lo: float
+    hi: float
+    first: float
+    last: float
+    period: float | None
+    cosines: Floats
+    sines: Floats
+    missing: Floats | None
+    mean: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryTerm:
+    """A number per level.
+
+    Attributes
+    ----------
+    feature : int
+        The column of X.
+    name, kind : str
+        The feature's name and the class of the term.
+    levels : tuple
+    values : ndarray of shape (n_outputs, n_levels)
+    unseen : ndarray of shape (n_outputs,) or None
+        What a level adds that fit has not seen; None: it is refused.
+    missing, mean
+        As of `CurveTerm`.
+    """
+
+    feature: int
+    name: str
+    kind: str
+    levels: Levels
+    values: Floats
+    unseen: Floats | None
+    missing: Floats | None
+    mean: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceAxis:
+    """Where a feature stands on an axis of a surface, whose nodes are numbered from 0.
+
+    A number stands at node k if it is knots[k], and between two nodes in proportion; beyond the
+    first or last knot at that knot. A level stands at its node. What has no node stands nowhere,
+    and the surface adds 0.
+
+    Attributes
+    ----------
+    feature : int
+        The column of X.
+    name : str
+    knots : ndarray of shape (n_knots,) or None
+        Of a number.
+    levels : tuple or None
+        Of a category.
+    nodes : ndarray of shape (n_levels,) or None
+        The node of every level.
+    missing : int or None
+        The node of missing values; None: they have none.
+    """
+
+    feature: int
+    name: str
+    knots: Floats | None
+    levels: Levels | None
+    nodes: NDArray[np.intp] | None
+    missing: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceTerm:
+    """A table over two features, bilinear between its nodes.
+
+    The estimators round a place to single precision before they look it up. Who leaves that out is
+    off by about 1e-7 of the step between two nodes.
+
+    Attributes
+    ----------
+    features : tuple of int
+        The two columns of X.
+    name, kind : str
+    axes : tuple of SurfaceAxis
+    values : ndarray of shape (n_outputs, n_first, n_second)
+        At the nodes.
+    mean : ndarray of shape (n_outputs,)
+        The mean over the training rows.
+    """
+
+    features: tuple[int, int]
+    name: str
+    kind: str
+    axes: tuple[SurfaceAxis, SurfaceAxis]
+    values: Floats
+    mean: Floats
+
+
+TermPieces: TypeAlias = CurveTerm | WaveTerm | CategoryTerm | SurfaceTerm
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPieces:
+    """A fitted model: score = intercept + the sum of all terms, for each output.
+
+    Attributes
+    ----------
+    estimator : str
+        The name of its class.
+    task : {"regression", "binary", "multiclass", "multilabel"}
+        What is predicted of the scores: a number; classes[1] if the score is above 0, else
+        classes[0]; the class of the highest score, the first of equals; or every label whose score
+        is above 0.
+    link : {"identity", "log", "logistic", "softmax"} or None
+        Whose inverse makes a mean or probabilities of scores; None: there are no probabilities.
+    classes : tuple or None
+        The classes, or the numbers of the labels; None in regression.
+    features : tuple of Feature
+        The columns of X.
+    intercept : ndarray of shape (n_outputs,)
+    terms : tuple
+        Curves in the order of the columns, then surfaces.
+    """
+
+    estimator: str
+    task: Literal["regression", "binary", "multiclass", "multilabel"]
+    link: Literal["identity", "log", "logistic", "softmax"] | None
+    classes: tuple[object, ...] | None
+    features: tuple[Feature, ...]
+    intercept: Floats
+    terms: tuple[TermPieces, ...]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores per row."""
+        return len(self.intercept)
+
+    @property
+    def base(self) -> Floats:
+        """The score if every term has its mean, (n_outputs,)."""
+        return np.asarray(self.intercept + sum(term.mean for term in self.terms))

@@ -1,0 +1,124 @@
+"""From a fitted estimator to its pieces."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.export.curves import read_curve
+from splinear.export.pieces import (
+    CategoryTerm,
+    Feature,
+    ModelPieces,
+    SurfaceAxis,
+    SurfaceTerm,
+    TermPieces,
+)
+from splinear.inspection.naming import check_model, feature_names
+from splinear.model.chains import Chain
+from splinear.model.fitted import FittedPair, FittedTerm
+from splinear.training.estimator import AdditiveEstimator
+from splinear.training.outputs.classes import Binary
+from splinear.training.outputs.labels import MultiLabel
+from splinear.training.outputs.positive import LogMean
+
+__all__ = ["read_model"]
+
+Task: TypeAlias = Literal["regression", "binary", "multiclass", "multilabel"]
+Link: TypeAlias = Literal["identity", "log", "logistic", "softmax"]
+
+
+def read_model(model: AdditiveEstimator) -> ModelPieces:
+    """Return what a fitted estimator consists of.
+
+    Raises
+    ------
+    TypeError
+        If it is none, for example a pipeline.
+    """
+    check_model(model)
+    task, link = _task(model)
+    classes = None if task == "regression" else tuple(model.classes_.tolist())
+    names = feature_names(model)
+    terms: list[TermPieces] = [_read_term(model, term) for term in model.terms_.curves]
+    terms += [_read_surface(pair, names) for pair in model.terms_.pairs]
+    return ModelPieces(
+        estimator=type(model).__name__,
+        task=task,
+        link=link,
+        classes=classes,
+        features=tuple(_feature(model, j, name) for j, name in enumerate(names)),
+        intercept=np.asarray(model.intercept_, dtype=np.float64),
+        terms=tuple(terms),
+    )
+
+
+def _task(model: AdditiveEstimator) -> tuple[Task, Link | None]:
+    outputs = model._outputs
+    if not hasattr(model, "classes_"):
+        return "regression", "log" if isinstance(outputs, LogMean) else "identity"
+    has_probabilities = hasattr(model, "predict_proba")
+    if isinstance(outputs, Binary):
+        return "binary", "logistic" if has_probabilities else None
+    if isinstance(outputs, MultiLabel):
+        return "multilabel", "logistic" if has_probabilities else None
+    return "multiclass", "softmax" if has_probabilities else None
+
+
+def _feature(model: AdditiveEstimator, j: int, name: str) -> Feature:
+    columns = model._columns
+    if j in columns.dropped:
+        return Feature(name, "dropped")
+    if j in columns.levels:
+        return Feature(name, "category", columns.levels[j])
+    return Feature(name, "number")
+
+
+def _read_term(model: AdditiveEstimator, term: FittedTerm) -> TermPieces:
+    missing = term.at_missing if model._columns.takes_gaps else None
+    if term.levels is None:
+        return read_curve(term, missing)
+    refused = term.features[0] in model._columns.strict
+    return CategoryTerm(
+        feature=term.features[0],
+        name=term.name,
+        kind=term.kind,
+        levels=term.levels,
+        values=term.coef,
+        unseen=None if refused else _mean_of_levels(term),
+        missing=missing,
+        mean=term.mean,
+    )
+
+
+def _mean_of_levels(term: FittedTerm) -> Floats:
+    """Return what a level counts as that was not there in fit."""
+    return np.asarray(term.table @ term.group.mean[0])
+
+
+def _read_surface(pair: FittedPair, names: list[str]) -> SurfaceTerm:
+    first, second = pair.chains
+    return SurfaceTerm(
+        features=pair.features,
+        name=pair.name,
+        kind=pair.kind,
+        axes=(
+            _axis(first, names[first.feature], pair.levels[0]),
+            _axis(second, names[second.feature], pair.levels[1]),
+        ),
+        values=pair.coef,
+        mean=pair.mean,
+    )
+
+
+def _axis(chain: Chain, name: str, levels: tuple[object, ...] | None) -> SurfaceAxis:
+    return SurfaceAxis(
+        feature=chain.feature,
+        name=name,
+        knots=chain.knots,
+        levels=None if chain.knots is not None else levels,
+        nodes=chain.node_of_level,
+        missing=chain.n_values if chain.has_missing else None,
+    )

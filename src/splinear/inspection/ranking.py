@@ -1,0 +1,83 @@
+"""How much each feature, or each term, moves the score."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from splinear._types import Floats, Input
+from splinear.inspection.adding import (
+    InMemory,
+    added,
+    added_by_pairs,
+    deviations,
+    sparse_contributions,
+    stays_sparse,
+)
+from splinear.inspection.curves import read_numbers
+from splinear.inspection.naming import Output, output_of
+from splinear.inspection.resolving import FittedModel, resolve
+from splinear.training.estimator import AdditiveEstimator
+
+__all__ = ["importances"]
+
+
+def importances(
+    model: FittedModel,
+    X: Input,
+    *,
+    target: object = None,
+    by: Literal["feature", "term"] = "feature",
+) -> Floats:
+    """Measure how much each feature moves the score: the standard deviation of its term over X.
+
+    A curve that is flat where the data lie scores 0, however steep it is elsewhere. On the training
+    rows it is `feature_importances_`. One column is held at a time.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+        Or a fitted pipeline, or a search, that ends in one.
+    X : array-like of shape (n_samples, n_features)
+    target : class label, int or list of them, default=None
+        As in :func:`shape_function`; None is the mean over all outputs.
+    by : {"feature", "term"}, default="feature"
+        A surface counts as a half of each of its features, or as a term behind those of features.
+
+    Returns
+    -------
+    deviations : ndarray of shape (n_features,) or (n_features + n_pairs,)
+        In the units of the score (none, where it is the logarithm of the mean).
+    """
+    model, X = resolve(model, X)
+    if by not in ("feature", "term"):
+        raise ValueError(f'by must be "feature" or "term"; got {by!r}.')
+    output = output_of(model, target)
+    table = read_numbers(model, X)
+    if stays_sparse(table, model):
+        return _sparse_importances(model, output, table)
+    return _deviations(model, output, table, by_term=by == "term")
+
+
+def _deviations(
+    model: AdditiveEstimator, output: Output, table: InMemory, *, by_term: bool
+) -> Floats:
+    """Return the standard deviations of terms, or of features with halves of their surfaces."""
+    out, of_pairs = np.zeros(model.n_features_in_), []
+    for j, f, _ in added(model, table):
+        out[j] = f[:, output].std(axis=0).mean()
+    for pair, f in added_by_pairs(model, table):
+        of_pairs.append(f[:, output].std(axis=0).mean())
+        out[list(pair.features)] += 0.0 if by_term else 0.5 * of_pairs[-1]
+    return np.append(out, of_pairs) if by_term else out
+
+
+def _sparse_importances(
+    model: AdditiveEstimator, output: Output, table: sparse.csc_array
+) -> Floats:
+    n_outputs = len(model.intercept_)
+    outputs = np.atleast_1d(np.arange(n_outputs)[output]).tolist()
+    found = (deviations(sparse_contributions(model, k, table)) for k in outputs)
+    return np.asarray(np.mean(list(found), axis=0))

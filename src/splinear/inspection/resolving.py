@@ -1,0 +1,69 @@
+"""The additive model in what a user gives: itself, the last step of a pipeline, or what was found.
+
+Of a pipeline the columns are those that its last step sees, with the names that the steps before it
+give them; of a search, the model is its `best_estimator_`.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TypeAlias
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from splinear._types import AnyArray, Input
+from splinear.training.estimator import AdditiveEstimator
+
+__all__ = ["FittedModel", "resolve", "resolve_model"]
+
+# A fitted estimator of this package, or a pipeline or a search that ends in one.
+FittedModel: TypeAlias = AdditiveEstimator | BaseEstimator
+
+
+def resolve(model: FittedModel, X: Input) -> tuple[AdditiveEstimator, Input]:
+    """Return the additive model, with names for its columns, and X as that model sees it."""
+    names: AnyArray | None = None
+    while not isinstance(model, AdditiveEstimator):
+        if isinstance(model, Pipeline):
+            check_is_fitted(model)
+            before, model = model[:-1], model.steps[-1][1]
+            names = _names_after(before)
+            X = X if X is None or not before.steps else before.transform(X)
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            raise TypeError(
+                "A fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR is "
+                "needed, or a pipeline or a search that ends in one; got "
+                f"{type(model).__name__}."
+            )
+    check_is_fitted(model, "terms_")
+    return _named(model, names), X
+
+
+def resolve_model(model: FittedModel) -> AdditiveEstimator:
+    """Return the additive model, with names for its columns."""
+    return resolve(model, None)[0]
+
+
+def _names_after(steps: Pipeline) -> AnyArray | None:
+    """Return the names of the columns that steps produce; None: they do not tell."""
+    if not steps.steps:
+        return None
+    try:
+        return np.asarray(steps.get_feature_names_out(), dtype=object)
+    except (AttributeError, ValueError, NotFittedError):
+        return None
+
+
+def _named(model: AdditiveEstimator, names: AnyArray | None) -> AdditiveEstimator:
+    """Return the model with names for columns that had none when it was fitted."""
+    if names is None or model.terms_.names is not None or len(names) != model.n_features_in_:
+        return model
+    out = copy(model)
+    out.terms_ = model.terms_.named(names)
+    return out

@@ -1,0 +1,88 @@
+"""Numbers and names as they are printed, and tables of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from splinear.tables.values import is_missing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "aligned",
+    "data_frame",
+    "fixed",
+    "number",
+    "places_for",
+    "printable",
+    "shortened",
+    "value_text",
+]
+
+LONGEST = 32  # letters of a name
+_MOST_DIGITS = 15  # of a whole number that is written out
+_LONG = 10_000  # from here on, thousands are set apart
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """Return a text, cut where it has more letters than `most`."""
+    return text if len(text) <= most else text[: most - 1] + "\u2026"
+
+
+def printable(text: str) -> str:
+    """Return a text in which nothing breaks a line, whatever it holds."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a number of few digits; whole ones are written out."""
+    if float(value).is_integer() and abs(value) < 10**_MOST_DIGITS:
+        return f"{int(value):,}" if abs(value) >= _LONG else str(int(value))
+    if _LONG <= abs(value) < 10**_MOST_DIGITS:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def places_for(most: float) -> int:
+    """Return how many decimal places show the size of numbers up to `most` by three digits."""
+    return int(np.clip(2 - np.floor(np.log10(max(abs(most), 1e-300))), 0, 12))
+
+
+def fixed(value: float, places: int, *, plus: bool = False) -> str:
+    """Return a number of so many decimal places, of which zero is not negative."""
+    return f"{round(value, places) + 0.0:{'+' if plus else ''},.{places}f}"
+
+
+def value_text(value: object) -> str:
+    """Return a value of a feature as it is shown."""
+    if is_missing(value):
+        return "missing"
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return number(float(value)) if is_number and np.isfinite(value) else str(value)  # type: ignore[arg-type, call-overload]
+
+
+def aligned(rows: Sequence[Sequence[str]], is_text: Sequence[bool]) -> list[str]:
+    """Return rows of cells as lines; columns of text stand to the left."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(is_text))]
+    return [
+        "  ".join(
+            cell.ljust(width) if left else cell.rjust(width)
+            for cell, width, left in zip(row, widths, is_text, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def data_frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
+    """Return a pandas DataFrame, or say how to install pandas."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "to_frame needs pandas, which is not installed: pip install 'splinear[data]'"
+        ) from error
+    return pd.DataFrame(dict(columns))

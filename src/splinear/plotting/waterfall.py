@@ -1,0 +1,128 @@
+"""How the reasons of a score are drawn: bars, each of which begins where the last one ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit, logit
+
+from splinear._types import Floats
+from splinear.inspection.reasons import Reasons
+from splinear.inspection.text import shortened
+from splinear.plotting.drawing import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
+    from matplotlib.container import BarContainer
+
+__all__ = ["draw_waterfall"]
+
+_AIR = 0.04  # the share of the width beside the bars
+_MOST_OF_WHISKERS = 0.25  # of the bars' width, on both sides; whiskers are cut off there
+_MARKS = (0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999)  # probabilities
+_LEAST_APART = 0.09  # of the marks, as a share of the width
+_LONGEST = 34  # letters of a name or value
+
+
+def draw_waterfall(ax: Axes, reasons: Reasons) -> tuple[BarContainer, LineCollection | None]:
+    """Draw the reasons of a score into axes; return the bars, and the whiskers if there are any."""
+    lines = reasons.lines()
+    steps = np.array([amount for _, _, amount, _ in lines[:-2]])
+    ends = reasons.base + np.cumsum(steps)
+    y = np.arange(1.0, len(steps) + 1.0)
+    ax.set_xlim(*_limits(reasons, ends))
+    ax.set_ylim(len(steps) + 1.6, -0.6)
+    colors = [UP if step >= 0 else DOWN for step in steps]
+    bars = ax.barh(y, steps, 0.62, left=ends - steps, color=colors, alpha=0.85, lw=0, zorder=3)
+    for k, at in enumerate([reasons.base, *ends.tolist()]):  # from each bar to the next
+        ax.plot([at, at], [k, k + 1.0], color=MUTED, lw=0.9, ls=(0, (2, 2)), zorder=2)
+    last = len(steps) + 1
+    ax.plot([reasons.base], [0], "o", color=MUTED, ms=7, zorder=4)
+    ax.plot([reasons.score], [last], "o", color=INK, ms=9, zorder=5)
+    _write(ax, reasons)
+    _dress(ax, reasons)
+    errors = np.array([*(error for _, _, _, error in lines[:-2]), reasons.score_error])
+    return bars, _draw_whiskers(ax, np.append(ends, reasons.score), np.append(y, last), errors)
+
+
+def _limits(reasons: Reasons, ends: Floats) -> tuple[float, float]:
+    """Return both ends of the axis: of all bars, and of whiskers that are not too long."""
+    places = np.array([reasons.base, reasons.score, *ends])
+    low, high = float(places.min()), float(places.max())
+    reach = _MOST_OF_WHISKERS * (high - low)
+    at = np.append(ends[: len(reasons.terms)], reasons.score)
+    wide = np.nan_to_num([*(reason.error for reason in reasons.terms), reasons.score_error])
+    left = max(low - reach, min(low, float((at - wide).min())))
+    right = min(high + reach, max(high, float((at + wide).max())))
+    air = _AIR * ((right - left) or 1.0)
+    return left - air, right + air
+
+
+def _draw_whiskers(ax: Axes, at: Floats, y: Floats, errors: Floats) -> LineCollection | None:
+    known = ~np.isnan(errors)
+    if not known.any():
+        return None
+    at, y, errors = at[known], y[known], errors[known]
+    return ax.hlines(y, at - errors, at + errors, colors=INK, lw=1.4, zorder=6)
+
+
+def _write(ax: Axes, reasons: Reasons) -> None:
+    """Write names and values to the left of the axes, and numbers to the right."""
+    lines = [reasons.lines()[-2], *reasons.lines()[:-2], reasons.lines()[-1]]
+    for k, (name, value, amount, error) in enumerate(lines):
+        is_end, is_last = k in (0, len(lines) - 1), k == len(lines) - 1
+        style: Style = {"ha": "right", "fontsize": 11, "color": INK, **AS_IT_IS}
+        style["fontweight"] = "bold" if value or is_last else "normal"
+        _beside(ax, shortened(name, _LONGEST), k, (-10, 1 if value else 0),
+                va="bottom" if value else "center", **style)  # fmt: skip
+        if value:
+            style |= {"fontsize": 10, "color": MUTED, "fontweight": "normal"}
+            _beside(ax, shortened(value, _LONGEST), k, (-10, -1), va="top", **style)
+        color = INK if is_end else (UP if amount >= 0 else DOWN)
+        number = reasons.shown(amount, plus=not is_end).replace("-", "\N{MINUS SIGN}")
+        bold: Style = {"color": color, "fontweight": "bold", "fontsize": 11}
+        _beside(ax, number, k, (58, 0), x=1.0, ha="right", va="center", **bold)
+        if text := reasons.shown_error(error):
+            _beside(ax, text, k, (64, 0), x=1.0, ha="left", va="center", color=MUTED, fontsize=10)
+
+
+def _beside(ax: Axes, text: str, y: float, offset: tuple[float, float], **style: object) -> None:
+    """Write a text beside the axes at a height of its own, so many points away."""
+    x = style.pop("x", 0.0)
+    where: Style = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    ax.annotate(text, (x, y), offset, annotation_clip=False, **where, **style)
+
+
+def _dress(ax: Axes, reasons: Reasons) -> None:
+    """Title, axis, and the probabilities that belong to scores."""
+    ax.set_title(reasons.headline, loc="left", fontsize=13, fontweight="bold", color=INK, pad=12,
+                 **AS_IT_IS)  # fmt: skip
+    has_errors = any(not np.isnan(error) for *_, error in reasons.lines())
+    note = " (whiskers: one standard error)" if has_errors else ""
+    ax.set_xlabel(reasons.unit + note, color=INK, fontsize=11, **AS_IT_IS)
+    ax.set_yticks([])
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.spines["bottom"].set_color(FAINT)
+    ax.tick_params(colors=MUTED, labelsize=10, length=0)
+    ax.grid(axis="x", color=FAINT, lw=0.6, alpha=0.6)
+    ax.set_axisbelow(True)
+    if np.isclose(expit(reasons.score), reasons.probability, rtol=1e-9, atol=0.0):
+        _mark_probabilities(ax, reasons.probability_of)
+
+
+def _mark_probabilities(ax: Axes, name: str) -> None:
+    """Add an axis above, on which scores are probabilities."""
+    low, high = ax.get_xlim()
+    shown: list[float] = []
+    for share in sorted(_MARKS, key=lambda share: abs(share - 0.5)):  # the middle first
+        at = float(logit(share))
+        near = [abs(at - float(logit(other))) for other in shown]
+        if low <= at <= high and min(near, default=np.inf) > _LEAST_APART * (high - low):
+            shown.append(share)
+    top = ax.secondary_xaxis("top")
+    top.set_xticks([float(logit(share)) for share in shown], [f"{share:.3g}" for share in shown])
+    top.set_xlabel(f"probability of {name}", color=MUTED, fontsize=10, labelpad=7, **AS_IT_IS)
+    top.spines["top"].set_visible(False)
+    top.tick_params(colors=MUTED, labelsize=10, length=0)
