@@ -25,7 +25,8 @@ def add_convert(app: "typer.Typer") -> None:
         model: Annotated[Path, typer.Argument(help="The model file.")],
         output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
         to: Annotated[
-            str | None, typer.Option(help="onnx, sql or json; by default as the output's name ends.")
+            str | None,
+            typer.Option(help="onnx, sql or json; by default as the output's name ends."),
         ] = None,
         table: Annotated[str, typer.Option(help="The table that an SQL query reads.")] = "data",
         dialect: Annotated[str, typer.Option(help="Of SQL: duckdb or sqlite.")] = "duckdb",
