@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 from splinear import inspection, kernels, penalties, terms
 from splinear.classifier import AdditiveClassifier
+from splinear.files import load, save
 from splinear.regressor import AdditiveRegressor
 from splinear.search import PathSearchCV
 from splinear.svc import AdditiveSVC
@@ -31,6 +32,8 @@ __all__ = [
     "__version__",
     "inspection",
     "kernels",
+    "load",
     "penalties",
+    "save",
     "terms",
 ]

@@ -40,7 +40,13 @@ def test_to_stdout_with_columns_of_the_data(model, train, customers, expected, r
     done = run("predict", model, train, "--keep", "name", "--keep", "größe")
     assert done.returncode == 0, done.stderr
     found = pd.read_csv(io.StringIO(done.stdout))
-    assert list(found.columns) == ["name", "größe", "prediction", "probability_no", "probability_yes"]
+    assert list(found.columns) == [
+        "name",
+        "größe",
+        "prediction",
+        "probability_no",
+        "probability_yes",
+    ]
     assert found["name"].tolist() == customers["name"].tolist()
     np.testing.assert_allclose(found["probability_yes"], expected[:, 1], rtol=1e-12)
 
@@ -67,7 +73,9 @@ def test_levels_that_look_like_numbers(invoke, tmp_path):
     frame = pd.DataFrame({"code": codes, "y": [code == "2" for code in codes]})
     frame.to_csv(tmp_path / "train.csv", index=False)
     frame[frame["code"] != "x"].to_csv(tmp_path / "new.csv", index=False)
-    assert invoke("fit", tmp_path / "train.csv", "--target", "y", "-o", tmp_path / "m").exit_code == 0
+    assert (
+        invoke("fit", tmp_path / "train.csv", "--target", "y", "-o", tmp_path / "m").exit_code == 0
+    )
     done = invoke("predict", tmp_path / "m", tmp_path / "new.csv", "-o", tmp_path / "p.csv")
     assert done.exit_code == 0, done.output
     assert "warning" not in done.stderr

@@ -161,7 +161,9 @@ def test_a_reader_that_stops_reading(model, train):
 def test_interrupted_in_the_middle_of_a_fit(tmp_path):
     random = np.random.default_rng(0)
     X = random.normal(size=(30_000, 20))
-    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(20)]).assign(y=random.integers(0, 2, len(X)))
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(20)]).assign(
+        y=random.integers(0, 2, len(X))
+    )
     frame.to_parquet(tmp_path / "x.parquet")
     fit = ["fit", "x.parquet", "--target", "y", "-o", "m", "--loss", "hinge", "--C", "1e6"]
     process = subprocess.Popen(

@@ -31,6 +31,7 @@ def failing_well() -> Iterator[None]:
     import typer
 
     with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
         try:
             yield

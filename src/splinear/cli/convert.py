@@ -26,7 +26,7 @@ def add_convert(app: "typer.Typer") -> None:
         output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
         to: Annotated[
             str | None,
-            typer.Option(help="onnx, sql or json; by default as the output's name ends."),
+            typer.Option(help="onnx, sql or json; by default as the name ends."),
         ] = None,
         table: Annotated[str, typer.Option(help="The table that an SQL query reads.")] = "data",
         dialect: Annotated[str, typer.Option(help="Of SQL: duckdb or sqlite.")] = "duckdb",

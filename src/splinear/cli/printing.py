@@ -32,6 +32,7 @@ def columns_table(columns: list[ColumnProfile], n_rows: int) -> Table:
     table = _table("column", "kind", right=("missing",), last="values")
     names = [len(column.name) for column in columns[:MOST_COLUMNS]]
     table.columns[0].min_width = min(max(names, default=1), LONGEST_NAME)
+    table.columns[0].max_width = LONGEST_NAME
     for column in columns[:MOST_COLUMNS]:
         gaps = f"{column.n_gaps / n_rows:.1%}" if column.n_gaps else ""
         table.add_row(*map(_text, (column.name, _kind(column), gaps, _values(column))))
@@ -124,5 +125,5 @@ def _values(column: ColumnProfile) -> str:
     levels = [str(name) for name, _ in column.counts.most_common(NAMED)]
     n = len(column.counts)
     if column.is_identifier:
-        return f"{n:,} levels, about one per row: leave it out by --drop?"
+        return f"{n:,} levels, about one per row: --drop it?"
     return f"{n:,} levels: {', '.join(levels)}{', ...' if n > NAMED else ''}"

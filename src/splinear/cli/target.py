@@ -51,13 +51,12 @@ class TargetColumn:
 
     @property
     def task(self) -> str:
-        """What it seems to be: "classification" for text, two values or few whole numbers."""
+        """What it seems to be: classes if it is text, true and false, or a few whole numbers."""
         if not self.is_numeric:
             return "classification"
         distinct = np.unique(self.values[self.there])
         is_whole = bool(np.all(distinct == np.floor(distinct)))
-        few = len(distinct) == 2 or (is_whole and len(distinct) <= FEW_CLASSES)
-        return "classification" if few else "regression"
+        return "classification" if is_whole and len(distinct) <= FEW_CLASSES else "regression"
 
     def check(self, task: str) -> None:
         """Refuse what there is nothing to learn from, or what is not for the task."""

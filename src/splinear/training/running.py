@@ -10,13 +10,21 @@ from functools import cache
 from threading import Lock
 from typing import TypeVar
 
+from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from splinear.solvers.watch import Watch
 
-__all__ = ["one_blas_thread", "side_by_side"]
+__all__ = ["one_blas_thread", "side_by_side", "thread_count"]
 
 T = TypeVar("T")
+
+MOST_THREADS = 4096  # whatever n_jobs says
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` stands for, as in joblib."""
+    return min(int(effective_n_jobs(n_jobs)), MOST_THREADS)
 
 
 @cache
