@@ -201,8 +201,10 @@ def test_convert_to_sql(model, customers, expected, invoke, tmp_path):
 
 
 def test_what_cannot_be_converted(model, invoke, failed, tmp_path):
-    failed(invoke("convert", model, "-o", tmp_path / "x.txt"), "Add --to, one of onnx, sql, json")
-    failed(invoke("convert", model, "--to", "pmml", "-o", tmp_path / "x"), "onnx, sql, json")
+    done = invoke("convert", model, "-o", tmp_path / "x.txt")
+    failed(done, "Add --to, one of onnx, sql, json", code=2)
+    done = invoke("convert", model, "--to", "pmml", "-o", tmp_path / "x")
+    failed(done, "onnx, sql, json", "pmml", code=2)
     done = invoke("convert", model, "--to", "sql", "--dialect", "oracle", "-o", tmp_path / "x")
     failed(done, "duckdb", "oracle")
     assert list(tmp_path.iterdir()) == []

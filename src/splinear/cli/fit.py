@@ -8,7 +8,7 @@ import numpy as np
 
 from splinear._lookup import shown
 from splinear._types import Floats
-from splinear.cli.console import failing_well, make_console
+from splinear.cli.console import OptionError, failing_well, make_console
 from splinear.cli.data import open_data
 from splinear.cli.estimators import Share, Wanted, make_estimator, task_of
 from splinear.cli.measures import measure
@@ -111,7 +111,7 @@ def _read_interactions(text: str) -> int | str:
     if text == "auto":
         return text
     if not text.isdigit():
-        raise ValueError(f"--interactions is a number of pairs, or auto; got {text!r}")
+        raise OptionError(f"--interactions is a number of pairs, or auto; got {text!r}")
     return int(text)
 
 

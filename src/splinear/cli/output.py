@@ -23,10 +23,10 @@ Write: TypeAlias = Callable[[Columns], None]
 
 def check_output(path: Path, endings: Sequence[str] = ()) -> None:
     """Refuse early what could not be written later."""
-    if endings and path.suffix.lower() not in endings:
-        raise ValueError(f"cannot write {path}: its name must end in one of {', '.join(endings)}")
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a folder; name a file in it")
+    if endings and path.suffix.lower() not in endings:
+        raise ValueError(f"cannot write {path}: its name must end in one of {', '.join(endings)}")
     folder = path.parent
     if not folder.is_dir():
         raise ValueError(f"cannot write {path}: there is no folder {folder}; make it first")

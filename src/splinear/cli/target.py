@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats
+from splinear.cli.console import OptionError
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.libsvm import LibsvmFile
 from splinear.tables.table import Table
@@ -101,7 +102,7 @@ def read_target(table: Table, name: str | None) -> tuple[Table, TargetColumn]:
         return table, TargetColumn("label", values, np.ones(len(labels), dtype=bool))
     assert isinstance(table, ArrowTable)
     if name is None:
-        raise ValueError(f"name the column to predict: --target, one of {_names(table)}")
+        raise OptionError(f"name the column to predict: --target, one of {_names(table)}")
     if name not in table.all_names:
         raise ValueError(f"{table} has no column {name!r} to predict; it has {_names(table)}")
     return table.without(name), _column(table.select_names([name]), name)
