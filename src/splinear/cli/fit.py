@@ -189,7 +189,7 @@ def _train(data: Data, wanted: Wanted) -> AdditiveEstimator:
         def tell(progress: Progress) -> None:
             phase = "" if progress.phase is None else f"{progress.phase}, "
             now = f"{phase}pass {progress.n_iter}, gap {progress.gap:.1e}"
-            track(100 * share.of(progress), now)
+            track(99 * share.of(progress), now)  # a certificate follows
 
         model.set_params(callback=tell)
         model.fit(data.table, data.target.values, sample_weight=weights)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from splinear._lookup import shown
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Floats, Input
 from splinear.cli.console import OptionError
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.libsvm import LibsvmFile
@@ -131,7 +131,7 @@ def _column(table: ArrowTable, name: str) -> TargetColumn:
     return TargetColumn(name, values.astype(str) if values.dtype == object else values, there)
 
 
-def _filled(values: nw.Series[object]) -> tuple[AnyArray, NDArray[np.bool_]]:
+def _filled(values: nw.Series[Input]) -> tuple[AnyArray, NDArray[np.bool_]]:
     """Return values, of the type of the column, and which of them are not missing."""
     gaps = values.is_null().to_numpy().astype(bool)
     known = values.drop_nulls()
