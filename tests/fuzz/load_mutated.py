@@ -2,7 +2,7 @@
 
 Prints what went wrong, a line each: an error of another kind than users should see, one that does
 not name the file, or a file that takes too long. Bytes of the archive are changed, and, with
-checksums that are right again, the text and the structure of its JSON and the numbers of its arrays.
+checksums that are right again, the text and the structure of its JSON, and the numbers of arrays.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def restructured(random: Random, text: bytes) -> bytes:
 
 def with_other_numbers(random: Random, parts: Parts) -> None:
     """Change the numbers of an array, or say that it is of another type or shape."""
-    tree = json.loads(parts["splinear.json"])
+    tree = json.loads(parts["structure.json"])
     k = int(random.integers(len(tree["arrays"])))
     name, own = f"arrays/{k}", tree["arrays"][k]
     content = bytearray(parts[name])
@@ -118,7 +118,7 @@ def with_other_numbers(random: Random, parts: Parts) -> None:
             wrong = np.float64(random.choice([*FLOATS, np.nan, np.inf, -np.inf]))
         content[at : at + 8] = wrong.tobytes()
     parts[name] = bytes(content)
-    parts["splinear.json"] = json.dumps(tree).encode()
+    parts["structure.json"] = json.dumps(tree).encode()
 
 
 def changed(random: Random, path: Path) -> bytes:
@@ -127,13 +127,13 @@ def changed(random: Random, path: Path) -> bytes:
     if way < 0.1:
         return mutated(random, path.read_bytes())
     if way < 0.25:
-        parts["splinear.json"] = mutated(random, parts["splinear.json"])
+        parts["structure.json"] = mutated(random, parts["structure.json"])
     elif way < 0.6:
-        parts["splinear.json"] = restructured(random, parts["splinear.json"])
+        parts["structure.json"] = restructured(random, parts["structure.json"])
     else:
         with_other_numbers(random, parts)
         if random.random() < 0.2:
-            parts["splinear.json"] = restructured(random, parts["splinear.json"])
+            parts["structure.json"] = restructured(random, parts["structure.json"])
     return archive(parts)
 
 

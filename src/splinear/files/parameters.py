@@ -86,9 +86,12 @@ def _value(data: object, where: str) -> Input:
 
 
 def made(kind: type[BaseEstimator], data: object, where: str) -> Input:
-    """Return an estimator or a term with parameters from plain data."""
+    """Return an estimator or a term with parameters from plain data.
+
+    Those that a file does not know, because it is older than they are, have their defaults.
+    """
     given = parameters_from(data, where)
     known = kind._get_param_names()
-    if set(given) != set(known):
+    if not set(given) <= set(known):
         raise refuse(where, f"the parameters {', '.join(known)}", sorted(given))
     return kind(**given)

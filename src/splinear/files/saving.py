@@ -56,28 +56,20 @@ NONSENSE = (TypeError, LookupError, ArithmeticError, RecursionError)
 
 
 def save(model: Saved, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file, without pickle.
-
-    The file takes the place of another one of this name at once, when it is complete. The same
-    model is the same bytes.
+    """Write a fitted model to a file, without pickle; the same model is the same bytes.
 
     Parameters
     ----------
     model : AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR or an embedding
-        Fitted. Of a PathSearchCV, save `best_estimator_`.
+        Fitted. Of a PathSearchCV, save `best_estimator_`. A `callback`, and a `random_state` that
+        is not a number, are left out, with a warning.
     path : str or path
-        By custom it ends in .splinear.
+        By custom it ends in .splinear. What was there is replaced when the file is complete.
 
     Raises
     ------
     TypeError
-        If it is something else, or holds something that files cannot: terms of your own, or
-        levels that are neither numbers, text, times nor intervals.
-
-    Warns
-    -----
-    UserWarning
-        Of a `callback`, and of a `random_state` that is not a number, which are left out.
+        If it is something else, or holds something that files cannot, such as a term of your own.
 
     Examples
     --------
@@ -93,13 +85,7 @@ def save(model: Saved, path: str | os.PathLike[str]) -> None:
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    if isinstance(model, PathSearchCV):
-        raise TypeError("A search cannot be saved; save what it has found, best_estimator_.")
-    if KINDS.get(type(model).__name__) is not type(model):
-        raise TypeError(
-            f"splinear.save writes {', '.join(KINDS)}; got {type(model).__name__}. For pipelines "
-            "use skops or pickle."
-        )
+    _refuse_others(model)
     check_is_fitted(model)
     tree = _plain(model)
     try:
@@ -108,6 +94,17 @@ def save(model: Saved, path: str | os.PathLike[str]) -> None:
     except ValueError as error:
         raise ValueError(f"The model cannot be saved: {error}") from error
     write_parts(Path(path), parts)
+
+
+def _refuse_others(model: object) -> None:
+    """Refuse what is no estimator of this library, subclasses included."""
+    if isinstance(model, PathSearchCV):
+        raise TypeError("A search cannot be saved; save what it has found, best_estimator_.")
+    if KINDS.get(type(model).__name__) is not type(model):
+        raise TypeError(
+            f"splinear.save writes {', '.join(KINDS)}; got {type(model).__name__}. For pipelines "
+            "use skops or pickle."
+        )
 
 
 def load(path: str | os.PathLike[str]) -> Saved:

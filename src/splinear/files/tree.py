@@ -13,7 +13,7 @@ from splinear.training.state.values import is_array_type
 
 __all__ = ["STRUCTURE", "parts_of", "tree_of"]
 
-STRUCTURE = "splinear.json"
+STRUCTURE = "structure.json"
 MOST_TEXT = 2**28  # bytes of JSON
 MOST_VALUES = 2**23  # in it: each takes up to some hundred bytes in memory
 MOST_DIGITS = 1000  # of a whole number
