@@ -217,7 +217,7 @@ class OnnxTerms:
         graph, positions = self.graph, self._positions(terms)
         sizes = np.array([term.values.shape[1:] for term in terms])
         both = [
-            graph.columns(positions, [self._axes[_key(term.axes[side])] for term in terms])
+            graph.columns(positions, [self._axes[term.axes[side].key] for term in terms])
             for side in (0, 1)
         ]
         zero = graph.constant(0.0)
@@ -257,7 +257,7 @@ class OnnxTerms:
     def _positions(self, terms: list[SurfaceTerm]) -> str:
         """Return where rows stand on all axes, once each, (N, n_axes); -1 is nowhere."""
         graph = self.graph
-        axes = {_key(axis): axis for term in terms for axis in term.axes}
+        axes = {axis.key: axis for term in terms for axis in term.axes}
         text = {key: axis for key, axis in axes.items() if axis.feature in self.inputs.text}
         numbers = {key: axis for key, axis in axes.items() if key not in text}
         groups: dict[int, list[tuple[object, ...]]] = {1: [], 2: []}  # by powers
@@ -283,12 +283,6 @@ class OnnxTerms:
         return self.graph.add("Gather", table, self._number_of_level(axis.feature, axis.levels))
 
 
-def _key(axis: SurfaceAxis) -> tuple[object, ...]:
-    """Return what two axes have in common only if they are the same."""
-    numbers = (array if array is None else array.tobytes() for array in (axis.knots, axis.nodes))
-    return axis.feature, axis.missing, *numbers
-
-
 def _axis_lookup(axis: SurfaceAxis) -> _Lookup:
     """Return the place on an axis as a function of a number."""
     missing = np.array([-1.0 if axis.missing is None else axis.missing])
@@ -297,14 +291,7 @@ def _axis_lookup(axis: SurfaceAxis) -> _Lookup:
         assert axis.nodes is not None
         nodes = axis.nodes[None].astype(np.float64)
         return _Lookup(axis.feature, _equal_to(axis.levels, nodes, np.array([-1.0])), missing)
-    n = len(axis.knots)
-    between = np.column_stack([np.arange(n - 1.0), np.ones(n - 1)])[None]
-    at_end = np.array([n - 1.0])
-    coef = between if n > 1 else np.zeros((1, 0, 1))
-    place = CurveTerm(
-        axis.feature, axis.name, "Pair", axis.knots, coef, at_end, "constant", missing, at_end
-    )
-    return _Lookup(axis.feature, place.pieces, missing)
+    return _Lookup(axis.feature, axis.place.pieces, missing)
 
 
 def _equal_to(levels: tuple[object, ...], values: Floats, unseen: Floats) -> Pieces:

@@ -277,6 +277,30 @@ class SurfaceAxis:
     nodes: NDArray[np.intp] | None
     missing: int | None
 
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What two axes have in common only if they are the same."""
+        arrays = (a if a is None else a.tobytes() for a in (self.knots, self.nodes))
+        return self.feature, self.missing, *arrays
+
+    @cached_property
+    def place(self) -> CurveTerm:
+        """The place of a number as a curve, -1 being nowhere."""
+        assert self.knots is not None
+        n, missing = len(self.knots), -1.0 if self.missing is None else float(self.missing)
+        coef = np.column_stack([np.arange(n - 1.0), np.ones(n - 1)])[None]
+        return CurveTerm(
+            feature=self.feature,
+            name=self.name,
+            kind="Pair",
+            knots=self.knots,
+            coef=coef if n > 1 else np.zeros((1, 0, 1)),
+            at_end=np.array([max(n - 1.0, 0.0)]),
+            outside="constant",
+            missing=np.array([missing]),
+            mean=np.zeros(1),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class SurfaceTerm:
