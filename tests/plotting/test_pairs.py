@@ -252,7 +252,7 @@ def test_words_say_what_colors_mean(model, table):
     X, y = table
     two = AdditiveClassifier(C=1.0, interactions=[(0, 1)], random_state=0).fit(X, y > 0)
     display = draw(two, table, class_names=["no", "yes"])
-    assert display.color_bar_.ax.get_ylabel() == "contribution to the score"
+    assert display.color_bar_.ax.get_ylabel() == "effect on the log-odds of yes"
     words = {text.get_text() for text in display.color_bar_.ax.texts}
     assert words == {"speaks for yes", "speaks for no"}
 
@@ -269,8 +269,8 @@ def test_several_classes(classes, table):
     message = "target must be given if a surface is drawn .* one of 'p', 'q', 'r'"
     with pytest.raises(ValueError, match=message):
         PairDisplay.from_estimator(classes, X, (0, 1))
-    with pytest.raises(ValueError, match=message):
-        CurvesDisplay.from_estimator(classes, X, features=[0, (0, 1)])
+    each = CurvesDisplay.from_estimator(classes, X, features=[0, (0, 1)], figure=Figure())
+    assert [panel.name for panel in each.curves] == ["a", "a × b: p", "a × b: q", "a × b: r"]
     display = draw(classes, table, (0, 1), target="q")
     s = display.surface
     f = surface(classes, (0, 1), (s.x.values, s.z.values), target="q")[2]

@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._types import Floats
-from splinear.plotting.drawing import (
-    AS_IT_IS,
-    DOWN,
-    FAINT,
-    INK,
-    MUTED,
-    UP,
-    Style,
-    Words,
-    entitle,
-    shortened,
-)
+from splinear.inspection.text import shortened
+from splinear.plotting.curve import Words
+from splinear.plotting.fitting import fit_title
+from splinear.plotting.style import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
 from splinear.plotting.surfaces import Side, Surface
 
 if TYPE_CHECKING:
@@ -92,7 +84,7 @@ def draw_heat_panel(ax: Axes, surface: Surface, limit: float, unit: str) -> Quad
     mesh = draw_surface(ax, surface, limit)
     draw_contours(ax, surface, limit, labels=False)
     ax.tick_params(labelsize=9)
-    entitle(ax, surface.title(most=11), surface.share)
+    fit_title(ax, surface.name, surface.share)
     draw_color_bar(ax.inset_axes(_BAR_OF_PANEL), mesh, surface, limit, unit)
     return mesh
 

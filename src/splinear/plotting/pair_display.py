@@ -12,7 +12,8 @@ from splinear.inspection.curves import read_numbers
 from splinear.inspection.naming import one_output, pair_of
 from splinear.inspection.ranking import importances
 from splinear.inspection.resolving import FittedModel, resolve
-from splinear.plotting.drawing import Words, entitle
+from splinear.plotting.curve import Words
+from splinear.plotting.fitting import fit_title
 from splinear.plotting.heatmap import (
     common_height,
     divide,
@@ -164,7 +165,7 @@ class PairDisplay:
         self.contours_ = draw_contours(self.ax_, self.surface, limit, labels=True)
         draw_values(self.ax_, self.surface, limit)
         draw_margins(self.ax_, above, beside, self.surface)
-        entitle(above, self.surface.title(), self.surface.share)
+        fit_title(above, self.surface.name, self.surface.share)
         self.color_bar_ = draw_color_bar(bar, self.mesh_, self.surface, limit, self.words.axis)
         draw_legend(self.ax_, bar, self.surface, self.words)
         return self

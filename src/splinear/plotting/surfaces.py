@@ -14,8 +14,8 @@ from splinear.inspection.adding import InMemory, column_of
 from splinear.inspection.curves import check_n_points
 from splinear.model.chains import Chain
 from splinear.model.fitted import FittedPair, steps
-from splinear.plotting.drawing import room, shortened
 from splinear.plotting.panels import cells
+from splinear.plotting.style import room
 from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["Side", "Surface", "make_surface"]
@@ -113,6 +113,8 @@ class Surface:
         |f| of the deepest colors: that of 99.5 % of the rows is lower.
     share : float
         The surface's part of the sum of all importances, from 0 to 1.
+    of : str
+        The class whose surface it is, if there are several in a figure.
     """
 
     x: Side
@@ -121,16 +123,13 @@ class Surface:
     support: Floats
     height: float
     share: float
+    of: str = ""
 
     @property
     def name(self) -> str:
-        """The names of both features, with a cross between."""
-        return f"{self.x.name} \N{MULTIPLICATION SIGN} {self.z.name}"
-
-    def title(self, most: int = 20) -> str:
-        """Return the name, each part of it cut where it has more letters than `most`."""
-        first, second = (shortened(side.name, most) for side in (self.x, self.z))
-        return f"{first} \N{MULTIPLICATION SIGN} {second}"
+        """The names of both features, with a cross between; of several classes, whose it is."""
+        both = f"{self.x.name} \N{MULTIPLICATION SIGN} {self.z.name}"
+        return f"{both}: {self.of}" if self.of else both
 
     @property
     def supported(self) -> NDArray[np.bool_]:
@@ -149,6 +148,7 @@ def make_surface(
     share: float,
     n_points: int,
     most_levels: int,
+    of: str = "",
 ) -> Surface:
     """Compute what the panel of a pair shows, given X as numbers and the names of all features.
 
@@ -173,8 +173,8 @@ def make_surface(
     height = _height(f, counts)
     support = _support(first, second, counts)
     if horizontal != pair.features[0]:
-        return Surface(second, first, f.T, support.T, height, share)
-    return Surface(first, second, f, support, height, share)
+        return Surface(second, first, f.T, support.T, height, share, of)
+    return Surface(first, second, f, support, height, share, of)
 
 
 def _counts(first: Side, second: Side, columns: list[Floats]) -> Floats:

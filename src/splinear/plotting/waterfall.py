@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from splinear._types import Floats
 from splinear.inspection.reasons import Reasons
 from splinear.inspection.text import shortened
-from splinear.plotting.drawing import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
+from splinear.plotting.style import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

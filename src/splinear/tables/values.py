@@ -18,7 +18,17 @@ from splinear._compat import is_pandas_na
 from splinear._types import AnyArray, Input
 from splinear.tables.chunks import as_floats
 
-__all__ = ["Kind", "Values", "as_missing", "factor", "is_missing", "kind_of", "numbers", "ordered"]
+__all__ = [
+    "Kind",
+    "Values",
+    "as_missing",
+    "factor",
+    "is_boolean",
+    "is_missing",
+    "kind_of",
+    "numbers",
+    "ordered",
+]
 
 Values: TypeAlias = "AnyArray | nw.Series[Input]"
 
@@ -76,6 +86,13 @@ def _kind_of_objects(values: AnyArray) -> Kind:
         has_complex = any(issubclass(kind, (complex, np.complexfloating)) for kind in types)
         return Kind.COMPLEX if has_complex else Kind.NUMBER
     return Kind.CATEGORY if any(issubclass(kind, str) for kind in types) else Kind.OBJECT
+
+
+def is_boolean(values: Values) -> bool:
+    """Tell whether a column holds True and False, by its type."""
+    if isinstance(values, np.ndarray):
+        return values.dtype == bool
+    return bool(values.dtype == nw.Boolean)
 
 
 def numbers(values: Values, label: str) -> AnyArray:
