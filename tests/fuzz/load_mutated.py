@@ -16,6 +16,7 @@ import sys
 import warnings
 import zipfile
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def another(random: Random, old: Any, tree: Any) -> Any:
     if kind == 2:
         return FLOATS[random.integers(len(FLOATS))]
     if kind == 3:
-        return OTHERS[random.integers(len(OTHERS))]
+        return deepcopy(OTHERS[random.integers(len(OTHERS))])
     places = nodes(tree)
     where, key = places[random.integers(len(places))]
     return json.loads(json.dumps(where[key]))

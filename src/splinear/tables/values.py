@@ -162,6 +162,8 @@ def as_missing(values: AnyArray, gone: AnyArray) -> AnyArray:
 
 def is_missing(value: object) -> bool:
     """Tell whether a value is None, pandas.NA, or not equal to itself, as NaN and NaT are."""
+    if isinstance(value, str):  # most are
+        return False
     if value is None or is_pandas_na(value):
         return True
     try:

@@ -52,15 +52,7 @@ from splinear.training.set import TrainingSet
 from splinear.training.state.fitted import FITTED
 from splinear.training.state.stateful import Stateful
 from splinear.training.table import TrainingTable, read_rows, read_table, term_plan
-from splinear.training.trainer import (
-    Duals,
-    LastFit,
-    Recipe,
-    Trained,
-    Trainer,
-    objective,
-    starts_of,
-)
+from splinear.training.trainer import Duals, LastFit, Recipe, Trained, Trainer, objective, starts_of
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["AdditiveEstimator"]
@@ -357,14 +349,15 @@ class AdditiveEstimator(Stateful):
 
     def _read_table(self, X: Input) -> Table:
         """Check rows to predict, and return them as numbers."""
-        check_is_fitted(self, "terms_")
+        if "terms_" not in vars(self):
+            check_is_fitted(self, "terms_")
         return read_table(self, X, self._columns)
 
     def _scores(self, X: Input) -> Floats:
         """f(x) of every output, shape (n_samples, n_outputs)."""
         table = self._read_table(X)
         self._check_ranges(table)
-        out = self._model.scores(table, self._n_threads())
+        out = self._model.scores(table, thread_count(self.n_jobs, table.shape[0]))
         gaps = self._columns.takes_gaps
         if not gaps or not np.isfinite(out).all():
             column_ranges(self, table, gaps=gaps)  # names what is not finite
