@@ -101,12 +101,17 @@ class OnnxTerms:
             return _Lookup(term.feature, _equal_to(term.levels, term.values, unseen), missing)
         return None
 
-    def _looked_up(self, lookups: list[_Lookup]) -> str:
-        """Return functions of one number each, polynomials of one degree, (N, n, n_outputs)."""
+    def _given(self, features: list[int]) -> str:
+        """Return columns of numbers, (N, n)."""
+        return self.graph.columns(self.inputs.numbers, [self.inputs.place[j] for j in features])
+
+    def _looked_up(self, lookups: list[_Lookup], given: str | None = None) -> str:
+        """Return functions of one number each, polynomials of one degree, (N, n, n_outputs).
+
+        The numbers are those of their features, unless others are given.
+        """
         graph = self.graph
-        given = graph.columns(
-            self.inputs.numbers, [self.inputs.place[one.feature] for one in lookups]
-        )
+        given = self._given([one.feature for one in lookups]) if given is None else given
         is_missing = graph.add("IsNaN", given)
         x = graph.add("Where", is_missing, graph.constant(0.0), given)
         n_bits = max(1, *(len(one.pieces.starts).bit_length() for one in lookups))
@@ -171,12 +176,12 @@ class OnnxTerms:
     def _wave(self, term: WaveTerm) -> str:
         """Return a sum of sines and cosines, (N, 1, n_outputs)."""
         graph = self.graph
-        given = graph.columns(self.inputs.numbers, [self.inputs.place[term.feature]])
+        given = self._given([term.feature])
         x = given if term.period is None else self._modulo(given, term.period)
-        x = graph.add("Clip", x, graph.constant(term.lo), graph.constant(term.hi))
-        rate = (term.last - term.first) / (term.hi - term.lo)
-        place = graph.add("Mul", graph.add("Sub", x, graph.constant(term.lo)), graph.constant(rate))
-        u = graph.add("Add", place, graph.constant(term.first))
+        # Looked up, and not computed with constants: onnxruntime leaves a step out if its constant
+        # is 0 or 1 in single precision.
+        place = _Lookup(term.feature, term.place.pieces, np.zeros(1))
+        u = graph.squeezed(self._looked_up([place], x), 2)
         n = np.arange(1, term.cosines.shape[1] + 1)
         angle = graph.add("Mul", u, graph.constant(np.pi * n))
         cosines = graph.add("MatMul", graph.add("Cos", angle), graph.constant(_rows(term.cosines)))

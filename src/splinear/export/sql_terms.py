@@ -70,10 +70,10 @@ class SqlTerms:
             x = f"(CASE WHEN {rest} < 0e0 THEN {rest} + {period} ELSE {rest} END)"
         lo, hi = number(term.lo), number(term.hi)
         inside = f"CASE WHEN {x} < {lo} THEN {lo} WHEN {x} > {hi} THEN {hi} ELSE {x} END"
-        rate = np.pi * (term.last - term.first) / (term.hi - term.lo)
+        width, turn = number(term.hi - term.lo), number(np.pi * (term.last - term.first))
         angle = f"a{len(self.places)}"
         first = number(np.pi * term.first)
-        self.places[angle] = f"{first} + (({inside}) - {lo}) * {number(rate)}"
+        self.places[angle] = f"{first} + (({inside}) - {lo}) / {width} * {turn}"
         out = []
         for cosines, sines in zip(term.cosines, term.sines, strict=True):
             waves = [
