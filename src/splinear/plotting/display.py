@@ -13,7 +13,7 @@ from splinear.inspection.resolving import FittedModel, resolve
 from splinear.plotting.choosing import Asked, Wanted, make_panels
 from splinear.plotting.curve import Curve, Words
 from splinear.plotting.drawing import common_limits, draw_panel
-from splinear.plotting.fitting import fit_levels, fit_title, name_lines
+from splinear.plotting.fitting import fit_levels, fit_title, lay_out, name_lines
 from splinear.plotting.heatmap import common_height, draw_heat_panel
 from splinear.plotting.legend import NAMED, draw_legend
 from splinear.plotting.request import at_least_one, checked_names, require_matplotlib, words_of
@@ -107,8 +107,7 @@ class CurvesDisplay:
         ----------
         estimator : a fitted estimator, or a pipeline or a search that ends in one
         X : rows for importances, histograms and the means that `center` takes off the curves
-        features, top : by name or position, and pairs that have a surface as tuples; None is the
-            `top` most important terms, curves only where a panel has several lines
+        features : by name or position, and pairs as tuples; None is the `top` most important terms
         feature_names, class_names, target_name : for titles, legend and axis
         target : class label, int or list of them, default=None
             Whose curves; None is all classes. A panel has a line for each, 10 at most.
@@ -119,8 +118,8 @@ class CurvesDisplay:
         require_matplotlib()
         estimator, X = resolve(estimator, X)
         words = words_of(estimator, target, class_names, target_name)
-        names, lines = checked_names(estimator, feature_names), words.lines
-        wanted = Wanted(features, top, names, lines, target, n_points, center, band)
+        names = checked_names(estimator, feature_names)
+        wanted = Wanted(features, top, names, words.lines, target, n_points, center, band)
         panels = make_panels(estimator, X, wanted)
         return cls(panels, words).plot(axes, figure=figure, n_cols=n_cols, share_y=share_y)
 
@@ -182,14 +181,14 @@ class CurvesDisplay:
     def _fit_texts(self, panels: list[Axes], *, laid_out: bool) -> None:
         """Let names have the room that there is, once it is known where the panels are."""
         if laid_out:
-            self.figure_.draw_without_rendering()
+            lay_out(self.figure_)
         for ax, curve in zip(panels, self.curves, strict=True):
             if isinstance(curve, Curve) and curve.levels:
                 fit_levels(ax, curve.x, curve.levels)
             elif isinstance(curve, Curve) and len(self.words.lines) >= NAMED:
                 name_lines(ax, float(curve.x[-1]), curve.f[-1], self.words.lines)
         if laid_out:
-            self.figure_.draw_without_rendering()
+            lay_out(self.figure_)
         for ax, curve in zip(panels, self.curves, strict=True):
             fit_title(ax, curve.name, curve.share)
 

@@ -143,7 +143,8 @@ def _draw_levels(ax: Axes, curve: Curve) -> list[Drawn]:
     fit_levels(ax, curve.x, curve.levels)
     if curve.n_hidden:
         ax.set_xlabel(f"and {curve.n_hidden} rarer ones", color=MUTED, fontsize=9, loc="right")
-    lines, halves = curve.lines, curve.halves or [None] * len(curve.lines)
+    lines, none = curve.lines, [None] * len(curve.lines)
+    halves: Sequence[Floats | None] = curve.halves or none
     width = _BARS / len(lines)
     out: list[Drawn] = []
     for k, (f, half) in enumerate(zip(lines, halves, strict=True)):

@@ -14,9 +14,10 @@ from splinear.plotting.style import AS_IT_IS, INK, MUTED, Style, line_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.text import Text
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.text import Annotation, Text
 
-__all__ = ["cut", "fit_levels", "fit_title", "name_lines", "spread", "wrapped"]
+__all__ = ["cut", "fit_levels", "fit_title", "lay_out", "name_lines", "spread", "wrapped"]
 
 _BREAKS = re.compile(r"(?<=[\s\-_/,.;:])(?=\S)")  # a line may end behind these
 _GAP = 12.0  # pixels between a title and the number in the other corner
@@ -63,6 +64,12 @@ def _fits(text: Text, room: float) -> Callable[[str], bool]:
     return fits
 
 
+def lay_out(figure: Figure | SubFigure | None) -> None:
+    """Let a figure find out where its panels are; a part of one cannot."""
+    if figure is not None and hasattr(figure, "draw_without_rendering"):
+        figure.draw_without_rendering()
+
+
 def fit_title(ax: Axes, title: str, share: float) -> None:
     """Write the name of a term above a panel, and its share of importance into the other corner.
 
@@ -103,7 +110,7 @@ def _in_lines(name: str, most: int) -> str:
     return cut(name, lambda line: len(line) <= _LONGEST) if found is None else found
 
 
-def name_lines(ax: Axes, x: float, heights: Floats, names: Sequence[str]) -> list[Text]:
+def name_lines(ax: Axes, x: float, heights: Floats, names: Sequence[str]) -> list[Annotation]:
     """Write the names of lines that end at x beside the panel, in their colors."""
     short = [cut(name, lambda text: len(text) <= _LONGEST_CLASS) for name in names]
     style: Style = {"fontsize": 10, "va": "center", "annotation_clip": False, **AS_IT_IS}

@@ -129,11 +129,14 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
     name = shortened(side.name)
     if side.n_hidden:
         name += f" ({len(side.levels)} of {len(side.levels) + side.n_hidden})"
+    if side.beyond:
+        name += f" ({side.beyond:.1%} of rows beyond)"
     axis.set_label_text(name, color=INK, **AS_IT_IS)
     has_long_numbers = turned and np.abs(side.edges).max() >= 1e4
-    locator = MaxNLocator(3 if has_long_numbers else 6, steps=_NICE)
+    is_whole = bool((np.diff(side.edges) == 1.0).all())
+    locator = MaxNLocator(3 if has_long_numbers else 6, steps=_NICE, integer=is_whole)
     if side.levels:
-        ticks, labels = side.middles, [shortened(level, 18) for level in side.levels]
+        ticks, labels = side.middles, [shortened(level, 26) for level in side.levels]
     elif side.has_missing:
         lo, hi = side.edges[[0, -1]]
         ticks = np.asarray(locator.tick_values(lo, hi))

@@ -15,7 +15,7 @@ from splinear.plotting.surfaces import Surface
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 __all__ = ["NAMED", "draw_legend"]
 
@@ -24,7 +24,7 @@ _PER_PANEL = 1.7  # entries side by side
 
 
 def draw_legend(
-    figure: Figure, panels: Sequence[Curve | Surface], words: Words, n_cols: int
+    figure: Figure | SubFigure, panels: Sequence[Curve | Surface], words: Words, n_cols: int
 ) -> None:
     """Draw the legend above the panels, which stand in rows of `n_cols`."""
     named = all(isinstance(panel, Curve) and not panel.levels for panel in panels)

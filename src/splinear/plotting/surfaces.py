@@ -51,6 +51,8 @@ class Side:
         Levels that there was no room for, the rarest ones.
     n_missing : int
         Rows of the data in which the feature is missing.
+    beyond : float
+        The share of rows in long tails, which are not shown.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Side:
     levels: tuple[str, ...] = ()
     n_hidden: int = 0
     n_missing: int = 0
+    beyond: float = 0.0
 
     @property
     def has_missing(self) -> bool:
@@ -205,7 +208,7 @@ def _height(f: Floats, counts: Floats) -> float:
 
 
 def _numbers(chain: Chain, column: Floats, name: str, n_points: int) -> tuple[Floats, Side]:
-    """Divide the range of a feature of numbers into equal cells, or one for each of few values.
+    """Divide the range of a feature of numbers into equal cells, or one for each whole number.
 
     Values of X beyond the range of training count as its ends, and are returned so.
     """
@@ -221,11 +224,16 @@ def _numbers(chain: Chain, column: Floats, name: str, n_points: int) -> tuple[Fl
         values = np.append(knots, missing)
         return column, Side(name, edges, values, edges, counts, labels, n_missing=n_missing)
     lo, hi = _view(knots, there)
-    edges = steps(lo, hi, n_points + 1)
+    is_whole = bool(len(there)) and bool((there == np.round(there)).all())
+    if is_whole and hi - lo < n_points:
+        edges = np.arange(np.ceil(lo) - 0.5, np.floor(hi) + 1.0)
+    else:
+        edges = steps(lo, hi, n_points + 1)
     bins = cells(there[(there >= lo) & (there <= hi)], np.array([lo, hi]))
     counts = np.histogram(there, bins)[0].astype(float)
     values = np.append(0.5 * edges[1:] + 0.5 * edges[:-1], missing)
-    return column, Side(name, edges, values, bins, counts, n_missing=n_missing)
+    beyond = float(np.mean((there < lo) | (there > hi))) if len(there) else 0.0
+    return column, Side(name, edges, values, bins, counts, n_missing=n_missing, beyond=beyond)
 
 
 def _view(knots: Floats, values: Floats) -> tuple[float, float]:
