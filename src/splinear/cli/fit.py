@@ -156,7 +156,7 @@ def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool)
         console.print(sparse_text(table))
     else:
         columns = profile(table)
-        console.print(columns_table(columns, table.shape[0]))
+        console.print(columns_table(columns, table.shape[0], console.width))
         dates = [column.name for column in columns if column.kind is Kind.DATE]
         if dates:
             raise ValueError(
@@ -211,6 +211,9 @@ def _finish(model: AdditiveEstimator, data: Data, output: Path) -> None:
         console.print(measures_table(measures))
         console.print()
     console.print(terms_table(model))
+    if model.terms_.pairs:
+        pairs = shown(pair.name for pair in model.terms_.pairs)
+        console.print(f"\nPairs   {pairs}", markup=False, soft_wrap=True)
     size = output.stat().st_size / 1024
     console.print(f"\nModel   {output} ({size:,.0f} kB)", markup=False, soft_wrap=True)
     if not data.n_held_out:

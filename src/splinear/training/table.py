@@ -139,7 +139,6 @@ def read_table(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
 
 def read_as_given(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
     """Check the rows to predict, and return them with what they hold, but in dropped columns."""
-    table, _ = open_target(open_table(X, type(estimator).__name__), None)
     table = open_few(X, columns.levels)
     if table is None:
         table, _ = open_target(open_table(X, type(estimator).__name__), None)
