@@ -40,7 +40,8 @@ OTHERS: list[Any] = [None, True, False, "", "x", "drop", "bspline", "linear", []
 OTHERS += [{"$float": "nan"}, {"$float": "inf"}, {"$array": 0}, {"$array": 3}, ["list", []]]
 OTHERS += [["tuple", [1]], ["dict", []], ["scalar", 1], ["bytes", "zz"], ["interval", [1, 2, "x"]]]
 OTHERS += [["timestamp", [1, "ns", None]], ["period", [1, "M"]], ["objects", [[2], [1]]]]
-ROWS = ("Input X", "X has", "X must", "X is", "The feature names")  # of clear messages
+# How clear messages of rows and parameters begin.
+ROWS = ("Input X", "X has", "X must", "X is", "The feature names", "n_jobs == 0")
 TYPES = ["<f8", "<f4", "<f2", "<i8", "<i4", "<u8", "|b1", "<U1", "|S8", "<M8[ns]", "<m8[D]", "|O"]
 
 
