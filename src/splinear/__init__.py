@@ -9,7 +9,7 @@ array([0, 0, 0])
 
 from importlib.metadata import version
 
-from splinear import inspection, kernels, penalties, terms
+from splinear import export, inspection, kernels, penalties, terms
 from splinear.classifier import AdditiveClassifier
 from splinear.files import load, save
 from splinear.regressor import AdditiveRegressor
@@ -30,6 +30,7 @@ __all__ = [
     "PathSearchCV",
     "SplineEmbedding",
     "__version__",
+    "export",
     "inspection",
     "kernels",
     "load",

@@ -114,37 +114,32 @@ class OnnxTerms:
         given = self._given([one.feature for one in lookups]) if given is None else given
         is_missing = graph.add("IsNaN", given)
         x = graph.add("Where", is_missing, graph.constant(0.0), given)
-        n_bits = max(1, *(len(one.pieces.starts).bit_length() for one in lookups))
-        stride = 2**n_bits + 1  # the last one is that of missing values
-        offsets = np.arange(len(lookups)) * stride
-        piece = self._searched(x, [one.pieces.starts for one in lookups], n_bits)
-        piece = graph.add("Where", is_missing, graph.constant([stride - 1]), piece)
-        piece = graph.add("Add", piece, graph.constant(offsets))
-        n_powers = lookups[0].pieces.coef.shape[2]
-        coef = np.full((len(lookups), stride, n_powers, len(lookups[0].missing)), np.nan)
-        coef[:, -1] = 0.0
-        for own, one in zip(coef, lookups, strict=True):
-            own[: one.pieces.coef.shape[1]] = np.moveaxis(one.pieces.coef, 0, 2)
-            own[-1, 0] = one.missing
+        piece = self._pieces(x, is_missing, lookups)
+        # By terms and pieces, what a missing value adds behind the pieces of its term.
+        coef = np.concatenate([_with_missing(one) for one in lookups])
         by_power = [
             graph.add("Gather", graph.constant(np.ascontiguousarray(c)), piece, axis=0)
-            for c in np.moveaxis(coef.reshape(-1, *coef.shape[2:]), 1, 0)
+            for c in np.moveaxis(coef, 1, 0)
         ]
-        if n_powers == 1:
+        if len(by_power) == 1:
             return by_power[0]
-        return self._polynomial(by_power, self._place(x, piece, lookups, stride))
-
-    def _place(self, x: str, piece: str, lookups: list[_Lookup], stride: int) -> str:
-        """Return where values stand in their pieces, (N, n, 1)."""
-        graph = self.graph
-        origin, width = np.zeros((len(lookups), stride)), np.ones((len(lookups), stride))
-        for k, one in enumerate(lookups):
-            n = len(one.pieces.origin)
-            origin[k, :n], width[k, :n] = one.pieces.origin, one.pieces.width
-        begin = graph.add("Gather", graph.constant(origin.ravel()), piece)
-        length = graph.add("Gather", graph.constant(width.ravel()), piece)
+        origin = np.concatenate([np.append(one.pieces.origin, 0.0) for one in lookups])
+        width = np.concatenate([np.append(one.pieces.width, 1.0) for one in lookups])
+        begin = graph.add("Gather", graph.constant(origin), piece)
+        length = graph.add("Gather", graph.constant(width), piece)
         place = graph.add("Div", graph.add("Sub", x, begin), length)
-        return graph.unsqueezed(place, 2)
+        return self._polynomial(by_power, graph.unsqueezed(place, 2))
+
+    def _pieces(self, x: str, is_missing: str, lookups: list[_Lookup]) -> str:
+        """Return the pieces that values are in, numbered through all terms, (N, n)."""
+        graph = self.graph
+        n_pieces = np.array([one.pieces.coef.shape[1] for one in lookups])
+        found = self._searched(x, [one.pieces.starts for one in lookups])
+        # Infinity is not below what stands behind the last start.
+        found = graph.add("Min", found, graph.constant(n_pieces - 1))
+        found = graph.add("Where", is_missing, graph.constant(n_pieces), found)
+        offsets = np.cumsum(n_pieces + 1) - (n_pieces + 1)
+        return graph.add("Add", found, graph.constant(offsets))
 
     def _polynomial(self, by_power: list[str], u: str) -> str:
         total = by_power[-1]
@@ -152,8 +147,9 @@ class OnnxTerms:
             total = self.graph.add("Add", self.graph.add("Mul", total, u), coef)
         return total
 
-    def _searched(self, x: str, starts: list[Floats], n_bits: int) -> str:
+    def _searched(self, x: str, starts: list[Floats]) -> str:
         """Return how many starts of each column are not above its values, (N, n)."""
+        n_bits = max(1, *(len(given).bit_length() for given in starts))
         graph, size = self.graph, 2**n_bits
         table = np.full((len(starts), size), np.inf)
         for own, given in zip(table, starts, strict=True):
@@ -286,6 +282,14 @@ class OnnxTerms:
         missing = -1 if axis.missing is None else axis.missing
         table = self.graph.constant(np.array([*axis.nodes, missing, -1], dtype=np.float64))
         return self.graph.add("Gather", table, self._number_of_level(axis.feature, axis.levels))
+
+
+def _with_missing(one: _Lookup) -> Floats:
+    """Return the coefficients of a function, (n_pieces + 1, n_powers, n_outputs)."""
+    coef = np.moveaxis(one.pieces.coef, 0, 2)
+    last = np.zeros((1, *coef.shape[1:]))
+    last[0, 0] = one.missing
+    return np.concatenate([coef, last])
 
 
 def _axis_lookup(axis: SurfaceAxis) -> _Lookup:

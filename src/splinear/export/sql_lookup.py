@@ -3,7 +3,7 @@
 Pieces and cells have numbers, which are columns, and what belongs to a piece is looked up by its
 number in an array: a list in DuckDB, a blob of text of equal lengths in SQLite. A CASE with a
 formula in every branch would say the same, and take far longer: 50 curves of 128 pieces have 6,400
-formulas, and planning takes DuckDB seconds; SQLite compares all constants with each other.
+formulas, which DuckDB plans for seconds; SQLite compares all constants with each other.
 """
 
 from __future__ import annotations
