@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import Floats
 from splinear.export.curves import read_curve
@@ -16,7 +17,7 @@ from splinear.export.pieces import (
     SurfaceTerm,
     TermPieces,
 )
-from splinear.inspection.naming import check_model, feature_names
+from splinear.inspection.naming import feature_names
 from splinear.model.chains import Chain
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.training.estimator import AdditiveEstimator
@@ -38,7 +39,7 @@ def read_model(model: AdditiveEstimator) -> ModelPieces:
     TypeError
         If it is none, for example a pipeline.
     """
-    check_model(model)
+    _check(model)
     task, link = _task(model)
     classes = None if task == "regression" else tuple(model.classes_.tolist())
     names = feature_names(model)
@@ -53,6 +54,16 @@ def read_model(model: AdditiveEstimator) -> ModelPieces:
         intercept=np.asarray(model.intercept_, dtype=np.float64),
         terms=tuple(terms),
     )
+
+
+def _check(model: object) -> None:
+    if not isinstance(model, AdditiveEstimator):
+        raise TypeError(
+            "A fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR is needed; "
+            f"got {type(model).__name__}. Of a pipeline, pass the last step; of a search, "
+            "`best_estimator_`."
+        )
+    check_is_fitted(model, "terms_")
 
 
 def _task(model: AdditiveEstimator) -> tuple[Task, Link | None]:

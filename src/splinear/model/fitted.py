@@ -188,7 +188,7 @@ class FittedTerms(Sequence[Fitted]):
 
     def named(self, names: AnyArray) -> FittedTerms:
         """Return the same terms with other names of columns."""
-        return FittedTerms(self._model, names, self._edf)
+        return FittedTerms(self._model, names, self.group_edf)
 
     @property
     def curves(self) -> list[FittedTerm]:
