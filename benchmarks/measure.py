@@ -7,7 +7,6 @@ the last line of standard output.
 from __future__ import annotations
 
 import gc
-import io
 import json
 import os
 import resource
@@ -17,7 +16,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -197,18 +195,6 @@ class PeakMemory:
         self.bytes = max(0, peak - self._before)
 
 
-class PassClock(io.TextIOBase):
-    """A stream that notes when lines arrive: with verbose=1 a fit prints one per pass."""
-
-    def __init__(self) -> None:
-        self.times: list[float] = []
-
-    def write(self, text: str) -> int:
-        if text.startswith("pass"):
-            self.times.append(time.perf_counter())
-        return len(text)
-
-
 def _seconds_a_pass(n_rows: int, n_columns: int, n_bins: int, n_passes: int = 5) -> float:
     """Fit so few passes that none is the last; the first, with its preparations, is left out."""
     from splinear import AdditiveSVC
@@ -216,12 +202,18 @@ def _seconds_a_pass(n_rows: int, n_columns: int, n_bins: int, n_passes: int = 5)
 
     X, y = _noise(n_rows, n_columns)
     curve = Spline(n_bins, knots="uniform")
-    model = AdditiveSVC(curve, tol=1e-3, max_iter=n_passes, random_state=0, verbose=1)
-    clock = PassClock()
-    with redirect_stdout(clock), warnings.catch_warnings():
+    times: list[float] = []
+    model = AdditiveSVC(
+        curve,
+        tol=1e-3,
+        max_iter=n_passes,
+        random_state=0,
+        callback=lambda progress: times.append(time.perf_counter()),
+    )
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y)
-    return (clock.times[-1] - clock.times[0]) / (len(clock.times) - 1)
+    return (times[-1] - times[0]) / (len(times) - 1)
 
 
 def _noise(n_rows: int, n_columns: int) -> tuple[Array, Array]:

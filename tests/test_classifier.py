@@ -254,8 +254,8 @@ def test_fits_in_threads_equal_serial_ones(model):
 @chosen_or_fixed
 def test_verbose_shows_every_step_and_every_turn(C, cancer, capsys):
     X, y = cancer
-    model = AdditiveClassifier(C=C, verbose=1, random_state=0).fit(X[:, :5], y)
-    lines = capsys.readouterr().out.splitlines()
+    model = AdditiveClassifier(C=C, verbose=2, random_state=0).fit(X[:, :5], y)
+    *lines, _ = capsys.readouterr().err.splitlines()
     passes = [line.split("pass")[1].split()[0] for line in lines]
     assert list(map(int, passes)) == list(range(1, model.n_iter_ + 1))
     assert lines[0].split()[0] == ("smoothness" if C is None else "pass")

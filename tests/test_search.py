@@ -408,12 +408,12 @@ def test_without_the_final_fit():
         search.predict(X)
 
 
-def test_verbose_prints_a_line_per_setting(capsys):
+def test_lines_per_setting(capsys):
     X, y = table()
     grid = {"curve": [Linear(), Spline(5)]}
-    search = PathSearchCV(AdditiveSVC(), Cs=CS, param_grid=grid, cv=2, verbose=1).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2
+    search = PathSearchCV(AdditiveSVC(), Cs=CS, param_grid=grid, cv=2, verbose=2).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3  # the last: what was chosen
     assert "Linear()" in lines[0]
     assert f"best mean score {search.cv_results_['mean_test_score'][:4].max():.4f}" in lines[0]
 

@@ -127,8 +127,8 @@ def test_the_scale_of_the_intercept_matters_less_and_less(cancer):
 
 
 def test_verbose_shows_every_pass(cancer, capsys):
-    model = AdditiveSVC(verbose=1, random_state=0).fit(*cancer)
-    lines = capsys.readouterr().out.splitlines()
+    model = AdditiveSVC(verbose=2, random_state=0).fit(*cancer)
+    *lines, _ = capsys.readouterr().err.splitlines()
     assert len(lines) == model.n_iter_
     assert "gap" in lines[0]
     assert "of 569 rows" in lines[0]

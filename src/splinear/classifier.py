@@ -73,8 +73,9 @@ class AdditiveClassifier(ClassEstimator):
         ConvergenceWarning.
     callback : callable or None, default=None
         Called after every step as callback(progress), with `progress.n_iter`, `.gap`, `.n_active`,
-        `.n_rows` and `.label`. Returning True stops the fit, as time_limit does. What it raises
-        (and Ctrl-C) stops the fit too, and is raised once the model has been stored.
+        `.n_rows`, `.label`, `.phase`, and in a search `.fold` and `.C`. Returning True stops the
+        fit, as time_limit does. What it raises (and Ctrl-C) stops the fit too, and is raised once
+        the model has been stored.
     warm_start : bool, default=False
         Whether to start from the curves of the last fit.
     max_memory : int, str or None, default=None
@@ -85,7 +86,9 @@ class AdditiveClassifier(ClassEstimator):
     random_state : int, RandomState instance or None, default=None
         Chooses the order of rows, and so the last digits. The same number gives the same bits.
     verbose : int, default=0
-        1 prints a line per step.
+        1 keeps one line up to date on a terminal or in a notebook, and replaces it by what came
+        out (passes, gap, seconds); a pipe or a file gets that alone. 2 prints a line per step. All
+        of it goes to stderr (in a notebook, to stdout).
 
     Attributes
     ----------

@@ -25,6 +25,7 @@ from splinear.solvers.watch import Watch
 from splinear.training.candidates import Candidate, Comparison
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.folds import Fold, FoldPath, Setting, make_folds
+from splinear.training.live import SearchLine
 from splinear.training.parameters import positive
 from splinear.training.running import one_blas_thread, side_by_side, thread_count
 
@@ -80,7 +81,8 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         Threads: folds are trained side by side. None is 1, -1 all cores. The result does not depend
         on it.
     verbose : int, default=0
-        1 prints a line per setting.
+        1 keeps one line up to date, on a terminal or in a notebook, and then says what was chosen.
+        2 prints a line per setting; `verbose=2` of the estimator, a line per pass.
 
     Attributes
     ----------
@@ -165,14 +167,16 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         began = time.monotonic()
         deadline = None if self.time_limit is None else began + SEARCH_SHARE * self.time_limit
         watch = Watch(deadline=deadline)
-        compared = self._compare(X, y, sample_weight, watch)
-        learned = self._choose(compared, watch)
-        error = watch.error
-        if self.refit:
-            start = time.monotonic()
-            best, raised = self._train_best(learned["best_params_"], X, y, sample_weight, began)
-            learned |= {"best_estimator_": best, "refit_time_": time.monotonic() - start}
-            error = error or raised
+        with SearchLine(type(self).__name__, self.verbose, self.estimator.verbose) as line:
+            compared = self._compare(X, y, sample_weight, watch, line)
+            learned = self._choose(compared, watch)
+            line.chosen(learned["best_params_"], learned["best_score_"], watch)
+            error = watch.error
+            if self.refit:
+                start = time.monotonic()
+                best, raised = self._train_best(learned["best_params_"], X, y, sample_weight, began)
+                learned |= {"best_estimator_": best, "refit_time_": time.monotonic() - start}
+                error = error or raised
         for name in ("best_estimator_", "refit_time_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(learned)
@@ -183,11 +187,13 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     # -- the search ------------------------------------------------------------------------------
 
-    def _compare(self, X: Input, y: Input, sample_weight: Input, watch: Watch) -> Comparison:
+    def _compare(
+        self, X: Input, y: Input, sample_weight: Input, watch: Watch, line: SearchLine
+    ) -> Comparison:
         """Follow the path of every setting, until the watch says to stop."""
         grid, scorer = self._grid(), check_scoring(self.estimator, scoring=self.scoring)
         found: list[Candidate] = []
-        for params in grid:
+        for number, params in enumerate(grid, start=1):
             # C is what a path changes; None would stand for another choice of knots.
             model = clone(self.estimator).set_params(**params, C=1.0)
             setting = Setting.prepare(model, X, y, sample_weight)
@@ -195,10 +201,10 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
                 given = setting.training
                 folds = make_folds(self.cv, given.y, given.kept, classifier=is_classifier(model))
                 Cs = self._path(setting.path_unit)
+            watch.tell = line.telling(model.callback, (number, len(grid)), len(folds), Cs)
             paths = self._follow(setting, folds, Cs, scorer, watch)
             found.append(Candidate(params, paths, len(Cs)))
-            if self.verbose:
-                print(found[-1].summary)
+            line.say(found[-1].summary)
             if watch.poll():
                 break
         stopped = [Candidate(params, [None] * len(folds), len(Cs)) for params in grid[len(found) :]]
@@ -227,10 +233,10 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
     ) -> list[FoldPath | None]:
         """Follow the path of one setting in every fold, side by side."""
         rows = setting.training_set.rows
-        own = setting.model._stopping(rows)
-        watch.tell, watch.n_rows = own.watch.tell, rows.n_rows
+        watch.n_rows = rows.n_rows
         n_threads = thread_count(self.n_jobs)
         width = min(n_threads, len(folds))
+        own = setting.model._stopping(rows, watch.tell)
         stopping = replace(own, watch=watch, n_threads=n_threads)
         paths: list[FoldPath | None] = [None] * len(folds)
 

@@ -430,10 +430,9 @@ def test_full_precision_needs_memory(tmp_path):
 
 
 def test_the_coding_is_told_of(capsys):
-    AdditiveSVC(max_memory=SMALL, verbose=1, random_state=0).fit(X, Y)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("coded 30,000 rows in ")
-    assert "the codes are on disk, in blocks of" in lines[0]
+    AdditiveSVC(max_memory=SMALL, verbose=2, random_state=0).fit(X, Y)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("coded 30,000 rows; the codes are on disk, in blocks of ")
     assert lines[1].startswith("pass    1")
 
 

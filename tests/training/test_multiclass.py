@@ -306,6 +306,6 @@ def test_the_objective_of_softmax(model, iris):
 @one_vs_rest
 def test_verbose_names_the_class(model, iris, capsys):
     X, y = iris
-    clone(model).set_params(verbose=1).fit(X, np.array(["a", "b", "c"])[y])
-    lines = capsys.readouterr().out.splitlines()
+    clone(model).set_params(verbose=2).fit(X, np.array(["a", "b", "c"])[y])
+    *lines, _ = capsys.readouterr().err.splitlines()
     assert {line.split()[1] for line in lines} == {"a", "b", "c"}

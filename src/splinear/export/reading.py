@@ -39,12 +39,7 @@ def read_model(model: AdditiveEstimator) -> ModelPieces:
     TypeError
         If it is none, for example a pipeline.
     """
-    if not isinstance(model, AdditiveEstimator):
-        raise TypeError(
-            "A fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR is needed; "
-            f"got {type(model).__name__}. Of a pipeline or a search, pass the model in it."
-        )
-    check_is_fitted(model, "terms_")
+    _check(model)
     task, link = _task(model)
     classes = None if task == "regression" else tuple(model.classes_.tolist())
     names = feature_names(model)
@@ -59,6 +54,16 @@ def read_model(model: AdditiveEstimator) -> ModelPieces:
         intercept=np.asarray(model.intercept_, dtype=np.float64),
         terms=tuple(terms),
     )
+
+
+def _check(model: object) -> None:
+    if not isinstance(model, AdditiveEstimator):
+        raise TypeError(
+            "A fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR is needed; "
+            f"got {type(model).__name__}. Of a pipeline, pass the last step; of a search, "
+            "`best_estimator_`."
+        )
+    check_is_fitted(model, "terms_")
 
 
 def _task(model: AdditiveEstimator) -> tuple[Task, Link | None]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import stat
 import struct
-import tempfile
 import zipfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
+
+from splinear._writing import written_whole
 
 __all__ = ["read_parts", "write_parts"]
 
@@ -38,48 +39,18 @@ Part = bytes | memoryview
 def write_parts(path: Path, parts: Mapping[str, Part]) -> None:
     """Write a file, or leave what was there as it was.
 
-    All is written beside it first; then the new file takes the place of the old one at once.
+    The new file takes the place of the old one at once.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            _write(file, parts)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, _mode(path))
-        os.replace(name, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
-        raise
-    _settle(path.parent)
+    with written_whole(path) as file:
+        _write(file, parts)
 
 
-def _write(file: object, parts: Mapping[str, Part]) -> None:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:  # type: ignore[call-overload]
+def _write(file: BinaryIO, parts: Mapping[str, Part]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, content in parts.items():
             entry = zipfile.ZipInfo(name, LONG_AGO)
             entry.create_system, entry.external_attr = UNIX, READABLE
             archive.writestr(entry, content)
-
-
-def _mode(path: Path) -> int:
-    """Return the permissions of the file that is replaced, or those of a new one."""
-    with suppress(OSError):
-        return stat.S_IMODE(path.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _settle(folder: Path) -> None:
-    """Let the new name outlive a loss of power, where folders can be synchronized."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def read_parts(path: Path) -> dict[str, bytearray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from splinear.model.group import TermGroup
 from splinear.solvers.losses import ConvexLoss, Loss
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
+from splinear.solvers.watch import Watch
 
 __all__ = ["follow_path", "solve"]
 
@@ -62,11 +64,33 @@ def follow_path(
             intercept=float(start.intercept),
         ),
         [float(C) / float(Cs[0]) for C in Cs],
-        stopping.watch,
+        stopping.watch if len(Cs) == 1 else _PathWatch(stopping.watch, Cs),
     )
     if error is not None:
         stopping.watch.fail(cast(BaseException, error))
     return [_out_of_unit(found, unit) for found in results]
+
+
+@dataclass
+class _PathWatch:
+    """The watch of a path, which tells at which C every pass was made.
+
+    The core counts the passes of each C from 1 on, and makes at least one.
+    """
+
+    watch: Watch
+    Cs: Sequence[float]
+    n_begun: int = 0
+
+    def poll(self) -> bool:
+        """Tell whether to stop now."""
+        return self.watch.poll()
+
+    def on_pass(self, n_iter: int, gap: float, n_active: int) -> bool:
+        """Pass progress on, and tell whether to stop."""
+        self.n_begun += n_iter == 1
+        C = float(self.Cs[max(self.n_begun, 1) - 1])
+        return self.watch.at(C).on_pass(n_iter, gap, n_active)
 
 
 def _unit(rows: TrainingRows, problem: Problem) -> float:

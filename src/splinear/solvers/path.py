@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,7 +35,8 @@ def newton_path(
         if k > 0:
             start = _next_start(path, Cs[max(0, k - 2) : k + 1])
         here = rows.with_layout(rows.layout.scaled(C))
-        path.append(newton.solve(here, total, stopping, start))
+        own = replace(stopping, watch=stopping.watch.at(float(C)))
+        path.append(newton.solve(here, total, own, start))
         if stopping.watch.poll():
             break
     return path

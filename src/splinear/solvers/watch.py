@@ -31,6 +31,8 @@ class Progress:
         What comes before the fit: "smoothness" for turns of REML, "trial 1", ... for models that
         are compared on rows held out, whose steps are numbered from 1 on, "curves" for the model
         that pairs of features are looked for with. None: the fit itself.
+    C : float or None
+        The value of C along a path; None: there is no path.
     """
 
     n_iter: int
@@ -40,6 +42,7 @@ class Progress:
     label: object = None
     fold: int | None = None
     phase: str | None = None
+    C: float | None = None
 
 
 @dataclass
@@ -65,6 +68,7 @@ class Watch:
     label: object = None
     fold: int | None = None
     phase: str | None = None
+    C: float | None = None
     n_before: int = 0  # passes or steps that count along
     flag: _Flag = field(default_factory=_Flag)
 
@@ -75,6 +79,10 @@ class Watch:
     def during(self, phase: str) -> Watch:
         """Return the watch of something that comes before the fit."""
         return replace(self, phase=phase)
+
+    def at(self, C: float) -> Watch:
+        """Return the watch of one point of a path of C."""
+        return replace(self, C=C)
 
     def after(self, n_iter: int) -> Watch:
         """Return the watch of what comes after so many passes or steps."""
@@ -95,7 +103,7 @@ class Watch:
             return True
         try:
             n_iter += self.n_before
-            about = (self.label, self.fold, self.phase)
+            about = (self.label, self.fold, self.phase, self.C)
             progress = Progress(n_iter, gap, n_active, self.n_rows, *about)
             if self.tell is not None and self.tell(progress):
                 self.flag.reason = "callback"

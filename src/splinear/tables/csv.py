@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import import_module
-from pathlib import Path
 
 from splinear._types import Input
 from splinear.tables.arrow import Arrow, ArrowTable, import_arrow, names_of
+from splinear.tables.dialect import find_dialect
 from splinear.tables.files import checked_paths
 
 __all__ = ["CsvFile"]
 
-OTHER_DELIMITERS = ";\t|"
-LONGEST_LINE = 2**20  # bytes of the first lines that are looked at
+LOOKED_AT = 2**16  # bytes at the beginning of a file, which show how it is written
+MISSING = "?"  # what stands for a missing value, beside what Arrow takes for one
 WIDER = {"int64": "float64", "null": "float64"}  # types by their names; of others, text
 
 
@@ -23,23 +23,44 @@ class CsvFile(ArrowTable):
 
     Columns whose values all are whole numbers, numbers, or true and false are read as such, others
     as text. The types come from the first rows; where a later value is of another type, the
-    column's type is widened and the file is read again from its start.
+    column's type is widened and the file is read again from its start. Empty fields, "NA", "NaN",
+    "null", "?" and the like are missing values. A file whose name ends in .gz or .bz2 is
+    decompressed while it is read.
 
     Parameters
     ----------
     path : path
+    delimiter : str, default=None
+        What delimits fields; None: a comma, semicolon, tab or bar, as the first lines show.
+    text : collection of str, default=()
+        Columns that are read as text, whatever they hold; those that are not there do not matter.
     """
 
-    def __init__(self, path: Input) -> None:
+    def __init__(
+        self, path: Input, delimiter: str | None = None, text: Collection[str] = ()
+    ) -> None:
         [self.path] = checked_paths(path)
-        _refuse_other_delimiters(self.path)
+        self.dialect = find_dialect(self._head(), delimiter)
         self.types: dict[str, Arrow] = {}
+        if text:
+            self.types = dict.fromkeys(text, import_arrow(self.path).string())
         schema, n_rows = self._settled()
         self.types = dict(zip(names_of(str(self.path), schema), schema.types, strict=True))
         super().__init__([(str(self.path), schema)], n_rows)
 
     def __str__(self) -> str:
         return str(self.path)
+
+    def _head(self) -> str:
+        """Return the first lines of the file, all of them whole if there are several."""
+        arrow = import_arrow(self.path)
+        try:
+            with arrow.input_stream(self.path) as stream:
+                head = stream.read(LOOKED_AT)
+        except OSError as error:  # of a file that is not compressed, for example
+            raise ValueError(f"{self.path} cannot be read as CSV: {error}") from error
+        whole = head.rpartition(b"\n")[0] if len(head) == LOOKED_AT else head
+        return str((whole or head).decode("utf-8-sig", errors="replace"))
 
     def _settled(self) -> tuple[Arrow, int]:
         """Return the schema that all rows are of, and their number."""
@@ -66,11 +87,17 @@ class CsvFile(ArrowTable):
 
     def _open(self, columns: list[str] | None) -> Arrow:
         csv = import_module("pyarrow.csv")
+        missing = [*csv.ConvertOptions().null_values, MISSING]
         return csv.open_csv(
             self.path,
             read_options=csv.ReadOptions(use_threads=False),
+            parse_options=csv.ParseOptions(delimiter=self.dialect.delimiter),
             convert_options=csv.ConvertOptions(
-                include_columns=columns or [], column_types=self.types, strings_can_be_null=True
+                include_columns=columns or [],
+                column_types=self.types,
+                strings_can_be_null=True,
+                null_values=missing,
+                decimal_point=self.dialect.decimal_point,
             ),
         )
 
@@ -79,15 +106,3 @@ class CsvFile(ArrowTable):
         for batch in self._open(columns or None):
             for start in range(0, batch.num_rows, n_rows):
                 yield batch.slice(start, n_rows)
-
-
-def _refuse_other_delimiters(path: Path) -> None:
-    """Refuse a file whose first two lines have as many fields, delimited by no comma."""
-    with path.open("rb") as file:
-        first, second = (file.readline(LONGEST_LINE).decode(errors="replace") for _ in range(2))
-    for delimiter in OTHER_DELIMITERS:
-        if "," not in first and 0 < first.count(delimiter) == second.count(delimiter):
-            raise ValueError(
-                f"{path} seems to be delimited by {delimiter!r}; commas are expected. Its first "
-                f"line is {first.strip()[:80]!r}."
-            )

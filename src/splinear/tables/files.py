@@ -17,8 +17,9 @@ def is_path(value: object) -> bool:
 
 
 def ending(path: Input) -> str:
-    """Return how a file's name ends, with the dot and in lower case."""
-    return Path(path).suffix.lower()
+    """Return how a file's name ends, in lower case: .csv, or .csv.gz of a compressed file."""
+    last = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
+    return "".join(last if last[-1:] in ([".gz"], [".bz2"]) else last[-1:])
 
 
 def checked_paths(paths: Input) -> list[Path]:

@@ -131,6 +131,8 @@ def factor(values: Values) -> tuple[list[object], NDArray[np.intp]]:
     if values.dtype.is_float():
         values = values.fill_nan(None)
     distinct = values.drop_nulls().unique(maintain_order=True).to_list()
+    if not distinct:  # Arrow has no type for a list of None
+        return [], np.full(len(values), -1, dtype=np.intp)
     old, new = [*distinct, None], [*range(len(distinct)), -1]
     return distinct, values.replace_strict(old, new, return_dtype=nw.Int64).to_numpy()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -27,7 +27,7 @@ from splinear.solvers.certificate import fine_enough
 from splinear.solvers.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
 from splinear.solvers.problem import Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.watch import Progress, Watch
+from splinear.solvers.watch import Watch
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
 from splinear.tables.chunks import dense_columns
 from splinear.tables.table import Table
@@ -42,6 +42,7 @@ from splinear.training.interactions import (
     check_interactions,
     read_interactions,
 )
+from splinear.training.live import FitLine, Tell
 from splinear.training.memory import Workload, plan_fit
 from splinear.training.moments import moments
 from splinear.training.outputs.base import Outputs, Target
@@ -116,10 +117,25 @@ class AdditiveEstimator(Stateful):
     def _fit(
         self: Self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, *, more: bool = False
     ) -> Self:
-        """Learn from rows; if `more`, go on from the last model, with its knots and levels.
+        """Learn from rows; if `more`, go on from the last model, with its knots and levels."""
+        with FitLine(type(self).__name__, self.verbose) as line:
+            trained, watch = self._learn(X, y, sample_weight, recipe, line, more=more)
+            stopped = "" if watch.reason is None else "stopped after "
+            line.ended = f"{stopped}{self.n_iter_} passes, gap {self.dual_gap_:.1e}"
+        self._end(trained, watch)
+        return self
 
-        All work is done on a copy: a fit that fails leaves the last model as it was.
-        """
+    def _learn(
+        self,
+        X: Input,
+        y: Input,
+        sample_weight: Input,
+        recipe: Recipe,
+        line: FitLine,
+        *,
+        more: bool,
+    ) -> tuple[Trained, Watch]:
+        """Fit a copy and take over what it has learned: a fit that fails leaves the last model."""
         work, trainer = copy(self) if more else self._fresh(), recipe.trainer
         columns = self._columns if more else None
         data = read_rows(work, X, y, sample_weight, columns=columns, numeric=recipe.reader.numeric)
@@ -140,12 +156,13 @@ class AdditiveEstimator(Stateful):
         plan = work._plan_memory(data, layout, workload)
         training_set = work._training_set(data, target, layout, plan)
         training_set = replace(training_set, interactions=interactions)
-        stopping = work._stopping(training_set.rows)
+        if training_set.rows.plan.rows_per_block is not None:
+            line.say(_of_coding(training_set.rows))
+        stopping = work._stopping(training_set.rows, line.telling(self.callback))
         trained = trainer.fit(training_set, stopping, starts)
         work._store(trained)
         self._adopt(work)
-        self._end(trained, stopping.watch)
-        return self
+        return trained, stopping.watch
 
     def _training_set(
         self, data: TrainingTable, target: Target, layout: Layout, plan: MemoryPlan | None = None
@@ -258,7 +275,6 @@ class AdditiveEstimator(Stateful):
                         "X is sparse, but the model was begun with dense rows, and its curves are "
                         "not zero at zero. Use X.toarray(), or begin with sparse rows."
                     )
-        began = time.monotonic()
         rows = TrainingRows.prepare(
             data.table,
             layout,
@@ -268,13 +284,7 @@ class AdditiveEstimator(Stateful):
             n_threads=self._n_threads(),
             plan=plan,
         )
-        rows = rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
-        if self.verbose and rows.plan.rows_per_block is not None:
-            print(
-                f"coded {rows.n_rows:,} rows in {time.monotonic() - began:.1f} s; the codes are on "
-                f"disk, in blocks of {rows.plan.rows_per_block:,} rows"
-            )
-        return rows
+        return rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
 
     def _plan_memory(self, data: TrainingTable, layout: Layout, workload: Workload) -> MemoryPlan:
         """Keep within max_memory, or say why it is too small."""
@@ -292,8 +302,7 @@ class AdditiveEstimator(Stateful):
             need += BytesPerRow(shared=8 * outputs.n_outputs, each=32)
         return Workload(outputs.n_outputs, need, trainer.width(outputs, self._n_threads()))
 
-    def _stopping(self, rows: TrainingRows) -> Stopping:
-        tell = _printing(self.callback) if self.verbose else self.callback
+    def _stopping(self, rows: TrainingRows, tell: Tell | None) -> Stopping:
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         return Stopping(
             tol=float(self.tol),
@@ -377,17 +386,7 @@ def _is_learned(name: str) -> bool:
     return name.endswith("_") or name in FITTED.learned
 
 
-def _printing(callback: Callable[[Progress], object] | None) -> Callable[[Progress], object]:
-    """Print a line per pass, and go on to the user's own callback."""
-
-    def tell(progress: Progress) -> object:
-        fold = "" if progress.fold is None else f"fold {progress.fold}   "
-        label = "" if progress.label is None else f"class {progress.label}   "
-        phase = "" if progress.phase is None else f"{progress.phase}   "
-        print(
-            f"{fold}{label}{phase}pass {progress.n_iter:4d}   gap {progress.gap:9.2e}   "
-            f"active {progress.n_active:,} of {progress.n_rows:,} rows"
-        )
-        return None if callback is None else callback(progress)
-
-    return tell
+def _of_coding(rows: TrainingRows) -> str:
+    """Say where the codes of the rows are."""
+    n = rows.plan.rows_per_block
+    return f"coded {rows.n_rows:,} rows; the codes are on disk, in blocks of {n:,} rows"

@@ -41,7 +41,8 @@ def follow_primal(
         for C in Cs:
             total = Separable(problem.scaled(float(C)), SquaredHinge(), bias=problem.bias)
             start = Start(path[-1].coef, path[-1].intercept) if path else None
-            [found] = newton.solve(rows, total, stopping, start)
+            own = replace(stopping, watch=stopping.watch.at(float(C)))
+            [found] = newton.solve(rows, total, own, start)
             path.append(found if problem.bias else replace(found, intercept=0.0))
             if stopping.watch.poll():
                 break

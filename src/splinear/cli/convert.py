@@ -1,0 +1,61 @@
+"""``splinear convert``: a model for other programs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from splinear.cli.console import OptionError, failing_well, make_console
+from splinear.cli.models import load_model
+from splinear.cli.output import check_output, write_text
+from splinear.training.estimator import AdditiveEstimator
+
+if TYPE_CHECKING:
+    import typer
+
+__all__ = ["add_convert"]
+
+FORMATS = ("onnx", "sql", "json")
+
+
+def add_convert(app: "typer.Typer") -> None:
+    """Add the command ``splinear convert``."""
+    from splinear.cli import options as o
+
+    @app.command()
+    def convert(
+        model: o.ModelFile,
+        output: o.Converted,
+        to: o.To = None,
+        table: o.SqlTable = "data",
+        dialect: o.Dialect = "duckdb",
+    ) -> None:
+        """Write a model as an ONNX graph, an SQL query or JSON.
+
+        Example: splinear convert churn.splinear --to sql --table customers -o churn.sql
+        """
+        with failing_well():
+            form = _form(to, output)
+            check_output(output)
+            _convert(load_model(model), form, output, table, dialect)
+            make_console().print(f"Wrote {output}", markup=False, soft_wrap=True)
+
+
+def _form(to: str | None, output: Path) -> str:
+    form = output.suffix.lower().removeprefix(".") if to is None else to.lower()
+    if form not in FORMATS:
+        raise OptionError(
+            f"--to is one of {', '.join(FORMATS)}; got {form!r}"
+            if to is not None
+            else f"what should {output} be? Add --to, one of {', '.join(FORMATS)}"
+        )
+    return form
+
+
+def _convert(model: AdditiveEstimator, form: str, output: Path, table: str, dialect: str) -> None:
+    from splinear import export
+
+    if form == "onnx":
+        export.to_onnx(model, output)
+    elif form == "sql":
+        write_text(output, export.to_sql(model, table, dialect) + "\n")
+    else:
+        export.to_json(model, output)

@@ -1,0 +1,107 @@
+"""Files of rows: opened, matched to a model, read in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import narwhals as nw
+import numpy as np
+
+from splinear._lookup import shown
+from splinear._types import AnyArray, Input
+from splinear.cli.console import OptionError
+from splinear.tables.arrow import ArrowTable, import_arrow
+from splinear.tables.csv import CsvFile
+from splinear.tables.files import ending
+from splinear.tables.opening import FORMATS, open_files
+from splinear.tables.table import Table
+from splinear.training.estimator import AdditiveEstimator
+
+__all__ = ["blocks", "open_data", "open_for", "some_rows"]
+
+READABLE = [name for name in FORMATS if name != ".npy"]  # which has no place for a target
+
+
+def open_data(path: Path, delimiter: str | None, text: Sequence[str] = ()) -> Table:
+    """Open a file of rows, or a folder of Parquet files; the columns `text` of CSV as text."""
+    if delimiter is not None and len(delimiter.encode()) != 1:
+        raise OptionError(
+            f"--delimiter is one letter; got {delimiter!r}; a tab is $'\\t' in a shell"
+        )
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    if not path.is_dir() and ending(path) not in READABLE:
+        raise ValueError(
+            f"{path} is of no known format; names may end in {', '.join(READABLE)}, or be that of "
+            "a folder of Parquet files"
+        )
+    if FORMATS.get(ending(path)) is CsvFile:
+        table: Table | None = CsvFile(path, delimiter, text)
+    elif delimiter is not None:
+        raise OptionError(f"--delimiter is for CSV files, and {path} is none")
+    else:
+        table = open_files(path)
+    assert table is not None
+    if 0 in table.shape:
+        raise ValueError(f"there are no {'rows' if table.shape[0] == 0 else 'columns'} in {path}")
+    return table
+
+
+def open_for(model: AdditiveEstimator, path: Path, delimiter: str | None) -> Table:
+    """Open a file whose rows are those of a model: its columns by name, others left out.
+
+    Categories that were text in training are read as text, even where they look like numbers.
+    """
+    names = getattr(model, "feature_names_in_", None)
+    table = open_data(path, delimiter, _text_features(model))
+    if names is None or not isinstance(table, ArrowTable):
+        return _by_position(model, table)
+    missing = [name for name in names if name not in table.all_names]
+    if missing:
+        raise ValueError(
+            f"{path} has no column {shown(map(repr, missing))}, which the model needs; it has "
+            f"{shown(map(repr, table.all_names))}"
+        )
+    return table.select_names(list(names))
+
+
+def _by_position(model: AdditiveEstimator, table: Table) -> Table:
+    """Match columns without names, in the model or in the file."""
+    if not table.is_sparse:
+        raise ValueError(
+            f"the model knows no names of columns, by which those of {table} are found"
+        )
+    table = table.matched(None, model.n_features_in_, model._columns.zero_based)
+    if table.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"{table} has {table.shape[1]:,} columns, and the model has {model.n_features_in_:,}"
+        )
+    return table
+
+
+def _text_features(model: AdditiveEstimator) -> list[str]:
+    """Return the features whose levels are text."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return []
+    levels = {j: found[:1] for j, found in model._columns.levels.items()}
+    return [names[j] for j, first in levels.items() if first and isinstance(first[0], str)]
+
+
+def blocks(table: Table) -> Iterator[tuple[slice, Input]]:
+    """Yield all rows in order, some at a time, as estimators take them: in frames, or sparse."""
+    if not isinstance(table, ArrowTable):
+        yield from table.chunks()
+        return
+    arrow = import_arrow(table)
+    for rows, columns in table.columns(range(table.shape[1])):
+        data = [
+            column.to_native() if isinstance(column, nw.Series) else column for column in columns
+        ]
+        yield rows, arrow.table(data, names=table.names)
+
+
+def some_rows(block: Input, kept: AnyArray) -> Input:
+    """Return the rows of a block that are `kept`, a mask."""
+    return block[kept] if not hasattr(block, "filter") else block.filter(np.asarray(kept))

@@ -1,0 +1,97 @@
+"""From options to an estimator, and how far its fit has got."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from splinear.classifier import AdditiveClassifier
+from splinear.cli.console import OptionError
+from splinear.regressor import AdditiveRegressor
+from splinear.solvers.watch import Progress
+from splinear.svc import AdditiveSVC
+from splinear.svr import AdditiveSVR
+from splinear.training.estimator import AdditiveEstimator
+
+__all__ = ["LOSSES", "Share", "Wanted", "make_estimator", "task_of"]
+
+# The losses of each task, the default first.
+LOSSES: dict[str, dict[str, Callable[..., AdditiveEstimator]]] = {
+    "classification": {
+        "log": AdditiveClassifier,
+        "hinge": AdditiveSVC,
+        "squared_hinge": AdditiveSVC,
+    },
+    "regression": {
+        "squared_error": AdditiveRegressor,
+        "poisson": AdditiveRegressor,
+        "gamma": AdditiveRegressor,
+        "epsilon_insensitive": AdditiveSVR,
+    },
+}
+WITHOUT_LOSS = ("log", "epsilon_insensitive")  # which are all that their estimators have
+BEFORE = 0.9  # how much of a fit is over when the smoothness of its terms is chosen
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the options ask for; None is the estimator's own choice."""
+
+    loss: str | None = None
+    C: float | None = None
+    interactions: int | str = 0
+    max_memory: str | None = None
+    seed: int = 0
+
+
+def task_of(loss: str | None, task: str | None, seems: str) -> str:
+    """Return the task: as asked for, as the loss says, or as the target seems to be."""
+    by_loss = next((name for name, losses in LOSSES.items() if loss in losses), None)
+    if loss is not None and by_loss is None:
+        known = ", ".join(name for losses in LOSSES.values() for name in losses)
+        raise OptionError(f"there is no loss {loss!r}; --loss is one of {known}")
+    if task is not None and task not in LOSSES:
+        raise OptionError(f"--task is {' or '.join(LOSSES)}; got {task!r}")
+    if task is not None and by_loss not in (None, task):
+        raise OptionError(f"--loss {loss} is for {by_loss}, and --task says {task}")
+    return task or by_loss or seems
+
+
+def make_estimator(task: str, wanted: Wanted) -> AdditiveEstimator:
+    """Make the estimator of a task and a loss."""
+    loss = wanted.loss or next(iter(LOSSES[task]))
+    make = LOSSES[task][loss]
+    more: dict[str, object] = {} if loss in WITHOUT_LOSS else {"loss": loss}
+    if wanted.C is not None:
+        more["C"] = wanted.C
+    if wanted.interactions:
+        if make in (AdditiveSVC, AdditiveSVR):
+            raise OptionError(f"--interactions is not for --loss {loss}; leave one of them out")
+        more["interactions"] = wanted.interactions
+    return make(random_state=wanted.seed, max_memory=wanted.max_memory, n_jobs=-1, **more)
+
+
+@dataclass
+class Share:
+    """About how much of a fit is over, from 0 to 1, by how fast the gaps of its models shrink."""
+
+    tol: float
+    n_problems: int = 1
+    reached: float = 0.0
+    first: dict[tuple[object, str | None], float] = field(default_factory=dict)
+
+    def of(self, progress: Progress) -> float:
+        """Return the share, which never shrinks."""
+        what = (progress.label, progress.phase)
+        first = self.first.setdefault(what, max(progress.gap, 10.0 * self.tol))
+        left = math.log(max(progress.gap, self.tol) / self.tol) / math.log(first / self.tol)
+        part = min(max(1.0 - left, 0.0), 1.0)
+        if progress.phase is not None:
+            part *= BEFORE
+        elif any(phase is not None for _, phase in self.first):
+            part = BEFORE + (1.0 - BEFORE) * part
+        n_begun = len({label for label, phase in self.first if phase == progress.phase})
+        share = (min(n_begun, self.n_problems) - 1 + part) / self.n_problems
+        self.reached = max(self.reached, share)
+        return self.reached

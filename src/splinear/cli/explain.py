@@ -1,0 +1,125 @@
+"""``splinear explain``: what each column adds to the score of a row."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from splinear._lookup import shown
+from splinear._types import AnyArray, Input
+from splinear.cli.console import failing_well
+from splinear.cli.data import blocks, open_for, some_rows
+from splinear.cli.models import load_model
+from splinear.cli.output import TABLES, Columns, check_output, table_writer
+from splinear.cli.progress import tracking
+from splinear.inspection import base_value, contributions, term_names
+from splinear.inspection import explain as explanation_of
+from splinear.tables.table import Table
+from splinear.training.estimator import AdditiveEstimator
+
+if TYPE_CHECKING:
+    import typer
+
+__all__ = ["add_explain"]
+
+
+def add_explain(app: "typer.Typer") -> None:
+    """Add the command ``splinear explain``."""
+    from splinear.cli import options as o
+
+    @app.command()
+    def explain(
+        model: o.ModelFile,
+        data: o.DataFile,
+        row: o.Row = None,
+        output: o.Contributions = None,
+        label: o.Class = None,
+        top: o.Top = 8,
+        delimiter: o.Delimiter = None,
+    ) -> None:
+        """Show what each column adds to the score of a row, or write it for all rows.
+
+        Example: splinear explain churn.splinear new.csv --row 17
+        """
+        with failing_well():
+            if output is not None:
+                check_output(output, TABLES)
+            fitted = load_model(model)
+            target = None if label is None else _class(fitted, label)
+            table = open_for(fitted, data, delimiter)
+            if output is not None:
+                _write(fitted, table, target, output)
+            else:
+                _print(fitted, table, sorted(set(row or [1])), target, top)
+
+
+def _class(model: AdditiveEstimator, label: str) -> object:
+    """Find a class by what is printed for it."""
+    classes = model.classes_.tolist() if is_classifier(model) else []
+    found = [name for name in classes if str(name) == label]
+    if not found:
+        known = shown(map(str, classes)) if classes else "none: it predicts numbers"
+        raise ValueError(f"the model has no class {label!r}; its classes are {known}")
+    # Two classes share a score, that of the second.
+    return found[0] if len(classes) > 2 else _second(classes, found[0])
+
+
+def _second(classes: list[object], label: object) -> object:
+    if label != classes[1]:
+        raise ValueError(
+            f"with two classes the score is that of {classes[1]!r}; what it adds, {label!r} loses"
+        )
+    return label
+
+
+def _print(
+    model: AdditiveEstimator, table: Table, wanted: list[int], target: object, top: int
+) -> None:
+    """Print some rows, which are numbered from 1 on."""
+    import typer
+
+    if wanted[-1] > table.shape[0]:
+        raise ValueError(f"there is no row {wanted[-1]:,} in {table}; it has {table.shape[0]:,}")
+    for number, X in _found(table, wanted):
+        reasons = explanation_of(model, X, target=target).reasons(0, top=top)
+        typer.echo(f"{replace(reasons, row=number)}\n")
+
+
+def _found(table: Table, wanted: list[int]) -> Iterator[tuple[int, Input]]:
+    """Yield rows by their numbers, in order; the file is read as far as the last of them."""
+    for rows, block in blocks(table):
+        for number in wanted:
+            if rows.start < number <= rows.stop:
+                yield number, some_rows(block, np.arange(rows.start, rows.stop) == number - 1)
+        if wanted[-1] <= rows.stop:
+            return
+
+
+def _write(model: AdditiveEstimator, table: Table, target: object, output: Path) -> None:
+    """Write what each term adds to the score of each row."""
+    with table_writer(output) as write, tracking("Explaining", table.shape[0], "rows") as track:
+        for rows, block in blocks(table):
+            write(_columns(model, block, target))
+            track(rows.stop, "")
+
+
+def _columns(model: AdditiveEstimator, X: Input, target: object) -> Columns:
+    """Return prediction, score, base value and contributions; without a target, of each row's own.
+
+    Standard errors would take longer than all the rest.
+    """
+    parts = np.asarray(contributions(model, X, target=target))
+    base = np.broadcast_to(base_value(model, target=target), (len(parts), *parts.shape[2:]))
+    score = base + parts.sum(axis=1)
+    columns: dict[str, AnyArray] = {"prediction": model.predict(X)}
+    if score.ndim > 1:
+        rows, at = np.arange(len(score)), np.argmax(score, axis=1)
+        parts, base, score = parts[rows, :, at], base[rows, at], score[rows, at]
+        columns["class"] = model.classes_[at]
+    columns |= {"score": score, "base_value": np.ascontiguousarray(base)}
+    for name, column in zip(term_names(model), parts.T, strict=True):
+        columns[f"contribution_{name}"] = np.ascontiguousarray(column)
+    return columns

@@ -1,0 +1,194 @@
+"""``splinear fit``: from a file to a model."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from splinear._lookup import shown
+from splinear._types import Floats
+from splinear.cli.console import OptionError, failing_well, make_console
+from splinear.cli.data import open_data
+from splinear.cli.estimators import Share, Wanted, make_estimator, task_of
+from splinear.cli.measures import measure
+from splinear.cli.output import check_output
+from splinear.cli.printing import (
+    columns_table,
+    measures_table,
+    sparse_text,
+    target_text,
+    terms_table,
+)
+from splinear.cli.profile import profile
+from splinear.cli.progress import tracking
+from splinear.cli.target import TargetColumn, read_target
+from splinear.solvers.watch import Progress
+from splinear.tables.arrow import ArrowTable
+from splinear.tables.table import Table
+from splinear.tables.values import Kind
+from splinear.training.estimator import AdditiveEstimator
+
+if TYPE_CHECKING:
+    import typer
+
+__all__ = ["add_fit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What a model is to be trained on: rows, their target and their weights."""
+
+    table: Table
+    target: TargetColumn
+    task: str
+    weights: Floats
+
+    @property
+    def n_held_out(self) -> int:
+        """Number of rows to measure on."""
+        return int(np.sum(self.target.there & (self.weights == 0.0)))
+
+
+def add_fit(app: "typer.Typer") -> None:
+    """Add the command ``splinear fit``."""
+    from splinear.cli import options as o
+
+    @app.command()
+    def fit(
+        data: o.DataFile,
+        output: o.NewModel,
+        target: o.Target = None,
+        task: o.Task = None,
+        drop: o.Drop = None,
+        interactions: o.Interactions = "0",
+        holdout: o.Holdout = 0.0,
+        loss: o.Loss = None,
+        C: o.WeightOfLosses = None,
+        seed: o.Seed = 0,
+        max_memory: o.MaxMemory = None,
+        delimiter: o.Delimiter = None,
+    ) -> None:
+        """Train a model on a file, and save it.
+
+        Example: splinear fit train.csv --target churn -o churn.splinear --holdout 0.2
+        """
+        with failing_well():
+            check_output(output)
+            wanted = Wanted(loss, C, _read_interactions(interactions), max_memory, seed)
+            rows = _read(data, target, drop or [], delimiter, wanted, task, holdout)
+            model = _train(rows, wanted)
+            _finish(model, rows, output)
+
+
+def _read_interactions(text: str) -> int | str:
+    if text == "auto":
+        return text
+    if not text.isdigit():
+        raise OptionError(f"--interactions is a number of pairs, or auto; got {text!r}")
+    return int(text)
+
+
+def _read(
+    path: Path,
+    target: str | None,
+    drop: list[str],
+    delimiter: str | None,
+    wanted: Wanted,
+    task: str | None,
+    holdout: float,
+) -> Data:
+    """Open the file, and say what was understood."""
+    table, column = read_target(_without(open_data(path, delimiter), drop), target)
+    chosen = task_of(wanted.loss, task, column.task)
+    column.check(chosen)
+    _describe(table, column, chosen, is_chosen=task is None and wanted.loss is None)
+    by_class = chosen == "classification"
+    data = Data(table, column, chosen, column.weights(holdout, wanted.seed, by_class=by_class))
+    _say_rows(data)
+    return data
+
+
+def _without(table: Table, drop: list[str]) -> Table:
+    if not drop:
+        return table
+    if not isinstance(table, ArrowTable):
+        raise ValueError(f"the columns of {table} have no names: leave out --drop")
+    unknown = [name for name in drop if name not in table.features]
+    if unknown:
+        raise ValueError(
+            f"{table} has no column {shown(map(repr, unknown))} to drop; it has "
+            f"{shown(map(repr, table.features))}"
+        )
+    return table.select_names([name for name in table.features if name not in drop])
+
+
+def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool) -> None:
+    """Print what was understood of a file."""
+    console = make_console()
+    if table.names is None:
+        console.print(sparse_text(table))
+    else:
+        columns = profile(table)
+        console.print(columns_table(columns, table.shape[0], console.width))
+        dates = [column.name for column in columns if column.kind is Kind.DATE]
+        if dates:
+            raise ValueError(
+                f"these columns hold dates or times: {shown(dates)}; leave them out by --drop, or "
+                "write numbers instead, such as days since a fixed day, the month or the hour"
+            )
+    text = target_text(target, task, is_chosen=is_chosen)
+    console.print(f"\nTarget  {text}", markup=False, soft_wrap=True)
+
+
+def _say_rows(data: Data) -> None:
+    n_missing = int(np.sum(~data.target.there))
+    parts = [f"{int(data.weights.sum()):,} to train on"]
+    if data.n_held_out:
+        parts.append(f"{data.n_held_out:,} held out")
+    if n_missing:
+        parts.append(f"{n_missing:,} without a target are left out")
+    make_console().print(f"Rows    {', '.join(parts)}\n", markup=False, soft_wrap=True)
+
+
+def _train(data: Data, wanted: Wanted) -> AdditiveEstimator:
+    """Train a model, with progress on stderr."""
+    model = make_estimator(data.task, wanted)
+    weights = None if np.all(data.weights == 1.0) else data.weights
+    one_by_one = type(model).__name__ == "AdditiveSVC"
+    n_classes = len(np.unique(data.target.values)) if one_by_one else 1
+    share = Share(model.tol, n_classes if n_classes > 2 else 1)
+    with tracking(f"Training {type(model).__name__}", 100, "%") as track:
+
+        def tell(progress: Progress) -> None:
+            phase = "" if progress.phase is None else f"{progress.phase}, "
+            now = f"{phase}pass {progress.n_iter}, gap {progress.gap:.1e}"
+            track(99 * share.of(progress), now)  # a certificate follows
+
+        model.set_params(callback=tell)
+        model.fit(data.table, data.target.values, sample_weight=weights)
+    return model.set_params(callback=None, n_jobs=None)
+
+
+def _finish(model: AdditiveEstimator, data: Data, output: Path) -> None:
+    """Save the model, measure it, and say what to do next."""
+    import splinear
+
+    splinear.save(model, output)
+    console = make_console()
+    proof = "" if model.certified_ else ", more than was asked for"
+    console.print(f"{model.n_iter_} passes, relative duality gap {model.dual_gap_:.1e}{proof}\n")
+    if data.n_held_out:
+        y, weights = data.target.values, np.where(data.target.there, data.weights, np.nan)
+        with tracking("Measuring", data.table.shape[0], "rows") as track:
+            measures = measure(model, data.table, y, weights, track)
+        console.print(measures_table(measures))
+        console.print()
+    console.print(terms_table(model))
+    if model.terms_.pairs:
+        pairs = shown(pair.name for pair in model.terms_.pairs)
+        console.print(f"\nPairs   {pairs}", markup=False, soft_wrap=True)
+    size = output.stat().st_size / 1024
+    console.print(f"\nModel   {output} ({size:,.0f} kB)", markup=False, soft_wrap=True)
+    if not data.n_held_out:
+        console.print("[dim]--holdout 0.2 would measure it on a fifth of the rows.[/]")

@@ -1,0 +1,40 @@
+"""The group of commands, whose errors of usage are one line. Imported with typer only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["OneLineErrors"]
+
+
+class OneLineErrors(TyperGroup):
+    """Commands that say in one line what is wrong with how they were called."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: object,
+    ) -> object:
+        """Run a command, and end the process with its exit code if `standalone_mode`."""
+        try:
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        except Exception as error:
+            # The base of such errors is click's or typer's own, by the version of typer.
+            if not standalone_mode or not hasattr(error, "format_message"):
+                raise
+            context = getattr(error, "ctx", None)
+            command = "splinear" if context is None else context.command_path
+            message = error.format_message().rstrip(".")
+            typer.echo(f"splinear: {message}. Try {command} --help.", err=True)
+            sys.exit(getattr(error, "exit_code", 2))
+        if standalone_mode:
+            sys.exit(code if isinstance(code, int) else 0)
+        return code

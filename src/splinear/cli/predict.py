@@ -1,0 +1,92 @@
+"""``splinear predict``: from a model and a file to predictions."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from splinear._lookup import shown
+from splinear._types import AnyArray, Input
+from splinear.cli.console import failing_well
+from splinear.cli.data import blocks, open_for
+from splinear.cli.models import load_model
+from splinear.cli.output import TABLES, Columns, check_output, table_writer
+from splinear.cli.progress import tracking
+from splinear.tables.arrow import Arrow, ArrowTable
+from splinear.tables.table import Table
+from splinear.training.estimator import AdditiveEstimator
+
+if TYPE_CHECKING:
+    import typer
+
+__all__ = ["add_predict"]
+
+
+def add_predict(app: "typer.Typer") -> None:
+    """Add the command ``splinear predict``."""
+    from splinear.cli import options as o
+
+    @app.command()
+    def predict(
+        model: o.ModelFile,
+        data: o.DataFile,
+        output: o.Predictions = None,
+        keep: o.Keep = None,
+        delimiter: o.Delimiter = None,
+    ) -> None:
+        """Predict the rows of a file: classes with probabilities, or numbers.
+
+        Columns are found by their names; others are ignored.
+
+        Example: splinear predict churn.splinear new.csv -o predictions.csv --keep customer
+        """
+        with failing_well():
+            if output is not None:
+                check_output(output, TABLES)
+            fitted = load_model(model)
+            table = open_for(fitted, data, delimiter)
+            _predict(fitted, table, keep or [], output)
+
+
+def _predict(model: AdditiveEstimator, table: Table, keep: list[str], output: Path | None) -> None:
+    """Write the predictions of all rows, a block at a time."""
+    features = list(range(table.shape[1]))
+    if keep:
+        table, features = _with_columns(table, keep)
+    with table_writer(output) as write, tracking("Predicting", table.shape[0], "rows") as track:
+        for rows, block in blocks(table):
+            kept = {name: block[name] for name in keep}
+            X = block.select(features) if keep else block
+            write({**kept, **predictions(model, X)})
+            track(rows.stop, "")
+
+
+def _with_columns(table: Table, keep: list[str]) -> tuple[Table, list[int]]:
+    """Return the table with these columns too, and where the features are in it."""
+    if not isinstance(table, ArrowTable):
+        raise ValueError(f"the columns of {table} have no names: leave out --keep")
+    unknown = [name for name in keep if name not in table.all_names]
+    if unknown:
+        raise ValueError(
+            f"{table} has no column {shown(map(repr, unknown))} to keep; it has "
+            f"{shown(map(repr, table.all_names))}"
+        )
+    more = [name for name in dict.fromkeys(keep) if name not in table.features]
+    return table.select_names([*table.features, *more]), list(range(len(table.features)))
+
+
+def predictions(model: AdditiveEstimator, X: Input) -> Columns:
+    """Return the columns of predictions: classes and their probabilities or scores, or numbers."""
+    columns: dict[str, AnyArray | Arrow] = {"prediction": model.predict(X)}
+    if not is_classifier(model):
+        return columns
+    if hasattr(model, "predict_proba"):
+        name, found = "probability", model.predict_proba(X)
+    else:
+        name, found = "score", model.decision_function(X)
+    if found.ndim == 1:
+        return columns | {name: found}
+    for label, column in zip(model.classes_.tolist(), found.T, strict=True):
+        columns[f"{name}_{label}"] = np.ascontiguousarray(column)
+    return columns

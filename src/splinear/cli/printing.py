@@ -1,0 +1,149 @@
+"""Tables for people: what a file holds, how good a model is, what matters in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from splinear.cli.estimators import LOSSES
+from splinear.cli.measures import Measure
+from splinear.cli.profile import ColumnProfile
+from splinear.cli.target import TargetColumn
+from splinear.tables.table import Table as Rows
+from splinear.tables.values import Kind
+from splinear.training.estimator import AdditiveEstimator
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+__all__ = ["columns_table", "measures_table", "sparse_text", "target_text", "terms_table"]
+
+MOST_COLUMNS = 40  # that are listed
+MOST_TERMS = 10
+LONGEST_NAME = 30  # characters that are shown
+LEAST = 20  # characters for values, whatever is beside them
+GAP = 3  # characters between two columns
+NAMED = 4  # levels and classes
+BAR = 20  # characters
+
+
+def columns_table(columns: list[ColumnProfile], n_rows: int, width: int) -> Table:
+    """List columns: what they hold, how many gaps, which values; `width` characters wide."""
+    headings = ("column", "kind", "missing")
+    rows = [
+        (
+            _shortened(column.name, LONGEST_NAME),
+            _kind(column),
+            f"{column.n_gaps / n_rows:.1%}" if column.n_gaps else "",
+            _values(column),
+        )
+        for column in columns[:MOST_COLUMNS]
+    ]
+    beside = zip(headings, *(row[:3] for row in rows), strict=True)
+    used = sum(max(map(len, cells)) + GAP for cells in beside)
+    table = _table(*headings[:2], right=headings[2:], last="values")
+    for *cells, values in rows:
+        table.add_row(*map(_text, (*cells, _shortened(values, max(LEAST, width - used)))))
+    if len(columns) > MOST_COLUMNS:
+        table.add_row(_text(f"... and {len(columns) - MOST_COLUMNS:,} more"))
+    return table
+
+
+def sparse_text(rows: Rows) -> str:
+    """Describe a sparse table, whose columns have no names."""
+    n_columns = rows.shape[1]
+    share = rows.values_per_row / max(1, n_columns)
+    return f"{n_columns:,} columns of numbers, sparse: {share:.1%} of the values are not 0"
+
+
+def target_text(target: TargetColumn, task: str, *, is_chosen: bool) -> str:
+    """Say what is predicted, and how to have it otherwise."""
+    values = target.values[target.there]
+    if task == "regression":
+        what = f"numbers from {values.min():.6g} to {values.max():.6g}, mean {values.mean():.4g}"
+    else:
+        counts = target.counts
+        listed = [f"{name} {count / len(values):.1%}" for name, count in counts.items()]
+        more = f", ... ({len(listed)} classes)" if len(listed) > NAMED else ""
+        what = ", ".join(listed[:NAMED]) + more
+    other = next(name for name in LOSSES if name != task)
+    hint = f" (--task {other} if it is not)" if is_chosen and target.is_numeric else ""
+    return f"{target.name}: {task}{hint}; {what}"
+
+
+def measures_table(measures: list[Measure]) -> Table:
+    """List measures beside what no features would reach."""
+    table = _table("on rows held out", right=("model", "no features"))
+    for found in measures:
+        table.add_row(found.name, f"[bold]{found.value}[/]", found.baseline)
+    return table
+
+
+def terms_table(model: AdditiveEstimator) -> Table:
+    """List the features that matter most, with a bar for each."""
+    importances = model.feature_importances_
+    names = getattr(model, "feature_names_in_", None)
+    first = 0 if model._columns.zero_based else 1  # as the file counts columns
+    order = np.argsort(-importances, kind="stable")
+    table = _table("most important", right=("importance",), last="")
+    largest = max(float(importances.max(initial=0.0)), 1e-300)
+    for j in order[:MOST_TERMS]:
+        name = f"column {j + first}" if names is None else str(names[j])
+        bar = "█" * round(BAR * float(importances[j]) / largest)
+        shown = _shortened(name, LONGEST_NAME)
+        table.add_row(_text(shown), f"{importances[j]:.3g}", f"[cyan]{bar}[/]")
+    if len(order) > MOST_TERMS:
+        table.add_row(_text(f"... and {len(order) - MOST_TERMS:,} more"))
+    return table
+
+
+def _table(*left: str, right: tuple[str, ...] = (), last: str | None = None) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
+    for heading in left:
+        table.add_column(heading, no_wrap=True)
+    for heading in right:
+        table.add_column(heading, justify="right", no_wrap=True)
+    if last is not None:
+        table.add_column(last, no_wrap=True)
+    return table
+
+
+def _text(text: str) -> RenderableType:
+    """Return text that is printed as it is, whatever is in it."""
+    from rich.text import Text
+
+    return Text(text)
+
+
+def _shortened(text: str, most: int) -> str:
+    """Return at most so many characters of a text, and a mark where there is more."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _kind(column: ColumnProfile) -> str:
+    if column.kind is Kind.NUMBER:
+        return "number"
+    return "category" if column.is_category else column.kind.value
+
+
+def _values(column: ColumnProfile) -> str:
+    if column.is_constant:
+        return "one value: has no effect"
+    if column.kind is Kind.NUMBER:
+        return f"{_number(column.lo, column)} to {_number(column.hi, column)}"
+    if not column.is_category:
+        return ""
+    levels = [str(name) for name, _ in column.counts.most_common(NAMED)]
+    n = len(column.counts)
+    if column.is_identifier:
+        return f"{n:,} levels, about one per row: --drop it?"
+    return f"{n:,} levels: {', '.join(levels)}{', ...' if n > NAMED else ''}"
+
+
+def _number(x: float, column: ColumnProfile) -> str:
+    return f"{x:,.0f}" if column.is_whole and abs(x) < 1e15 else f"{x:.6g}"

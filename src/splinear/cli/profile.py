@@ -1,0 +1,96 @@
+"""What is in a file, column by column: kinds, gaps, levels, ranges. One pass over the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from splinear._types import AnyArray
+from splinear.tables.table import Table
+from splinear.tables.values import Kind, Values, factor, numbers
+
+__all__ = ["ColumnProfile", "profile"]
+
+MANY = 20  # distinct numbers are counted up to so many
+LONGEST = 10_000  # levels are counted up to so many
+
+
+@dataclass
+class ColumnProfile:
+    """What one column holds.
+
+    Attributes
+    ----------
+    name : str
+    kind : Kind
+    n_rows, n_gaps : int
+    lo, hi : float
+        Of numbers, NaN if there are none.
+    is_whole : bool
+        Whether all numbers are whole.
+    counts : Counter
+        Rows per level of a category, or per value of a column of few numbers; of more than
+        10,000 levels, or 20 numbers, not all.
+    """
+
+    name: str
+    kind: Kind
+    n_rows: int = 0
+    n_gaps: int = 0
+    lo: float = np.nan
+    hi: float = np.nan
+    is_whole: bool = True
+    counts: Counter[object] = field(default_factory=Counter)
+
+    @property
+    def is_category(self) -> bool:
+        """Whether the column is one of levels."""
+        return self.kind in (Kind.CATEGORY, Kind.OBJECT)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is at most one value, gaps being one."""
+        n_values = len(self.counts) + (self.n_gaps > 0)
+        return n_values <= 1 and (self.is_category or self.kind is Kind.NUMBER)
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether about every row has a level of its own."""
+        return self.is_category and 2 * len(self.counts) > self.n_rows > MANY
+
+    def add(self, values: Values) -> None:
+        """Look at more rows."""
+        self.n_rows += len(values)
+        if self.is_category:
+            distinct, places = factor(values)
+            self.n_gaps += int((places < 0).sum())
+            if len(self.counts) <= LONGEST:
+                counts = np.bincount(places[places >= 0], minlength=len(distinct))
+                self.counts.update(dict(zip(distinct, counts.tolist(), strict=True)))
+        elif self.kind is Kind.NUMBER:
+            self._add_numbers(numbers(values, f"column {self.name!r}"))
+
+    def _add_numbers(self, x: AnyArray) -> None:
+        there = x[~np.isnan(x)]
+        self.n_gaps += len(x) - len(there)
+        if len(there):
+            self.lo = float(np.fmin(self.lo, there.min()))
+            self.hi = float(np.fmax(self.hi, there.max()))
+            self.is_whole = self.is_whole and bool(np.all(there == np.floor(there)))
+        if len(self.counts) <= MANY:
+            distinct, counts = np.unique(there, return_counts=True)
+            few = slice(MANY + 1)
+            self.counts.update(dict(zip(distinct[few].tolist(), counts[few].tolist(), strict=True)))
+
+
+def profile(table: Table) -> list[ColumnProfile]:
+    """Look at all columns of a table that has names."""
+    found = [
+        ColumnProfile(name, kind) for name, kind in zip(table.names or (), table.kinds, strict=True)
+    ]
+    for _, columns in table.columns(range(table.shape[1])):
+        for column, values in zip(found, columns, strict=True):
+            column.add(values)
+    return found

@@ -1,0 +1,147 @@
+"""The target: its values, which rows have one, and what kind of model it asks for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from splinear._lookup import shown
+from splinear._types import AnyArray, Floats, Input
+from splinear.cli.console import OptionError
+from splinear.tables.arrow import ArrowTable
+from splinear.tables.libsvm import LibsvmFile
+from splinear.tables.table import Table
+from splinear.tables.values import Kind, is_missing
+
+__all__ = ["FEW_CLASSES", "TargetColumn", "read_target"]
+
+FEW_CLASSES = 10  # so many whole numbers are taken for classes, and no more
+
+
+@dataclass(frozen=True, eq=False)
+class TargetColumn:
+    """The target of all rows.
+
+    Attributes
+    ----------
+    name : str
+    values : ndarray of shape (n_rows,)
+        Where the target is missing, some value that is not.
+    there : ndarray of shape (n_rows,)
+        Whether a row has a target.
+    """
+
+    name: str
+    values: AnyArray
+    there: NDArray[np.bool_]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether these are numbers, true and false not counting as such."""
+        return self.values.dtype.kind in "fiu"
+
+    @property
+    def counts(self) -> Counter[object]:
+        """Rows per value, the most frequent first."""
+        return Counter(dict(Counter(self.values[self.there].tolist()).most_common()))
+
+    @property
+    def task(self) -> str:
+        """What it seems to be: classes if it is text, true and false, or a few whole numbers."""
+        if not self.is_numeric:
+            return "classification"
+        distinct = np.unique(self.values[self.there])
+        is_whole = bool(np.all(distinct == np.floor(distinct)))
+        return "classification" if is_whole and len(distinct) <= FEW_CLASSES else "regression"
+
+    def check(self, task: str) -> None:
+        """Refuse what there is nothing to learn from, or what is not for the task."""
+        if not self.there.any():
+            raise ValueError(f"the target {self.name!r} is missing in all rows")
+        first = self.values[self.there][:1].tolist()[0]
+        if np.all(self.values[self.there] == first):
+            raise ValueError(
+                f"the target {self.name!r} is {first!r} in all rows, so there is nothing to learn; "
+                "name another column by --target"
+            )
+        if task == "regression" and self.values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"the target {self.name!r} is text, for example {first!r}; --task regression "
+                "needs numbers"
+            )
+
+    def weights(self, holdout: float, seed: int, *, by_class: bool) -> Floats:
+        """Return 1 for rows to train on, 0 for those held out or without a target, (n_rows,).
+
+        Equal shares of classes are held out if `by_class`, where each has two rows or more.
+        """
+        weights = self.there.astype(np.float64)
+        if holdout > 0.0:
+            rows = np.flatnonzero(self.there)
+            labels = self.values[rows]
+            has_pairs = by_class and np.unique(labels, return_counts=True)[1].min() > 1
+            _, held_out = train_test_split(
+                rows, test_size=holdout, random_state=seed, stratify=labels if has_pairs else None
+            )
+            weights[held_out] = 0.0
+        return weights
+
+
+def read_target(table: Table, name: str | None) -> tuple[Table, TargetColumn]:
+    """Read the target, and return the table without it."""
+    if isinstance(table, LibsvmFile):
+        if name is not None:
+            raise ValueError(f"{table} begins every line with the target: leave out --target")
+        labels = table.labels
+        values = labels.astype(np.int64) if np.all(labels == np.floor(labels)) else labels
+        return table, TargetColumn("label", values, np.ones(len(labels), dtype=bool))
+    assert isinstance(table, ArrowTable)
+    if name is None:
+        raise OptionError(f"name the column to predict: --target, one of {_names(table)}")
+    if name not in table.all_names:
+        raise ValueError(f"{table} has no column {name!r} to predict; it has {_names(table)}")
+    return table.without(name), _column(table.select_names([name]), name)
+
+
+def _names(table: ArrowTable) -> str:
+    return shown(map(repr, table.all_names))
+
+
+def _column(table: ArrowTable, name: str) -> TargetColumn:
+    """Read one column of classes or numbers."""
+    [kind] = table.kinds
+    if kind not in (Kind.NUMBER, Kind.CATEGORY):
+        raise ValueError(f"the target {name!r} holds {kind.value}; it must be text or numbers")
+    parts, masks = [], []
+    for _, [values] in table.columns([0]):
+        part, mask = _filled(values)  # type: ignore[arg-type]
+        parts.append(part)
+        masks.append(mask)
+    there = np.concatenate(masks)
+    values = np.concatenate(parts)
+    if values.dtype.kind == "f" and any(part.dtype.kind in "iu" for part in parts):
+        values = np.where(there, values, 0.0).astype(np.int64)  # a piece had nothing but gaps
+    if there.any():
+        values[~there] = values[there][0]
+    return TargetColumn(name, values.astype(str) if values.dtype == object else values, there)
+
+
+def _filled(values: nw.Series[Input]) -> tuple[AnyArray, NDArray[np.bool_]]:
+    """Return values, of the type of the column, and which of them are not missing."""
+    gaps = values.is_null().to_numpy().astype(bool)
+    known = values.drop_nulls()
+    if gaps.any() and len(known):
+        values = values.fill_null(known[0])
+    if values.dtype in (nw.Categorical, nw.Enum):
+        values = values.cast(nw.String)
+    found = np.array(values.to_numpy())
+    if found.dtype.kind == "f":
+        gaps |= np.isnan(found)
+    elif found.dtype == object:
+        gaps |= np.array([is_missing(value) for value in found.tolist()], dtype=bool)
+    return found, ~gaps
