@@ -10,6 +10,7 @@ from splinear.cli.demo import add_demo
 from splinear.cli.explain import add_explain
 from splinear.cli.fit import add_fit
 from splinear.cli.predict import add_predict
+from splinear.cli.report import add_report
 from splinear.cli.reproduce import add_reproduce
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ COMMANDS: Sequence[Callable[["typer.Typer"], None]] = (
     add_fit,
     add_predict,
     add_explain,
+    add_report,
     add_convert,
     add_demo,
     add_reproduce,

@@ -22,6 +22,7 @@ from splinear.cli.printing import (
 )
 from splinear.cli.profile import profile
 from splinear.cli.progress import tracking
+from splinear.cli.report import PAGES, write_page
 from splinear.cli.target import TargetColumn, read_target
 from splinear.solvers.watch import Progress
 from splinear.tables.arrow import ArrowTable
@@ -65,20 +66,27 @@ def add_fit(app: "typer.Typer") -> None:
         holdout: o.Holdout = 0.0,
         loss: o.Loss = None,
         C: o.WeightOfLosses = None,
+        report: o.Report = None,
         seed: o.Seed = 0,
         max_memory: o.MaxMemory = None,
         delimiter: o.Delimiter = None,
     ) -> None:
         """Train a model on a file, and save it.
 
-        Example: splinear fit train.csv --target churn -o churn.splinear --holdout 0.2
+        Example: splinear fit train.csv --target churn -o churn.splinear --report churn.html
         """
         with failing_well():
             check_output(output)
+            if report is not None:
+                check_output(report, PAGES)
             wanted = Wanted(loss, C, _read_interactions(interactions), max_memory, seed)
             rows = _read(data, target, drop or [], delimiter, wanted, task, holdout)
             model = _train(rows, wanted)
             _finish(model, rows, output)
+            if report is not None:
+                held_out = rows.target.there & (rows.weights == 0.0)
+                write_page(model, report, rows.table, held_out, rows.target)
+                make_console().print(f"Report  {report}", markup=False, soft_wrap=True)
 
 
 def _read_interactions(text: str) -> int | str:

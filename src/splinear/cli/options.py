@@ -51,6 +51,10 @@ MaxMemory: TypeAlias = Annotated[
     str | None, typer.Option(help="What training may take: 500MB, 2GiB.")
 ]
 
+Report: TypeAlias = Annotated[
+    Path | None, typer.Option(help="An HTML page on the model, with the rows held out.")
+]
+
 # predict
 Predictions: TypeAlias = Annotated[
     Path | None,
@@ -84,3 +88,10 @@ SqlTable: TypeAlias = Annotated[
     str, typer.Option("--table", help="The table that an SQL query reads.")
 ]
 Dialect: TypeAlias = Annotated[str, typer.Option(help="Of SQL: duckdb or sqlite.")]
+
+# report
+Page: TypeAlias = Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")]
+KnownTarget: TypeAlias = Annotated[
+    str | None, typer.Option("--target", help="The column that the model predicts, to measure it.")
+]
+Title: TypeAlias = Annotated[str | None, typer.Option(help="Of the page.")]

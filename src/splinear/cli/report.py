@@ -1,0 +1,104 @@
+"""``splinear report``: a page on a model, with measures on the rows of a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from splinear._types import Input
+from splinear.cli.console import failing_well, make_console
+from splinear.cli.data import blocks, open_data, open_for, some_rows
+from splinear.cli.models import load_model
+from splinear.cli.output import check_output
+from splinear.cli.progress import tracking
+from splinear.cli.target import TargetColumn, read_target
+from splinear.tables.arrow import import_arrow
+from splinear.tables.table import Table
+from splinear.training.estimator import AdditiveEstimator
+
+if TYPE_CHECKING:
+    import typer
+
+__all__ = ["PAGES", "add_report", "write_page"]
+
+PAGES = (".html", ".htm")
+MOST_ROWS = 100_000  # that a page measures a model on
+
+
+def add_report(app: "typer.Typer") -> None:
+    """Add the command ``splinear report``."""
+    from splinear.cli import options as o
+
+    @app.command()
+    def report(
+        model: o.ModelFile,
+        data: o.DataFile,
+        output: o.Page,
+        target: o.KnownTarget = None,
+        title: o.Title = None,
+        delimiter: o.Delimiter = None,
+    ) -> None:
+        """Write one HTML page on a model: its curves, how good it is, and a panel to try values.
+
+        Example: splinear report churn.splinear test.csv --target churn -o churn.html
+        """
+        with failing_well():
+            check_output(output, PAGES)
+            fitted = load_model(model)
+            table, column = open_for(fitted, data, delimiter), None
+            if target is not None or table.is_sparse:
+                _, column = read_target(open_data(data, delimiter), target)
+            kept = np.ones(table.shape[0], dtype=bool) if column is None else column.there
+            write_page(fitted, output, table, kept, column, title)
+            console = make_console()
+            console.print(f"Report  {output}", markup=False, soft_wrap=True)
+            if column is None:
+                console.print("[dim]--target would add how good the model is on these rows.[/]")
+
+
+def write_page(
+    model: AdditiveEstimator,
+    output: Path,
+    table: Table,
+    kept: NDArray[np.bool_],
+    target: TargetColumn | None,
+    title: str | None = None,
+) -> None:
+    """Write the page of a model, with the rows of a table that are `kept`, if there are any.
+
+    Of more than 100,000 rows these are a sample.
+    """
+    from splinear.report import write
+
+    X = y = None
+    if kept.any():
+        kept = _sampled(kept)
+        X = _gathered(table, kept)
+        y = None if target is None else target.values[kept]
+    name = "the target" if target is None else target.name
+    write(model, output, X, y, title=title, target_name=name)
+
+
+def _sampled(kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which of the kept rows to read."""
+    rows = np.flatnonzero(kept)
+    if len(rows) <= MOST_ROWS:
+        return kept
+    out = np.zeros_like(kept)
+    out[np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False)] = True
+    return out
+
+
+def _gathered(table: Table, kept: NDArray[np.bool_]) -> Input:
+    """Return the rows of a table that are kept, in memory."""
+    parts = []
+    with tracking("Reading", table.shape[0], "rows") as track:
+        for rows, block in blocks(table):
+            if kept[rows].any():
+                parts.append(some_rows(block, kept[rows]))
+            track(rows.stop, "")
+    if table.is_sparse:
+        return sparse.vstack(parts, format="csr")
+    return import_arrow(table).concat_tables(parts)

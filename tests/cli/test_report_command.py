@@ -1,0 +1,70 @@
+"""``splinear report`` and ``splinear fit --report``: from a model to a page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import roc_auc_score
+
+import splinear
+
+pytest.importorskip("jinja2")
+FEATURES = ["age", "income", "größe", "plan", "country"]
+
+
+def test_a_page_with_measures(model, train, customers, invoke, tmp_path):
+    path = tmp_path / "churn.html"
+    done = invoke("report", model, train, "--target", "churn", "-o", path, "--title", "Who leaves?")
+    assert done.exit_code == 0, done.output
+    page = path.read_text(encoding="utf-8")
+    assert "Who leaves?" in page
+    p = splinear.load(model).predict_proba(customers[FEATURES])[:, 1]
+    assert f"{roc_auc_score(customers['churn'] == 'yes', p):.3f}" in page
+    assert "customer 17" not in page
+
+
+def test_a_page_without_a_target(model, train, invoke, tmp_path):
+    path = tmp_path / "churn.html"
+    done = invoke("report", model, train, "-o", path)
+    assert done.exit_code == 0, done.output
+    assert "--target" in done.stdout
+    assert path.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("holdout", ["0.0", "0.25"])
+def test_fit_writes_a_page(holdout, train, invoke, tmp_path):
+    path = tmp_path / "spent.html"
+    wanted = ("fit", train, "--target", "spent", "--drop", "name", "-o", tmp_path / "m.splinear")
+    done = invoke(*wanted, "--holdout", holdout, "--report", path)
+    assert done.exit_code == 0, done.output
+    assert "spent.html" in done.stdout
+    assert "spent" in path.read_text(encoding="utf-8")
+
+
+def test_sparse_rows_have_their_target(invoke, tmp_path):
+    random = np.random.default_rng(0)
+    X = sparse.random_array((300, 8), density=0.4, rng=random, format="csr")
+    dump_svmlight_file(X, X.sum(axis=1) > np.median(X.sum(axis=1)), str(tmp_path / "rows.svm"))
+    made = invoke("fit", tmp_path / "rows.svm", "-o", tmp_path / "m.splinear")
+    assert made.exit_code == 0, made.output
+    done = invoke(
+        "report", tmp_path / "m.splinear", tmp_path / "rows.svm", "-o", tmp_path / "m.html"
+    )
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "m.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "message"),
+    [
+        ("page.txt", (), "must end in one of .html"),
+        ("page.html", ("--target", "chrun"), "no column 'chrun'"),
+    ],
+)
+def test_mistakes(name, more, message, model, train, invoke, tmp_path):
+    done = invoke("report", model, train, "-o", tmp_path / name, *more)
+    assert done.exit_code != 0
+    assert message in done.output.replace("\n", " ")
+    assert not list(tmp_path.iterdir())
