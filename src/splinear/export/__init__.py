@@ -6,5 +6,6 @@ values and surfaces included. To keep a model for Python, `splinear.save` it ins
 
 from splinear.export.as_json import to_json
 from splinear.export.as_onnx import register_skl2onnx, to_onnx
+from splinear.export.as_sql import to_sql
 
-__all__ = ["register_skl2onnx", "to_json", "to_onnx"]
+__all__ = ["register_skl2onnx", "to_json", "to_onnx", "to_sql"]

@@ -130,24 +130,14 @@ def check_opset(target_opset: int | None) -> int:
 
 
 def text_features(pieces: ModelPieces, missing_text: str) -> list[int]:
-    """Find the categories whose levels are text, and refuse those of several types."""
-    found = []
-    for j, feature in enumerate(pieces.features):
-        levels = feature.levels or ()
-        is_text = {isinstance(level, str) for level in levels}
-        numbers = all(isinstance(level, bool | int | float) for level in levels)
-        if len(is_text) > 1 or (is_text == {False} and not numbers):
-            raise TypeError(
-                f"The levels of {feature.name!r} must be all text or all numbers for ONNX; got "
-                f"types {', '.join(sorted({type(level).__name__ for level in levels}))}."
+    """Find the categories whose levels are text, none of which is that of missing values."""
+    found = [j for j, feature in enumerate(pieces.features) if feature.holds_text]
+    for j in found:
+        if missing_text in (pieces.features[j].levels or ()):
+            raise ValueError(
+                f"{missing_text!r} is a level of {pieces.features[j].name!r} and cannot stand for "
+                "missing values as well; pass another missing_text."
             )
-        if is_text == {True}:
-            found.append(j)
-            if missing_text in levels:
-                raise ValueError(
-                    f"{missing_text!r} is a level of {feature.name!r} and cannot stand for missing "
-                    "values as well; pass another missing_text."
-                )
     return found
 
 

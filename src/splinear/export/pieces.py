@@ -55,6 +55,24 @@ class Feature:
     kind: Literal["number", "category", "dropped"]
     levels: Levels | None = None
 
+    @property
+    def holds_text(self) -> bool:
+        """Whether the levels are text.
+
+        Raises
+        ------
+        TypeError
+            If some are and others not, or they are neither text nor numbers: a column has one type.
+        """
+        kinds = {type(level) for level in self.levels or ()}
+        text = {issubclass(kind, str) for kind in kinds}
+        if len(text) > 1 or not all(issubclass(kind, bool | int | float | str) for kind in kinds):
+            raise TypeError(
+                f"The levels of {self.name!r} must be all text or all numbers to be a column "
+                f"elsewhere; got types {', '.join(sorted(kind.__name__ for kind in kinds))}."
+            )
+        return True in text
+
 
 @dataclass(frozen=True, eq=False)
 class Pieces:

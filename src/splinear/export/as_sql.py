@@ -1,0 +1,69 @@
+"""Models as SQL queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from splinear.export.pieces import ModelPieces
+from splinear.export.reading import read_model
+from splinear.export.sql_query import Wanted, query_of
+from splinear.export.sql_text import DIALECTS, name
+from splinear.training.estimator import AdditiveEstimator
+
+__all__ = ["to_sql"]
+
+
+def to_sql(
+    model: AdditiveEstimator,
+    table: str | Sequence[str],
+    dialect: str = "duckdb",
+    *,
+    keep: Sequence[str] = (),
+    reasons: int = 0,
+    probabilities: bool = True,
+) -> str:
+    """Write a query that scores the rows of a table.
+
+    It returns `score`, `probability` (of the second class) and `prediction`. Several classes or
+    labels have a column each, named `score_` and the class. NULL and NaN are missing values. Rows
+    that the estimator refuses have NULL.
+
+    Parameters
+    ----------
+    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    table : str or sequence of str
+        The name of the table, whose columns have the names of the features; ("main", "rows") is
+        the table "rows" of the schema "main".
+    dialect : {"duckdb", "sqlite"}, default="duckdb"
+    keep : sequence of str, default=()
+        Columns to return as well, such as a key: no data base promises the order of rows.
+    reasons : int, default=0
+        How many terms to name that add most to the score beyond their means, or take most off it,
+        as `reason_1`, ..., and what they add, as `effect_1`, ...; of several classes, to the score
+        of the predicted one.
+    probabilities : bool, default=True
+        Whether to return probabilities, too; without them, and without `loss="poisson"` or
+        "gamma", the function exp is not needed.
+
+    Returns
+    -------
+    query : str
+    """
+    pieces = read_model(model)
+    _check(pieces, dialect, reasons)
+    parts = [table] if isinstance(table, str) else list(table)
+    wanted = Wanted([keep] if isinstance(keep, str) else list(keep), reasons, probabilities)
+    return query_of(pieces, wanted, DIALECTS[dialect], ".".join(map(name, parts)))
+
+
+def _check(pieces: ModelPieces, dialect: str, reasons: int) -> None:
+    if dialect not in DIALECTS:
+        known = ", ".join(map(repr, DIALECTS))
+        raise ValueError(f"dialect must be one of {known}; got {dialect!r}.")
+    n_terms = len(pieces.terms)
+    if not 0 <= reasons <= n_terms:
+        raise ValueError(
+            f"reasons must be from 0 to {n_terms}, the number of terms; got {reasons}."
+        )
+    if reasons and pieces.task == "multilabel":
+        raise ValueError("reasons are those of one score, and the model has one per label.")

@@ -1,0 +1,201 @@
+"""A query in steps, each of which adds columns to those of the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from splinear.export.pieces import ModelPieces
+from splinear.export.sql_terms import SqlTerms
+from splinear.export.sql_text import Dialect, added, literal, name, number
+
+__all__ = ["Wanted", "query_of"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a query is to return beside scores and predictions: see `to_sql`."""
+
+    keep: Sequence[str]
+    reasons: int
+    probabilities: bool
+
+
+@dataclass
+class _Query:
+    """The steps so far."""
+
+    pieces: ModelPieces
+    wanted: Wanted
+    dialect: Dialect
+    table: str
+    steps: list[str] = field(default_factory=list)
+    n_columns: int = 0
+
+    def add(self, columns: dict[str, str], *, more: bool = True) -> None:
+        """Add a step of these columns, and those of the last step if `more`."""
+        if not columns:
+            return
+        source = f"step_{len(self.steps) - 1}" if self.steps else f"{self.table} AS given"
+        listed = [f"{expression} AS {column}" for column, expression in columns.items()]
+        head = self.dialect.with_query.format(f"step_{len(self.steps)}")
+        text = ",\n    ".join((["*"] if more else []) + listed)
+        self.steps.append(f"{head} (\n  SELECT\n    {text}\n  FROM {source}\n)")
+        self.n_columns = len(columns) + (self.n_columns if more else 0)
+        if self.n_columns > self.dialect.most_columns:
+            raise ValueError(
+                f"The query needs {self.n_columns:,} columns in one step, and the data base has at "
+                f"most {self.dialect.most_columns:,}; without reasons it needs fewer."
+            )
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """The columns that are kept, by the names that they have in all steps."""
+        return {f"k{i}": column for i, column in enumerate(self.wanted.keep)}
+
+    # -- scores ----------------------------------------------------------------------------------
+
+    def add_scores(self) -> None:
+        """Add s0, s1, ...: from the columns of the table to the scores."""
+        pieces = self.pieces
+        text = {j for j, feature in enumerate(pieces.features) if feature.holds_text}
+        terms = SqlTerms(self.dialect, frozenset(text))
+        values = [terms.values(term) for term in pieces.terms]
+        given = {k: f"given.{name(column)}" for k, column in self.kept.items()}
+        for j, feature in enumerate(pieces.features):
+            if feature.kind != "dropped":
+                cast = self.dialect.as_text if j in text else self.dialect.as_number
+                given[terms.column(j)] = cast.format(f"given.{name(feature.name)}")
+        self.add(given, more=False)
+        self.add(terms.places)
+        self.add(terms.rounded)
+        if self.wanted.reasons:
+            parts = {f"t{i}_{k}": f for i, of in enumerate(values) for k, f in enumerate(of)}
+            self.add({k: k for k in self.kept} | parts, more=False)
+            values = [[f"t{i}_{k}" for k in range(len(of))] for i, of in enumerate(values)]
+        sums = [[number(b)] for b in pieces.intercept]
+        for of in values:
+            for k, f in enumerate(of):
+                sums[k].append(f)
+        scores = {f"s{k}": added(own) for k, own in enumerate(sums)}
+        kept = {} if self.wanted.reasons else {k: k for k in self.kept}
+        self.add(kept | scores, more=bool(self.wanted.reasons))
+
+    def add_best(self) -> None:
+        """Add the highest score, and exp of how much lower the others are."""
+        scores = [f"s{k}" for k in range(self.pieces.n_outputs)]
+        if self.pieces.task != "multiclass":
+            return
+        self.add({"best": self.dialect.maximum(scores)})
+        if self.has_probabilities:
+            self.add({f"e{k}": f"exp({s} - best)" for k, s in enumerate(scores)})
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether there are any, and they are wanted."""
+        is_class = self.pieces.task != "regression"
+        return is_class and self.pieces.link is not None and self.wanted.probabilities
+
+    # -- reasons ---------------------------------------------------------------------------------
+
+    def add_reasons(self) -> None:
+        """Add the numbers r1, r2, ... of the terms that add most, and what they add."""
+        n = len(self.pieces.terms)
+        self.add({f"c{i}": self._effect(i) for i in range(n)})
+        chosen: list[str] = []
+        for r in range(1, self.wanted.reasons + 1):
+            sizes = [self._size(i, chosen) for i in range(n)]
+            self.add({f"m{r}": self.dialect.maximum(sizes)})
+            cases = " ".join(f"WHEN {size} = m{r} THEN {i}" for i, size in enumerate(sizes))
+            self.add({f"r{r}": f"CASE {cases} END"})
+            chosen.append(f"r{r}")
+
+    def _effect(self, i: int) -> str:
+        """Return what a term adds to the score beyond its mean, or to that of the best class."""
+        means = self.pieces.terms[i].mean
+        parts = [f"t{i}_{k} - {number(mean)}" for k, mean in enumerate(means)]
+        if len(parts) == 1:
+            return parts[0]
+        cases = " ".join(f"WHEN s{k} = best THEN {part}" for k, part in enumerate(parts))
+        return f"CASE {cases} END"
+
+    def _size(self, i: int, chosen: list[str]) -> str:
+        """Return how much a term adds or takes off; -1 if it has been chosen."""
+        if not chosen:
+            return f"abs(c{i})"
+        taken = " OR ".join(f"{r} = {i}" for r in chosen)
+        return f"CASE WHEN {taken} THEN (-1e0) ELSE abs(c{i}) END"
+
+    def reasons(self) -> dict[str, str]:
+        """Return the columns of names and effects."""
+        out, terms = {}, self.pieces.terms
+        for r in range(1, self.wanted.reasons + 1):
+            names = " ".join(f"WHEN {i} THEN {literal(t.name)}" for i, t in enumerate(terms))
+            effects = " ".join(f"WHEN {i} THEN c{i}" for i in range(len(terms)))
+            out[f"reason_{r}"] = f"CASE r{r} {names} END"
+            out[f"effect_{r}"] = f"CASE r{r} {effects} END"
+        return out
+
+    # -- what is returned ------------------------------------------------------------------------
+
+    def returned(self) -> dict[str, str]:
+        """Return the columns of scores, probabilities and predictions."""
+        task, classes = self.pieces.task, self.pieces.classes
+        if classes is None:
+            return {"score": "s0", "prediction": self._mean()}
+        if task == "binary":
+            second, first = literal(classes[1]), literal(classes[0])
+            out = {"score": "s0"}
+            if self.has_probabilities:
+                out["probability"] = _logistic("s0")
+            case = f"CASE WHEN s0 > 0e0 THEN {second} WHEN s0 <= 0e0 THEN {first} END"
+            return out | {"prediction": case}
+        out = {f"score_{label}": f"s{k}" for k, label in enumerate(classes)}
+        if self.has_probabilities:
+            total = added([f"e{k}" for k in range(len(classes))])
+            for k, label in enumerate(classes):
+                share = f"e{k} / ({total})" if task == "multiclass" else _logistic(f"s{k}")
+                out[f"probability_{label}"] = share
+        if task == "multilabel":
+            labels = {f"prediction_{label}": f"CAST(s{k} > 0e0 AS INTEGER)"
+                      for k, label in enumerate(classes)}  # fmt: skip
+            return out | labels
+        cases = [f"WHEN s{k} = best THEN {literal(label)}" for k, label in enumerate(classes)]
+        return out | {"prediction": f"CASE {' '.join(cases)} END"}
+
+    def _mean(self) -> str:
+        if self.pieces.link == "identity":
+            return "s0"
+        inside = "CASE WHEN s0 > 709e0 THEN 709e0 WHEN s0 < (-708e0) THEN (-708e0) ELSE s0 END"
+        return f"exp({inside})"
+
+    def text(self) -> str:
+        """Return all steps and the last one."""
+        columns = self.returned() | self.reasons()
+        both = [column for column in self.wanted.keep if column in columns]
+        if both or len(set(self.wanted.keep)) < len(self.wanted.keep):
+            raise ValueError(
+                f"keep names {', '.join(map(repr, both or self.wanted.keep))}, but the columns that "
+                "are returned must differ in their names."
+            )
+        listed = [f"{k} AS {name(column)}" for k, column in self.kept.items()]
+        listed += [f"{expression} AS {name(column)}" for column, expression in columns.items()]
+        steps = ",\n".join(self.steps)
+        text = ",\n  ".join(listed)
+        return f"WITH {steps}\nSELECT\n  {text}\nFROM step_{len(self.steps) - 1}"
+
+
+def query_of(pieces: ModelPieces, wanted: Wanted, dialect: Dialect, table: str) -> str:
+    """Return the whole query."""
+    query = _Query(pieces, wanted, dialect, table)
+    query.add_scores()
+    query.add_best()
+    if wanted.reasons:
+        query.add_reasons()
+    return query.text()
+
+
+def _logistic(score: str) -> str:
+    """Return 1 / (1 + exp(-score)), of which no part can overflow."""
+    below = f"exp({score}) / (1e0 + exp({score}))"
+    return f"CASE WHEN {score} < 0e0 THEN {below} ELSE 1e0 / (1e0 + exp(-{score})) END"

@@ -1,0 +1,188 @@
+"""Terms as SQL expressions of the columns of a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.export.pieces import (
+    CategoryTerm,
+    CurveTerm,
+    SurfaceAxis,
+    SurfaceTerm,
+    TermPieces,
+    WaveTerm,
+)
+from splinear.export.sql_text import Dialect, added, branches, literal, number, polynomial
+
+__all__ = ["SqlTerms"]
+
+FEW_LEVELS = 16  # more of them are searched by halves
+SINGLE = 2**29 + 1  # c - (c - p) with c = p times this is p in single precision
+
+
+@dataclass
+class SqlTerms:
+    """Expressions of terms; those that other expressions use often are columns of their own.
+
+    Attributes
+    ----------
+    dialect : Dialect
+    text : frozenset of int
+        The features whose levels are text.
+    places : dict of str to str
+        Columns that are to be there: from names to expressions of the features' columns.
+    """
+
+    dialect: Dialect
+    text: frozenset[int]
+    places: dict[str, str] = field(default_factory=dict)
+    _axes: dict[tuple[object, ...], str] = field(default_factory=dict)
+
+    def column(self, feature: int) -> str:
+        """Return the name of the column of a feature."""
+        return f"x{feature}"
+
+    def values(self, term: TermPieces) -> list[str]:
+        """Return what a term adds, an expression per output."""
+        if isinstance(term, SurfaceTerm):
+            return self._surface(term)
+        x = self.column(term.feature)
+        if isinstance(term, CurveTerm):
+            found = self._curve(term, x)
+        elif isinstance(term, WaveTerm):
+            found = self._wave(term, x)
+        else:
+            found = self._category(term, x)
+        missing = ["NULL"] * len(found) if term.missing is None else map(number, term.missing)
+        given = zip(found, missing, strict=True)
+        return [f"CASE WHEN {x} IS NULL THEN {gap} ELSE {f} END" for f, gap in given]
+
+    def _curve(self, term: CurveTerm, x: str) -> list[str]:
+        pieces = term.pieces
+        starts = [number(start) for start in pieces.starts]
+        out = []
+        for coef in pieces.coef:
+            leaves = [
+                _leaf(x, c, origin, width)
+                for c, origin, width in zip(coef, pieces.origin, pieces.width, strict=True)
+            ]
+            out.append(branches(x, starts, leaves))
+        return out
+
+    def _wave(self, term: WaveTerm, x: str) -> list[str]:
+        if term.period is not None:
+            period = number(term.period)
+            rest = self.dialect.modulo.format(x, period)
+            x = f"(CASE WHEN {rest} < 0e0 THEN {rest} + {period} ELSE {rest} END)"
+        lo, hi = number(term.lo), number(term.hi)
+        inside = f"CASE WHEN {x} < {lo} THEN {lo} WHEN {x} > {hi} THEN {hi} ELSE {x} END"
+        rate = np.pi * (term.last - term.first) / (term.hi - term.lo)
+        angle = f"a{len(self.places)}"
+        first = number(np.pi * term.first)
+        self.places[angle] = f"{first} + (({inside}) - {lo}) * {number(rate)}"
+        out = []
+        for cosines, sines in zip(term.cosines, term.sines, strict=True):
+            waves = [
+                f"{number(c)} * {function}({n}e0 * {angle})"
+                for function, coef in (("cos", cosines), ("sin", sines))
+                for n, c in enumerate(coef, start=1)
+            ]
+            out.append(f"({added(waves)})")
+        return out
+
+    def _category(self, term: CategoryTerm, x: str) -> list[str]:
+        n_outputs = len(term.values)
+        others = ["NULL"] * n_outputs if term.unseen is None else [*map(number, term.unseen)]
+        return [
+            self._among(x, term.feature, term.levels, values, other)
+            for values, other in zip(term.values, others, strict=True)
+        ]
+
+    def _among(
+        self, x: str, feature: int, levels: tuple[object, ...], values: Floats, other: str
+    ) -> str:
+        """Return the value of the level that x is, or else another expression."""
+        is_text = feature in self.text
+        known = [
+            (literal(level) if is_text else number(float(level)), number(value))  # type: ignore[arg-type]
+            for level, value in sorted(zip(levels, values.tolist(), strict=True))  # type: ignore[type-var]
+        ]
+        if not known:
+            return other
+        if len(known) <= FEW_LEVELS:
+            cases = " ".join(f"WHEN {level} THEN {value}" for level, value in known)
+            return f"CASE {x} {cases} ELSE {other} END"
+        leaves = [f"CASE WHEN {x} = {a} THEN {v} ELSE {other} END" for a, v in known]
+        return branches(x, [a for a, _ in known[1:]], leaves)
+
+    # -- surfaces --------------------------------------------------------------------------------
+
+    def _surface(self, term: SurfaceTerm) -> list[str]:
+        p, q = (self._place(axis) for axis in term.axes)
+        n_first, n_second = term.values.shape[1:]
+        at = [number(k) for k in range(1, max(n_first, n_second))]
+        out = []
+        for T in term.values:
+            rows = []
+            for k in range(n_first - 1):
+                cells = [_cell(T, k, m, p, q) for m in range(n_second - 1)]
+                rows.append(branches(q, at[: n_second - 2], cells))
+            inside = branches(p, at[: n_first - 2], rows)
+            out.append(f"CASE WHEN {p} < 0e0 OR {q} < 0e0 THEN 0e0 ELSE {inside} END")
+        return out
+
+    def _place(self, axis: SurfaceAxis) -> str:
+        """Return the column of places on an axis, in single precision; -1 is nowhere."""
+        arrays = (a if a is None else a.tobytes() for a in (axis.knots, axis.nodes))
+        key = (axis.feature, axis.missing, *arrays)
+        if key not in self._axes:
+            raw, x = f"p{len(self._axes)}", self.column(axis.feature)
+            missing = "(-1e0)" if axis.missing is None else number(axis.missing)
+            self.places[raw] = f"CASE WHEN {x} IS NULL THEN {missing} ELSE {self._on(axis, x)} END"
+            self._axes[key] = f"{raw}s"
+        return self._axes[key]
+
+    def _on(self, axis: SurfaceAxis, x: str) -> str:
+        if axis.knots is None:
+            assert axis.levels is not None
+            assert axis.nodes is not None
+            nodes = axis.nodes.astype(np.float64)
+            return self._among(x, axis.feature, axis.levels, nodes, "(-1e0)")
+        n = len(axis.knots)
+        leaves = ["0e0", *(f"{number(k)} + ({x} - {{}}) / {{}}" for k in range(n - 1))]
+        widths = np.diff(axis.knots)
+        for k in range(n - 1):
+            leaves[k + 1] = leaves[k + 1].format(number(axis.knots[k]), number(widths[k]))
+        return branches(x, [*map(number, axis.knots)], [*leaves, number(n - 1)])
+
+    @property
+    def rounded(self) -> dict[str, str]:
+        """Columns of places in single precision, as the estimators round them."""
+        factor = number(SINGLE)
+        return {
+            f"{raw}s": f"({raw} * {factor}) - (({raw} * {factor}) - {raw})"
+            for raw in self.places
+            if raw.startswith("p")
+        }
+
+
+def _leaf(x: str, coef: Floats, origin: float, width: float) -> str:
+    """Return a polynomial of (x - origin) / width."""
+    if np.isnan(coef).any():
+        return "NULL"
+    if len(coef) == 2:
+        return polynomial(f"({x} - {number(origin)})", np.array([coef[0], coef[1] / width]))
+    return polynomial(f"(({x} - {number(origin)}) / {number(width)})", coef)
+
+
+def _cell(T: Floats, k: int, m: int, p: str, q: str) -> str:
+    """Return what is bilinear between the corners of a cell."""
+    corner, right, below = T[k, m], T[k, m + 1] - T[k, m], T[k + 1, m] - T[k, m]
+    both = T[k + 1, m + 1] - T[k + 1, m] - right
+    a, b = f"({p} - {number(k)})", f"({q} - {number(m)})"
+    along = polynomial(b, np.array([corner, right]))
+    slope = polynomial(b, np.array([below, both]))
+    return f"{along} + {a} * ({slope})"

@@ -1,0 +1,136 @@
+"""Words of SQL: names, literals, and what dialects say in different ways."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from splinear._types import Floats
+
+__all__ = ["DIALECTS", "Dialect", "added", "branches", "literal", "name", "number", "polynomial"]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What differs between data bases.
+
+    Attributes
+    ----------
+    as_number, as_text : str
+        A column as a double, NULL instead of NaN, or as text; {} is the column.
+    largest : str
+        The function that returns the largest of its arguments.
+    modulo : str
+        What is left of {0} divided by {1}, with the sign of {0}.
+    with_query : str
+        How a named query begins that is computed once.
+    most_columns : int
+        Of a query.
+    most_arguments : int
+        Of a function.
+    """
+
+    as_number: str
+    as_text: str
+    largest: str
+    modulo: str
+    with_query: str
+    most_columns: int
+    most_arguments: int
+
+    def maximum(self, expressions: Sequence[str]) -> str:
+        """Return the largest of expressions, none of which is NULL."""
+        found = list(expressions)
+        while len(found) > 1:
+            n = self.most_arguments
+            groups = [found[k : k + n] for k in range(0, len(found), n)]
+            found = [g[0] if len(g) == 1 else f"{self.largest}({', '.join(g)})" for g in groups]
+        return found[0]
+
+
+DIALECTS = {
+    "duckdb": Dialect(
+        as_number="NULLIF(CAST({} AS DOUBLE), CAST('NaN' AS DOUBLE))",
+        as_text="CAST({} AS VARCHAR)",
+        largest="greatest",
+        modulo="({0} % {1})",
+        with_query="{} AS",
+        most_columns=2**31,
+        most_arguments=100,
+    ),
+    "sqlite": Dialect(
+        as_number="CAST({} AS REAL)",  # NaN is NULL there
+        as_text="CAST({} AS TEXT) COLLATE BINARY",
+        largest="max",
+        modulo="mod({0}, {1})",
+        # Otherwise the text of a column is copied to wherever it is used.
+        with_query="{} AS MATERIALIZED",
+        most_columns=2000,
+        most_arguments=100,
+    ),
+}
+
+
+def name(text: str) -> str:
+    """Return an identifier, whatever it holds."""
+    if "\0" in text:
+        raise ValueError(f"{text!r} has a null character, which SQL cannot express.")
+    return '"' + text.replace('"', '""') + '"'
+
+
+def literal(value: object) -> str:
+    """Return a class or a level as SQL writes it."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, str) and "\0" not in value:
+        return "'" + value.replace("'", "''") + "'"
+    raise TypeError(f"{value!r} cannot be written in SQL; fit the model with text or numbers.")
+
+
+def number(value: float) -> str:
+    """Return a double to the last bit; NULL for NaN.
+
+    Without an exponent it would be a decimal number, and be rounded on its way.
+    """
+    value = float(value)
+    if math.isnan(value):
+        return "NULL"
+    digits = repr(value)
+    digits = digits if "e" in digits else digits.removesuffix(".0") + "e0"
+    return f"({digits})" if value < 0 else digits
+
+
+def added(expressions: Sequence[str]) -> str:
+    """Return a sum, in halves: data bases limit how deep an expression may be."""
+    if len(expressions) <= 2:
+        return " + ".join(expressions)
+    half = len(expressions) // 2
+    return f"({added(expressions[:half])}) + ({added(expressions[half:])})"
+
+
+def branches(x: str, starts: Sequence[str], leaves: Sequence[str]) -> str:
+    """Return the expression among n + 1 leaves that begins at the last of n starts not above x."""
+    if len(leaves) == 1:
+        return leaves[0]
+    half = len(leaves) // 2
+    below = branches(x, starts[: half - 1], leaves[:half])
+    above = branches(x, starts[half:], leaves[half:])
+    if below == above:
+        return below
+    return f"CASE WHEN {x} < {starts[half - 1]} THEN {below} ELSE {above} END"
+
+
+def polynomial(u: str, coef: Floats) -> str:
+    """Return sum_p coef[p] u^p, u being an expression in parentheses or a name."""
+    used = [float(c) for c in coef]
+    while len(used) > 1 and used[-1] == 0.0:
+        used.pop()
+    out = number(used[-1])
+    for c in reversed(used[:-1]):
+        out = f"{number(c)} + {u} * ({out})" if "+" in out else f"{number(c)} + {u} * {out}"
+    return out
