@@ -152,6 +152,7 @@ class AdditiveEstimator(BaseEstimator):
         interactions: Interactions | None = None
         if more:
             work._check_more(data, target.outputs)
+            work._columns = data.columns
             layout, starts = self._model.layout, starts_of(self._model, proximal=True)
         else:
             columns_seen = work._column_data(data)
