@@ -25,7 +25,8 @@ LEVEL = 0.95  # of bands
 MOST_LEVELS = 14  # that a picture has room for
 MOST_LINES = 10  # of classes in a picture
 _PLACES = 120  # at which a curve is evaluated, besides its knots
-_ROWS = 9  # of the table beside a curve
+_ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve, and if it has many columns
+MOST_ROWS = 60  # of a table of levels
 _FINEST = 0.25  # of the widest axis: no other is shorter
 
 
@@ -157,9 +158,9 @@ def _words(content: Content, name: str, lowest: float, highest: float) -> str:
 def _curve_table(
     content: Content, term: FittedTerm, spread: Spread
 ) -> tuple[list[str], list[list[str]]]:
-    values = spread.few_values
-    if values is None or len(values) > 2 * _ROWS:
-        shares = np.linspace(0.0, 1.0, _ROWS)
+    values, n_rows = spread.few_values, _ROWS if content.pieces.n_outputs < 5 else _FEW_ROWS
+    if values is None or len(values) > 2 * n_rows:
+        shares = np.linspace(0.0, 1.0, n_rows)
         ends = [term.lo, *(spread.quantile(q, term.lo + q * (term.hi - term.lo))
                            for q in shares[1:-1]), term.hi]  # fmt: skip
         values = np.unique(ends)
@@ -203,14 +204,14 @@ def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
         f, names = np.vstack([f, term.evaluate(gap) - term.mean]), [*names, "missing"]
         shares = np.append(shares, counts.missing)
         half = None if half is None else np.append(half, _half(content, term, gap))
-    shown = _shown_levels(f, shares, is_ordered=not term.group.is_diagonal)
+    shown = _shown_levels(f, shares, len(pool.named), is_ordered=not term.group.is_diagonal)
     drawn, lines, notes = _lines(content, f)
     panel = LevelPanel(
         [names[k] for k in shown], drawn[shown], None if half is None else half[shown],
         shares[shown], lines, content.unit, least,
     )  # fmt: skip
     if len(shown) < len(names):
-        notes.append(f"{len(names) - len(shown)} less frequent levels are in the table only.")
+        notes.append(f"The picture has the {len(shown)} most frequent of {len(names):,} levels.")
     words = _words(content, term.name, float(f.min()), float(f.max()))
     table = _table(content, term.name, names, f, half)
     head, rows = [*table[0], "rows"], [
@@ -222,13 +223,14 @@ def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
     return [("", draw_levels(panel, words))], (head, [rows[k] for k in order]), notes
 
 
-MOST_ROWS = 60  # of a table of levels
+def _shown_levels(f: Floats, shares: Floats, n_named: int, *, is_ordered: bool) -> list[int]:
+    """Return the most frequent levels, in their own order or in that of their effects.
 
-
-def _shown_levels(f: Floats, shares: Floats, *, is_ordered: bool) -> list[int]:
-    """Return the most frequent levels, in their own order or in that of their effects."""
-    shown = np.argsort(-shares, kind="stable")[:MOST_LEVELS]
-    if is_ordered:
-        return [int(k) for k in np.sort(shown)]
-    widest = int(np.argmax(np.ptp(f[shown], axis=0)))
-    return [int(k) for k in shown[np.argsort(-f[shown, widest], kind="stable")]]
+    Rare ones and missing values, which stand behind the `n_named` first, stay behind.
+    """
+    shown = np.sort(np.argsort(-shares, kind="stable")[:MOST_LEVELS])
+    if not is_ordered:
+        widest = int(np.argmax(np.ptp(f[shown], axis=0)))
+        key = np.where(shown < n_named, -f[shown, widest], np.inf)
+        shown = shown[np.argsort(key, kind="stable")]
+    return [int(k) for k in shown]

@@ -85,7 +85,7 @@ def _target(content: Content) -> Fact:
 
 def _features(content: Content) -> Fact:
     kinds = [feature.kind for feature in content.pieces.features]
-    named = {"number": "of numbers", "category": "of categories", "dropped": "dropped"}
+    named = {"number": "numeric", "category": "categorical", "dropped": "dropped"}
     parts = [f"{kinds.count(kind):,} {words}" for kind, words in named.items() if kind in kinds]
     return Fact("Features", f"{len(kinds):,}", ", ".join(parts))
 
@@ -108,9 +108,8 @@ def _certificate(model: AdditiveEstimator) -> Fact:
     passes = f"{model.n_iter_:,} {_plural('pass', model.n_iter_, 'es')}"
     if model.certified_:
         return Fact("Certificate", gap, f"relative duality gap, proved; {passes}")
-    return Fact(
-        "Certificate", "none", f"stopped before a proof, gap {model.dual_gap_:.1e}; {passes}"
-    )
+    hint = f"stopped before there was a proof; gap {model.dual_gap_:.1e}, {passes}"
+    return Fact("Certificate", "none", hint)
 
 
 def parameters(model: AdditiveEstimator) -> list[tuple[str, str]]:

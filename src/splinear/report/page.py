@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear.inspection.bands import has_band
-from splinear.inspection.text import fixed, number, places_for
+from splinear.inspection.text import fixed, places_for
 from splinear.model.fitted import FittedTerm
 from splinear.report.cards import Card, make_cards
 from splinear.report.content import Content
@@ -33,7 +33,7 @@ LEAST_P = 1e-16
 
 
 def render(
-    content: Content, quality: Quality | None, title: str, n_test: int, weighted: bool
+    content: Content, quality: Quality | None, title: str, n_test: int, *, weighted: bool
 ) -> str:
     """Return the page as HTML."""
     environment = _environment()
@@ -143,9 +143,9 @@ def _has_bands(content: Content) -> bool:
 def _lines(content: Content) -> list[dict[str, object]]:
     """Return the table of terms, as text."""
     out: list[dict[str, object]] = []
+    places = places_for(_reach(content) / 4)
     for k, shown in enumerate(content.shown):
         line = shown.line
-        places = places_for(max(abs(line.lowest), abs(line.highest)))
         p = "" if np.isnan(line.p_value) else f"{line.p_value:.2g}"
         out.append(
             {
@@ -153,7 +153,7 @@ def _lines(content: Content) -> list[dict[str, object]]:
                 "name": line.feature,
                 "kind": line.term,
                 "share": shown.share,
-                "importance": number(line.importance, 3),
+                "importance": fixed(line.importance, places),
                 "edf": "" if np.isnan(line.edf) else f"{line.edf:.1f}",
                 "p_value": f"< {LEAST_P:.0e}" if line.p_value < LEAST_P else p,
                 "concurvity": "" if np.isnan(line.concurvity) else f"{line.concurvity:.2f}",

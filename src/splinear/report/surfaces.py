@@ -34,9 +34,8 @@ class _Side:
         self.n_hidden = 0
         scale: Axis | None = None
         if axis.levels is None:
-            scale = _scale(
-                axis, choose_axis(term.lo, term.hi, 0.0, 1.0, spread_of(term, content.table))
-            )
+            spread = spread_of(term, content.table)
+            scale = _scale(axis, choose_axis(term.lo, term.hi, 0.0, 1.0, spread))
             edges = scale.steps(n_cells + 1)
             self.edges, self.values = edges, (edges[1:] + edges[:-1]) / 2
             self.nodes = np.interp(self.values, _knots(axis), np.arange(len(_knots(axis))))
@@ -138,28 +137,25 @@ def _numbers(
     places = places_for(float(np.abs(f).max()))
     of = f" ({content.outputs[output]})" if content.pieces.n_outputs > 1 else ""
     head = [f"{x.axis.name} \\ {z.axis.name}{of}", *(z.labels[k] for k in columns)]
-    cells = [
-        [
-            x.labels[j],
-            *(fixed(float(f[j, k]), places, plus=True).replace("-", "−") for k in columns),
-        ]
-        for j in rows
-    ]
-    return head, cells
+
+    def text(value: float) -> str:
+        return fixed(float(value), places, plus=True).replace("-", "−")
+
+    return head, [[x.labels[j], *(text(f[j, k]) for k in columns)] for j in rows]
 
 
 def _some(side: _Side) -> list[int]:
     n = len(side.nodes)
     if side.axis.levels is not None:
         return list(range(n))
-    return sorted({int(round(k)) for k in np.linspace(0, n - 1, 5)})
+    return sorted({round(k) for k in np.linspace(0, n - 1, 5).tolist()})
 
 
 def _notes(x: _Side, z: _Side, f: Floats, n_maps: int) -> list[str]:
     notes = []
     for side in (x, z):
         if side.n_hidden:
-            notes.append(f"{side.n_hidden} less frequent levels of {side.axis.name} are left out.")
+            notes.append(f"Less frequent levels of {side.axis.name} are left out: {side.n_hidden}.")
     if n_maps < len(f):
         notes.append(f"Of {len(f)} classes, the {n_maps} for which it matters most are drawn.")
     return notes

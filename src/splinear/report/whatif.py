@@ -50,7 +50,7 @@ class Control:
     step : str
         Of a slider.
     missing, unseen : bool
-        Whether the model takes missing values, and levels that training did not have.
+        Whether there were missing values in training, and whether the model takes other levels.
     """
 
     feature: int
@@ -116,14 +116,14 @@ def what_if(content: Content) -> WhatIf:
 def _control(content: Content, feature: Feature, term: TermPieces) -> Control:
     assert not isinstance(term, SurfaceTerm)
     unseen = isinstance(term, CategoryTerm) and term.unseen is not None
-    missing = term.missing is not None
+    fitted = content.model.terms_.of_feature(term.feature)
+    assert isinstance(fitted, FittedTerm)
+    missing = fitted.had_missing  # else the panel would be full of boxes
     if isinstance(term, CategoryTerm):
         pool = content.pools[term.feature]
         names = tuple(map(str, term.levels))
         typical = str(int(np.argmax(pool.counts[pool.named]))) if len(pool.named) else "0"
         return Control(term.feature, feature.name, names, typical, "", "", "", missing, unseen)
-    fitted = content.model.terms_.of_feature(term.feature)
-    assert isinstance(fitted, FittedTerm)
     spread = spread_of(fitted, content.table)
     whole = _is_whole(fitted, spread)
     typical = _typical(fitted, spread, whole=whole)

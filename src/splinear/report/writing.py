@@ -82,7 +82,7 @@ def write(
     if title is None:
         title = f"{type(estimator).__name__}: {_what(content.class_names, target_name)}"
     n_test = 0 if table is None else table.shape[0]
-    page = render(content, quality, title, n_test, sample_weight is not None)
+    page = render(content, quality, title, n_test, weighted=sample_weight is not None)
     write_file(path, page.encode("utf-8"))
 
 

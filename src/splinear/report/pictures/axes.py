@@ -61,16 +61,16 @@ class Axis:
         return self._bent_ticks(most)
 
     def _bent_ticks(self, most: int) -> list[float]:
+        kept: list[float]
         assert self.bend is not None
         first = int(np.floor(np.log10(self.bend)))
         last = int(np.ceil(np.log10(max(abs(self.lo), abs(self.hi), self.bend))))
-        powers = [10.0**k for k in range(first, last + 1)]
-        both = [*(-p for p in reversed(powers)), 0.0, *powers]
-        inside = [x for x in both if self.lo <= x <= self.hi]
-        apart = abs(self.end - self.start) / most
-        kept: list[float] = [x for x in inside if x == 0.0]
-        for x in sorted(inside, key=lambda x: -abs(x)):  # the ends of an axis matter most
-            if all(abs(self.at(x) - self.at(other)) >= apart for other in kept):
+        powers = [10.0**k for k in range(last, first - 1, -1)]  # the ends of an axis matter most
+        wanted = [0.0, *(sign * m * p for m in (1, 5, 2) for p in powers for sign in (1, -1))]
+        apart, kept = abs(self.end - self.start) / most, []
+        for x in wanted:
+            here = self.lo <= x <= self.hi
+            if here and all(abs(self.at(x) - self.at(other)) >= apart for other in kept):
                 kept.append(x)
         return sorted(kept)
 

@@ -15,14 +15,14 @@ from splinear.report.spreads import Spread
 
 __all__ = ["CurvePanel", "draw_curve", "end_labels", "reach_of"]
 
-WIDTH, HEIGHT = 360.0, 228.0
+WIDTH, HEIGHT = 360.0, 218.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 350.0, 22.0, 196.0
 STRIP = 30.0  # the height of the histogram
 SLOT = 46.0  # the width of what is left for missing values
-LABELS = 62.0  # the width of what is left for the names of classes
 _CELLS = 40
 _MOST_OF_BAND = 0.35  # of the curve's height, above and below it; a wider band is cut off
 _FEW = 12  # values that are marked
+_LETTERS = 9  # of the name of a class
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,8 @@ def reach_of(f: Floats, half: Floats | None) -> tuple[float, float]:
 def draw_curve(panel: CurvePanel, words: str) -> str:
     """Return the picture."""
     several, missing = panel.f.shape[1] > 1, panel.at_missing is not None
-    end = RIGHT - (SLOT if missing else 0.0) - (LABELS if several else 0.0)
+    labels = _label_width(panel.names) if several else 0.0
+    end = RIGHT - (SLOT if missing else 0.0) - labels
     across = choose_axis(float(panel.x[0]), float(panel.x[-1]), LEFT, end, panel.spread)
     up = _vertical(panel)
     picture = Picture(WIDTH, HEIGHT)
@@ -84,7 +85,7 @@ def draw_curve(panel: CurvePanel, words: str) -> str:
         bottom_axis(_with_ticks(across, panel.spread), BOTTOM),
     )
     if across.bend is not None:
-        picture.add(text("log scale", across.end, HEIGHT - 2, text_anchor="end", class_="note"))
+        picture.add(text("horizontal: log scale", right, 11, text_anchor="end", class_="unit"))
     pixels = across(panel.x)
     if panel.half is not None:
         lower, upper = (panel.f[:, 0] + by * panel.half for by in (-1, 1))
@@ -97,6 +98,11 @@ def draw_curve(panel: CurvePanel, words: str) -> str:
     if several:
         picture.add(end_labels(panel.names, up(panel.f[-1]), right + 6))
     return picture.rendered(words, "panel")
+
+
+def _label_width(names: Sequence[str]) -> float:
+    """Return the width of what is left for the names of classes."""
+    return 12.0 + 5.8 * max(len(shortened(name, _LETTERS)) for name in names)
 
 
 def _vertical(panel: CurvePanel) -> Axis:
@@ -192,6 +198,12 @@ def end_labels(names: Sequence[str], heights: Floats, x: float, *, apart: float 
     places -= max(0.0, float(places[-1]) - (BOTTOM + 4))
     places += max(0.0, 8.0 - float(places[0]))
     return "".join(
-        text(shortened(names[k], 9), x, float(y) + 3.5, full=names[k], class_=f"name c{k % 10}")
+        text(
+            shortened(names[k], _LETTERS),
+            x,
+            float(y) + 3.5,
+            full=names[k],
+            class_=f"name c{k % 10}",
+        )
         for k, y in zip(order.tolist(), places, strict=True)
     )

@@ -16,7 +16,7 @@ from splinear.report.pictures.svg import Picture, cell_path, element, text
 __all__ = ["HeatPanel", "HeatSide", "color_cells", "draw_heat", "key"]
 
 N_COLORS = 6  # on each side of 0
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 360.0, 92.0, 350.0, 10.0, 222.0
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 360.0, 104.0, 350.0, 10.0, 222.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ def _beside(side: HeatSide) -> str:
         return "".join(out)
     height = (BOTTOM - TOP) / side.n_cells
     return "".join(
-        text(shortened(name, 11), LEFT - 6, BOTTOM - height * (k + 0.5) + 3.5, full=name,
+        text(shortened(name, 13), LEFT - 6, BOTTOM - height * (k + 0.5) + 3.5, full=name,
              text_anchor="end")
         for k, name in enumerate(side.levels)
     )  # fmt: skip
@@ -145,5 +145,5 @@ def key(x: float, y: float, width: float, height: float, unit: str) -> str:
     for k in range(-N_COLORS, N_COLORS + 1):
         at = x + cell * (k + N_COLORS)
         out.append(element("path", d=cell_path([(at, y, cell, 9)]), class_=_color(k)))
-    ends = f"{-height:.2g} to +{height:.2g} {unit}".replace("-", "−")
+    ends = f"−{height:.2g} to +{height:.2g} {unit}"
     return "".join(out) + text(ends, x + cell * n + 8, y + 8, class_="note")

@@ -37,21 +37,28 @@ def _value(value: str | float) -> str:
 def _number(value: float) -> str:
     """Return a coordinate to a tenth of a pixel, in few letters."""
     out = f"{value:.1f}"
-    out = out[:-2] if out.endswith(".0") else out
-    return "0" if out == "-0" else out
+    out = out[:-2] if out.endswith(".0") else out.replace("0.", ".", 1) if abs(value) < 1 else out
+    return "0" if out in ("-0", "-.0", ".0") else out
 
 
 def path_of(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> str:
     """Return a line through points, those left out that make no difference."""
-    points = thinned(np.column_stack([x, y]).astype(np.float64))
-    return "M" + "L".join(f"{_number(a)} {_number(b)}" for a, b in points.tolist())
+    return _path(thinned(np.column_stack([x, y]).astype(np.float64)))
 
 
 def closed_path(x: Floats, lower: Floats, upper: Floats) -> str:
     """Return the area between two lines."""
-    there = path_of(x, upper)
-    back = path_of(x[::-1], lower[::-1])
-    return f"{there}L{back[1:]}Z"
+    there, back = np.column_stack([x, upper]), np.column_stack([x[::-1], lower[::-1]])
+    return _path(np.concatenate([thinned(there), thinned(back)])) + "z"
+
+
+def _path(points: Floats) -> str:
+    """Return a line by the steps from point to point, which take fewer letters than places."""
+    tenths = np.round(10 * points).astype(int)
+    start = " ".join(_number(value / 10) for value in tenths[0].tolist())
+    steps = [_number(value / 10) for value in np.diff(tenths, axis=0).ravel().tolist()]
+    joined = "".join(step if step[0] == "-" else f" {step}" for step in steps).strip()
+    return f"M{start}l{joined}" if joined else f"M{start}"
 
 
 def cell_path(cells: Iterable[tuple[float, float, float, float]]) -> str:

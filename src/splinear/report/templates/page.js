@@ -190,9 +190,9 @@
   // -- what the reader sees --------------------------------------------------------------------
 
   const minus = (text) => text.replace(/-/g, "\u2212");
-  const places = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(Math.max(data.reach, 1e-300)))));
-  const signed = (x) => minus((x < 0 ? "" : "+") + x.toFixed(places));
-  const plain = (x) => minus(x.toFixed(places));
+  const places = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(Math.max(data.reach / 4, 1e-300)))));
+  const plain = (x) => minus((Number(x.toFixed(places)) + 0).toFixed(places));  // no negative zero
+  const signed = (x) => (Number(x.toFixed(places)) > 0 ? "+" : "") + plain(x);
   const percent = (p) => `${(100 * p).toFixed(p > 0.0995 && p < 0.9995 ? 1 : 2)} %`;
   const byDigits = (x) => minus(Math.abs(x) >= 1e5 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(5))));
   const figures = document.getElementById("figures");
@@ -242,7 +242,7 @@
     first.append(make("div", "", name), make("div", "big", value));
     figures.replaceChildren(first);
     if (nOutputs === 1) return;
-    const list = make("div");
+    const list = make("div", "chances");
     data.outputs.forEach((label, k) => {
       const line = make("div", `chance-of c${k % 10}`);
       const text = found.chance === null ? plain(found.score[k]) : percent(found.chance[k]);
