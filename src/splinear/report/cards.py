@@ -27,6 +27,7 @@ MOST_LINES = 10  # of classes in a picture
 _PLACES = 120  # at which a curve is evaluated, besides its knots
 _ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve, and if it has many columns
 MOST_ROWS = 60  # of a table of levels
+_AS_LEVELS = 2  # values of a feature of numbers that is drawn as if they were levels
 _FINEST = 0.25  # of the widest axis: no other is shorter
 
 
@@ -121,6 +122,8 @@ def _curve(content: Content, term: FittedTerm, least: float) -> Drawn:
     x = _grid(term, spread)
     f = term.evaluate(x) - term.mean
     drawn, names, notes = _lines(content, f)
+    if spread.few_values is not None and 1 < len(spread.few_values) <= _AS_LEVELS:
+        return _few_values(content, term, spread, least)
     half = _half(content, term, x)
     gap = np.array([np.nan])
     at_missing, half_missing = None, 0.0
@@ -136,6 +139,27 @@ def _curve(content: Content, term: FittedTerm, least: float) -> Drawn:
     if term.lo == term.hi:
         notes.append(f"Always {number(term.lo)} in training, so it adds nothing.")
     return [("", draw_curve(panel, words))], _curve_table(content, term, spread), notes
+
+
+def _few_values(content: Content, term: FittedTerm, spread: Spread, least: float) -> Drawn:
+    """Draw a feature of two numbers, such as a boolean, as if they were levels."""
+    values = spread.few_values
+    assert values is not None
+    x = np.append(values, np.nan) if term.had_missing else values
+    shares = [float(spread.weights[spread.places == v].sum()) for v in values]
+    f = term.evaluate(x) - term.mean
+    drawn, lines, notes = _lines(content, f)
+    panel = LevelPanel(
+        ["missing" if np.isnan(v) else number(float(v)) for v in x],
+        drawn,
+        _half(content, term, x),
+        np.append((1.0 - spread.missing) * np.array(shares), [spread.missing])[: len(x)],
+        lines,
+        content.unit,
+        least,
+    )
+    words = _words(content, term.name, float(f.min()), float(f.max()))
+    return [("", draw_levels(panel, words))], _curve_table(content, term, spread), notes
 
 
 def _grid(term: FittedTerm, spread: Spread) -> Floats:
@@ -203,7 +227,8 @@ def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
         gap = np.array([np.nan])
         f, names = np.vstack([f, term.evaluate(gap) - term.mean]), [*names, "missing"]
         shares = np.append(shares, counts.missing)
-        half = None if half is None else np.append(half, _half(content, term, gap))
+        at_gap = _half(content, term, gap)
+        half = None if half is None or at_gap is None else np.append(half, at_gap)
     shown = _shown_levels(f, shares, len(pool.named), is_ordered=not term.group.is_diagonal)
     drawn, lines, notes = _lines(content, f)
     panel = LevelPanel(

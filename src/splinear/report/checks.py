@@ -105,17 +105,12 @@ def _calibrated(
         own, total = w[rows], float(w[rows].sum())
         if not total > 0.0:
             continue
-        mean = float(np.average(observed[rows], weights=own))
         n = total**2 / float((own**2).sum())  # rows of equal weights that would say as much
-        if is_share:
-            low, high = _wilson(mean, n)
-        else:
-            spread = float(np.average((observed[rows] - mean) ** 2, weights=own))
-            half = 1.96 * np.sqrt(spread / max(n - 1.0, 1.0))
-            low, high = mean - half, mean + half
-        found.append((float(np.average(predicted[rows], weights=own)), mean, low, high, len(rows)))
-    columns = np.array(found).reshape(-1, 5).T
-    return Calibration(name, *columns[:4], columns[4].astype(np.intp))
+        share = float(np.average(observed[rows], weights=own))
+        ends = _wilson(share, n) if is_share else _normal(share, observed[rows], own, n)
+        found.append((float(np.average(predicted[rows], weights=own)), share, *ends, len(rows)))
+    predicted_mean, mean, low, high, n_rows = np.array(found).reshape(-1, 5).T
+    return Calibration(name, predicted_mean, mean, low, high, n_rows.astype(np.intp))
 
 
 def _wilson(share: float, n: float) -> tuple[float, float]:
@@ -124,6 +119,13 @@ def _wilson(share: float, n: float) -> tuple[float, float]:
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return middle - float(half), middle + float(half)
+
+
+def _normal(mean: float, values: Floats, weights: Floats, n: float) -> tuple[float, float]:
+    """Return the 95 % interval of a mean of many rows."""
+    spread = float(np.average((values - mean) ** 2, weights=weights))
+    half = 1.96 * float(np.sqrt(spread / max(n - 1.0, 1.0)))
+    return mean - half, mean + half
 
 
 def _groups(predicted: Floats, most: int = 12) -> list[NDArray[np.intp]]:

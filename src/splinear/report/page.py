@@ -98,9 +98,10 @@ def _embedded(data: Mapping[str, object]) -> str:
 
 
 def _reach(content: Content) -> float:
-    """Return the largest number that a term adds: the end of the bars of contributions."""
+    """Return the end of the bars of contributions: what terms add in all but few rows."""
     ends = [max(abs(s.line.lowest), abs(s.line.highest)) for s in content.shown]
-    return max([end for end in ends if np.isfinite(end)], default=0.0) or 1.0
+    usual = 3.0 * max((s.line.importance for s in content.shown), default=0.0)
+    return min(max(ends, default=0.0), usual) or 1.0
 
 
 def _of_panel(content: Content, panel: WhatIf) -> dict[str, object]:

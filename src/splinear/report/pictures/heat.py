@@ -16,7 +16,8 @@ from splinear.report.pictures.svg import Picture, cell_path, element, text
 __all__ = ["HeatPanel", "HeatSide", "color_cells", "draw_heat", "key"]
 
 N_COLORS = 6  # on each side of 0
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 360.0, 104.0, 350.0, 10.0, 222.0
+WIDTH, RIGHT, TOP, BOTTOM = 360.0, 350.0, 10.0, 222.0
+LEFT, LEFT_OF_LEVELS = 64.0, 104.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,21 +56,21 @@ class HeatPanel:
 
 def draw_heat(panel: HeatPanel, words: str) -> str:
     """Return the picture."""
-    has_levels = bool(panel.x.levels)
+    has_levels, left = bool(panel.x.levels), LEFT_OF_LEVELS if panel.z.levels else LEFT
     picture = Picture(WIDTH, BOTTOM + (74 if has_levels else 62))
-    edges_x = np.linspace(LEFT, RIGHT, panel.x.n_cells + 1)
+    edges_x = np.linspace(left, RIGHT, panel.x.n_cells + 1)
     edges_z = np.linspace(BOTTOM, TOP, panel.z.n_cells + 1)
     picture.add(color_cells(panel.f, edges_x, edges_z, panel.height))
     if panel.empty is not None and panel.empty.any():
         veil = _runs(panel.empty, edges_x, edges_z)
         picture.add(element("path", d=cell_path(veil), class_="empty"))
-    picture.add(_below(panel.x), _beside(panel.z))
+    picture.add(_below(panel.x, left), _beside(panel.z, left))
     y = BOTTOM + (30 if has_levels else 20)
     picture.add(
-        text(shortened(panel.x.name, 40), (LEFT + RIGHT) / 2, y + 13, text_anchor="middle",
+        text(shortened(panel.x.name, 40), (left + RIGHT) / 2, y + 13, text_anchor="middle",
              class_="side"),
         _upright(shortened(panel.z.name, 32)),
-        key(LEFT, y + 20, RIGHT - LEFT, panel.height, panel.unit),
+        key(left, y + 20, panel.height, panel.unit),
     )  # fmt: skip
     return picture.rendered(words, "panel")
 
@@ -80,30 +81,30 @@ def _upright(name: str) -> str:
     return text(name, 12, y, text_anchor="middle", class_="side", transform=turn)
 
 
-def _below(side: HeatSide) -> str:
+def _below(side: HeatSide, left: float) -> str:
     if side.axis is not None:
         own = side.axis
-        return bottom_axis(Axis(own.lo, own.hi, LEFT, RIGHT, own.bend, own.places), BOTTOM)
-    width = (RIGHT - LEFT) / side.n_cells
+        return bottom_axis(Axis(own.lo, own.hi, left, RIGHT, own.bend, own.places), BOTTOM)
+    width = (RIGHT - left) / side.n_cells
     room, out = max(2, int(width / 5.2)), []
     for k, name in enumerate(side.levels):
-        x, y = LEFT + width * (k + 0.5), BOTTOM + 12 + (11 if room < 8 and k % 2 else 0)
+        x, y = left + width * (k + 0.5), BOTTOM + 12 + (11 if room < 8 and k % 2 else 0)
         letters = room if room >= 8 else 2 * room - 1
         out.append(text(shortened(name, letters), x, y, full=name, text_anchor="middle"))
     return "".join(out)
 
 
-def _beside(side: HeatSide) -> str:
+def _beside(side: HeatSide, left: float) -> str:
     if side.axis is not None:
         own, out = side.axis, []
         up = Axis(own.lo, own.hi, BOTTOM, TOP, own.bend, own.places)
         ticks = up.ticks(5)
         for x in ticks:
-            out.append(text(tick_text(x, ticks), LEFT - 6, up.at(x) + 3.5, text_anchor="end"))
+            out.append(text(tick_text(x, ticks), left - 6, up.at(x) + 3.5, text_anchor="end"))
         return "".join(out)
     height = (BOTTOM - TOP) / side.n_cells
     return "".join(
-        text(shortened(name, 13), LEFT - 6, BOTTOM - height * (k + 0.5) + 3.5, full=name,
+        text(shortened(name, 13), left - 6, BOTTOM - height * (k + 0.5) + 3.5, full=name,
              text_anchor="end")
         for k, name in enumerate(side.levels)
     )  # fmt: skip
@@ -138,12 +139,12 @@ def _runs(
     return out
 
 
-def key(x: float, y: float, width: float, height: float, unit: str) -> str:
+def key(x: float, y: float, height: float, unit: str) -> str:
     """Draw which numbers the colors stand for."""
-    n, cell = 2 * N_COLORS + 1, 9.0
+    n, cell = 2 * N_COLORS + 1, 8.0
     out = []
     for k in range(-N_COLORS, N_COLORS + 1):
         at = x + cell * (k + N_COLORS)
         out.append(element("path", d=cell_path([(at, y, cell, 9)]), class_=_color(k)))
-    ends = f"−{height:.2g} to +{height:.2g} {unit}"
+    ends = f"−{height:.2g} to +{height:.2g} {shortened(unit, 22)}"
     return "".join(out) + text(ends, x + cell * n + 8, y + 8, class_="note")

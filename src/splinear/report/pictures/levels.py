@@ -120,5 +120,5 @@ def _cells(panel: LevelPanel, words: str) -> str:
     edges_x = LEFT + width * np.arange(n_classes + 1.0)
     edges_y = top + ROW * np.arange(n_levels + 1.0)
     picture.add(color_cells(panel.f.T, edges_x, edges_y, height))
-    picture.add(key(LEFT, top + ROW * n_levels + 10, 348.0 - LEFT, height, panel.unit))
+    picture.add(key(LEFT, top + ROW * n_levels + 10, height, panel.unit))
     return picture.rendered(words, "panel")

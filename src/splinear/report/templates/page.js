@@ -98,7 +98,10 @@
     const knots = term.knots, n = knots.length;
     const first = knots[0], last = knots[n - 1];
     if (x < first || x > last) {
-      if (term.outside === "error") throw new Refused(`The model refuses values outside of ${first} to ${last}.`);
+      if (term.outside === "error") {
+        const [low, high] = [first, last].map((end) => Number(end.toPrecision(4)));
+        throw new Refused(`The model refuses values outside of ${low} to ${high}.`);
+      }
       const end = x < first ? first : last, k = x < first ? 0 : n - 2;
       const there = at(x < first && n > 1 ? 0 : n - 1, 0);
       if (term.outside === "constant" || n === 1) return there;
@@ -315,7 +318,9 @@
     }
   }
 
-  form.addEventListener("input", (event) => { follow(event); update(); });
+  for (const kind of ["input", "change"]) {
+    form.addEventListener(kind, (event) => { follow(event); update(); });
+  }
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(update, 0));
   update();
