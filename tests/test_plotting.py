@@ -51,7 +51,7 @@ def _close_figures():
 def test_lines_are_the_shape_functions(name, frame):
     X, y = frame
     model = clone(MODELS[name]).set_params(random_state=0).fit(X, y)
-    display = CurvesDisplay.from_estimator(model, X, figure=Figure())
+    display = CurvesDisplay.from_estimator(model, X, figure=Figure(figsize=(12, 7)))
     top = np.argsort(-importances(model, X))[:6]
     assert len(display.axes_) == len(display.lines_) == len(display.figure_.axes) == 6
     for j, line, ax in zip(top, display.lines_, display.axes_, strict=True):
@@ -120,7 +120,7 @@ def test_histogram_counts_every_row(model, frame):
 
 @pytest.mark.parametrize(
     ("values", "n_cells"),
-    [(np.arange(24), 24), (np.arange(72), 36), ([0, 1], 2), ([0.5, 1, 3], 6), ([1, 2, 5], 5)],
+    [(np.arange(24), 24), (np.arange(72), 72), (np.arange(200), 100), ([0.5, 1, 3], 6)],
 )
 def test_cells_of_a_histogram_hold_as_many_grid_points_each(values, n_cells):
     x = np.repeat(np.asarray(values, dtype=float), 10)
@@ -128,7 +128,7 @@ def test_cells_of_a_histogram_hold_as_many_grid_points_each(values, n_cells):
     (curve,) = CurvesDisplay.from_estimator(model, x[:, None], figure=Figure()).curves
     assert len(curve.counts) == n_cells
     middle = (curve.edges[1:] + curve.edges[:-1]) / 2
-    if n_cells == 36:  # of two values each
+    if n_cells == 100:  # of two values each
         assert (curve.counts == 20).all()
     else:
         np.testing.assert_allclose(middle[curve.counts > 0], values)
@@ -151,7 +151,8 @@ def test_own_feature_and_class_names(frame):
         model, X, features=[names[2]], feature_names=names, class_names=("bad", "good")
     )
     assert display.curves[0].name == names[2]
-    assert len(display.axes_[0].get_title(loc="left")) <= 30
+    title = display.axes_[0].get_title(loc="left")
+    assert title.replace("\n", " ") == names[2]
     legend = [text.get_text() for text in display.figure_.legends[0].get_texts()]
     assert legend[:2] == ["speaks for good", "speaks for bad"]
 
@@ -241,7 +242,9 @@ def test_one_line_per_class(flowers):
             x, y = line.get_data()
             f = shape_function(model, j, x, center=True, X=X, target=label)[1]
             np.testing.assert_allclose(y, f, atol=1e-9)
-    assert legend_of(display)[:3] == ["setosa", "versicolor", "virginica"]
+    for ax in display.axes_:
+        assert [t.get_text() for t in ax.texts] == ["setosa", "versicolor", "virginica"]
+    assert "setosa" not in legend_of(display)
     assert len({line.get_color() for line in display.lines_[0]}) == 3
     display.figure_.draw_without_rendering()
 
@@ -390,7 +393,8 @@ def test_levels_in_the_order_of_their_effects(churn, customers):
     order = np.argsort(f)
     assert curve.levels == tuple(names[k] for k in order)
     assert [label.get_text() for label in ax.get_xticklabels()] == list(curve.levels)
-    np.testing.assert_allclose(display.lines_[0].get_ydata(), f[order], atol=1e-12)
+    heights = [bar.get_height() for bar in display.lines_[0]]
+    np.testing.assert_allclose(heights, f[order], atol=1e-12)
     counts = X["payment"].fillna("missing").value_counts()
     np.testing.assert_array_equal(curve.counts, counts[list(curve.levels)])
     assert curve.f_missing is None
@@ -412,7 +416,9 @@ def test_of_many_levels_the_most_frequent(churn, customers):
     assert curve.n_hidden == 18
     assert counts[list(curve.levels)].min() >= counts.drop(list(curve.levels)).max()
     assert ax.get_xlabel() == "and 18 rarer ones"
-    assert {label.get_rotation() for label in ax.get_xticklabels()} == {45.0}
+    assert {label.get_text().replace("\n", " ") for label in ax.get_xticklabels()} == set(
+        curve.levels
+    )
 
 
 def test_a_level_that_fit_has_not_seen_is_not_counted(churn, customers):

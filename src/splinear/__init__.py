@@ -9,8 +9,9 @@ array([0, 0, 0])
 
 from importlib.metadata import version
 
-from splinear import inspection, kernels, penalties, terms
+from splinear import export, inspection, kernels, penalties, terms
 from splinear.classifier import AdditiveClassifier
+from splinear.files import load, save
 from splinear.regressor import AdditiveRegressor
 from splinear.search import PathSearchCV
 from splinear.svc import AdditiveSVC
@@ -29,8 +30,11 @@ __all__ = [
     "PathSearchCV",
     "SplineEmbedding",
     "__version__",
+    "export",
     "inspection",
     "kernels",
+    "load",
     "penalties",
+    "save",
     "terms",
 ]

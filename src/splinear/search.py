@@ -11,7 +11,6 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
@@ -28,7 +27,7 @@ from splinear.training.estimator import AdditiveEstimator
 from splinear.training.folds import Fold, FoldPath, Setting, make_folds
 from splinear.training.live import SearchLine
 from splinear.training.parameters import positive
-from splinear.training.running import one_blas_thread, side_by_side
+from splinear.training.running import one_blas_thread, side_by_side, thread_count
 
 __all__ = ["PathSearchCV"]
 
@@ -235,7 +234,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Follow the path of one setting in every fold, side by side."""
         rows = setting.training_set.rows
         watch.n_rows = rows.n_rows
-        n_threads = int(effective_n_jobs(self.n_jobs))
+        n_threads = thread_count(self.n_jobs)
         width = min(n_threads, len(folds))
         own = setting.model._stopping(rows, watch.tell)
         stopping = replace(own, watch=watch, n_threads=n_threads)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,13 +26,16 @@ from splinear.curves.fitting import (
     plan_knots,
 )
 from splinear.tables.checks import column_ranges, read_numeric
+from splinear.training.state.stateful import Stateful
+from splinear.training.state.transforming import TRANSFORMING
 
 __all__ = ["FourierEmbedding", "HermiteEmbedding", "SplineEmbedding"]
 
 
-class _EmbeddingTransformer(TransformerMixin, BaseEstimator):
+class _EmbeddingTransformer(TransformerMixin, Stateful):
     """fit learns the ranges of the columns, transform returns phi^d of the rows."""
 
+    _CODEC = TRANSFORMING
     _family: str  # of the basis: "bspline", "fourier" or "hermite"
     degree: int
     penalty_order: int

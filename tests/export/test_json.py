@@ -17,7 +17,10 @@ from exported_models import CASES, ODD_NAME, fitted, rows, table, two
 from json_evaluator import JsonModel
 
 from splinear import AdditiveClassifier, inspection
+from splinear.curves.basis import SampledBasis
 from splinear.export import to_json
+from splinear.penalties import MatrixPenalty
+from splinear.terms import Hermite
 
 
 def own_scores(model: object, X: object) -> np.ndarray:
@@ -115,3 +118,28 @@ def test_what_cannot_be_exported() -> None:
     model.fit(cells, np.arange(100) % 2)
     with pytest.raises(TypeError, match=re.escape("The level (1, 2) is of type tuple")):
         to_json(model)
+
+
+def test_any_other_basis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A term of functions that are known by their values is lines between these."""
+
+    class Waves(SampledBasis):
+        size = 2
+        n_cells = 50
+
+        def functions(self, x: np.ndarray) -> np.ndarray:
+            return np.column_stack([np.exp(x), np.sin(3 * x)])
+
+        def penalty(self, order: int, *, through_zero: bool = False) -> MatrixPenalty:
+            assert order == 1
+            assert not through_zero
+            return MatrixPenalty(np.eye(2))
+
+    monkeypatch.setattr("splinear.terms.hermite.HermiteBasis", lambda degree: Waves())
+    X = table(400, 0)[["a", "few"]]
+    model = AdditiveClassifier(Hermite(), random_state=0).fit(X, two(table(400, 0)))
+    content = JsonModel(to_json(model))
+    assert content.content["terms"][0]["type"] == "lines"
+    rows = table(200, 1, far=0.4)[["a", "few"]]
+    own = model.decision_function(rows)
+    np.testing.assert_allclose(content.scores(listed(rows))[:, 0], own, rtol=1e-11, atol=1e-12)

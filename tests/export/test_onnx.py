@@ -160,7 +160,7 @@ def test_what_cannot_be_exported(tmp_path: Path) -> None:
         to_onnx(fitted("two classes"), dtype="float16")
     cells = np.array([["a", 1] * 20], dtype=object).reshape(40, 1)
     mixed = AdditiveClassifier(random_state=0).fit(cells, np.arange(40) % 2)
-    with pytest.raises(TypeError, match="all text or all numbers .* got types int, str"):
+    with pytest.raises(TypeError, match=r"all text or all numbers .* got types int, str"):
         to_onnx(mixed)
     path = tmp_path / "model.onnx"
     made = to_onnx(fitted("svr"), path)

@@ -232,8 +232,23 @@ def test_a_long_tail_is_cut_off():
     X = np.column_stack([random.uniform(size=2000), random.uniform(size=2000)])
     X[:3, 0] = 50.0
     model = AdditiveRegressor(interactions=[(0, 1)], random_state=0).fit(X, X[:, 0] * X[:, 1])
-    assert draw(model, (X, None), (0, 1)).ax_.get_xlim()[1] == pytest.approx(1.0, abs=0.02)
+    display = draw(model, (X, None), (0, 1))
+    assert display.ax_.get_xlim()[1] == pytest.approx(1.0, abs=0.02)
+    share = (X[:, 0] > display.ax_.get_xlim()[1]).mean()
+    assert display.ax_.get_xlabel() == f"x0 ({share:.1%} of rows beyond)"
     assert draw(model, (X, None), (1, 0)).ax_.get_xlim()[1] == X[:, 1].max()
+
+
+def test_whole_numbers_have_a_cell_each():
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.integers(3, 15, 500), random.uniform(size=500)])
+    model = AdditiveRegressor(C=1.0, interactions=[(0, 1)]).fit(X, X[:, 0] * X[:, 1])
+    display = draw(model, (X, None), (0, 1))
+    np.testing.assert_array_equal(display.surface.x.values, np.arange(3.0, 15.0))
+    low, high = display.ax_.get_xlim()
+    ticks = [tick for tick in display.ax_.get_xticks() if low <= tick <= high]
+    assert ticks == [round(tick) for tick in ticks]
+    assert display.surface.supported.mean() > 0.9
 
 
 def test_values_beyond_the_range_count_at_its_ends(model, table):
@@ -252,7 +267,7 @@ def test_words_say_what_colors_mean(model, table):
     X, y = table
     two = AdditiveClassifier(C=1.0, interactions=[(0, 1)], random_state=0).fit(X, y > 0)
     display = draw(two, table, class_names=["no", "yes"])
-    assert display.color_bar_.ax.get_ylabel() == "contribution to the score"
+    assert display.color_bar_.ax.get_ylabel() == "effect on the log-odds of yes"
     words = {text.get_text() for text in display.color_bar_.ax.texts}
     assert words == {"speaks for yes", "speaks for no"}
 
@@ -269,8 +284,8 @@ def test_several_classes(classes, table):
     message = "target must be given if a surface is drawn .* one of 'p', 'q', 'r'"
     with pytest.raises(ValueError, match=message):
         PairDisplay.from_estimator(classes, X, (0, 1))
-    with pytest.raises(ValueError, match=message):
-        CurvesDisplay.from_estimator(classes, X, features=[0, (0, 1)])
+    each = CurvesDisplay.from_estimator(classes, X, features=[0, (0, 1)], figure=Figure())
+    assert [panel.name for panel in each.curves] == ["a", "a × b: p", "a × b: q", "a × b: r"]
     display = draw(classes, table, (0, 1), target="q")
     s = display.surface
     f = surface(classes, (0, 1), (s.x.values, s.z.values), target="q")[2]

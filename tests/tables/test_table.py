@@ -320,3 +320,12 @@ def test_knots_read_only_the_columns_they_need(tmp_path, monkeypatch):
     AdditiveClassifier(random_state=0).fit(tmp_path / "x.parquet", "y")
     found = [columns for columns in reads if columns is not None]
     assert found == [[j, j + 1] for j in range(0, 12, 2)]
+
+
+def test_a_piece_of_text_with_nothing_but_gaps():
+    """Of an Arrow table, whose types are those of all pieces."""
+    whole = pa.table({"kind": pa.array(["a", "b"] * 50), "x": np.arange(100.0)})
+    gaps = pa.table({"kind": pa.array([None] * 3, pa.string()), "x": np.arange(3.0)})
+    model = AdditiveSVC(random_state=0).fit(whole, np.arange(100) % 2)
+    expected = model.decision_function(gaps.to_pandas())
+    assert_array_equal(model.decision_function(gaps), expected)

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["INTERRUPTED", "failing_well", "make_console"]
+__all__ = ["FAILED", "INTERRUPTED", "WRONG_USAGE", "OptionError", "failing_well", "make_console"]
 
+FAILED, WRONG_USAGE = 1, 2
 INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
+
+
+class OptionError(ValueError):
+    """An option that makes no sense, whatever is in the files."""
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -26,11 +31,12 @@ def make_console(*, stderr: bool = False) -> Console:
 def failing_well() -> Iterator[None]:
     """Say in one line what a user can do something about, and exit with a code other than 0.
 
-    1 for a failure, 130 after Ctrl-C. Warnings are one line as well.
+    1 for a failure, 2 for wrong usage, 130 after Ctrl-C. Warnings are one line as well.
     """
     import typer
 
     with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
         try:
             yield
@@ -42,14 +48,14 @@ def failing_well() -> Iterator[None]:
         except MemoryError:
             _fail("there is not enough memory; fit takes less with, for example, --max-memory 1GB")
         except (OSError, ImportError, ValueError, TypeError, RuntimeError) as error:
-            _fail(_one_line(error))
+            _fail(_one_line(error), WRONG_USAGE if isinstance(error, OptionError) else FAILED)
 
 
-def _fail(message: str) -> None:
+def _fail(message: str, code: int = FAILED) -> None:
     import typer
 
     typer.echo(f"splinear: {message}", err=True)
-    raise typer.Exit(1) from None
+    raise typer.Exit(code) from None
 
 
 def _one_line(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from splinear.cli.console import failing_well, make_console
+from splinear.cli.console import OptionError, failing_well, make_console
 from splinear.cli.models import load_model
 from splinear.cli.output import check_output, write_text
 from splinear.training.estimator import AdditiveEstimator
@@ -26,7 +26,7 @@ def add_convert(app: "typer.Typer") -> None:
         output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
         to: Annotated[
             str | None,
-            typer.Option(help="onnx, sql or json; by default as the output's name ends."),
+            typer.Option(help="onnx, sql or json; by default as the name ends."),
         ] = None,
         table: Annotated[str, typer.Option(help="The table that an SQL query reads.")] = "data",
         dialect: Annotated[str, typer.Option(help="Of SQL: duckdb or sqlite.")] = "duckdb",
@@ -45,7 +45,7 @@ def add_convert(app: "typer.Typer") -> None:
 def _form(to: str | None, output: Path) -> str:
     form = output.suffix.lower().removeprefix(".") if to is None else to.lower()
     if form not in FORMATS:
-        raise ValueError(
+        raise OptionError(
             f"--to is one of {', '.join(FORMATS)}; got {form!r}"
             if to is not None
             else f"what should {output} be? Add --to, one of {', '.join(FORMATS)}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Input
+from splinear.cli.console import OptionError
 from splinear.tables.arrow import ArrowTable, import_arrow
 from splinear.tables.csv import CsvFile
 from splinear.tables.files import ending
@@ -24,6 +25,10 @@ READABLE = [name for name in FORMATS if name != ".npy"]  # which has no place fo
 
 def open_data(path: Path, delimiter: str | None, text: Sequence[str] = ()) -> Table:
     """Open a file of rows, or a folder of Parquet files; the columns `text` of CSV as text."""
+    if delimiter is not None and len(delimiter.encode()) != 1:
+        raise OptionError(
+            f"--delimiter is one letter; got {delimiter!r}; a tab is $'\\t' in a shell"
+        )
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if not path.is_dir() and ending(path) not in READABLE:
@@ -34,7 +39,7 @@ def open_data(path: Path, delimiter: str | None, text: Sequence[str] = ()) -> Ta
     if FORMATS.get(ending(path)) is CsvFile:
         table: Table | None = CsvFile(path, delimiter, text)
     elif delimiter is not None:
-        raise ValueError(f"--delimiter is for CSV files, and {path} is none")
+        raise OptionError(f"--delimiter is for CSV files, and {path} is none")
     else:
         table = open_files(path)
     assert table is not None

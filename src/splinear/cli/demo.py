@@ -62,7 +62,7 @@ def _run_demo(splits: int, seed: int) -> "list[Measured]":
     from splinear.demo import evaluate, load_data_sets, make_models
 
     data_sets, models = load_data_sets(), make_models(seed)
-    results = []
+    results: list[Measured] = []
     with tracking("Models", len(data_sets) * len(models)) as track:
         for data in data_sets:
             for name, model in models.items():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from splinear.classifier import AdditiveClassifier
+from splinear.cli.console import OptionError
 from splinear.regressor import AdditiveRegressor
 from splinear.solvers.watch import Progress
 from splinear.svc import AdditiveSVC
@@ -49,9 +50,11 @@ def task_of(loss: str | None, task: str | None, seems: str) -> str:
     by_loss = next((name for name, losses in LOSSES.items() if loss in losses), None)
     if loss is not None and by_loss is None:
         known = ", ".join(name for losses in LOSSES.values() for name in losses)
-        raise ValueError(f"there is no loss {loss!r}; --loss is one of {known}")
+        raise OptionError(f"there is no loss {loss!r}; --loss is one of {known}")
+    if task is not None and task not in LOSSES:
+        raise OptionError(f"--task is {' or '.join(LOSSES)}; got {task!r}")
     if task is not None and by_loss not in (None, task):
-        raise ValueError(f"--loss {loss} is for {by_loss}, and --task says {task}")
+        raise OptionError(f"--loss {loss} is for {by_loss}, and --task says {task}")
     return task or by_loss or seems
 
 
@@ -64,7 +67,7 @@ def make_estimator(task: str, wanted: Wanted) -> AdditiveEstimator:
         more["C"] = wanted.C
     if wanted.interactions:
         if make in (AdditiveSVC, AdditiveSVR):
-            raise ValueError(f"--interactions is not for --loss {loss}; leave one of them out")
+            raise OptionError(f"--interactions is not for --loss {loss}; leave one of them out")
         more["interactions"] = wanted.interactions
     return make(random_state=wanted.seed, max_memory=wanted.max_memory, n_jobs=-1, **more)
 

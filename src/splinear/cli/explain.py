@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from splinear._lookup import shown
-from splinear._types import AnyArray, Floats, Input
+from splinear._types import AnyArray, Input
 from splinear.cli.console import failing_well
 from splinear.cli.data import blocks, open_for, some_rows
 from splinear.cli.models import load_model
 from splinear.cli.output import TABLES, Columns, check_output, table_writer
 from splinear.cli.progress import tracking
-from splinear.inspection import Explanation
+from splinear.inspection import base_value, contributions, term_names
 from splinear.inspection import explain as explanation_of
 from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
@@ -113,25 +113,24 @@ def _write(model: AdditiveEstimator, table: Table, target: object, output: Path)
     """Write what each term adds to the score of each row."""
     with table_writer(output) as write, tracking("Explaining", table.shape[0], "rows") as track:
         for rows, block in blocks(table):
-            write(_columns(explanation_of(model, block, target=target)))
+            write(_columns(model, block, target))
             track(rows.stop, "")
 
 
-def _columns(found: Explanation) -> Columns:
-    """Return prediction, score, base value and contributions: of the class of the highest score."""
-    score, base, parts = found.score, np.asarray(found.base_value), found.contribution
-    columns: dict[str, AnyArray] = {"prediction": found.prediction}
+def _columns(model: AdditiveEstimator, X: Input, target: object) -> Columns:
+    """Return prediction, score, base value and contributions; without a target, of each row's own.
+
+    Standard errors would take longer than all the rest.
+    """
+    parts = np.asarray(contributions(model, X, target=target))
+    base = np.broadcast_to(base_value(model, target=target), (len(parts), *parts.shape[2:]))
+    score = base + parts.sum(axis=1)
+    columns: dict[str, AnyArray] = {"prediction": model.predict(X)}
     if score.ndim > 1:
-        at = np.argmax(score, axis=1)
-        score, parts = _at(score, at), _at(parts, at)
-        base = base[at]
-        columns["class"] = np.array([str(found.targets[k]) for k in at])
-    columns |= {"score": score, "base_value": np.broadcast_to(base, score.shape).copy()}
-    for k, name in enumerate(found.terms):
-        columns[f"contribution_{name}"] = np.ascontiguousarray(parts[:, k])
+        rows, at = np.arange(len(score)), np.argmax(score, axis=1)
+        parts, base, score = parts[rows, :, at], base[rows, at], score[rows, at]
+        columns["class"] = model.classes_[at]
+    columns |= {"score": score, "base_value": np.ascontiguousarray(base)}
+    for name, column in zip(term_names(model), parts.T, strict=True):
+        columns[f"contribution_{name}"] = np.ascontiguousarray(column)
     return columns
-
-
-def _at(values: Floats, at: AnyArray) -> Floats:
-    """Return one output per row: that of `at`."""
-    return np.stack([row[..., k] for row, k in zip(values, at, strict=True)])

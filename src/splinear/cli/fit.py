@@ -8,7 +8,7 @@ import numpy as np
 
 from splinear._lookup import shown
 from splinear._types import Floats
-from splinear.cli.console import failing_well, make_console
+from splinear.cli.console import OptionError, failing_well, make_console
 from splinear.cli.data import open_data
 from splinear.cli.estimators import Share, Wanted, make_estimator, task_of
 from splinear.cli.measures import measure
@@ -111,7 +111,7 @@ def _read_interactions(text: str) -> int | str:
     if text == "auto":
         return text
     if not text.isdigit():
-        raise ValueError(f"--interactions is a number of pairs, or auto; got {text!r}")
+        raise OptionError(f"--interactions is a number of pairs, or auto; got {text!r}")
     return int(text)
 
 
@@ -156,7 +156,7 @@ def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool)
         console.print(sparse_text(table))
     else:
         columns = profile(table)
-        console.print(columns_table(columns, table.shape[0]))
+        console.print(columns_table(columns, table.shape[0], console.width))
         dates = [column.name for column in columns if column.kind is Kind.DATE]
         if dates:
             raise ValueError(
@@ -189,7 +189,7 @@ def _train(data: Data, wanted: Wanted) -> AdditiveEstimator:
         def tell(progress: Progress) -> None:
             phase = "" if progress.phase is None else f"{progress.phase}, "
             now = f"{phase}pass {progress.n_iter}, gap {progress.gap:.1e}"
-            track(100 * share.of(progress), now)
+            track(99 * share.of(progress), now)  # a certificate follows
 
         model.set_params(callback=tell)
         model.fit(data.table, data.target.values, sample_weight=weights)
@@ -211,6 +211,9 @@ def _finish(model: AdditiveEstimator, data: Data, output: Path) -> None:
         console.print(measures_table(measures))
         console.print()
     console.print(terms_table(model))
+    if model.terms_.pairs:
+        pairs = shown(pair.name for pair in model.terms_.pairs)
+        console.print(f"\nPairs   {pairs}", markup=False, soft_wrap=True)
     size = output.stat().st_size / 1024
     console.print(f"\nModel   {output} ({size:,.0f} kB)", markup=False, soft_wrap=True)
     if not data.n_held_out:

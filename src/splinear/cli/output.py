@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkstemp
 from typing import BinaryIO, TypeAlias
 
 from splinear._types import AnyArray
+from splinear._writing import written_whole
 from splinear.tables.arrow import Arrow, import_arrow
 
 __all__ = ["TABLES", "Columns", "Write", "check_output", "table_writer", "write_text"]
@@ -23,10 +23,10 @@ Write: TypeAlias = Callable[[Columns], None]
 
 def check_output(path: Path, endings: Sequence[str] = ()) -> None:
     """Refuse early what could not be written later."""
-    if endings and path.suffix.lower() not in endings:
-        raise ValueError(f"cannot write {path}: its name must end in one of {', '.join(endings)}")
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a folder; name a file in it")
+    if endings and path.suffix.lower() not in endings:
+        raise ValueError(f"cannot write {path}: its name must end in one of {', '.join(endings)}")
     folder = path.parent
     if not folder.is_dir():
         raise ValueError(f"cannot write {path}: there is no folder {folder}; make it first")
@@ -36,7 +36,7 @@ def check_output(path: Path, endings: Sequence[str] = ()) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file of text, at once."""
-    with _aside(path) as file, _named(str(path)):
+    with _named(str(path)), written_whole(path) as file:
         file.write(text.encode())
 
 
@@ -46,39 +46,10 @@ def table_writer(path: Path | None) -> Iterator[Write]:
     if path is None:
         with _writing(sys.stdout.buffer, "stdout", parquet=False) as write:
             yield write
-        with _named("stdout"):
-            sys.stdout.flush()
         return
     is_parquet = path.suffix.lower() != ".csv"
-    with _aside(path) as file, _writing(file, str(path), parquet=is_parquet) as write:
+    with written_whole(path) as file, _writing(file, str(path), parquet=is_parquet) as write:
         yield write
-
-
-@contextmanager
-def _aside(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file beside `path`, which takes its place once all is written."""
-    with _named(str(path)):
-        handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            with _named(str(path)):
-                file.flush()
-                os.fsync(file.fileno())
-        with _named(str(path)):
-            os.chmod(name, _mode(path))
-            os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _mode(path: Path) -> int:
-    """Return the permissions of the file that is replaced, or of any new file."""
-    if path.exists():
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 @contextmanager
@@ -100,6 +71,7 @@ def _writing(file: BinaryIO, name: str, *, parquet: bool) -> Iterator[Write]:
     with _named(name):
         for writer in writers:
             writer.close()
+        file.flush()
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def _predict(model: AdditiveEstimator, table: Table, keep: list[str], output: Pa
         for rows, block in blocks(table):
             kept = {name: block[name] for name in keep}
             X = block.select(features) if keep else block
-            write(kept | predictions(model, X))
+            write({**kept, **predictions(model, X)})
             track(rows.stop, "")
 
 

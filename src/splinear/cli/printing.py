@@ -22,19 +22,30 @@ __all__ = ["columns_table", "measures_table", "sparse_text", "target_text", "ter
 
 MOST_COLUMNS = 40  # that are listed
 MOST_TERMS = 10
-LONGEST_NAME = 30  # characters of a name that are shown, whatever is beside it
+LONGEST_NAME = 30  # characters that are shown
+LEAST = 20  # characters for values, whatever is beside them
+GAP = 3  # characters between two columns
 NAMED = 4  # levels and classes
 BAR = 20  # characters
 
 
-def columns_table(columns: list[ColumnProfile], n_rows: int) -> Table:
-    """List columns: what they hold, how many gaps, which values."""
-    table = _table("column", "kind", right=("missing",), last="values")
-    names = [len(column.name) for column in columns[:MOST_COLUMNS]]
-    table.columns[0].min_width = min(max(names, default=1), LONGEST_NAME)
-    for column in columns[:MOST_COLUMNS]:
-        gaps = f"{column.n_gaps / n_rows:.1%}" if column.n_gaps else ""
-        table.add_row(*map(_text, (column.name, _kind(column), gaps, _values(column))))
+def columns_table(columns: list[ColumnProfile], n_rows: int, width: int) -> Table:
+    """List columns: what they hold, how many gaps, which values; `width` characters wide."""
+    headings = ("column", "kind", "missing")
+    rows = [
+        (
+            _shortened(column.name, LONGEST_NAME),
+            _kind(column),
+            f"{column.n_gaps / n_rows:.1%}" if column.n_gaps else "",
+            _values(column),
+        )
+        for column in columns[:MOST_COLUMNS]
+    ]
+    beside = zip(headings, *(row[:3] for row in rows), strict=True)
+    used = sum(max(map(len, cells)) + GAP for cells in beside)
+    table = _table(*headings[:2], right=headings[2:], last="values")
+    for *cells, values in rows:
+        table.add_row(*map(_text, (*cells, _shortened(values, max(LEAST, width - used)))))
     if len(columns) > MOST_COLUMNS:
         table.add_row(_text(f"... and {len(columns) - MOST_COLUMNS:,} more"))
     return table
@@ -81,7 +92,8 @@ def terms_table(model: AdditiveEstimator) -> Table:
     for j in order[:MOST_TERMS]:
         name = f"column {j + first}" if names is None else str(names[j])
         bar = "█" * round(BAR * float(importances[j]) / largest)
-        table.add_row(_text(name), f"{importances[j]:.3g}", f"[cyan]{bar}[/]")
+        shown = _shortened(name, LONGEST_NAME)
+        table.add_row(_text(shown), f"{importances[j]:.3g}", f"[cyan]{bar}[/]")
     if len(order) > MOST_TERMS:
         table.add_row(_text(f"... and {len(order) - MOST_TERMS:,} more"))
     return table
@@ -93,11 +105,11 @@ def _table(*left: str, right: tuple[str, ...] = (), last: str | None = None) -> 
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
     for heading in left:
-        table.add_column(heading, no_wrap=True, min_width=8)
+        table.add_column(heading, no_wrap=True)
     for heading in right:
-        table.add_column(heading, justify="right", no_wrap=True, min_width=len(heading))
+        table.add_column(heading, justify="right", no_wrap=True)
     if last is not None:
-        table.add_column(last, no_wrap=True, overflow="ellipsis")
+        table.add_column(last, no_wrap=True)
     return table
 
 
@@ -105,7 +117,12 @@ def _text(text: str) -> RenderableType:
     """Return text that is printed as it is, whatever is in it."""
     from rich.text import Text
 
-    return Text(text, overflow="ellipsis", no_wrap=True)
+    return Text(text)
+
+
+def _shortened(text: str, most: int) -> str:
+    """Return at most so many characters of a text, and a mark where there is more."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _kind(column: ColumnProfile) -> str:
@@ -118,11 +135,15 @@ def _values(column: ColumnProfile) -> str:
     if column.is_constant:
         return "one value: has no effect"
     if column.kind is Kind.NUMBER:
-        return f"{column.lo:.6g} to {column.hi:.6g}"
+        return f"{_number(column.lo, column)} to {_number(column.hi, column)}"
     if not column.is_category:
         return ""
     levels = [str(name) for name, _ in column.counts.most_common(NAMED)]
     n = len(column.counts)
     if column.is_identifier:
-        return f"{n:,} levels, about one per row: leave it out by --drop?"
+        return f"{n:,} levels, about one per row: --drop it?"
     return f"{n:,} levels: {', '.join(levels)}{', ...' if n > NAMED else ''}"
+
+
+def _number(x: float, column: ColumnProfile) -> str:
+    return f"{x:,.0f}" if column.is_whole and abs(x) < 1e15 else f"{x:.6g}"

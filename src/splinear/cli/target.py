@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from splinear._lookup import shown
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Floats, Input
+from splinear.cli.console import OptionError
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.libsvm import LibsvmFile
 from splinear.tables.table import Table
@@ -51,13 +52,12 @@ class TargetColumn:
 
     @property
     def task(self) -> str:
-        """What it seems to be: "classification" for text, two values or few whole numbers."""
+        """What it seems to be: classes if it is text, true and false, or a few whole numbers."""
         if not self.is_numeric:
             return "classification"
         distinct = np.unique(self.values[self.there])
         is_whole = bool(np.all(distinct == np.floor(distinct)))
-        few = len(distinct) == 2 or (is_whole and len(distinct) <= FEW_CLASSES)
-        return "classification" if few else "regression"
+        return "classification" if is_whole and len(distinct) <= FEW_CLASSES else "regression"
 
     def check(self, task: str) -> None:
         """Refuse what there is nothing to learn from, or what is not for the task."""
@@ -102,7 +102,7 @@ def read_target(table: Table, name: str | None) -> tuple[Table, TargetColumn]:
         return table, TargetColumn("label", values, np.ones(len(labels), dtype=bool))
     assert isinstance(table, ArrowTable)
     if name is None:
-        raise ValueError(f"name the column to predict: --target, one of {_names(table)}")
+        raise OptionError(f"name the column to predict: --target, one of {_names(table)}")
     if name not in table.all_names:
         raise ValueError(f"{table} has no column {name!r} to predict; it has {_names(table)}")
     return table.without(name), _column(table.select_names([name]), name)
@@ -131,7 +131,7 @@ def _column(table: ArrowTable, name: str) -> TargetColumn:
     return TargetColumn(name, values.astype(str) if values.dtype == object else values, there)
 
 
-def _filled(values: nw.Series[object]) -> tuple[AnyArray, NDArray[np.bool_]]:
+def _filled(values: nw.Series[Input]) -> tuple[AnyArray, NDArray[np.bool_]]:
     """Return values, of the type of the column, and which of them are not missing."""
     gaps = values.is_null().to_numpy().astype(bool)
     known = values.drop_nulls()

@@ -42,8 +42,7 @@ def to_sql(
         as `reason_1`, ..., and what they add, as `effect_1`, ...; of several classes, to the score
         of the predicted one.
     probabilities : bool, default=True
-        Whether to return probabilities, too; without them, and without `loss="poisson"` or
-        "gamma", the function exp is not needed.
+        Whether to return probabilities, too, for which the data base needs the function exp.
 
     Returns
     -------

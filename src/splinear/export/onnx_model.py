@@ -41,15 +41,14 @@ class Outputs:
     def label(self, name: str) -> int:
         """Add the predicted classes (N,), or labels (N, n_labels); return their type."""
         graph, pieces = self.graph, self.pieces
-        zero = graph.constant(0.0)
-        if pieces.task == "multilabel":
-            graph.cast(graph.add("Greater", self.scores, zero), TensorProto.INT64, output=name)
-            return int(TensorProto.INT64)
-        if pieces.task == "binary":
-            above = graph.add("Greater", graph.squeezed(self.scores, 1), zero)
-            at = graph.cast(above, TensorProto.INT64)
-        else:
+        if pieces.task == "multiclass":
             at = graph.add("ArgMax", self.scores, axis=1, keepdims=0)
+        else:
+            above = graph.add("Greater", self.scores, graph.constant(0.0))
+            if pieces.task == "multilabel":
+                graph.cast(above, TensorProto.INT64, output=name)
+                return int(TensorProto.INT64)
+            at = graph.cast(graph.squeezed(above, 1), TensorProto.INT64)
         classes = _classes(pieces)
         graph.add("Gather", graph.constant(classes), at, output=name)
         return int(helper.np_dtype_to_tensor_dtype(classes.dtype))

@@ -101,45 +101,45 @@ class OnnxTerms:
             return _Lookup(term.feature, _equal_to(term.levels, term.values, unseen), missing)
         return None
 
-    def _looked_up(self, lookups: list[_Lookup]) -> str:
-        """Return functions of one number each, polynomials of one degree, (N, n, n_outputs)."""
+    def _given(self, features: list[int]) -> str:
+        """Return columns of numbers, (N, n)."""
+        return self.graph.columns(self.inputs.numbers, [self.inputs.place[j] for j in features])
+
+    def _looked_up(self, lookups: list[_Lookup], given: str | None = None) -> str:
+        """Return functions of one number each, polynomials of one degree, (N, n, n_outputs).
+
+        The numbers are those of their features, unless others are given.
+        """
         graph = self.graph
-        given = graph.columns(
-            self.inputs.numbers, [self.inputs.place[one.feature] for one in lookups]
-        )
+        given = self._given([one.feature for one in lookups]) if given is None else given
         is_missing = graph.add("IsNaN", given)
         x = graph.add("Where", is_missing, graph.constant(0.0), given)
-        n_bits = max(1, *(len(one.pieces.starts).bit_length() for one in lookups))
-        stride = 2**n_bits + 1  # the last one is that of missing values
-        offsets = np.arange(len(lookups)) * stride
-        piece = self._searched(x, [one.pieces.starts for one in lookups], n_bits)
-        piece = graph.add("Where", is_missing, graph.constant([stride - 1]), piece)
-        piece = graph.add("Add", piece, graph.constant(offsets))
-        n_powers = lookups[0].pieces.coef.shape[2]
-        coef = np.full((len(lookups), stride, n_powers, len(lookups[0].missing)), np.nan)
-        coef[:, -1] = 0.0
-        for own, one in zip(coef, lookups, strict=True):
-            own[: one.pieces.coef.shape[1]] = np.moveaxis(one.pieces.coef, 0, 2)
-            own[-1, 0] = one.missing
+        piece = self._pieces(x, is_missing, lookups)
+        # By terms and pieces, what a missing value adds behind the pieces of its term.
+        coef = np.concatenate([_with_missing(one) for one in lookups])
         by_power = [
             graph.add("Gather", graph.constant(np.ascontiguousarray(c)), piece, axis=0)
-            for c in np.moveaxis(coef.reshape(-1, *coef.shape[2:]), 1, 0)
+            for c in np.moveaxis(coef, 1, 0)
         ]
-        if n_powers == 1:
+        if len(by_power) == 1:
             return by_power[0]
-        return self._polynomial(by_power, self._place(x, piece, lookups, stride))
-
-    def _place(self, x: str, piece: str, lookups: list[_Lookup], stride: int) -> str:
-        """Return where values stand in their pieces, (N, n, 1)."""
-        graph = self.graph
-        origin, width = np.zeros((len(lookups), stride)), np.ones((len(lookups), stride))
-        for k, one in enumerate(lookups):
-            n = len(one.pieces.origin)
-            origin[k, :n], width[k, :n] = one.pieces.origin, one.pieces.width
-        begin = graph.add("Gather", graph.constant(origin.ravel()), piece)
-        length = graph.add("Gather", graph.constant(width.ravel()), piece)
+        origin = np.concatenate([np.append(one.pieces.origin, 0.0) for one in lookups])
+        width = np.concatenate([np.append(one.pieces.width, 1.0) for one in lookups])
+        begin = graph.add("Gather", graph.constant(origin), piece)
+        length = graph.add("Gather", graph.constant(width), piece)
         place = graph.add("Div", graph.add("Sub", x, begin), length)
-        return graph.unsqueezed(place, 2)
+        return self._polynomial(by_power, graph.unsqueezed(place, 2))
+
+    def _pieces(self, x: str, is_missing: str, lookups: list[_Lookup]) -> str:
+        """Return the pieces that values are in, numbered through all terms, (N, n)."""
+        graph = self.graph
+        n_pieces = np.array([one.pieces.coef.shape[1] for one in lookups])
+        found = self._searched(x, [one.pieces.starts for one in lookups])
+        # Infinity is not below what stands behind the last start.
+        found = graph.add("Min", found, graph.constant(n_pieces - 1))
+        found = graph.add("Where", is_missing, graph.constant(n_pieces), found)
+        offsets = np.cumsum(n_pieces + 1) - (n_pieces + 1)
+        return graph.add("Add", found, graph.constant(offsets))
 
     def _polynomial(self, by_power: list[str], u: str) -> str:
         total = by_power[-1]
@@ -147,8 +147,9 @@ class OnnxTerms:
             total = self.graph.add("Add", self.graph.add("Mul", total, u), coef)
         return total
 
-    def _searched(self, x: str, starts: list[Floats], n_bits: int) -> str:
+    def _searched(self, x: str, starts: list[Floats]) -> str:
         """Return how many starts of each column are not above its values, (N, n)."""
+        n_bits = max(1, *(len(given).bit_length() for given in starts))
         graph, size = self.graph, 2**n_bits
         table = np.full((len(starts), size), np.inf)
         for own, given in zip(table, starts, strict=True):
@@ -171,12 +172,12 @@ class OnnxTerms:
     def _wave(self, term: WaveTerm) -> str:
         """Return a sum of sines and cosines, (N, 1, n_outputs)."""
         graph = self.graph
-        given = graph.columns(self.inputs.numbers, [self.inputs.place[term.feature]])
+        given = self._given([term.feature])
         x = given if term.period is None else self._modulo(given, term.period)
-        x = graph.add("Clip", x, graph.constant(term.lo), graph.constant(term.hi))
-        rate = (term.last - term.first) / (term.hi - term.lo)
-        place = graph.add("Mul", graph.add("Sub", x, graph.constant(term.lo)), graph.constant(rate))
-        u = graph.add("Add", place, graph.constant(term.first))
+        # Looked up, and not computed with constants: onnxruntime leaves a step out if its constant
+        # is 0 or 1 in single precision.
+        place = _Lookup(term.feature, term.place.pieces, np.zeros(1))
+        u = graph.squeezed(self._looked_up([place], x), 2)
         n = np.arange(1, term.cosines.shape[1] + 1)
         angle = graph.add("Mul", u, graph.constant(np.pi * n))
         cosines = graph.add("MatMul", graph.add("Cos", angle), graph.constant(_rows(term.cosines)))
@@ -217,7 +218,7 @@ class OnnxTerms:
         graph, positions = self.graph, self._positions(terms)
         sizes = np.array([term.values.shape[1:] for term in terms])
         both = [
-            graph.columns(positions, [self._axes[_key(term.axes[side])] for term in terms])
+            graph.columns(positions, [self._axes[term.axes[side].key] for term in terms])
             for side in (0, 1)
         ]
         zero = graph.constant(0.0)
@@ -257,7 +258,7 @@ class OnnxTerms:
     def _positions(self, terms: list[SurfaceTerm]) -> str:
         """Return where rows stand on all axes, once each, (N, n_axes); -1 is nowhere."""
         graph = self.graph
-        axes = {_key(axis): axis for term in terms for axis in term.axes}
+        axes = {axis.key: axis for term in terms for axis in term.axes}
         text = {key: axis for key, axis in axes.items() if axis.feature in self.inputs.text}
         numbers = {key: axis for key, axis in axes.items() if key not in text}
         groups: dict[int, list[tuple[object, ...]]] = {1: [], 2: []}  # by powers
@@ -283,10 +284,12 @@ class OnnxTerms:
         return self.graph.add("Gather", table, self._number_of_level(axis.feature, axis.levels))
 
 
-def _key(axis: SurfaceAxis) -> tuple[object, ...]:
-    """Return what two axes have in common only if they are the same."""
-    numbers = (array if array is None else array.tobytes() for array in (axis.knots, axis.nodes))
-    return axis.feature, axis.missing, *numbers
+def _with_missing(one: _Lookup) -> Floats:
+    """Return the coefficients of a function, (n_pieces + 1, n_powers, n_outputs)."""
+    coef = np.moveaxis(one.pieces.coef, 0, 2)
+    last = np.zeros((1, *coef.shape[1:]))
+    last[0, 0] = one.missing
+    return np.concatenate([coef, last])
 
 
 def _axis_lookup(axis: SurfaceAxis) -> _Lookup:
@@ -297,14 +300,7 @@ def _axis_lookup(axis: SurfaceAxis) -> _Lookup:
         assert axis.nodes is not None
         nodes = axis.nodes[None].astype(np.float64)
         return _Lookup(axis.feature, _equal_to(axis.levels, nodes, np.array([-1.0])), missing)
-    n = len(axis.knots)
-    between = np.column_stack([np.arange(n - 1.0), np.ones(n - 1)])[None]
-    at_end = np.array([n - 1.0])
-    coef = between if n > 1 else np.zeros((1, 0, 1))
-    place = CurveTerm(
-        axis.feature, axis.name, "Pair", axis.knots, coef, at_end, "constant", missing, at_end
-    )
-    return _Lookup(axis.feature, place.pieces, missing)
+    return _Lookup(axis.feature, axis.place.pieces, missing)
 
 
 def _equal_to(levels: tuple[object, ...], values: Floats, unseen: Floats) -> Pieces:

@@ -13,6 +13,7 @@ add up to is what the estimator computes, but for the rounding of sums.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -153,7 +154,7 @@ class CurveTerm:
         """The same as polynomials on the whole axis, those outside of the knots included."""
         n_outputs, _, n_powers = self.coef.shape
         widths = np.diff(self.knots)
-        slopes = (1 if self.outside == "linear" else 0) * self._slopes(widths)
+        slopes = self._slopes()
         outer = np.zeros((2, n_outputs, max(n_powers, 2)))
         outer[0, :, 0] = self.coef[:, 0, 0] if len(widths) else self.at_end
         outer[1, :, 0] = self.at_end
@@ -162,7 +163,9 @@ class CurveTerm:
         inner = np.zeros((n_outputs, len(widths), outer.shape[2]))
         inner[:, :, :n_powers] = self.coef
         coef = np.concatenate([outer[0][:, None], inner, outer[1][:, None]], axis=1)
-        starts, width = self.knots, np.concatenate([[1.0], widths, [1.0]])
+        starts = self.knots
+        ends = widths if self.outside == "linear" and len(widths) else np.ones(1)
+        width = np.concatenate([ends[:1], widths, ends[-1:]])
         origin = np.concatenate([self.knots[:1], self.knots])
         if self.outside != "error":
             return Pieces(starts, origin, width, coef)
@@ -175,13 +178,12 @@ class CurveTerm:
             np.concatenate([refused, coef[:, 1:], refused], axis=1),
         )
 
-    def _slopes(self, widths: Floats) -> Floats:
-        """Return those at the first knot and at the last, per unit of x, (2, n_outputs)."""
-        if not len(widths) or not self.degree:
+    def _slopes(self) -> Floats:
+        """Return those below the first knot and above the last, per piece there, (2, n_outputs)."""
+        if not self.coef.shape[1] or not self.degree or self.outside != "linear":
             return np.zeros((2, len(self.at_end)))
-        powers = np.arange(1, self.degree + 1)
-        last = self.coef[:, -1, 1:] @ powers.astype(np.float64)
-        return np.stack([self.coef[:, 0, 1] / widths[0], last / widths[-1]])
+        powers = np.arange(1.0, self.degree + 1)
+        return np.stack([self.coef[:, 0, 1], self.coef[:, -1, 1:] @ powers])
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +219,13 @@ class WaveTerm:
     sines: Floats
     missing: Floats | None
     mean: Floats
+
+    @cached_property
+    def place(self) -> CurveTerm:
+        """The place u as a curve of x, or of what is left of it by the period."""
+        return _line(
+            self.feature, self.name, np.array([self.lo, self.hi]), [self.first, self.last], None
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,6 +286,19 @@ class SurfaceAxis:
     nodes: NDArray[np.intp] | None
     missing: int | None
 
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What two axes have in common only if they are the same."""
+        arrays = (a if a is None else a.tobytes() for a in (self.knots, self.nodes))
+        return self.feature, self.missing, *arrays
+
+    @cached_property
+    def place(self) -> CurveTerm:
+        """The place of a number as a curve, -1 being nowhere."""
+        assert self.knots is not None
+        missing = np.array([-1.0 if self.missing is None else float(self.missing)])
+        return _line(self.feature, self.name, self.knots, range(len(self.knots)), missing)
+
 
 @dataclass(frozen=True, eq=False)
 class SurfaceTerm:
@@ -303,6 +325,25 @@ class SurfaceTerm:
     axes: tuple[SurfaceAxis, SurfaceAxis]
     values: Floats
     mean: Floats
+
+
+def _line(
+    feature: int, name: str, knots: Floats, values: Sequence[float], missing: Floats | None
+) -> CurveTerm:
+    """Return straight lines between values (n_knots,), as a curve of one output."""
+    at = np.array(values, dtype=np.float64)
+    coef = np.column_stack([at[:-1], np.diff(at)])[None]
+    return CurveTerm(
+        feature=feature,
+        name=name,
+        kind="Place",
+        knots=knots,
+        coef=coef if len(at) > 1 else np.zeros((1, 0, 1)),
+        at_end=at[-1:],
+        outside="constant",
+        missing=missing,
+        mean=np.zeros(1),
+    )
 
 
 TermPieces: TypeAlias = CurveTerm | WaveTerm | CategoryTerm | SurfaceTerm

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from splinear.export.pieces import ModelPieces
+from splinear.export.sql_lookup import Blobs, Lists, Lookup
 from splinear.export.sql_terms import SqlTerms
 from splinear.export.sql_text import Dialect, added, literal, name, number
 
@@ -44,8 +45,8 @@ class _Query:
         self.n_columns = len(columns) + (self.n_columns if more else 0)
         if self.n_columns > self.dialect.most_columns:
             raise ValueError(
-                f"The query needs {self.n_columns:,} columns in one step, and the data base has at "
-                f"most {self.dialect.most_columns:,}; without reasons it needs fewer."
+                f"The query needs {self.n_columns:,} columns in one step, and SQLite has at most "
+                f"{self.dialect.most_columns:,}. Use fewer features, no reasons, or DuckDB."
             )
 
     @property
@@ -59,7 +60,8 @@ class _Query:
         """Add s0, s1, ...: from the columns of the table to the scores."""
         pieces = self.pieces
         text = {j for j, feature in enumerate(pieces.features) if feature.holds_text}
-        terms = SqlTerms(self.dialect, frozenset(text))
+        lookup = Lookup(Lists() if self.dialect.has_lists else Blobs())
+        terms = SqlTerms(self.dialect, lookup, frozenset(text))
         values = [terms.values(term) for term in pieces.terms]
         given = {k: f"given.{name(column)}" for k, column in self.kept.items()}
         for j, feature in enumerate(pieces.features):
@@ -67,8 +69,8 @@ class _Query:
                 cast = self.dialect.as_text if j in text else self.dialect.as_number
                 given[terms.column(j)] = cast.format(f"given.{name(feature.name)}")
         self.add(given, more=False)
-        self.add(terms.places)
-        self.add(terms.rounded)
+        for step in (*lookup.pieces, terms.places, terms.rounded, lookup.cells):
+            self.add(step)
         if self.wanted.reasons:
             parts = {f"t{i}_{k}": f for i, of in enumerate(values) for k, f in enumerate(of)}
             self.add({k: k for k in self.kept} | parts, more=False)
@@ -175,8 +177,8 @@ class _Query:
         both = [column for column in self.wanted.keep if column in columns]
         if both or len(set(self.wanted.keep)) < len(self.wanted.keep):
             raise ValueError(
-                f"keep names {', '.join(map(repr, both or self.wanted.keep))}, but the columns that "
-                "are returned must differ in their names."
+                f"keep names {', '.join(map(repr, both or self.wanted.keep))}, but the columns "
+                "that are returned must differ in their names."
             )
         listed = [f"{k} AS {name(column)}" for k, column in self.kept.items()]
         listed += [f"{expression} AS {name(column)}" for column, expression in columns.items()]

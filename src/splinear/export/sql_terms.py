@@ -15,7 +15,8 @@ from splinear.export.pieces import (
     TermPieces,
     WaveTerm,
 )
-from splinear.export.sql_text import Dialect, added, branches, literal, number, polynomial
+from splinear.export.sql_lookup import Lookup
+from splinear.export.sql_text import Dialect, added, branches, literal, number
 
 __all__ = ["SqlTerms"]
 
@@ -30,6 +31,7 @@ class SqlTerms:
     Attributes
     ----------
     dialect : Dialect
+    lookup : Lookup
     text : frozenset of int
         The features whose levels are text.
     places : dict of str to str
@@ -37,6 +39,7 @@ class SqlTerms:
     """
 
     dialect: Dialect
+    lookup: Lookup
     text: frozenset[int]
     places: dict[str, str] = field(default_factory=dict)
     _axes: dict[tuple[object, ...], str] = field(default_factory=dict)
@@ -51,7 +54,7 @@ class SqlTerms:
             return self._surface(term)
         x = self.column(term.feature)
         if isinstance(term, CurveTerm):
-            found = self._curve(term, x)
+            found = self.lookup.of_pieces(x, term.pieces)
         elif isinstance(term, WaveTerm):
             found = self._wave(term, x)
         else:
@@ -60,18 +63,6 @@ class SqlTerms:
         given = zip(found, missing, strict=True)
         return [f"CASE WHEN {x} IS NULL THEN {gap} ELSE {f} END" for f, gap in given]
 
-    def _curve(self, term: CurveTerm, x: str) -> list[str]:
-        pieces = term.pieces
-        starts = [number(start) for start in pieces.starts]
-        out = []
-        for coef in pieces.coef:
-            leaves = [
-                _leaf(x, c, origin, width)
-                for c, origin, width in zip(coef, pieces.origin, pieces.width, strict=True)
-            ]
-            out.append(branches(x, starts, leaves))
-        return out
-
     def _wave(self, term: WaveTerm, x: str) -> list[str]:
         if term.period is not None:
             period = number(term.period)
@@ -79,10 +70,10 @@ class SqlTerms:
             x = f"(CASE WHEN {rest} < 0e0 THEN {rest} + {period} ELSE {rest} END)"
         lo, hi = number(term.lo), number(term.hi)
         inside = f"CASE WHEN {x} < {lo} THEN {lo} WHEN {x} > {hi} THEN {hi} ELSE {x} END"
-        rate = np.pi * (term.last - term.first) / (term.hi - term.lo)
+        width, turn = number(term.hi - term.lo), number(np.pi * (term.last - term.first))
         angle = f"a{len(self.places)}"
         first = number(np.pi * term.first)
-        self.places[angle] = f"{first} + (({inside}) - {lo}) * {number(rate)}"
+        self.places[angle] = f"{first} + (({inside}) - {lo}) / {width} * {turn}"
         out = []
         for cosines, sines in zip(term.cosines, term.sines, strict=True):
             waves = [
@@ -108,7 +99,7 @@ class SqlTerms:
         is_text = feature in self.text
         known = [
             (literal(level) if is_text else number(float(level)), number(value))  # type: ignore[arg-type]
-            for level, value in sorted(zip(levels, values.tolist(), strict=True))  # type: ignore[type-var]
+            for level, value in sorted(zip(levels, values.tolist(), strict=True))
         ]
         if not known:
             return other
@@ -122,28 +113,18 @@ class SqlTerms:
 
     def _surface(self, term: SurfaceTerm) -> list[str]:
         p, q = (self._place(axis) for axis in term.axes)
-        n_first, n_second = term.values.shape[1:]
-        at = [number(k) for k in range(1, max(n_first, n_second))]
-        out = []
-        for T in term.values:
-            rows = []
-            for k in range(n_first - 1):
-                cells = [_cell(T, k, m, p, q) for m in range(n_second - 1)]
-                rows.append(branches(q, at[: n_second - 2], cells))
-            inside = branches(p, at[: n_first - 2], rows)
-            out.append(f"CASE WHEN {p} < 0e0 OR {q} < 0e0 THEN 0e0 ELSE {inside} END")
-        return out
+        nowhere = f"{p} < 0e0 OR {q} < 0e0"
+        found = self.lookup.of_grid(p, q, term.values)
+        return [f"CASE WHEN {nowhere} THEN 0e0 ELSE {f} END" for f in found]
 
     def _place(self, axis: SurfaceAxis) -> str:
         """Return the column of places on an axis, in single precision; -1 is nowhere."""
-        arrays = (a if a is None else a.tobytes() for a in (axis.knots, axis.nodes))
-        key = (axis.feature, axis.missing, *arrays)
-        if key not in self._axes:
+        if axis.key not in self._axes:
             raw, x = f"p{len(self._axes)}", self.column(axis.feature)
             missing = "(-1e0)" if axis.missing is None else number(axis.missing)
             self.places[raw] = f"CASE WHEN {x} IS NULL THEN {missing} ELSE {self._on(axis, x)} END"
-            self._axes[key] = f"{raw}s"
-        return self._axes[key]
+            self._axes[axis.key] = f"{raw}s"
+        return self._axes[axis.key]
 
     def _on(self, axis: SurfaceAxis, x: str) -> str:
         if axis.knots is None:
@@ -151,12 +132,7 @@ class SqlTerms:
             assert axis.nodes is not None
             nodes = axis.nodes.astype(np.float64)
             return self._among(x, axis.feature, axis.levels, nodes, "(-1e0)")
-        n = len(axis.knots)
-        leaves = ["0e0", *(f"{number(k)} + ({x} - {{}}) / {{}}" for k in range(n - 1))]
-        widths = np.diff(axis.knots)
-        for k in range(n - 1):
-            leaves[k + 1] = leaves[k + 1].format(number(axis.knots[k]), number(widths[k]))
-        return branches(x, [*map(number, axis.knots)], [*leaves, number(n - 1)])
+        return self.lookup.of_pieces(x, axis.place.pieces)[0]
 
     @property
     def rounded(self) -> dict[str, str]:
@@ -167,22 +143,3 @@ class SqlTerms:
             for raw in self.places
             if raw.startswith("p")
         }
-
-
-def _leaf(x: str, coef: Floats, origin: float, width: float) -> str:
-    """Return a polynomial of (x - origin) / width."""
-    if np.isnan(coef).any():
-        return "NULL"
-    if len(coef) == 2:
-        return polynomial(f"({x} - {number(origin)})", np.array([coef[0], coef[1] / width]))
-    return polynomial(f"(({x} - {number(origin)}) / {number(width)})", coef)
-
-
-def _cell(T: Floats, k: int, m: int, p: str, q: str) -> str:
-    """Return what is bilinear between the corners of a cell."""
-    corner, right, below = T[k, m], T[k, m + 1] - T[k, m], T[k + 1, m] - T[k, m]
-    both = T[k + 1, m + 1] - T[k + 1, m] - right
-    a, b = f"({p} - {number(k)})", f"({q} - {number(m)})"
-    along = polynomial(b, np.array([corner, right]))
-    slope = polynomial(b, np.array([below, both]))
-    return f"{along} + {a} * ({slope})"

@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from splinear._types import Floats
-
-__all__ = ["DIALECTS", "Dialect", "added", "branches", "literal", "name", "number", "polynomial"]
+__all__ = ["DIALECTS", "Dialect", "added", "branches", "literal", "name", "number"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +23,8 @@ class Dialect:
         What is left of {0} divided by {1}, with the sign of {0}.
     with_query : str
         How a named query begins that is computed once.
+    has_lists : bool
+        Whether there are lists of numbers, whose items have places.
     most_columns : int
         Of a query.
     most_arguments : int
@@ -36,6 +36,7 @@ class Dialect:
     largest: str
     modulo: str
     with_query: str
+    has_lists: bool
     most_columns: int
     most_arguments: int
 
@@ -56,6 +57,7 @@ DIALECTS = {
         largest="greatest",
         modulo="({0} % {1})",
         with_query="{} AS",
+        has_lists=True,
         most_columns=2**31,
         most_arguments=100,
     ),
@@ -66,6 +68,7 @@ DIALECTS = {
         modulo="mod({0}, {1})",
         # Otherwise the text of a column is copied to wherever it is used.
         with_query="{} AS MATERIALIZED",
+        has_lists=False,
         most_columns=2000,
         most_arguments=100,
     ),
@@ -123,14 +126,3 @@ def branches(x: str, starts: Sequence[str], leaves: Sequence[str]) -> str:
     if below == above:
         return below
     return f"CASE WHEN {x} < {starts[half - 1]} THEN {below} ELSE {above} END"
-
-
-def polynomial(u: str, coef: Floats) -> str:
-    """Return sum_p coef[p] u^p, u being an expression in parentheses or a name."""
-    used = [float(c) for c in coef]
-    while len(used) > 1 and used[-1] == 0.0:
-        used.pop()
-    out = number(used[-1])
-    for c in reversed(used[:-1]):
-        out = f"{number(c)} + {u} * ({out})" if "+" in out else f"{number(c)} + {u} * {out}"
-    return out

@@ -72,7 +72,8 @@ def shape_function(
         Whose curve: one of `classes_`, or the position of a label for multilabel models. None is
         all of them, or the one there is (two classes have that of `classes_[1]`).
     center : bool, default=False
-        Whether the mean of the curve, over `X` or else the training rows, is taken off.
+        Whether the mean of the curve, over X or else the training rows, is taken off.
+    X : array-like of shape (n_samples, n_features), default=None
 
     Returns
     -------

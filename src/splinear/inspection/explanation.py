@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -156,7 +156,7 @@ class Explanation:
         n, m, n_outputs = len(self), len(names), len(self.units)
         values = [[*(self._raw(row, t) for t in range(m - 1)), None] for row in range(n)]
         bases = np.broadcast_to(np.atleast_1d(self.base_value), (n, 1, n_outputs))
-        columns: dict[str, list[object]] = {
+        columns: dict[str, Sequence[object]] = {
             "row": np.repeat(np.arange(n), n_outputs * m).tolist(),
             "term": names * (n * n_outputs),
             "value": [value for row in values for _ in range(n_outputs) for value in row],
@@ -201,7 +201,7 @@ class Explanation:
 
     def _of(self, array: Floats, row: int, output: int) -> Floats:
         """Return what belongs to one row and output."""
-        return array[row] if self.score.ndim == 1 else array[row][..., output]
+        return np.asarray(array[row] if self.score.ndim == 1 else array[row][..., output])
 
     def _one(self, array: Floats | None, row: int, output: int) -> float:
         return np.nan if array is None else float(self._of(array, row, output))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from splinear._types import Floats
 from splinear.inspection.text import aligned, fixed, places_for, printable, shortened
 
 __all__ = ["Reason", "Reasons", "largest"]
@@ -112,7 +113,7 @@ class Reasons:
 
     def lines(self) -> list[tuple[str, str, float, float]]:
         """Return name, value, number and standard error of every line; the score is the last."""
-        out = [tuple(reason) for reason in self.terms]
+        out = [(r.term, r.value, r.contribution, r.error) for r in self.terms]
         if self.n_others:
             out.append((self.others, "", self.rest, np.nan))
         return [
@@ -169,7 +170,7 @@ def _html_row(texts: Sequence[str], share: float) -> str:
     return f"<tr>{cells}<td>{bar}</td></tr>"
 
 
-def largest(sizes: Sequence[float], top: int) -> list[int]:
+def largest(sizes: Floats, top: int) -> list[int]:
     """Return the places of the largest numbers, whatever their signs; all, if one is left over."""
     order = np.argsort(-np.abs(sizes), kind="stable")
     return [int(k) for k in (order if len(order) <= top + 1 else order[:top])]

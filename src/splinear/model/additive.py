@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
+from splinear.model.chains import Chain
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of, surfaces
@@ -16,6 +19,8 @@ from splinear.tables.chunks import Chunk, as_dense, csr_parts
 from splinear.tables.table import Table
 
 __all__ = ["Model"]
+
+MOST_KEPT = 2**23  # parameters of a model that is prepared once, and not for every prediction
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +63,26 @@ class Model:
         out = np.empty((table.shape[0], self.n_outputs))
         for rows, piece in table.chunks():
             out[rows] = self.intercept
-            for group, part in self.parts():
-                out[rows] += group_scores(group, part, piece, n_threads)
+            for scorer in self._scorers():
+                out[rows] += scorer.scores(piece, n_threads)
             if self.layout.pairs:
                 out[rows] += self.pair_scores(as_dense(piece), n_threads)
         return out
+
+    def _scorers(self) -> list[GroupScorer]:
+        """Return what scores rows, one per group; made once unless it is large."""
+        return self._kept_scorers if self.parameters.size <= MOST_KEPT else self._make_scorers()
+
+    @cached_property
+    def _kept_scorers(self) -> list[GroupScorer]:
+        return self._make_scorers()
+
+    def _make_scorers(self) -> list[GroupScorer]:
+        return [GroupScorer.of(group, part) for group, part in self.parts()]
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what was given; what has been computed from it is not kept in files."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def pair_parts(self) -> list[tuple[PairGroup, Floats]]:
         """Return the groups of surfaces, each with its parameters (n_outputs, n_pairs, size)."""
@@ -74,11 +94,18 @@ class Model:
 
         `piece` has all columns of X.
         """
-        pairs, n = self.layout.pairs, self.layout.n_of_curves
-        chains = chains_of(pairs)
+        pairs, chains = self.layout.pairs, self._chains
         positions = np.stack([chain.positions(piece[:, chain.feature]) for chain in chains])
-        tables = np.ascontiguousarray(self.layout.tables(self.parameters)[:, n:])
-        return surfaces(positions, chains, pairs).score(tables, n_threads).T
+        return surfaces(positions, chains, pairs).score(self._pair_tables, n_threads).T
+
+    @cached_property
+    def _chains(self) -> tuple[Chain, ...]:
+        return chains_of(self.layout.pairs)
+
+    @cached_property
+    def _pair_tables(self) -> Floats:
+        n = self.layout.n_of_curves
+        return np.ascontiguousarray(self.layout.tables(self.parameters)[:, n:])
 
 
 def group_scores(group: TermGroup, parameters: Floats, piece: Chunk, n_threads: int) -> Floats:
@@ -86,30 +113,63 @@ def group_scores(group: TermGroup, parameters: Floats, piece: Chunk, n_threads: 
 
     `piece` is an array of floats or a CSR matrix, in all columns of X.
     """
-    tables = np.ascontiguousarray(group.with_gap_values(parameters))
-    none = np.zeros(len(tables))
-    if isinstance(piece, sparse.csr_array):
-        return _sparse_scores(group, tables, piece, n_threads)
-    if group.levels is not None:
-        out = _level_scores(group, tables, piece)
-    else:
-        basis, axes = group.embedding.basis.core(), group.embedding.axes.core()
-        columns = group.features.astype(np.int64)
-        curves = _core.Curves(basis, axes, tables, none)
-        out = _core.decision(curves, piece, columns, n_threads)
-    if group.extrapolation is Extrapolation.LINEAR:
-        _continue(group, tables, piece, out)
-    return out
+    return GroupScorer.of(group, parameters).scores(piece, n_threads)
 
 
-def _level_scores(group: TermGroup, tables: Floats, piece: AnyArray) -> Floats:
+@dataclass(frozen=True, eq=False)
+class GroupScorer:
+    """The curves of a group as rows are scored by them.
+
+    `tables` (n_outputs, n_features, size + 1): coefficients, and what a missing value adds.
+    """
+
+    group: TermGroup
+    tables: Floats
+
+    @classmethod
+    def of(cls, group: TermGroup, parameters: Floats) -> GroupScorer:
+        """Prepare the terms of a group with these parameters."""
+        return cls(group, np.ascontiguousarray(group.with_gap_values(parameters)))
+
+    def scores(self, piece: Chunk, n_threads: int) -> Floats:
+        """Return what the terms add to the scores of a piece of X: (n_rows, n_outputs)."""
+        group, tables = self.group, self.tables
+        if isinstance(piece, sparse.csr_array):
+            return _sparse_scores(group, tables, piece, n_threads)
+        if group.levels is not None:
+            out = _level_scores(group, tables, self._at_unseen, piece)
+        else:
+            curves, columns = self._curves
+            out = _core.decision(curves, piece, columns, n_threads)
+        if group.extrapolation is Extrapolation.LINEAR:
+            _continue(group, tables, piece, out)
+        return out
+
+    @cached_property
+    def _curves(self) -> tuple[_core.Curves, NDArray[np.int64]]:
+        """The compiled twin, and the columns of X."""
+        embedding, none = self.group.embedding, np.zeros(len(self.tables))
+        curves = _core.Curves(embedding.basis.core(), embedding.axes.core(), self.tables, none)
+        return curves, self.group.features.astype(np.int64)
+
+    @cached_property
+    def _at_unseen(self) -> Floats:
+        """What an unseen level adds, (n_outputs, n_features)."""
+        group = self.group
+        of = [self.tables[:, k, :-1] @ group.mean[k] for k in range(group.n_features)]
+        return np.stack(of, axis=1)
+
+
+def _level_scores(group: TermGroup, tables: Floats, at_unseen: Floats, piece: AnyArray) -> Floats:
     """Look the levels up: numbers from 0 on; NaN is a gap, -1 a level that fit has not seen."""
+    codes, at_gap = piece[:, group.features], group.size
+    unseen = codes < 0
+    index = np.where(np.isnan(codes), at_gap, np.where(unseen, 0, codes)).astype(np.intp)
     out = np.zeros((len(piece), len(tables)))
-    for k, j in enumerate(group.features):
-        code, at_gap = piece[:, j], group.size
-        at_unseen = tables[:, k, :-1] @ group.mean[k]
-        index = np.where(np.isnan(code), at_gap, np.where(code < 0, at_gap + 1, code))
-        out += np.vstack([tables[:, k].T, at_unseen])[index.astype(np.intp)]
+    for k in range(group.n_features):
+        own = tables[:, k].T[index[:, k]]
+        own[unseen[:, k]] = at_unseen[:, k]
+        out += own
     return out
 
 

@@ -149,7 +149,8 @@ class FittedTerms(Sequence[Fitted]):
     """
 
     def __init__(self, model: Model, names: AnyArray | None, edf: Sequence[Floats] | None) -> None:
-        self._model, self._names, self._edf = model, names, edf
+        self._model, self._names = model, names
+        self.group_edf = edf  # degrees of freedom of the terms of each group, if they are known
         groups = model.layout.groups
         none = np.zeros(0, dtype=np.intp)
         features = np.concatenate([none, *(group.features for group in groups)])
@@ -186,7 +187,7 @@ class FittedTerms(Sequence[Fitted]):
 
     def named(self, names: AnyArray) -> FittedTerms:
         """Return the same terms with other names of columns."""
-        return FittedTerms(self._model, names, self._edf)
+        return FittedTerms(self._model, names, self.group_edf)
 
     @property
     def curves(self) -> list[FittedTerm]:
@@ -222,7 +223,7 @@ class FittedTerms(Sequence[Fitted]):
             at_missing=_read_only(tables[:, -1]),
             mean=_read_only(one.means(part[:, [k]])[:, 0]),
             smoothness=float(one.embedding.variance[0]),
-            edf=float("nan") if self._edf is None else float(self._edf[g][k]),
+            edf=float("nan") if self.group_edf is None else float(self.group_edf[g][k]),
             group=one,
             table=_read_only(tables[:, :-1]),
         )
@@ -235,7 +236,7 @@ class FittedTerms(Sequence[Fitted]):
         chains, coef = one.chains[0], table.reshape(-1, *one.n_nodes)
         if chains[0].feature != j:
             chains, coef = chains[::-1], np.swapaxes(coef, 1, 2)
-        of = None if self._edf is None else self._edf[len(self._model.layout.groups) + g]
+        of = None if self.group_edf is None else self.group_edf[len(self._model.layout.groups) + g]
         return FittedPair(
             features=(j, other),
             name=f"{self._name(j)} \N{MULTIPLICATION SIGN} {self._name(other)}",

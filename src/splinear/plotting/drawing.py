@@ -1,150 +1,55 @@
-"""One panel of a picture: what is drawn, and how."""
+"""How one panel is drawn: a curve or bars, the band, and where the data lie."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from splinear._types import Floats
+from splinear.plotting.curve import MISSING_AFTER, Curve
+from splinear.plotting.fitting import fit_levels, fit_title
+from splinear.plotting.scales import mark_numbers
+from splinear.plotting.style import DOWN, FAINT, INK, MUTED, UP, Style, line_style, room
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
     from matplotlib.lines import Line2D
 
-__all__ = [
-    "AS_IT_IS",
-    "BAND",
-    "DOWN",
-    "FAINT",
-    "INK",
-    "LINES",
-    "MISSING",
-    "MUTED",
-    "UP",
-    "Curve",
-    "Words",
-    "common_limits",
-    "draw_panel",
-    "dress",
-    "entitle",
-    "room",
-    "shortened",
-    "style",
-]
+__all__ = ["BAND", "MISSING", "MOST_BANDS", "common_limits", "draw_panel"]
 
-Style: TypeAlias = dict[str, Any]  # keywords for matplotlib
+Drawn: TypeAlias = "Line2D | BarContainer"
 
-# Okabe and Ito's blue and vermilion stay apart for every common kind of color vision.
-UP = "#0072B2"
-DOWN = "#D55E00"
-INK = "#22262B"
-MUTED = "#7A828C"
-FAINT = "#C9CED6"
-
-# One per class, after Okabe and Ito; from the sixth on dashed as well.
-LINES = (UP, DOWN, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK, "#A89B00", "#7B4A1E", MUTED)
-
-AS_IT_IS: Style = {"parse_math": False}  # of names, in which a dollar is a dollar
 MISSING: Style = {"marker": "D", "ls": "", "ms": 6}
+BAND: Style = {"alpha": 0.16, "lw": 0, "zorder": 2.5}
+MOST_BANDS = 4  # of one panel; more of them would hide each other
 
 _STRIP = 0.13  # the share of a panel's height that the data's histogram takes
 _MOST_KNOTS = 32  # more marks than this would hide the curve
 _FEW_CELLS = 6
 _WIDEST_BAR = 0.05  # the share of a panel's width
-_LONGEST_LINE = 40  # letters that fit below a panel
+_BARS = 0.72  # of the distance of levels, that their bars take
 _MOST_OF_BAND = 0.35  # of the curves' height, above and below them; bands are cut off there
-
-BAND: Style = {"alpha": 0.16, "lw": 0, "zorder": 2.5}
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One panel: the curve f_j of a feature, and what is known about the feature.
-
-    For a categorical feature x counts its levels, in the order in which they are drawn.
-
-    Attributes
-    ----------
-    name : str
-    x : ndarray of shape (n_points,)
-    f : ndarray of shape (n_points,) or (n_points, n_lines)
-        The curve, or one for each class.
-    knots : ndarray of shape (n_knots,)
-    f_knots : ndarray of shape (n_knots,) or (n_knots, n_lines)
-        Where its pieces meet.
-    edges : ndarray of shape (n_cells + 1,)
-    counts : ndarray of shape (n_cells,)
-        Histogram of the data.
-    share : float
-        The feature's part of the sum of all importances, from 0 to 1.
-    lo, hi : float
-        The range the curve was learned on; it is dotted beyond.
-    levels : tuple of str
-        Names of the levels of a categorical feature; empty for numbers.
-    n_hidden : int
-        Levels that there was no room for, the rarest ones.
-    f_missing : float, ndarray of shape (n_lines,) or None
-        What a missing value adds, where a feature of numbers had some in training.
-    n_missing : int
-        Rows of the data in which the feature is missing.
-    half : ndarray of the shape of f, or None
-        Half the width of the band around the curve; None: there is none.
-    half_missing : float, ndarray of shape (n_lines,) or None
-        The same of what a missing value adds.
-    """
-
-    name: str
-    x: Floats
-    f: Floats
-    knots: Floats
-    f_knots: Floats
-    edges: Floats
-    counts: Floats
-    share: float
-    lo: float = -np.inf
-    hi: float = np.inf
-    levels: tuple[str, ...] = ()
-    n_hidden: int = 0
-    f_missing: Floats | float | None = None
-    n_missing: int = 0
-    half: Floats | None = None
-    half_missing: Floats | float | None = None
-
-
-@dataclass(frozen=True)
-class Words:
-    """What the legend and the axis say.
-
-    Attributes
-    ----------
-    up, down : str
-        What it means for a curve to lie above or below zero.
-    lines : tuple of str
-        Names of the lines, where a panel has several; empty otherwise.
-    axis : str
-        What the height of a curve is.
-    """
-
-    up: str = "raises the score"
-    down: str = "lowers the score"
-    lines: tuple[str, ...] = ()
-    axis: str = "contribution to the score"
-
-
-def room(value: float) -> float:
-    """Return the width of the panel of a feature that has one value."""
-    return max(1.0, 0.2 * abs(value))
+_SEEN = 0.995  # the share of rows whose effects are always within the panels
+_MOST_BEYOND = 0.5  # of the height of these, above and below; curves are cut off there
 
 
 def common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
-    """Lowest and highest y that the curves need, zero among them, and a little air."""
+    """Lowest and highest y that the curves need, zero among them, and a little air.
+
+    What few rows have, and is far from what nearly all rows have, is cut off.
+    """
     heights = [curve.f for curve in curves]
     heights += [np.asarray(curve.f_missing) for curve in curves if curve.f_missing is not None]
     low = min([0.0, *(float(f.min()) for f in heights)])
     high = max([0.0, *(float(f.max()) for f in heights)])
+    seen = np.array([_seen(curve) for curve in curves] or [(0.0, 0.0)])
+    least, most = min(0.0, float(seen[:, 0].min())), max(0.0, float(seen[:, 1].max()))
+    beyond = _MOST_BEYOND * (most - least)
+    if beyond > 0.0:
+        low, high = max(low, least - beyond), min(high, most + beyond)
     if bands := [(curve.f, curve.half) for curve in curves if curve.half is not None]:
         reach = _MOST_OF_BAND * (high - low)
         low = max(low - reach, min(low, *(float((f - half).min()) for f, half in bands)))
@@ -153,15 +58,38 @@ def common_limits(curves: Sequence[Curve]) -> tuple[float, float]:
     return low - air, high + air
 
 
-def draw_panel(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Line2D | list[Line2D]:
-    """Draw one panel and return the line of its curve, or the lines of all classes."""
-    from matplotlib.ticker import MaxNLocator
+def _seen(curve: Curve) -> tuple[float, float]:
+    """Return between which heights the effects of nearly all rows lie."""
+    at = (curve.edges[1:] + curve.edges[:-1]) / 2
+    heights = [np.interp(at, curve.x, f) for f in curve.lines]
+    counts = curve.counts
+    if curve.f_missing is not None:
+        gaps = np.atleast_1d(curve.f_missing)
+        heights = [np.append(f, gap) for f, gap in zip(heights, gaps, strict=True)]
+        counts = np.append(counts, float(curve.n_missing))
+    if not counts.any():
+        return 0.0, 0.0
+    ends = [_weighted_ends(f, counts) for f in heights]
+    return min(low for low, _ in ends), max(high for _, high in ends)
 
+
+def _weighted_ends(f: Floats, counts: Floats) -> tuple[float, float]:
+    order = np.argsort(f)
+    below = np.cumsum(counts[order]) / counts.sum()
+    low, high = np.searchsorted(below, [1.0 - _SEEN, _SEEN])
+    return float(f[order[low]]), float(f[order[min(high, len(f) - 1)]])
+
+
+def draw_panel(ax: Axes, curve: Curve, limits: tuple[float, float]) -> list[Drawn]:
+    """Draw one panel and return the line of each class, or its bars."""
     low, high = limits
     ax.set_ylim(low - (high - low) * _STRIP / (1.0 - _STRIP), high)
-    ticks = np.asarray(MaxNLocator(5).tick_values(low, high))
+    mark_numbers(ax.yaxis, 5, whole=False)
+    ticks = np.asarray(ax.yaxis.get_major_locator().tick_values(low, high))
     ax.set_yticks(ticks[(ticks >= low) & (ticks <= high)])
-    dress(ax, curve)
+    after = 0.0 if curve.f_missing is None else MISSING_AFTER
+    curve.scale.apply(ax, float(curve.x[0]), float(curve.x[-1]), 1.3 * after)
+    _dress(ax, curve)
     _draw_data(ax, curve)
     ax.axhline(0, color=MUTED, lw=0.8, zorder=1.5)
     if curve.levels:
@@ -170,7 +98,7 @@ def draw_panel(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Line2D | 
         _draw_missing(ax, curve)
     _draw_band(ax, curve)
     if curve.f.ndim == 2:
-        return [_draw_line(ax, curve, f, style(k)) for k, f in enumerate(curve.f.T)]
+        return [_draw_line(ax, curve, f, line_style(k)) for k, f in enumerate(curve.lines)]
     for color, where in ((UP, curve.f >= 0), (DOWN, curve.f <= 0)):
         ax.fill_between(
             curve.x, 0, curve.f, where=where, interpolate=True, color=color, alpha=0.22, lw=0
@@ -178,7 +106,7 @@ def draw_panel(ax: Axes, curve: Curve, limits: tuple[float, float]) -> Line2D | 
     line = _draw_line(ax, curve, curve.f, {"color": INK, "lw": 2.0})
     if 0 < len(curve.knots) <= _MOST_KNOTS:
         ax.plot(curve.knots, curve.f_knots, "o", ms=3.6, mfc="white", mec=INK, mew=0.9, zorder=4)
-    return line
+    return [line]
 
 
 def _draw_line(ax: Axes, curve: Curve, f: Floats, style: Style) -> Line2D:
@@ -198,95 +126,66 @@ def _draw_line(ax: Axes, curve: Curve, f: Floats, style: Style) -> Line2D:
 
 def _draw_band(ax: Axes, curve: Curve) -> None:
     """Shade what is around each curve, and draw a bar at what a missing value adds."""
-    if curve.half is None:
+    halves = curve.halves
+    if halves is None:
         return
-    lines, halves = curve.f.reshape(len(curve.x), -1).T, curve.half.reshape(len(curve.x), -1).T
-    one = curve.f.ndim == 1
-    for k, (f, half) in enumerate(zip(lines, halves, strict=True)):
-        ax.fill_between(curve.x, f - half, f + half, color=INK if one else LINES[k], **BAND)
+    for f, half, color in zip(curve.lines, halves, curve.colors, strict=True):
+        ax.fill_between(curve.x, f - half, f + half, color=color, **BAND)
     if curve.f_missing is not None and curve.half_missing is not None:
         f, half = np.atleast_1d(curve.f_missing), np.atleast_1d(curve.half_missing)
-        at = np.full(len(f), _place_of_missing(curve))
-        ax.vlines(at, f - half, f + half, colors=_colors(curve, len(f)), lw=1.2, zorder=3.5)
+        at = np.full(len(f), curve.place_of_missing)
+        ax.vlines(at, f - half, f + half, colors=curve.colors, lw=1.2, zorder=3.5)
 
 
-def _colors(curve: Curve, n: int) -> list[str]:
-    return [INK] if curve.f.ndim == 1 else list(LINES[:n])
-
-
-def _draw_bars(ax: Axes, curve: Curve) -> None:
-    """Draw a bar at every level, in the color of its line."""
-    if curve.half is None:
-        return
-    lines, halves = curve.f.reshape(len(curve.x), -1).T, curve.half.reshape(len(curve.x), -1).T
-    for f, half, color in zip(lines, halves, _colors(curve, len(lines)), strict=True):
-        ax.vlines(curve.x, f - half, f + half, colors=color, lw=1.2, alpha=0.8, zorder=2.8)
-
-
-def _draw_levels(ax: Axes, curve: Curve) -> Line2D | list[Line2D]:
-    """Draw one dot per level, on a stem from zero; with several lines, dots of their colors."""
-    labels = [shortened(level, 14) for level in curve.levels]
-    style: Style = {"fontsize": 10}
-    if len(labels) * (max(map(len, labels)) + 2) > _LONGEST_LINE:
-        style = {"rotation": 45, "ha": "right", "rotation_mode": "anchor", "fontsize": 9}
-    ax.set_xticks(curve.x, labels, **style, **AS_IT_IS)
-    ax.set_xlim(-0.7, len(curve.x) - 0.3)
+def _draw_levels(ax: Axes, curve: Curve) -> list[Drawn]:
+    """Draw a bar for each level, or one for each class beside each other, with whiskers."""
+    ax.set_xlim(-0.6, len(curve.x) - 0.4)
+    fit_levels(ax, curve.x, curve.levels)
     if curve.n_hidden:
         ax.set_xlabel(f"and {curve.n_hidden} rarer ones", color=MUTED, fontsize=9, loc="right")
-    _draw_bars(ax, curve)
-    if curve.f.ndim == 2:
-        return [
-            ax.plot(curve.x, f, "o", color=LINES[k], ms=6, mec="white", mew=0.6, zorder=3)[0]
-            for k, f in enumerate(curve.f.T)
-        ]
-    colors = np.where(curve.f >= 0, UP, DOWN)
-    ax.vlines(curve.x, 0, curve.f, colors=colors.tolist(), alpha=0.45, lw=5, zorder=2)
-    (dots,) = ax.plot(curve.x, curve.f, "o", color=INK, ms=5, zorder=3)
-    return dots
+    lines, none = curve.lines, [None] * len(curve.lines)
+    halves: Sequence[Floats | None] = curve.halves or none
+    width = _BARS / len(lines)
+    out: list[Drawn] = []
+    for k, (f, half) in enumerate(zip(lines, halves, strict=True)):
+        x = curve.x + (k - (len(lines) - 1) / 2) * width
+        one = curve.f.ndim == 1
+        color = np.where(f >= 0, UP, DOWN).tolist() if one else curve.colors[k]
+        out.append(ax.bar(x, f, 0.94 * width, color=color, alpha=0.6 if one else 0.85, zorder=2))
+        if half is not None:
+            ax.vlines(x, f - half, f + half, colors=INK, lw=1.2 if one else 0.8, zorder=3)
+    return out
 
 
 def _draw_missing(ax: Axes, curve: Curve) -> None:
     """Draw what a missing value adds, as diamonds to the right of the curve."""
-    beyond = _place_of_missing(curve)
-    for k, f in enumerate(np.atleast_1d(np.asarray(curve.f_missing))):
-        ax.plot([beyond], [f], **MISSING, color=INK if curve.f.ndim == 1 else LINES[k], zorder=4)
+    gaps = np.atleast_1d(np.asarray(curve.f_missing))
+    for f, color in zip(gaps, curve.colors, strict=True):
+        ax.plot([curve.place_of_missing], [f], **MISSING, color=color, zorder=4)
 
 
-def _place_of_missing(curve: Curve) -> float:
-    lo, hi = float(curve.x[0]), float(curve.x[-1])
-    return hi + (0.07 * (hi - lo) if lo < hi else 0.3 * room(lo))
-
-
-def style(k: int) -> Style:
-    """Color and dashes of line k."""
-    return {"color": LINES[k], "lw": 2.0, "ls": "-" if k < 5 else (0, (3.5, 1.2))}
-
-
-def entitle(ax: Axes, title: str, share: float) -> None:
-    """Write the name of a term, and its share of importance into the other corner."""
-    ax.set_title(title, loc="left", fontsize=12, fontweight="bold", color=INK, **AS_IT_IS)
-    ax.set_title(f"{share:.0%}", loc="right", fontsize=11, color=MUTED)
-
-
-def dress(ax: Axes, curve: Curve) -> None:
-    """Title, corner and spines."""
-    from matplotlib.ticker import MaxNLocator
-
-    entitle(ax, shortened(curve.name), curve.share)
+def _dress(ax: Axes, curve: Curve) -> None:
+    """Title, corner, spines and marks."""
+    fit_title(ax, curve.name, curve.share)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.spines["bottom"].set_color(FAINT)
     ax.tick_params(colors=MUTED, labelsize=10, length=0)
     ax.grid(axis="y", color=FAINT, lw=0.6, alpha=0.6)
     ax.set_axisbelow(True)
-    if len(curve.x) == 1 and not curve.levels:
+    if curve.levels:
+        return
+    if len(curve.x) == 1:
         width, value = room(float(curve.x[0])), float(curve.x[0])
         ax.set_xticks([value] if curve.counts.any() else [])
         ax.set_xlim(value - width / 2, value + width / 2)
-    else:
-        ax.xaxis.set_major_locator(MaxNLocator(5))
-        ax.margins(x=0.02)
-        if len(curve.counts) <= _FEW_CELLS and not curve.levels:  # a cell at each value
-            ax.set_xticks((curve.edges[1:] + curve.edges[:-1]) / 2)
+        return
+    ax.margins(x=0.02)
+    if note := curve.scale.note(float(curve.x[0])):
+        ax.set_xlabel(note, color=MUTED, fontsize=9, loc="right")
+        return
+    mark_numbers(ax.xaxis, 5, whole=curve.is_whole)
+    if len(curve.counts) <= _FEW_CELLS:  # a cell at each value
+        ax.set_xticks((curve.edges[1:] + curve.edges[:-1]) / 2)
 
 
 def _draw_data(ax: Axes, curve: Curve) -> None:
@@ -294,13 +193,14 @@ def _draw_data(ax: Axes, curve: Curve) -> None:
     x, counts = (curve.edges[1:] + curve.edges[:-1]) / 2, curve.counts
     widths = np.diff(curve.edges)
     if curve.levels:
-        widths = 0.7 * widths
-    elif len(curve.x) > 1:
-        widest = _WIDEST_BAR * float(np.ptp(curve.x))
-        widths = np.minimum(widths, widest)
+        widths = _BARS * widths
+    elif len(curve.x) > 1 and curve.scale.is_linear:
+        widths = np.minimum(widths, _WIDEST_BAR * float(np.ptp(curve.x)))
     if curve.f_missing is not None:
-        x, counts = np.append(x, _place_of_missing(curve)), np.append(counts, curve.n_missing)
-        widths = np.append(widths, widths[0])
+        at, ends = curve.place_of_missing, curve.x[[0, -1]].tolist()
+        x, counts = np.append(x, at), np.append(counts, curve.n_missing)
+        wide = widths[0] if curve.scale.is_linear else 0.6 * (at - ends[1])
+        widths = np.append(widths, wide)
     highest = max(float(curve.counts.max()), 1.0)
     # The bar of missing values may end at the top of the strip.
     heights = _STRIP * 0.85 * np.minimum(counts / highest, 1.0)
@@ -313,8 +213,3 @@ def _draw_data(ax: Axes, curve: Curve) -> None:
         transform=ax.get_xaxis_transform(),
         zorder=1,
     )
-
-
-def shortened(name: str, most: int = 30) -> str:
-    """Return a name, cut where it has more letters than `most`."""
-    return name if len(name) <= most else name[: most - 1] + "…"

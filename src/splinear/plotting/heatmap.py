@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._types import Floats
-from splinear.plotting.drawing import (
-    AS_IT_IS,
-    DOWN,
-    FAINT,
-    INK,
-    MUTED,
-    UP,
-    Style,
-    Words,
-    entitle,
-    shortened,
-)
+from splinear.inspection.text import shortened
+from splinear.plotting.curve import Words
+from splinear.plotting.fitting import fit_title
+from splinear.plotting.style import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
 from splinear.plotting.surfaces import Side, Surface
 
 if TYPE_CHECKING:
@@ -92,7 +84,7 @@ def draw_heat_panel(ax: Axes, surface: Surface, limit: float, unit: str) -> Quad
     mesh = draw_surface(ax, surface, limit)
     draw_contours(ax, surface, limit, labels=False)
     ax.tick_params(labelsize=9)
-    entitle(ax, surface.title(most=11), surface.share)
+    fit_title(ax, surface.name, surface.share)
     draw_color_bar(ax.inset_axes(_BAR_OF_PANEL), mesh, surface, limit, unit)
     return mesh
 
@@ -137,11 +129,14 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
     name = shortened(side.name)
     if side.n_hidden:
         name += f" ({len(side.levels)} of {len(side.levels) + side.n_hidden})"
+    if side.beyond:
+        name += f" ({side.beyond:.1%} of rows beyond)"
     axis.set_label_text(name, color=INK, **AS_IT_IS)
     has_long_numbers = turned and np.abs(side.edges).max() >= 1e4
-    locator = MaxNLocator(3 if has_long_numbers else 6, steps=_NICE)
+    is_whole = bool((np.diff(side.edges) == 1.0).all())
+    locator = MaxNLocator(3 if has_long_numbers else 6, steps=_NICE, integer=is_whole)
     if side.levels:
-        ticks, labels = side.middles, [shortened(level, 18) for level in side.levels]
+        ticks, labels = side.middles, [shortened(level, 26) for level in side.levels]
     elif side.has_missing:
         lo, hi = side.edges[[0, -1]]
         ticks = np.asarray(locator.tick_values(lo, hi))

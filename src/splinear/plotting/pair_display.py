@@ -12,7 +12,8 @@ from splinear.inspection.curves import read_numbers
 from splinear.inspection.naming import one_output, pair_of
 from splinear.inspection.ranking import importances
 from splinear.inspection.resolving import FittedModel, resolve
-from splinear.plotting.drawing import Words, entitle
+from splinear.plotting.curve import Words
+from splinear.plotting.fitting import fit_title, lay_out
 from splinear.plotting.heatmap import (
     common_height,
     divide,
@@ -53,8 +54,9 @@ class PairDisplay:
 
     The levels of a category are rows or columns, in the order of their own effects, or in their own
     order if the category is ordered; of more than 20 the most frequent are shown. So are the values
-    of a number that has at most six. Missing values are set apart, if there were any in training. A
-    long tail that holds 0.5 % of the rows is cut off. Make a display with :meth:`from_estimator`.
+    of a number that has at most six; whole numbers have a cell each. Missing values are set apart,
+    if there were any in training. A long tail that holds 0.5 % of the rows is cut off, and the axis
+    says so. Make a display with :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -150,6 +152,7 @@ class PairDisplay:
         self : PairDisplay
         """
         require_matplotlib()
+        laid_out = ax is None
         if ax is None:
             if figure is None:
                 from matplotlib import pyplot
@@ -164,9 +167,12 @@ class PairDisplay:
         self.contours_ = draw_contours(self.ax_, self.surface, limit, labels=True)
         draw_values(self.ax_, self.surface, limit)
         draw_margins(self.ax_, above, beside, self.surface)
-        entitle(above, self.surface.title(), self.surface.share)
+        fit_title(above, self.surface.name, self.surface.share)
         self.color_bar_ = draw_color_bar(bar, self.mesh_, self.surface, limit, self.words.axis)
         draw_legend(self.ax_, bar, self.surface, self.words)
+        if laid_out:  # now it is known how wide the heat map is
+            lay_out(self.figure_)
+            fit_title(above, self.surface.name, self.surface.share)
         return self
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -12,14 +12,18 @@ import numpy.typing as npt
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection.curves import check_n_points
-from splinear.model.fitted import FittedTerm, steps
+from splinear.inspection.naming import Output
+from splinear.model.fitted import FittedTerm
 from splinear.model.group import Extrapolation
-from splinear.plotting.drawing import Curve, room
+from splinear.plotting.curve import Curve
+from splinear.plotting.scales import LINEAR, Scale, choose_scale, compact
+from splinear.plotting.style import room
 
 __all__ = ["MOST_LEVELS", "Evaluate", "cells", "make_panel"]
 
 MOST_LEVELS = 12  # of a category that a panel has room for
 _MOST_CELLS = 40  # of a histogram
+_MOST_BARS = 128  # of a histogram of values that have a bar each
 _MOST_GRID_POINTS = 400  # beyond, it does not matter how many of them lie in a cell
 
 Evaluate: TypeAlias = Callable[[npt.ArrayLike], Floats]
@@ -27,59 +31,84 @@ Evaluate: TypeAlias = Callable[[npt.ArrayLike], Floats]
 
 def make_panel(
     term: FittedTerm,
-    output: int | slice,
+    output: Output,
     values: Floats,
     name: str,
     share: float,
     n_points: int,
     center: bool,
     half: Evaluate | None = None,
+    is_boolean: bool = False,
 ) -> Curve:
     """Compute what the panel of a term shows, given its column of X and half its band's width."""
 
     def curve(x: npt.ArrayLike) -> Floats:
         return np.asarray(term.evaluate(np.asarray(x, dtype=np.float64))[:, output])
 
+    check_n_points(n_points)
     mean = curve(values).mean(axis=0) if center else 0.0
-    if term.levels is not None:
-        return _make_levels(term, curve, values, name, share, mean, half)
+    bars = _bars_of(term, values, is_boolean)
+    if bars is not None:
+        found = _make_levels(term, bars, curve, values, name, share, mean)
+        return found if half is None else replace(found, half=half(bars.shown(found.levels)))
+    found = _make_curve(term, curve, values, name, share, mean, n_points)
+    if half is None:
+        return found
+    at_missing = None if found.f_missing is None else half([np.nan])[0]
+    return replace(found, half=half(found.x), half_missing=at_missing)
+
+
+def _make_curve(
+    term: FittedTerm,
+    curve: Evaluate,
+    values: Floats,
+    name: str,
+    share: float,
+    mean: Floats | float,
+    n_points: int,
+) -> Curve:
+    """Compute the panel of a feature of numbers."""
     there = values[~np.isnan(values)]
-    even = steps(term.lo, term.hi, check_n_points(n_points))
-    x = _places(term, even, there)
+    lo, hi = _ends(term, there)
+    inside = np.clip(there, lo, hi)
+    scale = choose_scale(inside, lo, hi)
+    x = _places(term, scale, lo, hi, n_points)
     f = curve(x)
     marks = _smooth_knots(term, curve, np.ptp(f))
-    edges = cells(np.clip(there, x[0], x[-1]), x)
-    counts, _ = np.histogram(np.clip(there, x[0], x[-1]), edges)
-    found = Curve(
+    edges = cells(inside, x, scale)
+    return Curve(
         name,
         x,
         f - mean,
         marks,
         curve(marks) - mean,
         edges,
-        counts.astype(np.float64),
+        np.histogram(inside, edges)[0].astype(np.float64),
         share,
-        lo=float(even[0]),
-        hi=float(even[-1]),
+        lo=term.lo,
+        hi=term.hi,
         f_missing=curve([np.nan])[0] - mean if term.had_missing else None,
         n_missing=len(values) - len(there),
+        scale=scale,
+        is_whole=bool(len(there)) and bool((there == np.round(there)).all()),
     )
-    return found if half is None else _with_band(found, half)
 
 
-def _with_band(curve: Curve, half: Evaluate) -> Curve:
-    at_missing = None if curve.f_missing is None else half([np.nan])[0]
-    return replace(curve, half=half(curve.x), half_missing=at_missing)
+def _ends(term: FittedTerm, values: Floats) -> tuple[float, float]:
+    """Return both ends of what is drawn: the range of training, and values beyond it."""
+    if term.group.extrapolation is not Extrapolation.LINEAR or not len(values):
+        return term.lo, term.hi
+    return min(term.lo, float(values.min())), max(term.hi, float(values.max()))
 
 
-def _places(term: FittedTerm, even: Floats, values: Floats) -> Floats:
-    """Return where a curve is drawn: equal steps, both sides of each knot, values beyond."""
-    beside = 1e-9 * (even[-1] - even[0])
+def _places(term: FittedTerm, scale: Scale, lo: float, hi: float, n_points: int) -> Floats:
+    """Return where a curve is drawn: equal steps, both sides of each knot, and both ends."""
+    even = scale.steps(term.lo, term.hi, n_points)
+    beside = 1e-9 * (term.hi - term.lo)
     after, before = term.knots[:-1] + beside, term.knots[1:] - beside  # so that jumps are upright
-    goes_on = term.group.extrapolation is Extrapolation.LINEAR and len(values) > 0
-    reach = values if goes_on else even
-    ends = [min(even[0], reach.min()), max(even[-1], reach.max())]
-    return np.unique(np.concatenate([even, after, before, ends]))
+    beyond = [scale.steps(*ends, n_points) for ends in ((lo, term.lo), (term.hi, hi))]
+    more = [np.concatenate(beyond)] if lo < term.lo or hi > term.hi else []
+    return np.unique(np.concatenate([even, after, before, [lo, hi], *more]))
 
 
 def _smooth_knots(term: FittedTerm, curve: Evaluate, height: float) -> Floats:
@@ -93,31 +122,69 @@ def _smooth_knots(term: FittedTerm, curve: Evaluate, height: float) -> Floats:
     return np.asarray(places[jump.max(axis=1) <= 1e-6 * height])
 
 
+@dataclass(frozen=True)
+class _Bars:
+    """The values of a feature that has a bar for each of them: their names, and as numbers."""
+
+    names: list[str]
+    numbers: list[float]
+    in_order: bool
+
+    def shown(self, names: Sequence[str]) -> list[float]:
+        """Return the numbers of some values."""
+        return [self.numbers[self.names.index(name)] for name in names]
+
+    def count(self, values: Floats) -> Floats:
+        """Return how many rows have each value; others are not counted."""
+        numbers = np.array(self.numbers)
+        known, there = numbers[~np.isnan(numbers)], values[~np.isnan(values)]
+        at = np.minimum(np.searchsorted(known, there), len(known) - 1)
+        counts = np.bincount(at[known[at] == there], minlength=len(known)).astype(np.float64)
+        n_missing = float(len(values) - len(there))
+        return np.append(counts, [n_missing] * (len(numbers) - len(known)))
+
+
+def _bars_of(term: FittedTerm, values: Floats, is_boolean: bool) -> _Bars | None:
+    """Return the values that have bars: levels, or both values of a number that has two."""
+    gap = ["missing"] if term.had_missing else []
+    nothing = [np.nan] * len(gap)
+    if term.levels is not None:
+        levels = _distinct_names([*map(str, term.levels), *gap])
+        numbers = [*map(float, range(len(term.levels))), *nothing]
+        return _Bars(levels, numbers, not term.group.is_diagonal)
+    ends = [term.lo, term.hi]
+    if not term.lo < term.hi or not np.isin(values[~np.isnan(values)], ends).all():
+        return None
+    if is_boolean and ends == [0.0, 1.0]:
+        return _Bars(["False", "True", *gap], [*ends, *nothing], True)
+    return _Bars([*map(compact, ends), *gap], [*ends, *nothing], True)
+
+
+def _distinct_names(names: list[str]) -> list[str]:
+    """Return names of levels, of which two may look the same, such as 1 and "1"."""
+    first: dict[str, int] = {}
+    return [n if first.setdefault(n, k) == k else f"{n} ({k})" for k, n in enumerate(names)]
+
+
 def _make_levels(
     term: FittedTerm,
+    bars: _Bars,
     curve: Evaluate,
-    codes: Floats,
+    values: Floats,
     name: str,
     share: float,
     mean: Floats | float,
-    half: Evaluate | None,
 ) -> Curve:
-    """Compute the panel of a categorical feature: its most frequent levels.
+    """Compute the panel of a feature with bars: its most frequent values.
 
     They are in the order of their effects, with several lines those on the steepest one; of an
-    ordered category, in its own order.
+    ordered category, and of numbers, in their own order.
     """
-    levels = term.levels or ()
-    names = [*map(str, levels), *(["missing"] if term.had_missing else [])]
-    all_levels = [*range(len(levels)), *([np.nan] if term.had_missing else [])]
-    f = curve(all_levels)
-    at = np.where(np.isnan(codes), len(levels), codes).astype(np.intp)
-    counts = np.bincount(at[at >= 0], minlength=len(names)).astype(np.float64)[: len(names)]
+    f, counts = curve(bars.numbers), bars.count(values)
     shown = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
     lines = f[shown].reshape(len(shown), -1)
     by_effect = lines[:, np.argmax(np.ptp(lines, axis=0))]
-    is_ordered = not term.group.is_diagonal
-    shown = np.sort(shown) if is_ordered else shown[np.argsort(by_effect, kind="stable")]
+    shown = np.sort(shown) if bars.in_order else shown[np.argsort(by_effect, kind="stable")]
     x = np.arange(float(len(shown)))
     return Curve(
         name,
@@ -128,22 +195,23 @@ def _make_levels(
         np.append(x - 0.5, x[-1] + 0.5),
         counts[shown],
         share,
-        levels=tuple(names[k] for k in shown),
-        n_hidden=len(names) - len(shown),
-        half=None if half is None else half(all_levels)[shown],
+        levels=tuple(bars.names[k] for k in shown),
+        n_hidden=len(bars.names) - len(shown),
     )
 
 
-def cells(values: Floats, x: Floats) -> Floats:
-    """Return edges for a histogram of values within x: about 40 cells.
+def cells(values: Floats, x: Floats, scale: Scale = LINEAR) -> Floats:
+    """Return edges for a histogram of values within x: 40 cells of equal width along the axis.
 
-    Values on a grid, such as whole numbers, have cells of as many grid points each, so that no cell
-    is high only because more of them happen to lie in it.
+    Values on a grid, such as whole numbers, have a cell each, or if there are very many, cells of
+    as many grid points each, so that none is high only because more happen to lie in it.
     """
     lo, hi = float(x[0]), float(x[-1])
     if not lo < hi:
         return np.array([lo, lo]) + room(lo) * np.array([-0.025, 0.025])
-    even = steps(lo, hi, _MOST_CELLS + 1)
+    even = scale.steps(lo, hi, _MOST_CELLS + 1)
+    if not scale.is_linear:
+        return even
     distinct = np.unique(values)
     if not 2 <= len(distinct) <= _MOST_GRID_POINTS:
         return even
@@ -153,7 +221,7 @@ def cells(values: Floats, x: Floats) -> Floats:
     on_grid = np.abs(between / step - np.round(between / step)) < 1e-6
     if n_points > _MOST_GRID_POINTS or not on_grid.all():
         return even
-    per_cell = -(-n_points // _MOST_CELLS)
+    per_cell = -(-n_points // _MOST_BARS)
     first = float(distinct[0]) - step * (np.floor((distinct[0] - lo) / step + 1e-9) + 0.5)
     n_cells = int(np.ceil((hi - first) / (step * per_cell) + 1e-9))
     return np.asarray(first + step * per_cell * np.arange(n_cells + 1))

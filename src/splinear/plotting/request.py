@@ -6,15 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from splinear._types import Floats
-from splinear.inspection.naming import feature_names, score_unit
+from splinear._types import Floats, Input
+from splinear.inspection.naming import (
+    feature_names,
+    names_of_classes,
+    output_of,
+    score_unit,
+)
 from splinear.model.fitted import FittedPair
-from splinear.plotting.drawing import LINES, Words
+from splinear.plotting.curve import Words
+from splinear.plotting.style import LINES
+from splinear.tables.values import is_boolean
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.regression import RegressionEstimator
+from splinear.training.table import read_as_given
 
 __all__ = [
     "at_least_one",
+    "boolean_features",
     "checked_names",
     "horizontal_of",
     "require_matplotlib",
@@ -62,21 +71,40 @@ def words_of(
     if isinstance(estimator, RegressionEstimator):
         axis = f"effect on {score_unit(estimator, target_name)}"
         return Words(f"raises {target_name}", f"lowers {target_name}", axis=axis)
-    labels = estimator.classes_.tolist()
-    names = [str(name) for name in (labels if class_names is None else class_names)]
-    if len(names) != len(labels):
-        raise ValueError(f"class_names must have {len(labels)} entries; got {len(names)}.")
-    if len(estimator.intercept_) == 1:
-        return Words(f"speaks for {names[1]}", f"speaks for {names[0]}")
-    if target in labels:
-        name = names[labels.index(target)]
-        return Words(f"speaks for {name}", f"speaks against {name}")
-    if target is None and len(labels) > len(LINES):
+    names = list(names_of_classes(estimator, class_names).values())
+    output = output_of(estimator, target)
+    if isinstance(output, int):
+        two = len(estimator.intercept_) == 1 and len(names) == 2
+        name = names[1 if two else output]
+        against = f"speaks for {names[0]}" if two else f"speaks against {name}"
+        return Words(f"speaks for {name}", against, axis=_effect(estimator, name))
+    chosen = [names[-1]] if len(estimator.intercept_) == 1 else _some(names, output)
+    if len(chosen) > len(LINES):
+        example = estimator.classes_.tolist()[:2]
         raise ValueError(
-            f"{len(labels)} classes are too many for one panel, which has at most {len(LINES)} "
-            f"lines; choose one by target, for example target={labels[0]!r}."
+            f"{len(chosen)} classes are too many for one panel, which has at most {len(LINES)} "
+            f"lines; choose one by target, for example target={example[0]!r}, or some, "
+            f"target={example!r}."
         )
-    return Words(lines=tuple(names))
+    return Words(lines=tuple(chosen), axis=_effect(estimator, "each class"))
+
+
+def _effect(estimator: AdditiveEstimator, name: str) -> str:
+    return f"effect on the {score_unit(estimator, name)}"
+
+
+def _some(names: list[str], output: slice | list[int]) -> list[str]:
+    return names[output] if isinstance(output, slice) else [names[k] for k in output]
+
+
+def boolean_features(estimator: AdditiveEstimator, X: Input) -> set[int]:
+    """Return the positions of columns that hold True and False."""
+    table = read_as_given(estimator, X, estimator._columns)
+    n = table.shape[1]
+    if table.is_sparse or table.is_on_disk:
+        return set()
+    _, columns = next(table.columns(range(n)))
+    return {j for j, values in enumerate(columns) if is_boolean(values)}
 
 
 def shares_of(deviations: Floats) -> Floats:

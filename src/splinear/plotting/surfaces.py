@@ -14,8 +14,8 @@ from splinear.inspection.adding import InMemory, column_of
 from splinear.inspection.curves import check_n_points
 from splinear.model.chains import Chain
 from splinear.model.fitted import FittedPair, steps
-from splinear.plotting.drawing import room, shortened
 from splinear.plotting.panels import cells
+from splinear.plotting.style import room
 from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["Side", "Surface", "make_surface"]
@@ -51,6 +51,8 @@ class Side:
         Levels that there was no room for, the rarest ones.
     n_missing : int
         Rows of the data in which the feature is missing.
+    beyond : float
+        The share of rows in long tails, which are not shown.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Side:
     levels: tuple[str, ...] = ()
     n_hidden: int = 0
     n_missing: int = 0
+    beyond: float = 0.0
 
     @property
     def has_missing(self) -> bool:
@@ -113,6 +116,8 @@ class Surface:
         |f| of the deepest colors: that of 99.5 % of the rows is lower.
     share : float
         The surface's part of the sum of all importances, from 0 to 1.
+    of : str
+        The class whose surface it is, if there are several in a figure.
     """
 
     x: Side
@@ -121,16 +126,13 @@ class Surface:
     support: Floats
     height: float
     share: float
+    of: str = ""
 
     @property
     def name(self) -> str:
-        """The names of both features, with a cross between."""
-        return f"{self.x.name} \N{MULTIPLICATION SIGN} {self.z.name}"
-
-    def title(self, most: int = 20) -> str:
-        """Return the name, each part of it cut where it has more letters than `most`."""
-        first, second = (shortened(side.name, most) for side in (self.x, self.z))
-        return f"{first} \N{MULTIPLICATION SIGN} {second}"
+        """The names of both features, with a cross between; of several classes, whose it is."""
+        both = f"{self.x.name} \N{MULTIPLICATION SIGN} {self.z.name}"
+        return f"{both}: {self.of}" if self.of else both
 
     @property
     def supported(self) -> NDArray[np.bool_]:
@@ -149,6 +151,7 @@ def make_surface(
     share: float,
     n_points: int,
     most_levels: int,
+    of: str = "",
 ) -> Surface:
     """Compute what the panel of a pair shows, given X as numbers and the names of all features.
 
@@ -173,8 +176,8 @@ def make_surface(
     height = _height(f, counts)
     support = _support(first, second, counts)
     if horizontal != pair.features[0]:
-        return Surface(second, first, f.T, support.T, height, share)
-    return Surface(first, second, f, support, height, share)
+        return Surface(second, first, f.T, support.T, height, share, of)
+    return Surface(first, second, f, support, height, share, of)
 
 
 def _counts(first: Side, second: Side, columns: list[Floats]) -> Floats:
@@ -205,7 +208,7 @@ def _height(f: Floats, counts: Floats) -> float:
 
 
 def _numbers(chain: Chain, column: Floats, name: str, n_points: int) -> tuple[Floats, Side]:
-    """Divide the range of a feature of numbers into equal cells, or one for each of few values.
+    """Divide the range of a feature of numbers into equal cells, or one for each whole number.
 
     Values of X beyond the range of training count as its ends, and are returned so.
     """
@@ -221,11 +224,16 @@ def _numbers(chain: Chain, column: Floats, name: str, n_points: int) -> tuple[Fl
         values = np.append(knots, missing)
         return column, Side(name, edges, values, edges, counts, labels, n_missing=n_missing)
     lo, hi = _view(knots, there)
-    edges = steps(lo, hi, n_points + 1)
+    is_whole = bool(len(there)) and bool((there == np.round(there)).all())
+    if is_whole and hi - lo < n_points:
+        edges = np.arange(np.ceil(lo) - 0.5, np.floor(hi) + 1.0)
+    else:
+        edges = steps(lo, hi, n_points + 1)
     bins = cells(there[(there >= lo) & (there <= hi)], np.array([lo, hi]))
     counts = np.histogram(there, bins)[0].astype(float)
     values = np.append(0.5 * edges[1:] + 0.5 * edges[:-1], missing)
-    return column, Side(name, edges, values, bins, counts, n_missing=n_missing)
+    beyond = float(np.mean((there < lo) | (there > hi))) if len(there) else 0.0
+    return column, Side(name, edges, values, bins, counts, n_missing=n_missing, beyond=beyond)
 
 
 def _view(knots: Floats, values: Floats) -> tuple[float, float]:

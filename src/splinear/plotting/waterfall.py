@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from splinear._types import Floats
 from splinear.inspection.reasons import Reasons
 from splinear.inspection.text import shortened
-from splinear.plotting.drawing import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
+from splinear.plotting.style import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,26 +73,28 @@ def _write(ax: Axes, reasons: Reasons) -> None:
     lines = [reasons.lines()[-2], *reasons.lines()[:-2], reasons.lines()[-1]]
     for k, (name, value, amount, error) in enumerate(lines):
         is_end, is_last = k in (0, len(lines) - 1), k == len(lines) - 1
-        style: Style = {"ha": "right", "fontsize": 11, "color": INK, **AS_IT_IS}
-        style["fontweight"] = "bold" if value or is_last else "normal"
-        _beside(ax, shortened(name, _LONGEST), k, (-10, 1 if value else 0),
-                va="bottom" if value else "center", **style)  # fmt: skip
+        weight = "bold" if value or is_last else "normal"
+        style: Style = {"ha": "right", "fontsize": 11, "color": INK, "fontweight": weight}
+        style["va"] = "bottom" if value else "center"
+        _beside(ax, shortened(name, _LONGEST), (0.0, k), (-10, 1 if value else 0), style)
         if value:
-            style |= {"fontsize": 10, "color": MUTED, "fontweight": "normal"}
-            _beside(ax, shortened(value, _LONGEST), k, (-10, -1), va="top", **style)
+            small: Style = {"ha": "right", "va": "top", "fontsize": 10, "color": MUTED}
+            _beside(ax, shortened(value, _LONGEST), (0.0, k), (-10, -1), small)
         color = INK if is_end else (UP if amount >= 0 else DOWN)
         number = reasons.shown(amount, plus=not is_end).replace("-", "\N{MINUS SIGN}")
-        bold: Style = {"color": color, "fontweight": "bold", "fontsize": 11}
-        _beside(ax, number, k, (58, 0), x=1.0, ha="right", va="center", **bold)
+        bold: Style = {"ha": "right", "va": "center", "fontsize": 11, "fontweight": "bold"}
+        _beside(ax, number, (1.0, k), (58, 0), bold | {"color": color})
         if text := reasons.shown_error(error):
-            _beside(ax, text, k, (64, 0), x=1.0, ha="left", va="center", color=MUTED, fontsize=10)
+            pale: Style = {"ha": "left", "va": "center", "fontsize": 10, "color": MUTED}
+            _beside(ax, text, (1.0, k), (64, 0), pale)
 
 
-def _beside(ax: Axes, text: str, y: float, offset: tuple[float, float], **style: object) -> None:
-    """Write a text beside the axes at a height of its own, so many points away."""
-    x = style.pop("x", 0.0)
+def _beside(
+    ax: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], style: Style
+) -> None:
+    """Write a text beside the axes, so many points away: `at` is 0 or 1, and a height."""
     where: Style = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    ax.annotate(text, (x, y), offset, annotation_clip=False, **where, **style)
+    ax.annotate(text, at, offset, annotation_clip=False, **where, **style, **AS_IT_IS)
 
 
 def _dress(ax: Axes, reasons: Reasons) -> None:

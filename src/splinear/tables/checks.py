@@ -44,6 +44,8 @@ def read_numeric(estimator: BaseEstimator, X: Input, *, reset: bool) -> Table:
 def check_columns(estimator: BaseEstimator, table: Table, *, reset: bool) -> Table:
     """Note the number and names of columns in fit, or compare them; those of files, by name."""
     if table.given is not None:
+        if not reset and _is_as_in_fit(estimator, table):
+            return table
         validate_data(estimator, table.given, reset=reset, skip_check_array=True)
         return table
     if reset:
@@ -57,6 +59,15 @@ def check_columns(estimator: BaseEstimator, table: Table, *, reset: bool) -> Tab
             f"{estimator.n_features_in_} features as input."
         )
     return table
+
+
+def _is_as_in_fit(estimator: BaseEstimator, table: Table) -> bool:
+    """Tell whether names and number of columns are those of fit; if not, scikit-learn says how."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        is_array = isinstance(table.given, np.ndarray)
+        return is_array and table.shape[1] == int(estimator.n_features_in_)
+    return table.names is not None and bool(table.names == names.tolist())
 
 
 def check_size(estimator: BaseEstimator, table: Table) -> None:

@@ -24,6 +24,8 @@ class ArrayTable(Table):
     array : ndarray of shape (n_rows, n_columns)
     """
 
+    is_numeric = True
+
     def __init__(self, array: AnyArray) -> None:
         self.array = self.given = array
         self.is_on_disk = _map_of(array) is not None

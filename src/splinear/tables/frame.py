@@ -29,14 +29,23 @@ class FrameTable(Table):
     given : object
         What they were read from.
     n_rows : int
+    kinds : list of Kind or None
+        What each column holds, if it is known.
     """
 
     converts = True
 
     def __init__(
-        self, data: list[Values], names: list[str] | None, given: Input, n_rows: int
+        self,
+        data: list[Values],
+        names: list[str] | None,
+        given: Input,
+        n_rows: int,
+        kinds: list[Kind] | None = None,
     ) -> None:
         self.data, self.names, self.given, self.n_rows = data, names, given, n_rows
+        if kinds is not None:
+            self.__dict__["kinds"] = kinds
 
     @classmethod
     def of(cls, given: Input) -> FrameTable:
@@ -89,7 +98,10 @@ class FrameTable(Table):
             return self
         zeros = np.zeros(self.n_rows, dtype=np.float32)
         data = [zeros if j in columns else column for j, column in enumerate(self.data)]
-        return FrameTable(data, self.names, self.given, self.n_rows)
+        kinds = self.__dict__.get("kinds")  # if they are known
+        if kinds is not None:
+            kinds = [Kind.NUMBER if j in columns else kind for j, kind in enumerate(kinds)]
+        return FrameTable(data, self.names, self.given, self.n_rows, kinds)
 
     def label(self, j: int) -> str:
         """Name a column in a message."""

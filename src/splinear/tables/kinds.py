@@ -18,6 +18,8 @@ def categories_in(table: Table) -> list[int]:
 
 def refuse_text(table: Table, but: Collection[int], *, reset: bool) -> None:
     """Point at the columns that hold text, `but` those that may."""
+    if table.is_numeric:
+        return
     columns = [j for j in categories_in(table) if j not in but]
     if not columns:
         return
@@ -41,6 +43,8 @@ def refuse_text(table: Table, but: Collection[int], *, reset: bool) -> None:
 
 def refuse_others(table: Table) -> None:
     """Point at the columns that hold neither numbers nor categories."""
+    if table.is_numeric:
+        return
     kinds = table.kinds
     dates = [_name_of(table, j) for j, kind in enumerate(kinds) if kind is Kind.DATE]
     if dates:

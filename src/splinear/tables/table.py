@@ -45,6 +45,8 @@ class Table(ABC):
         Whether values in memory are converted whenever they are read.
     zero_based : bool or None
         Whether columns are numbered from 0 on in the file; None: it does not number them.
+    is_numeric : bool
+        Whether it can hold nothing but numbers.
     given : object or None
         What scikit-learn may look at for names and numbers of columns; None for files.
     """
@@ -55,6 +57,7 @@ class Table(ABC):
     converts: bool = False
     zero_based: bool | None = None
     given: Input = None
+    is_numeric: bool = False
 
     def __str__(self) -> str:
         return "X"

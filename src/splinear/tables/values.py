@@ -18,7 +18,17 @@ from splinear._compat import is_pandas_na
 from splinear._types import AnyArray, Input
 from splinear.tables.chunks import as_floats
 
-__all__ = ["Kind", "Values", "as_missing", "factor", "is_missing", "kind_of", "numbers", "ordered"]
+__all__ = [
+    "Kind",
+    "Values",
+    "as_missing",
+    "factor",
+    "is_boolean",
+    "is_missing",
+    "kind_of",
+    "numbers",
+    "ordered",
+]
 
 Values: TypeAlias = "AnyArray | nw.Series[Input]"
 
@@ -78,6 +88,13 @@ def _kind_of_objects(values: AnyArray) -> Kind:
     return Kind.CATEGORY if any(issubclass(kind, str) for kind in types) else Kind.OBJECT
 
 
+def is_boolean(values: Values) -> bool:
+    """Tell whether a column holds True and False, by its type."""
+    if isinstance(values, np.ndarray):
+        return values.dtype == bool
+    return bool(values.dtype == nw.Boolean)
+
+
 def numbers(values: Values, label: str) -> AnyArray:
     """Return a column of numbers as floats, missing values as NaN; `label` names it in errors."""
     try:
@@ -114,6 +131,8 @@ def factor(values: Values) -> tuple[list[object], NDArray[np.intp]]:
     if values.dtype.is_float():
         values = values.fill_nan(None)
     distinct = values.drop_nulls().unique(maintain_order=True).to_list()
+    if not distinct:  # Arrow has no type for a list of None
+        return [], np.full(len(values), -1, dtype=np.intp)
     old, new = [*distinct, None], [*range(len(distinct)), -1]
     return distinct, values.replace_strict(old, new, return_dtype=nw.Int64).to_numpy()
 
@@ -143,6 +162,8 @@ def as_missing(values: AnyArray, gone: AnyArray) -> AnyArray:
 
 def is_missing(value: object) -> bool:
     """Tell whether a value is None, pandas.NA, or not equal to itself, as NaN and NaT are."""
+    if isinstance(value, str):  # most are
+        return False
     if value is None or is_pandas_na(value):
         return True
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -88,9 +89,17 @@ class Columns:
         with np.errstate(invalid="ignore"):  # infinity is refused later
             return np.where(np.isinf(x), x, x % self.periods[j])
 
+    @cached_property
+    def _places(self) -> dict[int, dict[object, float]]:
+        """The number of each level of every category."""
+        return {
+            j: {level: float(k) for k, level in enumerate(levels)}
+            for j, levels in self.levels.items()
+        }
+
     def _codes(self, j: int, values: Values, label: Label, first_row: int) -> Floats:
         distinct, rows = factor(values)
-        place = {level: float(k) for k, level in enumerate(self.levels[j])}
+        place = self._places[j]
         found = [place.get(value, UNSEEN) for value in distinct]
         codes = np.array([*found, np.nan])[rows]  # missing values have place -1
         if UNSEEN in found:

@@ -12,8 +12,6 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -49,27 +47,20 @@ from splinear.training.memory import Workload, plan_fit
 from splinear.training.moments import moments
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import draw_seed, positive
+from splinear.training.running import thread_count
 from splinear.training.set import TrainingSet
+from splinear.training.state.fitted import FITTED
+from splinear.training.state.stateful import Stateful
 from splinear.training.table import TrainingTable, read_rows, read_table, term_plan
-from splinear.training.trainer import (
-    Duals,
-    LastFit,
-    Recipe,
-    Trained,
-    Trainer,
-    objective,
-    starts_of,
-)
+from splinear.training.trainer import Duals, LastFit, Recipe, Trained, Trainer, objective, starts_of
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["AdditiveEstimator"]
 
 Self = TypeVar("Self", bound="AdditiveEstimator")
 
-PRIVATE = frozenset({"_model", "_columns", "_outputs", "_duals", "_posteriors"})  # of a fit
 
-
-class AdditiveEstimator(BaseEstimator):
+class AdditiveEstimator(Stateful):
     """Base of the estimators: f(x) = b + sum_k f_k(x) for each output.
 
     What kind of estimator it is, is what `_recipe` puts together.
@@ -91,6 +82,7 @@ class AdditiveEstimator(BaseEstimator):
         "verbose": ["verbose"],
     }
 
+    _CODEC = FITTED
     _model: Model
     _columns: Columns
     _outputs: Outputs
@@ -322,7 +314,7 @@ class AdditiveEstimator(BaseEstimator):
         )
 
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return thread_count(self.n_jobs)
 
     # -- what a fit leaves -----------------------------------------------------------------------
 
@@ -358,14 +350,15 @@ class AdditiveEstimator(BaseEstimator):
 
     def _read_table(self, X: Input) -> Table:
         """Check rows to predict, and return them as numbers."""
-        check_is_fitted(self, "terms_")
+        if "terms_" not in vars(self):
+            check_is_fitted(self, "terms_")
         return read_table(self, X, self._columns)
 
     def _scores(self, X: Input) -> Floats:
         """f(x) of every output, shape (n_samples, n_outputs)."""
         table = self._read_table(X)
         self._check_ranges(table)
-        out = self._model.scores(table, self._n_threads())
+        out = self._model.scores(table, thread_count(self.n_jobs, table.shape[0]))
         gaps = self._columns.takes_gaps
         if not gaps or not np.isfinite(out).all():
             column_ranges(self, table, gaps=gaps)  # names what is not finite
@@ -391,7 +384,7 @@ class AdditiveEstimator(BaseEstimator):
 
 def _is_learned(name: str) -> bool:
     """Tell whether a fit sets this attribute; others are parameters, or scikit-learn's own."""
-    return name.endswith("_") or name in PRIVATE
+    return name.endswith("_") or name in FITTED.learned
 
 
 def _of_coding(rows: TrainingRows) -> str:

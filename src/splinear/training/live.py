@@ -7,10 +7,11 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TextIO, TypeAlias
+from typing import TextIO, TypeAlias, TypeVar
 
+from splinear._types import Floats
 from splinear.solvers.watch import Progress, Watch
 
 __all__ = ["FitLine", "LiveLine", "SearchLine"]
@@ -18,6 +19,7 @@ __all__ = ["FitLine", "LiveLine", "SearchLine"]
 EVERY = 0.1  # seconds between two states of a live line
 NOTEBOOK_WIDTH = 100
 
+Self = TypeVar("Self", bound="LiveLine")
 Tell: TypeAlias = Callable[[Progress], object]
 
 
@@ -43,7 +45,7 @@ class LiveLine:
         self._began, self._shown_at, self._has_line = time.monotonic(), -EVERY, False
         self._lock = threading.Lock()
 
-    def __enter__(self) -> LiveLine:
+    def __enter__(self: Self) -> Self:
         return self
 
     def __exit__(
@@ -112,12 +114,12 @@ class SearchLine(LiveLine):
         self.is_live = self.is_live and self._passes.verbose < 2
 
     def telling(
-        self, callback: Tell | None, setting: tuple[int, int], n_folds: int, Cs: Sequence[float]
+        self, callback: Tell | None, setting: tuple[int, int], n_folds: int, Cs: Floats
     ) -> Tell | None:
         """Return what solvers tell; `setting` is its number, from 1 on, and how many there are."""
         if not self.verbose:
             return callback
-        place = {float(C): k for k, C in enumerate(Cs, start=1)}
+        place = {C: k for k, C in enumerate(Cs.tolist(), start=1)}
 
         def on_pass(progress: Progress) -> None:
             parts = ["setting {} of {}".format(*setting)] if setting[1] > 1 else []

@@ -10,13 +10,24 @@ from functools import cache
 from threading import Lock
 from typing import TypeVar
 
+from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from splinear.solvers.watch import Watch
 
-__all__ = ["one_blas_thread", "side_by_side"]
+__all__ = ["one_blas_thread", "side_by_side", "thread_count"]
 
 T = TypeVar("T")
+
+FEW_ROWS = 64  # that the core scores at a time
+MOST_THREADS = 4096  # whatever n_jobs says
+
+
+def thread_count(n_jobs: int | None, n_rows: int | None = None) -> int:
+    """Return how many threads `n_jobs` stands for, as in joblib; 1 where rows are few."""
+    if n_rows is not None and n_rows <= FEW_ROWS:
+        return 1
+    return min(int(effective_n_jobs(n_jobs)), MOST_THREADS)
 
 
 @cache

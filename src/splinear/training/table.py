@@ -14,6 +14,7 @@ from splinear._types import AnyArray, Floats, Input
 from splinear.tables.checks import check_columns, check_size, check_weights, feature_label
 from splinear.tables.chunks import as_dense
 from splinear.tables.dense import ArrayTable
+from splinear.tables.few import open_few
 from splinear.tables.kinds import categories_in, refuse_others, refuse_text
 from splinear.tables.opening import open_table, open_target
 from splinear.tables.table import Table, WithZeros
@@ -140,7 +141,9 @@ def read_table(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
 
 def read_as_given(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
     """Check the rows to predict, and return them with what they hold, but in dropped columns."""
-    table, _ = open_target(open_table(X, type(estimator).__name__), None)
+    table = open_few(X, columns.levels)
+    if table is None:
+        table, _ = open_target(open_table(X, type(estimator).__name__), None)
     table = _matched(estimator, table, columns).blanked(columns.dropped)
     check_size(estimator, table)
     _refuse(estimator, table, columns.categorical, reset=False)

@@ -27,6 +27,9 @@ __all__ = [
 ]
 
 
+SIGNS = np.array([-1.0, 1.0])  # of the scores of the first and of the second class
+
+
 @dataclass(frozen=True, eq=False)
 class Binary:
     """Two classes have one output, whose score is positive for the second."""
@@ -51,7 +54,7 @@ class Binary:
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probabilities of both classes, (n_rows, 2)."""
-        return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
+        return expit(scores * SIGNS)
 
 
 @dataclass(frozen=True, eq=False)

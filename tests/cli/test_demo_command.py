@@ -8,6 +8,8 @@ from matplotlib.image import imread
 from typer.testing import CliRunner
 
 from splinear import __version__, cli, demo
+from splinear.cli import app
+from splinear.cli import demo as command
 
 runner = CliRunner()
 
@@ -73,7 +75,7 @@ def test_demo_writes_a_picture_and_says_where(finished):
 @pytest.fixture
 def no_work(monkeypatch):
     """Let only the command line itself run: no model is fitted."""
-    monkeypatch.setattr(cli, "_run_demo", lambda splits, seed: [])
+    monkeypatch.setattr(command, "_run_demo", lambda splits, seed: [])
 
 
 @pytest.mark.usefixtures("no_work")
@@ -118,13 +120,13 @@ def test_disk_that_fills_up_while_writing(tmp_path, monkeypatch):
 
 
 def test_without_matplotlib(tmp_path, monkeypatch):
-    monkeypatch.setattr(cli, "find_spec", lambda name: None)
+    monkeypatch.setattr(command, "find_spec", lambda name: None)
     result = invoke("demo", "--output", tmp_path)
     assert_one_clear_line(result, "pip install 'splinear[plot]'")
 
 
 def test_without_typer(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "find_spec", lambda name: None)
+    monkeypatch.setattr(app, "find_spec", lambda name: None)
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == (

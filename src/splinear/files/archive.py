@@ -1,0 +1,86 @@
+"""The parts of a file: a zip archive in which nothing is compressed.
+
+Without compression a part is as long as the file says it is, so no small file becomes large in
+memory, and the same parts are the same bytes wherever they are written.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from splinear._writing import written_whole
+
+__all__ = ["read_parts", "write_parts"]
+
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first time that zip archives know
+READABLE = 0o100644 << 16  # a plain file, as other programs unpack it
+UNIX = 3
+
+# What reading a damaged archive may raise, besides ValueError.
+DAMAGE = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    struct.error,
+    EOFError,
+    LookupError,
+    OverflowError,
+)
+
+Part = bytes | memoryview
+
+
+def write_parts(path: Path, parts: Mapping[str, Part]) -> None:
+    """Write a file, or leave what was there as it was.
+
+    The new file takes the place of the old one at once.
+    """
+    with written_whole(path) as file:
+        _write(file, parts)
+
+
+def _write(file: BinaryIO, parts: Mapping[str, Part]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in parts.items():
+            entry = zipfile.ZipInfo(name, LONG_AGO)
+            entry.create_system, entry.external_attr = UNIX, READABLE
+            archive.writestr(entry, content)
+
+
+def read_parts(path: Path) -> dict[str, bytearray]:
+    """Read all parts of a file; a ValueError if it is no such archive, or damaged."""
+    with open(path, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is not a plain file")
+        size = os.fstat(file.fileno()).st_size
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return _read(archive, size)
+        except DAMAGE as error:
+            raise ValueError(f"it is not an archive, or a damaged one ({error})") from error
+        except OSError as error:  # a place before the beginning of the file
+            raise ValueError(f"it is a damaged archive ({error})") from error
+
+
+def _read(archive: zipfile.ZipFile, size: int) -> dict[str, bytearray]:
+    entries = archive.infolist()
+    if len({entry.filename for entry in entries}) < len(entries):
+        raise ValueError("it has two parts of the same name")
+    for entry in entries:
+        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+            raise ValueError(f"its part {entry.filename!r} is compressed, which none may be")
+    # Several entries may speak of the same bytes.
+    if sum(entry.file_size for entry in entries) > size:
+        raise ValueError("its parts are together larger than the file")
+    parts = {}
+    for entry in entries:
+        parts[entry.filename] = bytearray(archive.read(entry))
+        if len(parts[entry.filename]) != entry.file_size:
+            raise ValueError(f"its part {entry.filename!r} is cut off")
+    return parts

@@ -1,0 +1,97 @@
+"""The parameters of estimators in files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from splinear import terms
+from splinear._types import Input
+from splinear.terms.base import Term
+from splinear.training.state.checking import Plain, refuse
+from splinear.training.state.values import value_from, value_plain
+
+__all__ = ["parameters_from", "parameters_plain"]
+
+TERMS: dict[str, type[Term]] = {
+    name: getattr(terms, name) for name in terms.__all__ if name != "Term"
+}
+
+
+def parameters_plain(estimator: BaseEstimator) -> dict[str, Plain]:
+    """Return the parameters of an estimator or a term as plain data.
+
+    A callback, and a random_state that is not a number, are left out: None is in their places.
+    """
+    given = estimator.get_params(deep=False)
+    left_out = [name for name in given if _is_left_out(name, given[name])]
+    if left_out:
+        warnings.warn(
+            f"{' and '.join(left_out)} of {type(estimator).__name__} cannot be kept in a file; "
+            "None is there instead. Set it again after load if the model is to be fitted again.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return {
+        name: None if name in left_out else _plain(value, name) for name, value in given.items()
+    }
+
+
+def _is_left_out(name: str, value: object) -> bool:
+    state = np.random.RandomState | np.random.Generator
+    return (name == "callback" and value is not None) or (
+        name == "random_state" and isinstance(value, state)
+    )
+
+
+def _plain(value: Input, where: str) -> Plain:
+    if isinstance(value, Term):
+        if TERMS.get(type(value).__name__) is not type(value):
+            raise TypeError(
+                f"{where} is a term of your own, {type(value).__name__}, and files hold those of "
+                "splinear.terms only."
+            )
+        return {"term": type(value).__name__, "parameters": parameters_plain(value)}
+    if isinstance(value, Mapping) and any(isinstance(item, Term) for item in value.values()):
+        return {
+            "terms": [
+                [value_plain(key, f"a key of {where}"), _plain(item, f"{where}[{key!r}]")]
+                for key, item in value.items()
+            ]
+        }
+    return value_plain(value, where)
+
+
+def parameters_from(data: object, where: str) -> dict[str, Input]:
+    """Return parameters from plain data."""
+    if not isinstance(data, dict):
+        raise refuse(where, "a group of parameters", data)
+    return {name: _value(item, f"{where}.{name}") for name, item in data.items()}
+
+
+def _value(data: object, where: str) -> Input:
+    if not isinstance(data, dict):
+        return value_from(data, where)
+    if set(data) == {"terms"} and isinstance(data["terms"], list):
+        found = data["terms"]
+        if not all(isinstance(pair, list) and len(pair) == 2 for pair in found):
+            raise refuse(where, "a list of features and terms", found)
+        return {value_from(key, where): _value(item, where) for key, item in found}
+    if set(data) != {"term", "parameters"} or data["term"] not in TERMS:
+        raise refuse(where, f"one of the terms {', '.join(TERMS)}", data)
+    return made(TERMS[data["term"]], data["parameters"], where)
+
+
+def made(kind: type[BaseEstimator], data: object, where: str) -> Input:
+    """Return an estimator or a term with parameters from plain data.
+
+    Those that a file does not know, because it is older than they are, have their defaults.
+    """
+    given = parameters_from(data, where)
+    known = kind._get_param_names()
+    if not set(given) <= set(known):
+        raise refuse(where, f"the parameters {', '.join(known)}", sorted(given))
+    return kind(**given)

@@ -1,0 +1,167 @@
+"""save and load."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import TypeAlias
+
+from sklearn.utils.validation import check_is_fitted
+
+from splinear.classifier import AdditiveClassifier
+from splinear.files.archive import read_parts, write_parts
+from splinear.files.parameters import made, parameters_plain
+from splinear.files.tree import parts_of, tree_of
+from splinear.regressor import AdditiveRegressor
+from splinear.search import PathSearchCV
+from splinear.svc import AdditiveSVC
+from splinear.svr import AdditiveSVR
+from splinear.training.estimator import AdditiveEstimator
+from splinear.training.outputs.classes import Binary, OneVsRest, Softmax
+from splinear.training.outputs.labels import MultiLabel
+from splinear.training.outputs.numbers import Regression
+from splinear.training.outputs.positive import LogMean
+from splinear.training.state.checking import Fields, Plain, refuse
+from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
+
+__all__ = ["VERSION", "load", "save"]
+
+VERSION = 1  # of the format; docs/files.md says what each holds
+
+Saved: TypeAlias = (
+    AdditiveClassifier
+    | AdditiveRegressor
+    | AdditiveSVC
+    | AdditiveSVR
+    | SplineEmbedding
+    | FourierEmbedding
+    | HermiteEmbedding
+)
+
+TRANSFORMERS: tuple[type[Saved], ...] = (SplineEmbedding, FourierEmbedding, HermiteEmbedding)
+
+# What the outputs of an estimator may stand for.
+OUTPUTS: dict[type[Saved], tuple[type, ...]] = {
+    AdditiveClassifier: (Binary, Softmax, MultiLabel),
+    AdditiveRegressor: (Regression, LogMean),
+    AdditiveSVC: (Binary, OneVsRest, MultiLabel),
+    AdditiveSVR: (Regression,),
+}
+
+KINDS: dict[str, type[Saved]] = {kind.__name__: kind for kind in (*OUTPUTS, *TRANSFORMERS)}
+
+# What reading data that make no sense may raise, besides ValueError.
+NONSENSE = (TypeError, LookupError, ArithmeticError, RecursionError)
+
+
+def save(model: Saved, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file, without pickle; the same model is the same bytes.
+
+    Parameters
+    ----------
+    model : AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR or an embedding
+        Fitted. Of a PathSearchCV, save `best_estimator_`. A `callback`, and a `random_state` that
+        is not a number, are left out, with a warning.
+    path : str or path
+        By custom it ends in .splinear. What was there is replaced when the file is complete.
+
+    Raises
+    ------
+    TypeError
+        If it is something else, or holds something that files cannot, such as a term of your own.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import splinear
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = splinear.AdditiveClassifier(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     splinear.save(model, Path(folder) / "cancer.splinear")
+    ...     again = splinear.load(Path(folder) / "cancer.splinear")
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    _refuse_others(model)
+    check_is_fitted(model)
+    tree = _plain(model)
+    try:
+        _estimator(tree)  # what is written can be read
+        parts = parts_of(tree)
+    except ValueError as error:
+        raise ValueError(f"The model cannot be saved: {error}") from error
+    write_parts(Path(path), parts)
+
+
+def _refuse_others(model: object) -> None:
+    """Refuse what is no estimator of this library, subclasses included."""
+    if isinstance(model, PathSearchCV):
+        raise TypeError("A search cannot be saved; save what it has found, best_estimator_.")
+    if KINDS.get(type(model).__name__) is not type(model):
+        raise TypeError(
+            f"splinear.save writes {', '.join(KINDS)}; got {type(model).__name__}. For pipelines "
+            "use skops or pickle."
+        )
+
+
+def load(path: str | os.PathLike[str]) -> Saved:
+    """Read a model from a file that `save` has written.
+
+    Nothing in the file is run, and everything in it is checked, so it may come from anywhere.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    model : estimator
+        Its predictions are those of the model that was saved, to the last bit.
+
+    Raises
+    ------
+    ValueError
+        If it is not such a file, or damaged, or of a newer version of the format. The message names
+        the file, and what was found.
+    """
+    try:
+        return _estimator(tree_of(read_parts(Path(path))))
+    except (ValueError, *NONSENSE) as error:
+        raise ValueError(f"{os.fspath(path)} is not a model that can be read: {error}") from error
+
+
+def _plain(model: Saved) -> dict[str, Plain]:
+    return {
+        "format": "splinear",
+        "version": VERSION,
+        "written_by": version("splinear"),
+        "estimator": type(model).__name__,
+        "parameters": parameters_plain(model),
+        "fitted": model._CODEC.plain(model),
+    }
+
+
+def _estimator(tree: dict[str, Plain]) -> Saved:
+    """Return the estimator that plain data describe."""
+    found = tree.get("version")
+    if tree.get("format") != "splinear" or type(found) is not int or found < 1:
+        raise ValueError("it does not say that it is of the format splinear, and of which version")
+    if found > VERSION:
+        raise ValueError(
+            f"it is of version {found} of the format, written by splinear "
+            f"{tree.get('written_by')!s:.20}, and this splinear reads up to {VERSION}; update "
+            "splinear"
+        )
+    f = Fields(tree, "file", "format version written_by estimator parameters fitted")
+    f.text("written_by")
+    kind = KINDS[f.text("estimator", list(KINDS))]
+    model: Saved = made(kind, f.get("parameters"), "parameters")
+    check = model._check_params if isinstance(model, AdditiveEstimator) else model._validate_params
+    check()
+    model._CODEC.restore(model, f.get("fitted"))
+    if isinstance(model, AdditiveEstimator) and type(model._outputs) not in OUTPUTS[kind]:
+        raise refuse("outputs", f"outputs of {kind.__name__}", type(model._outputs).__name__)
+    return model

@@ -1,0 +1,168 @@
+"""Which terms have a panel, and what their panels show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
+
+from splinear._types import Floats, Input
+from splinear.inspection.adding import InMemory, column_of
+from splinear.inspection.bands import BandKind, half_widths, has_band
+from splinear.inspection.curves import read_numbers
+from splinear.inspection.naming import Output, feature_index, output_of, pair_of
+from splinear.inspection.ranking import importances
+from splinear.model.fitted import FittedPair, FittedTerm
+from splinear.plotting.curve import Curve
+from splinear.plotting.drawing import MOST_BANDS
+from splinear.plotting.panels import MOST_LEVELS, Evaluate, make_panel
+from splinear.plotting.request import at_least_one, boolean_features, horizontal_of, shares_of
+from splinear.plotting.surfaces import Surface, make_surface
+from splinear.training.estimator import AdditiveEstimator
+
+__all__ = ["LEVEL", "Asked", "Wanted", "make_panels"]
+
+LEVEL = 0.95  # of bands
+_MOST_CELLS = 100  # of a heat map, along each number
+
+Asked: TypeAlias = int | str | tuple[int | str, int | str]  # one feature, or two
+# A term, its place among all, and its feature; of a surface, that along the horizontal axis.
+Chosen: TypeAlias = tuple[int, int, FittedTerm | FittedPair]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a user wants to see: the arguments of `CurvesDisplay.from_estimator`.
+
+    `names` are those of all features, `lines` those of the classes where there are several.
+    """
+
+    features: Sequence[Asked] | None
+    top: int
+    names: list[str]
+    lines: Sequence[str]
+    target: object
+    n_points: int
+    center: bool
+    band: BandKind | None
+
+
+def make_panels(estimator: AdditiveEstimator, X: Input, wanted: Wanted) -> list[Curve | Surface]:
+    """Compute what the panels show."""
+    deviations = importances(estimator, X, target=wanted.target, by="term")
+    if wanted.features is None:
+        one = not wanted.lines  # a surface of several outputs would be a panel for each
+        terms = _most_important(estimator, deviations, at_least_one(wanted.top), one)
+    else:
+        terms = _chosen(estimator, wanted.features, wanted.names)
+    shares, table = shares_of(deviations), read_numbers(estimator, X)
+    booleans = boolean_features(estimator, X)
+    out: list[Curve | Surface] = []
+    for at, j, term in terms:
+        share = float(shares[at])
+        if isinstance(term, FittedTerm):
+            out.append(_curve(estimator, term, table, share, wanted, j in booleans))
+        else:
+            out += _surfaces(estimator, term, table, share, wanted, j)
+    return out
+
+
+def _curve(
+    estimator: AdditiveEstimator,
+    term: FittedTerm,
+    table: InMemory,
+    share: float,
+    wanted: Wanted,
+    is_boolean: bool,
+) -> Curve:
+    j, output = term.features[0], output_of(estimator, wanted.target)
+    return make_panel(
+        term,
+        output,
+        column_of(table, j).astype(np.float64),
+        wanted.names[j],
+        share,
+        wanted.n_points,
+        wanted.center,
+        _half_of(estimator, term, output, wanted),
+        is_boolean,
+    )
+
+
+def _surfaces(
+    estimator: AdditiveEstimator,
+    pair: FittedPair,
+    table: InMemory,
+    share: float,
+    wanted: Wanted,
+    horizontal: int,
+) -> list[Surface]:
+    """Compute the surface of two features, of each class that is asked for."""
+    output = output_of(estimator, wanted.target)
+    outputs = np.atleast_1d(np.arange(len(estimator.intercept_))[output])
+    return [
+        make_surface(
+            estimator, pair, table, wanted.names, horizontal=horizontal, output=int(k),
+            share=share, n_points=min(wanted.n_points, _MOST_CELLS), most_levels=MOST_LEVELS,
+            of=line,
+        )
+        for k, line in zip(outputs, wanted.lines or [""], strict=True)
+    ]  # fmt: skip
+
+
+def _half_of(
+    estimator: AdditiveEstimator, term: FittedTerm, output: Output, wanted: Wanted
+) -> Evaluate | None:
+    """Return what computes half the width of a term's band; None: there is none."""
+    kind = wanted.band
+    if kind is None or len(wanted.lines) > MOST_BANDS or not has_band(estimator, term):
+        return None
+    return lambda x: half_widths(estimator, term, np.asarray(x, dtype=np.float64), LEVEL, kind)[
+        :, output
+    ]
+
+
+def _most_important(
+    estimator: AdditiveEstimator, deviations: Floats, top: int, surfaces: bool
+) -> list[Chosen]:
+    """Return the terms of highest importance, features that were dropped left out."""
+    n, pairs = estimator.n_features_in_, estimator.terms_.pairs
+
+    def found() -> Iterator[Chosen]:
+        for at in np.argsort(-deviations, kind="stable").tolist():
+            if at >= n:
+                if surfaces:
+                    yield at, horizontal_of(pairs[at - n]), pairs[at - n]
+            elif (term := estimator.terms_.of_feature(at)) is not None:
+                yield at, at, term
+
+    return list(islice(found(), top))
+
+
+def _chosen(
+    estimator: AdditiveEstimator,
+    features: Sequence[Asked],
+    names: list[str],
+) -> list[Chosen]:
+    """Return the terms of the features, and of the pairs of features, that the user named."""
+    if isinstance(features, str):
+        raise TypeError(
+            f"features must be a list of names or positions; got the text {features!r}. "
+            f"Write [{features!r}]."
+        )
+    pairs = [pair.features for pair in estimator.terms_.pairs]
+    out: list[Chosen] = []
+    for name in features:
+        if isinstance(name, tuple | list):
+            j, _, pair = pair_of(estimator, name, names)
+            out.append((estimator.n_features_in_ + pairs.index(pair.features), j, pair))
+            continue
+        j = feature_index(estimator, name, names)
+        term = estimator.terms_.of_feature(j)
+        if term is None:
+            raise ValueError(f"Feature {names[j]!r} was dropped by `terms`: it has no curve.")
+        out.append((j, j, term))
+    return out

@@ -1,0 +1,164 @@
+"""Axes on which values can be told apart, however long the tails are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.inspection.text import number
+from splinear.model.fitted import steps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+__all__ = ["LINEAR", "Scale", "choose_scale", "compact", "mark_numbers"]
+
+_BULK = (0.1, 0.9)  # quantiles between which most rows lie
+_ENOUGH = 0.2  # the share of a linear axis that these need at least
+_GAIN = 1.5  # by which another axis must enlarge it
+_NEARLY = 0.75  # of the gain by asinh, that lets the logarithm be preferred
+_LEAST_ROWS = 20  # by which an axis is chosen
+_AIR = 0.02  # the share of an axis at either end
+_APART = 0.13  # of the marks, as a share of the axis
+_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+_LEAST_LONG = 1e4  # from here on, numbers are written with a unit
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How values are placed along an axis.
+
+    Attributes
+    ----------
+    kind : {"linear", "log", "asinh"}
+        As they are, by their logarithm, or by asinh(x / threshold), which is linear near zero and
+        logarithmic beyond `threshold` on both sides.
+    threshold : float
+    """
+
+    kind: str = "linear"
+    threshold: float = 1.0
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether equal steps are equal distances."""
+        return self.kind == "linear"
+
+    def forward(self, x: AnyArray) -> Floats:
+        """Return where values lie along the axis."""
+        x = np.asarray(x, dtype=np.float64)
+        if self.kind == "linear":
+            return x
+        if self.kind == "asinh":
+            return np.asarray(np.arcsinh(x / self.threshold))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log(x))
+
+    def inverse(self, u: AnyArray) -> Floats:
+        """Return the values at places along the axis."""
+        u = np.asarray(u, dtype=np.float64)
+        if self.kind == "linear":
+            return u
+        return np.asarray(np.exp(u) if self.kind == "log" else self.threshold * np.sinh(u))
+
+    def steps(self, lo: float, hi: float, n: int) -> Floats:
+        """Return n values from lo to hi, at equal distances along the axis."""
+        if self.is_linear:
+            return steps(lo, hi, n)
+        ends = self.forward(np.array([lo, hi]))
+        out = np.clip(self.inverse(np.linspace(ends[0], ends[1], n)), lo, hi)
+        out[[0, -1]] = lo, hi
+        return out
+
+    def beyond(self, lo: float, hi: float, share: float) -> float:
+        """Return the value that lies by a share of the axis beyond `hi`, seen from lo."""
+        ends = self.forward(np.array([lo, hi]))
+        return float(self.inverse(ends[1] + share * (ends[1] - ends[0])))
+
+    def note(self, lo: float) -> str:
+        """Say what the axis is, where it is not linear; `lo` is its left end."""
+        if self.kind == "asinh":
+            sign = "" if lo >= 0.0 else "\N{PLUS-MINUS SIGN}"
+            return f"log scale beyond {sign}{number(self.threshold)}"
+        return "log scale" if self.kind == "log" else ""
+
+    def apply(self, ax: Axes, lo: float, hi: float, after: float) -> None:
+        """Set the horizontal axis of a panel, and its marks.
+
+        It goes from lo to hi, and by a share of its length `after` that; if linear, as it likes.
+        """
+        if self.is_linear:
+            return
+        ax.set_xlim(self.beyond(hi, lo, _AIR), self.beyond(lo, hi, after + _AIR))
+        ax.set_xscale("function", functions=(self.forward, self.inverse))
+        ticks = self._ticks(lo, hi)
+        ax.set_xticks(ticks, [compact(x) for x in ticks])
+        ax.set_xticks([], minor=True)
+
+    def _ticks(self, lo: float, hi: float) -> list[float]:
+        """Return round values that are far enough apart: powers of ten before others."""
+        largest = max(abs(lo), abs(hi))
+        smallest = self.threshold if self.kind == "asinh" else lo
+        exponents = np.arange(np.floor(np.log10(smallest)), np.ceil(np.log10(largest)) + 1.0)
+        sizes = [m * 10.0**k for m in (1.0, 3.0) for k in exponents[::-1]]
+        wanted = [0.0, *(sign * size for size in sizes for sign in (1.0, -1.0))]
+        ends = self.forward(np.array([lo, hi]))
+        out: list[float] = []
+        for x in wanted:
+            if lo <= x <= hi and (self.kind == "asinh" or x > 0.0):
+                apart = np.abs(self.forward(np.array(out)) - self.forward(np.array([x])))
+                if (apart > _APART * (ends[1] - ends[0])).all():
+                    out.append(x)
+        return sorted(out)
+
+
+LINEAR = Scale()
+
+
+def choose_scale(values: Floats, lo: float, hi: float) -> Scale:
+    """Return an axis from lo to hi on which most values do not lie in a narrow part of it.
+
+    Of values that are mostly the same, such as zero, the others count.
+    """
+    if len(values) == 0 or not lo < hi or not np.isfinite(hi - lo):
+        return LINEAR
+    distinct, counts = np.unique(values, return_counts=True)
+    if 2 * counts.max() > len(values):
+        values = values[values != distinct[counts.argmax()]]
+    sizes = np.abs(values[values != 0.0])
+    linear = _share(LINEAR, values, lo, hi)
+    if len(sizes) < _LEAST_ROWS or linear >= _ENOUGH:
+        return LINEAR
+    near = float(10.0 ** np.floor(np.log10(np.quantile(sizes, 0.25))))
+    best = Scale("asinh", near)
+    log = Scale("log")
+    if lo > 0.0 and _share(log, values, lo, hi) >= _NEARLY * _share(best, values, lo, hi):
+        best = log
+    return best if _share(best, values, lo, hi) >= _GAIN * linear else LINEAR
+
+
+def _share(scale: Scale, values: Floats, lo: float, hi: float) -> float:
+    """Return the share of the axis that most rows take."""
+    left, right, first, last = scale.forward(np.array([*np.quantile(values, _BULK), lo, hi]))
+    return float((right - left) / (last - first)) if last > first else 0.0
+
+
+def compact(x: float) -> str:
+    """Return a number as it stands beside an axis: 25k, 1.5M, 0.02."""
+    size = abs(x)
+    for unit, letter in _UNITS:
+        if size >= max(unit, _LEAST_LONG) and size < 1e12:
+            return f"{x / unit:g}{letter}".replace("-", "\N{MINUS SIGN}")
+    return f"{x:g}".replace("-", "\N{MINUS SIGN}")
+
+
+def mark_numbers(axis: Axis, n_marks: int, *, whole: bool) -> None:
+    """Let a linear axis have about so many marks, at whole numbers if all values are."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(n_marks, integer=whole))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: compact(float(f"{x:.6g}"))))

@@ -1,0 +1,110 @@
+"""What the rows have said of a model, from which bands and standard errors follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from splinear.model.group import TermGroup
+from splinear.model.information import Information, Thinned
+from splinear.model.layout import Layout
+from splinear.solvers.log_link import Gamma
+from splinear.solvers.losses import SquaredError
+from splinear.training.state.checking import Fields, Plain, no_plain_form, plain_array
+
+__all__ = ["information_from", "information_plain"]
+
+MOST_NUMBERS = 2**28  # of the thinned functions of a group, which are made when bands are asked for
+
+# By what losses are divided to be likelihoods, by the name that files have for it.
+DISPERSIONS: dict[str, SquaredError | Gamma] = {"squared_error": SquaredError(), "gamma": Gamma()}
+
+ARRAYS = ("ties", "totals", "coupling", "slopes")
+
+
+def information_plain(kept: Information) -> Plain:
+    """Return information as plain data."""
+    return {
+        "blocks": [[plain_array(block) for block in of_output] for of_output in kept.blocks],
+        **{name: plain_array(getattr(kept, name)) for name in ARRAYS},
+        "factors": None if kept.factors is None else [int(factor) for factor in kept.factors],
+        "n_rows": int(kept.n_rows),
+        "n_coupled": int(kept.n_coupled),
+        "losses": float(kept.losses),
+        "weight": None if kept.weight is None else float(kept.weight),
+        "dispersion": _name_of(kept.dispersion),
+        "freedom_of_pairs": float(kept.freedom_of_pairs),
+    }
+
+
+def _name_of(dispersion: Callable[[float], float] | None) -> str | None:
+    if dispersion is None:
+        return None
+    of = getattr(dispersion, "__self__", dispersion)
+    for name, loss in DISPERSIONS.items():
+        if type(of) is type(loss):
+            return name
+    raise no_plain_form(of)
+
+
+def information_from(data: object, where: str, layout: Layout) -> Information:
+    """Return the information of a model with this layout from plain data."""
+    f = Fields(
+        data,
+        where,
+        "blocks ties totals coupling slopes factors n_rows n_coupled losses weight dispersion "
+        "freedom_of_pairs",
+    )
+    blocks = [
+        _blocks(own, f"{f.at('blocks')}[{k}]", layout.groups)
+        for k, own in enumerate(f.items("blocks"))
+    ]
+    n, n_parameters = len(blocks), layout.n_of_curves
+    if n == 0:
+        raise ValueError(f"{f.at('blocks')}: there is no output.")
+    factors = _factors(f, layout) if f.has("factors") else None
+    name = f.text("dispersion", list(DISPERSIONS)) if f.has("dispersion") else None
+    return Information(
+        blocks=blocks,
+        ties=f.array("ties", (n, n_parameters)),
+        totals=f.positive("totals", (n,)),
+        factors=factors,
+        coupling=f.array("coupling", (_n_coupled(layout, factors, n),)),
+        n_rows=f.integer("n_rows", 1),
+        n_coupled=f.integer("n_coupled", 1),
+        slopes=f.array("slopes", (n, n_parameters)),
+        losses=f.number("losses"),
+        weight=f.number("weight") if f.has("weight") else None,
+        dispersion=None if name is None else DISPERSIONS[name].dispersion,
+        freedom_of_pairs=f.number("freedom_of_pairs"),
+    )
+
+
+def _blocks(data: object, where: str, groups: Sequence[TermGroup]) -> list[np.ndarray]:
+    names = " ".join(f"group{g}" for g in range(len(groups)))
+    named = {f"group{g}": own for g, own in enumerate(data)} if isinstance(data, list) else data
+    f = Fields(named, where, names)
+    return [
+        f.array(f"group{g}", (*group.shape, group.embedding.basis.support))
+        for g, group in enumerate(groups)
+    ]
+
+
+def _factors(f: Fields, layout: Layout) -> tuple[int, ...]:
+    """Read how groups are thinned; refuse matrices that would not fit anywhere."""
+    found = f.items("factors", len(layout.groups))
+    for factor, group in zip(found, layout.groups, strict=True):
+        if type(factor) is not int or not 1 <= factor <= group.size:
+            raise ValueError(f"{f.at('factors')}: {factor!r} is not from 1 to {group.size}.")
+        if group.size * ((group.size - 1) // factor + 2) > MOST_NUMBERS:
+            raise ValueError(f"{f.at('factors')}: too large a matrix for {group.size} functions.")
+    return tuple(found)  # type: ignore[arg-type]
+
+
+def _n_coupled(layout: Layout, factors: tuple[int, ...] | None, n_outputs: int) -> int:
+    """Return how many numbers the upper half of the matrix of thinned terms has."""
+    if factors is None:
+        return 0
+    n = n_outputs * (Thinned(layout, factors).n_reached + 1)
+    return n * (n + 1) // 2

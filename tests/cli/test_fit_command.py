@@ -1,0 +1,237 @@
+"""``splinear fit``: what it understands, what it prints, what it writes."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+
+import splinear
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
+
+CHURN = ("--target", "churn", "--drop", "name", "--drop", "spent")
+
+
+def test_the_model_is_that_of_python(model, train, customers):
+    """The file is read as a data frame would be: text, gaps, classes and all."""
+    fitted = splinear.load(model)
+    X = customers.drop(columns=["name", "spent", "churn"])
+    expected = AdditiveClassifier(random_state=0).fit(X, customers["churn"])
+    assert type(fitted) is AdditiveClassifier
+    assert list(fitted.feature_names_in_) == list(X.columns)
+    assert fitted.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_allclose(fitted.predict_proba(X), expected.predict_proba(X), atol=1e-9)
+
+
+def test_what_was_understood_is_printed(train, invoke, tmp_path):
+    done = invoke("fit", train, "--target", "churn", "-o", tmp_path / "m", "--drop", "spent")
+    assert done.exit_code == 0, done.output
+    out = done.stdout
+    for row in (
+        r"name +category +600 levels, about one per row: --drop it\?",
+        r"age +number +18 to 79",
+        r"income +number +\d+\.\d% +[\d.]+ to [\d.]+",
+        r"größe +number +-[\d.]+ to [\d.]+",
+        r"plan +category +\d+\.\d% +2 levels: basic, pro",
+        r"country +category +one value: has no effect",
+        r"Target +churn: classification; (yes|no) \d+\.\d%, (yes|no) \d+\.\d%",
+        r"Rows +600 to train on$",
+        r"Model +\S+/m \(\d+ kB\)",
+    ):
+        assert re.search(row, out, re.MULTILINE), row
+    assert "spent" not in out
+    assert max(map(len, out.split("\nModel")[0].splitlines())) <= 80
+    assert "warning: column 'name' has 600 levels in 600 rows" in done.stderr
+    assert re.search(r"^Training AdditiveClassifier: \d+\.\d s$", done.stderr, re.MULTILINE)
+
+
+def test_measures_are_of_rows_that_were_held_out(train, customers, invoke, tmp_path):
+    path = tmp_path / "m.splinear"
+    done = invoke("fit", train, *CHURN, "-o", path, "--holdout", "0.25", "--seed", "3")
+    assert done.exit_code == 0, done.output
+    assert "450 to train on, 150 held out" in done.stdout
+
+    from sklearn.model_selection import train_test_split
+
+    X, y = customers.drop(columns=["name", "spent", "churn"]), customers["churn"]
+    kept, held = train_test_split(np.arange(600), test_size=0.25, random_state=3, stratify=y)
+    fitted = splinear.load(path)
+    again = AdditiveClassifier(random_state=3).fit(X.iloc[kept], y.iloc[kept])
+    P, y_held = fitted.predict_proba(X.iloc[held]), y.iloc[held]
+    np.testing.assert_allclose(P, again.predict_proba(X.iloc[held]), atol=1e-3)
+    expected = {
+        "accuracy": f"{accuracy_score(y_held, fitted.predict(X.iloc[held])):.1%}",
+        "area under the ROC curve": f"{roc_auc_score(y_held == 'yes', P[:, 1]):.3f}",
+        "log-loss": f"{log_loss(y_held, P):.3f}",
+    }
+    for name, value in expected.items():
+        assert re.search(rf"^{name} +{re.escape(value)} ", done.stdout, re.MULTILINE), name
+
+
+def test_numbers_are_a_regression(train, customers, invoke, tmp_path):
+    path = tmp_path / "m.splinear"
+    drop = ("--drop", "name", "--drop", "churn")
+    done = invoke("fit", train, "--target", "spent", *drop, "-o", path, "--holdout", "0.2")
+    assert done.exit_code == 0, done.output
+    assert "regression (--task classification if it is not); numbers from" in done.stdout
+    assert float(re.search(r"R² +(\d\.\d+)", done.stdout)[1]) > 0.95
+    assert "mean absolute error" in done.stdout
+    assert type(splinear.load(path)) is AdditiveRegressor
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        ([0, 1], "classification"),
+        ([1.5, 2.5], "regression"),
+        (list(range(10)), "classification"),
+        (list(range(11)), "regression"),
+        ([0.5, 1.5, 2.5], "regression"),
+        (["true", "false"], "classification"),
+        ([f"class {k}" for k in range(12)], "classification"),
+    ],
+    ids=["0 and 1", "two halves", "ten digits", "eleven", "halves", "booleans", "text"],
+)
+def test_the_task_follows_from_the_target(values, task, invoke, tmp_path):
+    path = tmp_path / "x.csv"
+    random = np.random.default_rng(0)
+    y = [values[k % len(values)] for k in range(120)]
+    pd.DataFrame({"x": random.normal(size=120), "y": y}).to_csv(path, index=False)
+    done = invoke("fit", path, "--target", "y", "-o", tmp_path / "m")
+    assert done.exit_code == 0, done.output
+    assert f"y: {task}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "kind"),
+    [
+        ("churn", ["--loss", "hinge"], AdditiveSVC),
+        ("churn", ["--loss", "squared_hinge", "--C", "0.5"], AdditiveSVC),
+        ("churn", ["--C", "2"], AdditiveClassifier),
+        ("spent", ["--loss", "gamma"], AdditiveRegressor),
+        ("spent", ["--loss", "epsilon_insensitive"], AdditiveSVR),
+        ("age", ["--task", "classification"], AdditiveClassifier),
+        ("churn", ["--interactions", "1", "--seed", "7"], AdditiveClassifier),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else "",
+)
+def test_options_reach_the_estimator(target, options, kind, train, invoke, tmp_path):
+    done = invoke(
+        "fit", train, "--target", target, "--drop", "name", *options, "-o", tmp_path / "m"
+    )
+    assert done.exit_code == 0, done.output
+    fitted = splinear.load(tmp_path / "m")
+    assert type(fitted) is kind
+    asked = dict(zip(options[::2], options[1::2], strict=True))
+    for name in ("loss", "C", "interactions"):
+        if f"--{name}" in asked and hasattr(fitted, name):
+            assert str(getattr(fitted, name)).removesuffix(".0") == asked[f"--{name}"]
+    assert fitted.random_state == int(asked.get("--seed", 0))
+    assert fitted.callback is None
+    assert fitted.n_jobs is None
+
+
+@pytest.mark.parametrize("form", ["csv.gz", "csv.bz2", "tsv", "semicolons", "parquet", "folder"])
+def test_forms_of_files(form, customers, model, invoke, tmp_path):
+    """The same rows, the same model, whatever the format."""
+    path = tmp_path / f"train.{form}"
+    text = customers.to_csv(index=False).encode()
+    if form == "csv.gz":
+        path.write_bytes(gzip.compress(text))
+    elif form == "csv.bz2":
+        path.write_bytes(bz2.compress(text))
+    elif form == "tsv":
+        customers.to_csv(path, index=False, sep="\t")
+    elif form == "semicolons":
+        path = tmp_path / "european.csv"
+        customers.to_csv(path, index=False, sep=";", decimal=",")
+    else:
+        path.mkdir() if form == "folder" else None
+        customers.to_parquet(path / "a.parquet" if form == "folder" else path)
+    done = invoke("fit", path, *CHURN, "-o", tmp_path / "m")
+    assert done.exit_code == 0, done.output
+    X = customers.drop(columns=["name", "spent", "churn"])
+    found, expected = (splinear.load(p).predict_proba(X) for p in (tmp_path / "m", model))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_libsvm_files_have_their_target_in_them(invoke, failed, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.random((300, 6)) * (random.random((300, 6)) < 0.5)
+    y = np.where(X[:, 0] > X[:, 1], 1, -1)
+    dump_svmlight_file(X, y, str(tmp_path / "x.svm"), zero_based=False)
+    done = invoke("fit", tmp_path / "x.svm", "-o", tmp_path / "m", "--holdout", "0.2")
+    assert done.exit_code == 0, done.output
+    assert "6 columns of numbers, sparse" in done.stdout
+    assert "label: classification" in done.stdout
+    assert re.search(r"^column [12] ", done.stdout, re.MULTILINE)  # as the file counts them
+    done = invoke("fit", tmp_path / "x.svm", "--target", "y", "-o", tmp_path / "m")
+    failed(done, "begins every line with the target", "leave out --target")
+
+
+def test_rows_without_a_target_are_left_out(customers, invoke, tmp_path):
+    frame = customers.assign(churn=customers["churn"].where(np.arange(600) >= 90))
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    frame.iloc[90:].to_csv(tmp_path / "rest.csv", index=False)
+    models = []
+    for name in ("gaps", "rest"):
+        done = invoke("fit", tmp_path / f"{name}.csv", *CHURN, "-o", tmp_path / name)
+        assert done.exit_code == 0, done.output
+        models.append(splinear.load(tmp_path / name))
+        assert ("90 without a target are left out" in done.stdout) == (name == "gaps")
+    X = customers.drop(columns=["name", "spent", "churn"])
+    first, second = (fitted.predict_proba(X) for fitted in models)
+    np.testing.assert_allclose(first, second, atol=1e-3)
+
+
+def test_whole_numbers_stay_whole_where_some_are_missing(invoke, tmp_path):
+    y = [None if k % 7 == 0 else k % 3 for k in range(210)]
+    frame = pd.DataFrame({"x": np.arange(210) % 13, "y": pd.array(y, dtype="Int64")})
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    done = invoke("fit", tmp_path / "x.csv", "--target", "y", "-o", tmp_path / "m")
+    assert done.exit_code == 0, done.output
+    assert splinear.load(tmp_path / "m").classes_.tolist() == [0, 1, 2]
+
+
+def test_names_are_printed_as_they_are(invoke, tmp_path):
+    """Names and levels that look like rich's markup, like a terminal's codes, or are very long."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "[bold red]x[/]": random.normal(size=99),
+            "[/]": random.choice(["[link=x]a", "b]"], 99),
+            "é" * 70: random.normal(size=99),
+            "y": random.integers(0, 2, 99),
+        }
+    )
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    done = invoke("fit", tmp_path / "x.csv", "--target", "y", "-o", tmp_path / "m")
+    assert done.exit_code == 0, done.output
+    assert "[bold red]x[/]" in done.stdout
+    assert "[link=x]a" in done.stdout
+    assert "é" * 25 in done.stdout
+
+
+def test_many_columns_are_not_all_listed(invoke, tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 100))
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(100)]).assign(y=X[:, 0] > 0)
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    done = invoke("fit", tmp_path / "x.csv", "--target", "y", "-o", tmp_path / "m", "--C", "1")
+    assert done.exit_code == 0, done.output
+    assert "... and 60 more" in done.stdout
+    assert done.stdout.count("\n") < 80
+
+
+def test_an_existing_file_is_replaced_only_by_a_model(train, invoke, failed, tmp_path):
+    path = tmp_path / "m.splinear"
+    path.write_text("old")
+    failed(invoke("fit", train, "--target", "nothing", "-o", path), "no column 'nothing'")
+    assert path.read_text() == "old"
+    assert invoke("fit", train, *CHURN, "-o", path, "--C", "1").exit_code == 0
+    assert type(splinear.load(path)) is AdditiveClassifier

@@ -1,0 +1,46 @@
+"""Model files that were changed: no crash, no hang, an error that names the file, or a model.
+
+`SPLINEAR_FUZZ=10000 pytest -m fuzz` runs as many cases instead of a few. Files are loaded by
+another process, as a crash would end this one.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.fuzz,
+    pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX"),
+]
+
+N_CASES = max(1000, int(os.environ.get("SPLINEAR_FUZZ", "0")))
+BLOCK = 1000
+SCRIPT = Path(__file__).parent / "load_mutated.py"
+
+# Seeds that once found something.
+REGRESSIONS: list[int] = []
+
+
+def load_files(first, last, folder):
+    run = subprocess.run(
+        [sys.executable, str(SCRIPT), str(first), str(last), str(folder)],
+        capture_output=True,
+        text=True,
+    )
+    seed = folder / "seed"
+    at = seed.read_text() if seed.exists() else "none"
+    assert run.returncode == 0, f"seed {at}: {run.stderr[-2000:]}"
+    assert run.stdout == ""
+
+
+@pytest.mark.parametrize("block", range(-(-N_CASES // BLOCK)))
+def test_changed_files(block, tmp_path):
+    load_files(block * BLOCK, (block + 1) * BLOCK, tmp_path)
+
+
+@pytest.mark.parametrize("seed", REGRESSIONS)
+def test_files_that_once_failed(seed, tmp_path):
+    load_files(seed, seed + 1, tmp_path)
