@@ -31,13 +31,14 @@ from splinear.datasets import load_adult_raw
 
 N_ROWS = 5_000  # to learn from: the time of one row does not depend on it
 N_TIMES, N_QUICK = 2_000, 50
+N_FIRST, MOST_NANOSECONDS = 10, 2 * 10**9
 MOST_ARRAY, MOST_FRAME = 60.0, 500.0  # microseconds
 METHODS = ("predict_proba", "predict", "decision_function")
 
 INTRODUCTION = """\
-Microseconds for one row, the median of {n_times:,} calls, after some that do not count. *Array* is
-a NumPy array of one row, *frame* a pandas data frame of one row, as `frame.iloc[:1]` returns it.
-All models have their defaults (EBM without interactions), and one thread. LogisticRegression has a
+Microseconds for one row, the median of {n_times:,} calls (or of those of two seconds). *Array* is a
+NumPy array of one row, *frame* a pandas data frame of one row, as `frame.iloc[:1]` returns it. All
+models have their defaults (EBM without interactions), and one thread. LogisticRegression has a
 StandardScaler before it, and, for the census table, imputation and OneHotEncoder; LightGBM takes
 the categories of pandas. `python benchmarks/one_row.py --output docs` writes this page."""
 
@@ -106,13 +107,13 @@ RIVALS: dict[str, Callable[[Case], Any]] = {
 
 
 def microseconds(call: Callable[[], object], n_times: int) -> float:
-    """Return the median of so many calls, after a tenth of them."""
-    times = np.empty(n_times + n_times // 10)
-    for k in range(len(times)):
+    """Return the median of so many calls, or of those of two seconds; the first do not count."""
+    times: list[int] = []
+    while len(times) < n_times + N_FIRST and sum(times) < MOST_NANOSECONDS:
         start = time.perf_counter_ns()
         call()
-        times[k] = time.perf_counter_ns() - start
-    return float(np.median(times[n_times // 10 :])) / 1e3
+        times.append(time.perf_counter_ns() - start)
+    return float(np.median(times[min(N_FIRST, len(times) // 2) :])) / 1e3
 
 
 def measure(name: str, case: Case, n_times: int) -> dict[str, float]:

@@ -165,10 +165,11 @@ def _level_scores(group: TermGroup, tables: Floats, at_unseen: Floats, piece: An
     codes, at_gap = piece[:, group.features], group.size
     unseen = codes < 0
     index = np.where(np.isnan(codes), at_gap, np.where(unseen, 0, codes)).astype(np.intp)
-    out = np.zeros((len(piece), len(tables)))
+    out, has_unseen = np.zeros((len(piece), len(tables))), bool(unseen.any())
     for k in range(group.n_features):
         own = tables[:, k].T[index[:, k]]
-        own[unseen[:, k]] = at_unseen[:, k]
+        if has_unseen:
+            own[unseen[:, k]] = at_unseen[:, k]
         out += own
     return out
 
