@@ -98,6 +98,8 @@ def read_content(
     top: int,
 ) -> Content:
     """Choose what the page shows."""
+    if top < 1:
+        raise ValueError(f"top must be at least 1; got {top}.")
     pools = pools_of(model._columns.counts)
     pieces = pool_rare(read_model(model), pools)
     terms = list(model.terms_)

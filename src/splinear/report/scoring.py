@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
-from splinear.export.pieces import ModelPieces
+from splinear.report.content import Content
 from splinear.tables.checks import check_weights
-from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.positive import LogMean
 
 __all__ = ["Scored", "score_rows"]
@@ -61,15 +60,9 @@ class Scored:
         return is_it, self.score[:, 0 if self.task == "binary" else k]
 
 
-def score_rows(
-    model: AdditiveEstimator,
-    pieces: ModelPieces,
-    X: Input,
-    y: Input,
-    sample_weight: Input,
-    classes: list[str],
-) -> Scored:
+def score_rows(content: Content, X: Input, y: Input, sample_weight: Input) -> Scored:
     """Compare a model with the truth."""
+    model, pieces = content.model, content.pieces
     scores = model._scores(X)
     truth = np.asarray(y)
     if len(truth) != len(scores):
@@ -88,7 +81,7 @@ def score_rows(
         score=scores,
         probability=probability,
         weights=check_weights(sample_weight, len(scores)),
-        classes=classes,
+        classes=content.class_names,
         power=outputs.power if isinstance(outputs, LogMean) else None,
     )
 

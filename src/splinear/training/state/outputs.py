@@ -11,7 +11,14 @@ from splinear.training.outputs.classes import Binary, OneVsRest, Softmax
 from splinear.training.outputs.labels import MultiLabel
 from splinear.training.outputs.numbers import Regression
 from splinear.training.outputs.positive import LogMean
-from splinear.training.state.checking import Fields, Plain, no_plain_form, plain_array, refuse
+from splinear.training.state.checking import (
+    MOST,
+    Fields,
+    Plain,
+    no_plain_form,
+    plain_array,
+    refuse,
+)
 from splinear.training.state.values import levels_from, value_from, value_plain
 from splinear.training.trainer import Duals
 
@@ -92,12 +99,17 @@ def columns_plain(columns: Columns) -> Plain:
         "dropped": [int(j) for j in sorted(columns.dropped)],
         "zero_based": columns.zero_based,
         "takes_gaps": columns.takes_gaps,
+        "n_rows": int(columns.n_rows),
+        "counts": plain_array(
+            np.array([n for j in columns.categorical for n in columns.counts[j]]), np.int64
+        ),
     }
 
 
 def columns_from(data: object, where: str) -> Columns:
     """Return how columns become numbers from plain data."""
-    f = Fields(data, where, "n_features levels strict periods dropped zero_based takes_gaps")
+    names = "n_features levels strict periods dropped zero_based takes_gaps n_rows counts"
+    f = Fields(data, where, names)
     n = f.integer("n_features", 1)
     levels = {}
     for j, own in _by_feature(f, "levels", n):
@@ -117,7 +129,17 @@ def columns_from(data: object, where: str) -> Columns:
         frozenset(_features(f, "dropped", n)),
         f.flag("zero_based") if f.has("zero_based") else None,
         f.flag("takes_gaps"),
+        f.integer("n_rows"),
+        _counts(f, levels),
     )
+
+
+def _counts(f: Fields, levels: dict[int, tuple[object, ...]]) -> dict[int, tuple[int, ...]]:
+    """Return the rows of the levels of each category, which are in one array."""
+    ends = np.cumsum([0, *(len(own) for own in levels.values())])
+    found = f.indices("counts", (int(ends[-1]),), MOST)
+    parts = zip(levels, ends[:-1], ends[1:], strict=True)
+    return {j: tuple(found[first:last].tolist()) for j, first, last in parts}
 
 
 def _by_feature(f: Fields, name: str, n: int) -> list[tuple[int, object]]:
