@@ -9,15 +9,16 @@ namespace splinear::bindings {
 namespace {
 
 // Surfaces with the array of positions that they read.
+template <class Real>
 class BoundSurfaces {
 public:
-    BoundSurfaces(Table<float> positions, const Table<std::int64_t>& surfaces)
+    BoundSurfaces(Table<Real> positions, const Table<std::int64_t>& surfaces)
         : positions_(std::move(positions)), rows_(view(), read(surfaces)) {}
 
-    const SurfaceRows& rows() const { return rows_; }
+    const SurfaceRows<Real>& rows() const { return rows_; }
 
 private:
-    Positions view() const {
+    Positions<Real> view() const {
         return {as_span(positions_), positions_.shape(0), positions_.shape(1)};
     }
     static std::vector<Surface> read(const Table<std::int64_t>& given) {
@@ -28,8 +29,8 @@ private:
         return out;
     }
 
-    Table<float> positions_;
-    SurfaceRows rows_;
+    Table<Real> positions_;
+    SurfaceRows<Real> rows_;
 };
 
 template <class Pass>
@@ -43,15 +44,17 @@ NumpyTable unlocked(std::size_t n_outputs, const Pass& pass) {
     return to_numpy<NumpyTable>(std::move(out), n_outputs, n);
 }
 
-void bind_surfaces(nb::module_& m) {
-    nb::class_<BoundSurfaces>(m, "Surfaces", "Surfaces over pairs of features, and their rows.")
-        .def(nb::init<Table<float>, const Table<std::int64_t>&>(), nb::arg("positions").noconvert(),
+template <class Real>
+void bind_surfaces(nb::module_& m, const char* name, const char* doc) {
+    using Bound = BoundSurfaces<Real>;
+    nb::class_<Bound>(m, name, doc)
+        .def(nb::init<Table<Real>, const Table<std::int64_t>&>(), nb::arg("positions").noconvert(),
              nb::arg("surfaces").noconvert(),
              "positions (n_features, n_rows), negative where a row has no part; surfaces "
              "(n_surfaces, 4): two features and the numbers of their nodes.")
         .def(
             "score",
-            [](const BoundSurfaces& self, const Table<double>& tables, std::int64_t n_threads) {
+            [](const Bound& self, const Table<double>& tables, std::int64_t n_threads) {
                 const std::size_t n = tables.shape(0);
                 return unlocked(
                     n, [&] { return self.rows().score(n, as_span(tables), threads(n_threads)); });
@@ -60,7 +63,7 @@ void bind_surfaces(nb::module_& m) {
             "The sum over surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes).")
         .def(
             "sum",
-            [](const BoundSurfaces& self, const Table<double>& r, std::int64_t n_threads) {
+            [](const Bound& self, const Table<double>& r, std::int64_t n_threads) {
                 const std::size_t n = r.shape(0);
                 return unlocked(n,
                                 [&] { return self.rows().sum(n, as_span(r), threads(n_threads)); });
@@ -69,7 +72,7 @@ void bind_surfaces(nb::module_& m) {
             "sum_i r_i B_i, (n_outputs, n_nodes), for r (n_outputs, n_rows).")
         .def(
             "blocks",
-            [](const BoundSurfaces& self, const Table<double>& h, std::int64_t n_threads) {
+            [](const Bound& self, const Table<double>& h, std::int64_t n_threads) {
                 const std::size_t n = h.shape(0);
                 return unlocked(
                     n, [&] { return self.rows().blocks(n, as_span(h), threads(n_threads)); });
@@ -83,7 +86,8 @@ void bind_surfaces(nb::module_& m) {
 }  // namespace
 
 void bind_pairs(nb::module_& m) {
-    bind_surfaces(m);
+    bind_surfaces<float>(m, "Surfaces", "Surfaces over pairs of features, and their rows.");
+    bind_surfaces<double>(m, "ExactSurfaces", "The same with positions in double precision.");
     m.def(
         "pair_evidence",
         [](const Table<std::uint8_t>& cells, const Vector<double>& g, const Vector<double>& h,

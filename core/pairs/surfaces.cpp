@@ -18,39 +18,41 @@ struct Cell {
     std::array<double, 4> weights;
 };
 
-Cell cell_at(const Surface& surface, float p, float q) {
+Cell cell_at(const Surface& surface, double p, double q) {
     const auto k = std::min(static_cast<std::int64_t>(p), surface.n_first - 2);
     const auto l = std::min(static_cast<std::int64_t>(q), surface.n_second - 2);
-    const double a = static_cast<double>(p) - static_cast<double>(k);
-    const double b = static_cast<double>(q) - static_cast<double>(l);
+    const double a = p - static_cast<double>(k);
+    const double b = q - static_cast<double>(l);
     return {static_cast<std::size_t>(k * surface.n_second + l),
             {(1.0 - a) * (1.0 - b), (1.0 - a) * b, a * (1.0 - b), a * b}};
 }
 
 // Calls body(row, cell) for the rows of [first, last) that stand on a surface.
-template <class Body>
-void for_each_row(const Positions& positions, const Surface& surface, std::ptrdiff_t first,
+template <class Real, class Body>
+void for_each_row(const Positions<Real>& positions, const Surface& surface, std::ptrdiff_t first,
                   std::ptrdiff_t last, const Body& body) {
-    const float* p = positions.of(surface.first);
-    const float* q = positions.of(surface.second);
+    const Real* p = positions.of(surface.first);
+    const Real* q = positions.of(surface.second);
     for (std::ptrdiff_t i = first; i < last; ++i)
-        if (p[i] >= 0.0F && q[i] >= 0.0F) body(i, cell_at(surface, p[i], q[i]));
+        if (p[i] >= 0 && q[i] >= 0) body(i, cell_at(surface, p[i], q[i]));
 }
 
-void check_chain(const Positions& positions, std::int64_t feature, std::int64_t n_nodes) {
+template <class Real>
+void check_chain(const Positions<Real>& positions, std::int64_t feature, std::int64_t n_nodes) {
     must_be_one_of("feature", feature, positions.n_features);
     must(n_nodes >= 2, "a chain must have at least two nodes");
     must(n_nodes <= 1 << 20, "a chain must have at most 1,048,576 nodes");
-    const float* p = positions.of(feature);
-    const bool fits = std::all_of(p, p + positions.n_rows, [&](float at) {
-        return at <= static_cast<float>(n_nodes - 1);  // false if it is NaN
+    const Real* p = positions.of(feature);
+    const bool fits = std::all_of(p, p + positions.n_rows, [&](Real at) {
+        return at <= static_cast<Real>(n_nodes - 1);  // false if it is NaN
     });
     must(fits, "positions must not lie behind the last node");
 }
 
 }  // namespace
 
-SurfaceRows::SurfaceRows(Positions positions, std::vector<Surface> surfaces)
+template <class Real>
+SurfaceRows<Real>::SurfaceRows(Positions<Real> positions, std::vector<Surface> surfaces)
     : positions_(positions), surfaces_(std::move(surfaces)), offsets_{0} {
     must_be("the number of positions", positions.values.size(),
             positions.n_features * positions.n_rows);
@@ -61,8 +63,9 @@ SurfaceRows::SurfaceRows(Positions positions, std::vector<Surface> surfaces)
     }
 }
 
-std::vector<double> SurfaceRows::score(std::size_t n_outputs, std::span<const double> tables,
-                                       int n_threads) const {
+template <class Real>
+std::vector<double> SurfaceRows<Real>::score(std::size_t n_outputs, std::span<const double> tables,
+                                             int n_threads) const {
     must_be("the size of the tables", tables.size(), n_outputs * n_nodes());
     std::vector<double> out(n_outputs * n_rows());
     const auto n = static_cast<std::ptrdiff_t>(n_rows());
@@ -85,8 +88,10 @@ std::vector<double> SurfaceRows::score(std::size_t n_outputs, std::span<const do
 }
 
 // Calls add(output, surface) for all of both, each pair of them on one thread.
+template <class Real>
 template <class Add>
-void SurfaceRows::for_each_surface(std::size_t n_outputs, int n_threads, const Add& add) const {
+void SurfaceRows<Real>::for_each_surface(std::size_t n_outputs, int n_threads,
+                                         const Add& add) const {
     const std::size_t n = surfaces_.size();
     parallel_for(static_cast<std::ptrdiff_t>(n_outputs * n), n_threads, [&](std::ptrdiff_t task) {
         const auto number = static_cast<std::size_t>(task);
@@ -94,8 +99,9 @@ void SurfaceRows::for_each_surface(std::size_t n_outputs, int n_threads, const A
     });
 }
 
-std::vector<double> SurfaceRows::sum(std::size_t n_outputs, std::span<const double> r,
-                                     int n_threads) const {
+template <class Real>
+std::vector<double> SurfaceRows<Real>::sum(std::size_t n_outputs, std::span<const double> r,
+                                           int n_threads) const {
     must_be("the number of values", r.size(), n_outputs * n_rows());
     std::vector<double> out(n_outputs * n_nodes());
     for_each_surface(n_outputs, n_threads, [&](std::size_t k, std::size_t s) {
@@ -115,8 +121,9 @@ std::vector<double> SurfaceRows::sum(std::size_t n_outputs, std::span<const doub
     return out;
 }
 
-std::vector<double> SurfaceRows::blocks(std::size_t n_outputs, std::span<const double> h,
-                                        int n_threads) const {
+template <class Real>
+std::vector<double> SurfaceRows<Real>::blocks(std::size_t n_outputs, std::span<const double> h,
+                                              int n_threads) const {
     must_be("the number of values", h.size(), n_outputs * n_rows());
     std::vector<double> out(n_outputs * n_nodes() * n_surface_bands);
     for_each_surface(n_outputs, n_threads, [&](std::size_t k, std::size_t s) {
@@ -145,5 +152,8 @@ std::vector<double> SurfaceRows::blocks(std::size_t n_outputs, std::span<const d
     });
     return out;
 }
+
+template class SurfaceRows<float>;
+template class SurfaceRows<double>;
 
 }  // namespace splinear

@@ -27,12 +27,14 @@ struct Surface {
     std::size_t size() const { return static_cast<std::size_t>(n_first * n_second); }
 };
 
-// Where the rows stand: (n_features, n_rows), row by row.
+// Where the rows stand: (n_features, n_rows), row by row. In single precision for training, where
+// there are many; in double for predictions, as a sum of terms may have to rise.
+template <class Real>
 struct Positions {
-    std::span<const float> values;
+    std::span<const Real> values;
     std::size_t n_features, n_rows;
 
-    const float* of(std::int64_t feature) const {
+    const Real* of(std::int64_t feature) const {
         return values.data() + static_cast<std::size_t>(feature) * n_rows;
     }
 };
@@ -43,9 +45,10 @@ inline constexpr std::size_t n_surface_bands = 5;
 
 // Surfaces over rows. Throws std::invalid_argument if a position lies outside of its nodes, if
 // there is no such feature, or if a chain has fewer than two nodes.
+template <class Real>
 class SurfaceRows {
 public:
-    SurfaceRows(Positions positions, std::vector<Surface> surfaces);
+    SurfaceRows(Positions<Real> positions, std::vector<Surface> surfaces);
 
     std::size_t n_rows() const { return positions_.n_rows; }
     std::size_t n_nodes() const { return offsets_.back(); }  // of all surfaces
@@ -66,9 +69,12 @@ private:
     template <class Add>
     void for_each_surface(std::size_t n_outputs, int n_threads, const Add& add) const;
 
-    Positions positions_;
+    Positions<Real> positions_;
     std::vector<Surface> surfaces_;
     std::vector<std::size_t> offsets_;  // of nodes, and their number at the end
 };
+
+extern template class SurfaceRows<float>;
+extern template class SurfaceRows<double>;
 
 }  // namespace splinear

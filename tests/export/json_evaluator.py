@@ -137,4 +137,4 @@ def place_of(axis: dict[str, Any], x: Any) -> float | None:
     if "levels" in axis:
         return axis["nodes"][axis["levels"].index(x)] if x in axis["levels"] else None
     knots = axis["knots"]
-    return float(np.float32(np.interp(x, knots, np.arange(len(knots)))))
+    return float(np.interp(x, knots, np.arange(len(knots))))

@@ -8,7 +8,7 @@ import pytest
 from splinear import _core
 from splinear.model.chains import Chain
 from splinear.model.layout import Layout
-from splinear.model.pairs import PairGroup, surfaces
+from splinear.model.pairs import SHARED, PairGroup, surfaces
 from splinear.solvers.objective import node_functions
 from splinear.solvers.pair_blocks import SurfaceBlocks, pair_variances
 from splinear.solvers.pair_rows import PairRows
@@ -122,6 +122,43 @@ def test_soften_undoes_stiffen(group):
     W = free(group, draw(group, 2))
     np.testing.assert_allclose(group.soften(group.stiffen(W)), W, atol=1e-12)
     np.testing.assert_allclose(group.stiffen(group.soften(W)), W, atol=1e-10)
+
+
+def held_group(shape):
+    """Return two surfaces of which the second is held to a form, and has missing values."""
+    group = make_group(shape)
+    a, b = group.chains[1]
+    a = Chain(a.feature, knots=a.knots[:-1], has_missing=True)
+    return replace(group, chains=(group.chains[0], (a, b)), held=np.array([False, True]))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (5, 4)])
+def test_what_a_held_surface_shares_with_its_curve(shape):
+    """The first column of W is free but for the node of missing values; no table changes by it."""
+    group = held_group(shape)
+    first = group.used.reshape(group.mass.shape)[:, :, 0]
+    assert first.sum() == shape[0] - 2
+    assert not first[0].any()
+    W = free(group, draw(group, 2))
+    np.testing.assert_allclose(group.soften(group.stiffen(W)), W, atol=1e-9)
+    np.testing.assert_allclose(group.stiffen(group.soften(W)), W, atol=1e-9)
+    f = np.append(np.arange(shape[0] - 1.0) ** 2, 0.0)  # of the feature
+    more = W.reshape(2, *group.mass.shape).copy()
+    more[:, 1] += f[:, None]
+    more = more.reshape(W.shape)
+    np.testing.assert_allclose(group.tables(more), group.tables(W), atol=1e-12)
+    found = group.penalty_value(more[0]) - group.penalty_value(W[0])
+    own = np.append(0.0, np.diff(f[:-1]))
+    before = np.append(0.0, np.diff(W[0, 1].reshape(shape)[:-1, 0]))
+    expected = 0.5 * SHARED * np.sum((before + own) ** 2 - before**2) / group.variance[1]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_the_function_that_a_surface_has_of_its_first_feature():
+    group, W = held_group((5, 4)), draw(held_group((5, 4)))
+    taken = (W - group.tables(W)).reshape(group.mass.shape)[1]
+    a = group.shared_functions(1) @ W[1]
+    np.testing.assert_allclose(np.diff(taken, axis=0), np.diff(a)[:, None] * np.ones(4), atol=1e-12)
 
 
 def test_functions_of_one_feature_are_free():

@@ -68,7 +68,7 @@ std::vector<double> dense_design(const std::vector<float>& positions,
 struct Data {
     std::vector<float> values = draw_positions();
     std::vector<Surface> surfaces{{0, 1, 5, 2}, {2, 0, 4, 5}, {1, 2, 2, 4}};
-    SurfaceRows rows{{values, n_features, n_rows}, surfaces};
+    SurfaceRows<float> rows{{values, n_features, n_rows}, surfaces};
     std::vector<double> design = dense_design(values, surfaces);
     std::size_t n = rows.n_nodes();
 };
@@ -129,7 +129,7 @@ void threads_change_no_bit(const Data& data) {
 
 void what_does_not_fit_is_refused(const Data& data) {
     const auto make = [](std::vector<float> values, Surface surface) {
-        return is_refused([&] { SurfaceRows({values, 2, 3}, {surface}); });
+        return is_refused([&] { SurfaceRows<float>({values, 2, 3}, {surface}); });
     };
     const std::vector<float> right{0.0F, 1.0F, 2.0F, -1.0F, 0.5F, 1.0F};
     CHECK(!make(right, {0, 1, 3, 2}));
@@ -148,10 +148,10 @@ void what_does_not_fit_is_refused(const Data& data) {
 }
 
 void nothing_at_all() {
-    const SurfaceRows none({{}, 0, 0}, {});
+    const SurfaceRows<float> none({{}, 0, 0}, {});
     CHECK(none.n_nodes() == 0 && none.score(1, {}, 2).empty() && none.sum(1, {}, 2).empty());
     const std::vector<float> nowhere(4, -1.0F);
-    const SurfaceRows rows({nowhere, 2, 2}, {{0, 1, 2, 2}});
+    const SurfaceRows<float> rows({nowhere, 2, 2}, {{0, 1, 2, 2}});
     const std::vector<double> ones(4, 1.0);
     CHECK(rows.score(1, ones, 1) == std::vector<double>(2, 0.0));
     CHECK(rows.sum(1, std::vector<double>(2, 1.0), 1) == std::vector<double>(4, 0.0));

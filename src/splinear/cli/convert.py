@@ -1,7 +1,7 @@
 """``splinear convert``: a model for other programs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from splinear.cli.console import OptionError, failing_well, make_console
 from splinear.cli.models import load_model
@@ -18,18 +18,15 @@ FORMATS = ("onnx", "sql", "json")
 
 def add_convert(app: "typer.Typer") -> None:
     """Add the command ``splinear convert``."""
-    import typer
+    from splinear.cli import options as o
 
     @app.command()
     def convert(
-        model: Annotated[Path, typer.Argument(help="The model file.")],
-        output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
-        to: Annotated[
-            str | None,
-            typer.Option(help="onnx, sql or json; by default as the name ends."),
-        ] = None,
-        table: Annotated[str, typer.Option(help="The table that an SQL query reads.")] = "data",
-        dialect: Annotated[str, typer.Option(help="Of SQL: duckdb or sqlite.")] = "duckdb",
+        model: o.ModelFile,
+        output: o.Converted,
+        to: o.To = None,
+        table: o.SqlTable = "data",
+        dialect: o.Dialect = "duckdb",
     ) -> None:
         """Write a model as an ONNX graph, an SQL query or JSON.
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -28,28 +28,17 @@ __all__ = ["add_explain"]
 
 def add_explain(app: "typer.Typer") -> None:
     """Add the command ``splinear explain``."""
-    import typer
+    from splinear.cli import options as o
 
     @app.command()
     def explain(
-        model: Annotated[Path, typer.Argument(help="The model file.")],
-        data: Annotated[Path, typer.Argument(help="CSV, Parquet or LIBSVM file.")],
-        row: Annotated[
-            list[int] | None,
-            typer.Option(min=1, help="A row to explain, from 1 on; may be repeated. Default: 1."),
-        ] = None,
-        output: Annotated[
-            Path | None,
-            typer.Option("--output", "-o", help="CSV or Parquet file for all rows of the data."),
-        ] = None,
-        label: Annotated[
-            str | None,
-            typer.Option("--class", help="Whose score; by default the class that is predicted."),
-        ] = None,
-        top: Annotated[int, typer.Option(min=1, help="How many terms to list for a row.")] = 8,
-        delimiter: Annotated[
-            str | None, typer.Option(help="Of a CSV file; by default as its first lines show.")
-        ] = None,
+        model: o.ModelFile,
+        data: o.DataFile,
+        row: o.Row = None,
+        output: o.Contributions = None,
+        label: o.Class = None,
+        top: o.Top = 8,
+        delimiter: o.Delimiter = None,
     ) -> None:
         """Show what each column adds to the score of a row, or write it for all rows.
 

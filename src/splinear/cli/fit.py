@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -52,48 +52,22 @@ class Data:
 
 def add_fit(app: "typer.Typer") -> None:
     """Add the command ``splinear fit``."""
-    import typer
+    from splinear.cli import options as o
 
     @app.command()
     def fit(
-        data: Annotated[Path, typer.Argument(help="CSV, Parquet or LIBSVM file.")],
-        output: Annotated[Path, typer.Option("--output", "-o", help="The model file.")],
-        target: Annotated[
-            str | None, typer.Option(help="The column to predict; not for LIBSVM files.")
-        ] = None,
-        task: Annotated[
-            str | None,
-            typer.Option(help="classification or regression; by default as the target suggests."),
-        ] = None,
-        drop: Annotated[
-            list[str] | None, typer.Option(help="A column to leave out; may be repeated.")
-        ] = None,
-        interactions: Annotated[
-            str, typer.Option(help="How many pairs of features get surfaces: a number, or auto.")
-        ] = "0",
-        holdout: Annotated[
-            float, typer.Option(min=0.0, max=0.9, help="Share of rows to measure the model on.")
-        ] = 0.0,
-        loss: Annotated[
-            str | None,
-            typer.Option(
-                help="log, hinge or squared_hinge for classes; squared_error, poisson, gamma or "
-                "epsilon_insensitive for numbers."
-            ),
-        ] = None,
-        C: Annotated[
-            float | None,
-            typer.Option("--C", help="Weight of the losses; by default chosen from the data."),
-        ] = None,
-        seed: Annotated[
-            int, typer.Option(min=0, max=2**32 - 1, help="Chooses the rows held out.")
-        ] = 0,
-        max_memory: Annotated[
-            str | None, typer.Option(help="What training may take: 500MB, 2GiB.")
-        ] = None,
-        delimiter: Annotated[
-            str | None, typer.Option(help="Of a CSV file; by default as its first lines show.")
-        ] = None,
+        data: o.DataFile,
+        output: o.NewModel,
+        target: o.Target = None,
+        task: o.Task = None,
+        drop: o.Drop = None,
+        interactions: o.Interactions = "0",
+        holdout: o.Holdout = 0.0,
+        loss: o.Loss = None,
+        C: o.WeightOfLosses = None,
+        seed: o.Seed = 0,
+        max_memory: o.MaxMemory = None,
+        delimiter: o.Delimiter = None,
     ) -> None:
         """Train a model on a file, and save it.
 

@@ -1,7 +1,7 @@
 """``splinear predict``: from a model and a file to predictions."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -25,23 +25,15 @@ __all__ = ["add_predict"]
 
 def add_predict(app: "typer.Typer") -> None:
     """Add the command ``splinear predict``."""
-    import typer
+    from splinear.cli import options as o
 
     @app.command()
     def predict(
-        model: Annotated[Path, typer.Argument(help="The model file.")],
-        data: Annotated[Path, typer.Argument(help="CSV, Parquet or LIBSVM file.")],
-        output: Annotated[
-            Path | None,
-            typer.Option("--output", "-o", help="CSV or Parquet file; by default CSV to stdout."),
-        ] = None,
-        keep: Annotated[
-            list[str] | None,
-            typer.Option(help="A column of the data to write as well; may be repeated."),
-        ] = None,
-        delimiter: Annotated[
-            str | None, typer.Option(help="Of a CSV file; by default as its first lines show.")
-        ] = None,
+        model: o.ModelFile,
+        data: o.DataFile,
+        output: o.Predictions = None,
+        keep: o.Keep = None,
+        delimiter: o.Delimiter = None,
     ) -> None:
         """Predict the rows of a file: classes with probabilities, or numbers.
 

@@ -13,7 +13,7 @@ from splinear.curves.basis import Basis, BSplineBasis
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
-__all__ = ["Axes", "standardised"]
+__all__ = ["Axes", "standardised", "steps"]
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
@@ -188,3 +188,9 @@ def standardised(
     first, last, j = axes.first.copy(), axes.last.copy(), axes.varies
     first[j], last[j] = (first[j] - mean[j]) / std[j], (last[j] - mean[j]) / std[j]
     return replace(axes, first=first, last=last)
+
+
+def steps(lo: float, hi: float, n: int) -> Floats:
+    """Return equal steps from lo to hi; their difference, which may overflow, is never formed."""
+    share = np.linspace(0.0, 1.0, n)
+    return np.clip(lo * (1.0 - share) + hi * share, lo, hi)

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import comb
 
 from splinear._types import Floats
-from splinear.curves.axes import Axes
+from splinear.curves.axes import Axes, steps
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis, SampledBasis
 from splinear.export.pieces import CurveTerm, WaveTerm
 from splinear.model.additive import group_scores
-from splinear.model.fitted import FittedTerm, steps
+from splinear.model.fitted import FittedTerm
 from splinear.model.group import TermGroup
 
 __all__ = ["read_curve"]

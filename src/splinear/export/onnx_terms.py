@@ -273,8 +273,7 @@ class OnnxTerms:
         for keys in (*groups.values(), list(text)):
             for key in keys:
                 self._axes[key] = len(self._axes)
-        single = graph.cast(graph.joined(parts), TensorProto.FLOAT)  # as the estimators round them
-        return graph.doubles(single)
+        return graph.joined(parts)
 
     def _node_of_text(self, axis: SurfaceAxis) -> str:
         assert axis.levels is not None

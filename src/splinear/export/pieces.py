@@ -304,9 +304,6 @@ class SurfaceAxis:
 class SurfaceTerm:
     """A table over two features, bilinear between its nodes.
 
-    The estimators round a place to single precision before they look it up. Who leaves that out is
-    off by about 1e-7 of the step between two nodes.
-
     Attributes
     ----------
     features : tuple of int

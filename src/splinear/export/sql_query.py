@@ -69,7 +69,7 @@ class _Query:
                 cast = self.dialect.as_text if j in text else self.dialect.as_number
                 given[terms.column(j)] = cast.format(f"given.{name(feature.name)}")
         self.add(given, more=False)
-        for step in (*lookup.pieces, terms.places, terms.rounded, lookup.cells):
+        for step in (*lookup.pieces, terms.places, lookup.cells):
             self.add(step)
         if self.wanted.reasons:
             parts = {f"t{i}_{k}": f for i, of in enumerate(values) for k, f in enumerate(of)}

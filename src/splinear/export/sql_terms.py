@@ -21,7 +21,6 @@ from splinear.export.sql_text import Dialect, added, branches, literal, number
 __all__ = ["SqlTerms"]
 
 FEW_LEVELS = 16  # more of them are searched by halves
-SINGLE = 2**29 + 1  # c - (c - p) with c = p times this is p in single precision
 
 
 @dataclass
@@ -118,12 +117,13 @@ class SqlTerms:
         return [f"CASE WHEN {nowhere} THEN 0e0 ELSE {f} END" for f in found]
 
     def _place(self, axis: SurfaceAxis) -> str:
-        """Return the column of places on an axis, in single precision; -1 is nowhere."""
+        """Return the column of places on an axis; -1 is nowhere."""
         if axis.key not in self._axes:
-            raw, x = f"p{len(self._axes)}", self.column(axis.feature)
+            place, x = f"p{len(self._axes)}", self.column(axis.feature)
             missing = "(-1e0)" if axis.missing is None else number(axis.missing)
-            self.places[raw] = f"CASE WHEN {x} IS NULL THEN {missing} ELSE {self._on(axis, x)} END"
-            self._axes[axis.key] = f"{raw}s"
+            on = self._on(axis, x)
+            self.places[place] = f"CASE WHEN {x} IS NULL THEN {missing} ELSE {on} END"
+            self._axes[axis.key] = place
         return self._axes[axis.key]
 
     def _on(self, axis: SurfaceAxis, x: str) -> str:
@@ -133,13 +133,3 @@ class SqlTerms:
             nodes = axis.nodes.astype(np.float64)
             return self._among(x, axis.feature, axis.levels, nodes, "(-1e0)")
         return self.lookup.of_pieces(x, axis.place.pieces)[0]
-
-    @property
-    def rounded(self) -> dict[str, str]:
-        """Columns of places in single precision, as the estimators round them."""
-        factor = number(SINGLE)
-        return {
-            f"{raw}s": f"({raw} * {factor}) - (({raw} * {factor}) - {raw})"
-            for raw in self.places
-            if raw.startswith("p")
-        }

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from splinear._types import AnyArray, Floats, Input
+from splinear.curves.axes import steps
 from splinear.inspection.adding import (
     InMemory,
     added,
@@ -27,7 +28,7 @@ from splinear.inspection.naming import (
     term_names,
 )
 from splinear.inspection.resolving import FittedModel, resolve, resolve_model
-from splinear.model.fitted import FittedTerm, steps
+from splinear.model.fitted import FittedTerm
 from splinear.model.group import Extrapolation
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
 from splinear.training.estimator import AdditiveEstimator

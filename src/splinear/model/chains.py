@@ -50,7 +50,7 @@ class Chain:
             return int(self.node_of_level.max(initial=-1)) + 1
         return 0 if self.knots is None else len(self.knots)
 
-    def positions(self, x: AnyArray) -> NDArray[np.float32]:
+    def positions(self, x: AnyArray) -> Floats:
         """Return where values (n,) stand: node k is position k, and -1 is nowhere.
 
         Levels are given by their numbers, negative ones being unknown; NaN is a missing value.
@@ -60,7 +60,7 @@ class Chain:
         missing = np.isnan(x)
         at = self._of_levels(x, missing) if self.knots is None else self._of_numbers(x)
         at[missing] = self.n_values if self.has_missing else NOWHERE
-        return at.astype(np.float32)
+        return at
 
     def _of_levels(self, x: Floats, missing: NDArray[np.bool_]) -> Floats:
         assert self.node_of_level is not None

@@ -1,4 +1,15 @@
-"""What curves are held to, all together: linear inequalities of the parameters of a layout."""
+"""What curves are held to, all together: linear inequalities of the parameters of a layout.
+
+A curve c of a feature that also has surfaces W_p (see PairGroup) is held to its form together with
+them: c(x) + sum_p T_p(x, z_p) has the form in x, whatever the z_p. What T_p = W_p - a_p 1' - 1 b_p'
+has of x is W_p less a_p. So it is enough that every column of every W_p has the form, and
+
+    c - sum_p a_p
+
+has it too. That is no more than needed: a function of x can go from the curve to W_p, and of W_p
+with the most of them taken off some column is at the edge of the form in each piece of x. The
+pieces of surfaces are made up of pieces of the curve (see `splinear.training.interactions`).
+"""
 
 from __future__ import annotations
 
@@ -15,17 +26,38 @@ from scipy.sparse.linalg import SuperLU, splu
 from splinear._types import Floats
 from splinear.model.group import TermGroup
 from splinear.model.nonnegative import Metric, inverted
+from splinear.model.pairs import PairGroup
 
 __all__ = ["Cone", "cone_of"]
+
+CHUNK = 64  # of columns that are solved for at a time
+
+Inverse = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class _Surface:
+    """Surface p of a group, whose parameters begin at `start`."""
+
+    start: int
+    group: PairGroup
+    p: int
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Where its parameters stand, (m1, m2)."""
+        at = self.start + np.arange(self.group.size, dtype=np.intp)
+        return at.reshape(self.group.n_nodes)
 
 
 @dataclass(frozen=True)
 class _Term:
-    """Curve j of a group, whose parameters begin at `start`."""
+    """Curve j of a group, whose parameters begin at `start`, and its surfaces."""
 
     start: int
     group: TermGroup
     j: int
+    surfaces: tuple[_Surface, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +73,8 @@ class Cone:
     bounded : ndarray of shape (n_bounded,)
         Which of z are >= 0.
     blocks : ndarray of shape (n_bounded,)
-        The curve that an inequality is of, 0, 1, ..., among those that are held to a form.
+        The curve that an inequality is of, 0, 1, ..., among those that are held to a form; those of
+        its surfaces count as its own.
     terms : tuple of _Term
         These curves.
     """
@@ -55,6 +88,11 @@ class Cone:
     def inequalities(self) -> sparse.csr_array:
         """A, (n_bounded, n_parameters)."""
         return self.B[self.bounded]
+
+    @cached_property
+    def has_surfaces(self) -> bool:
+        """Whether there are surfaces that are held to a form."""
+        return any(term.surfaces for term in self.terms)
 
     def slack(self, parameters: Floats) -> Floats:
         """Return A theta of parameters (n_outputs, n_parameters)."""
@@ -80,22 +118,32 @@ class Cone:
         order = np.argsort(self.blocks, kind="stable")
         return np.split(order, np.flatnonzero(np.diff(self.blocks[order])) + 1)
 
-    def metric(self, inverses: Sequence[Callable[[Floats], Floats]]) -> Metric:
+    def metric(self, inverses: Sequence[Inverse]) -> Metric:
         """Return (A M^{-1} A')^{-1} for each output's M^{-1}, which multiplies (n, n_parameters).
 
         M has to be block-diagonal: terms of different blocks are not tied by it. Then the first
         columns of all blocks are found together, and so on.
         """
-        sizes = [len(at) for at in self.places]
-        column = np.empty(len(self.blocks), dtype=np.intp)  # of an inequality in its block
-        column[np.concatenate(self.places)] = np.concatenate([np.arange(n) for n in sizes])
+        return Metric([self._blocks_of(inverse, self.places) for inverse in inverses])
+
+    def whole_metric(self, inverses: Sequence[Inverse]) -> Metric:
+        """Return the same for M that ties all terms."""
+        whole = [np.arange(len(self.bounded))]
+        return Metric([self._blocks_of(inverse, whole) for inverse in inverses])
+
+    def _blocks_of(
+        self, inverse: Inverse, places: list[NDArray[np.intp]]
+    ) -> list[tuple[NDArray[np.intp], Floats]]:
+        sizes = [len(at) for at in places]
+        column = np.empty(len(self.bounded), dtype=np.intp)  # of an inequality in its block
+        column[np.concatenate(places)] = np.concatenate([np.arange(n) for n in sizes])
         at = (column, np.arange(len(column)))
         ones = sparse.csr_array((np.ones(len(column)), at), shape=(max(sizes), len(column)))
-        columns, outputs = (ones @ self.inequalities).toarray(), []
-        for inverse in inverses:
-            products = self.slack(inverse(columns))
-            outputs.append([(at, inverted(products[: len(at), at])) for at in self.places])
-        return Metric(outputs)
+        sums, products = ones @ self.inequalities, np.empty((max(sizes), len(column)))
+        for first in range(0, max(sizes), CHUNK):
+            some = slice(first, first + CHUNK)
+            products[some] = self.slack(inverse(sums[some].toarray()))
+        return [(at, inverted(products[: len(at), at])) for at in places]
 
     def joint_metric(self, matrices: Sequence[Floats], used: NDArray[np.intp]) -> Metric:
         """Return (A M^{-1} A')^{-1} for M of each output, by the parameters that are used.
@@ -113,17 +161,31 @@ class Cone:
     def penalty_metric(self) -> Metric:
         """(A S^{-1} A')^{-1}, S being the matrix of the penalty: the same for all outputs.
 
-        By S and not by its inverse, which has far fewer digits.
+        By S and not by its inverse, which has far fewer digits; but for surfaces.
         """
         blocks = []
         for term, places in zip(self.terms, self.places, strict=True):
-            used = term.start + np.flatnonzero(term.group.used[term.j])
-            one = term.group.of_features(np.array([term.j]))
-            S = one.stiffen(np.eye(one.stride)[:, None, :])[:, 0]
-            S = S[np.ix_(used - term.start, used - term.start)]
-            H = self._pulled(self._pulled(S, used, [term]).T, used, [term])
-            blocks.append((places, _reduced(H, np.searchsorted(used, self.bounded[places]))))
+            of_block = self._of_surfaces if term.surfaces else self._of_curve
+            blocks.append((places, of_block(term, places)))
         return Metric([blocks])
+
+    def _of_curve(self, term: _Term, places: NDArray[np.intp]) -> Floats:
+        used = term.start + np.flatnonzero(term.group.used[term.j])
+        one = term.group.of_features(np.array([term.j]))
+        S = one.stiffen(np.eye(one.stride)[:, None, :])[:, 0]
+        S = S[np.ix_(used - term.start, used - term.start)]
+        H = self._pulled(self._pulled(S, used, [term]).T, used, [term])
+        return _reduced(H, np.searchsorted(used, self.bounded[places]))
+
+    def _of_surfaces(self, term: _Term, places: NDArray[np.intp]) -> Floats:
+        A, one = self.inequalities[places], term.group.of_features(np.array([term.j]))
+        own = A[:, term.start : term.start + one.stride].toarray()
+        products = own @ one.soften(own[:, None])[:, 0].T
+        for surface in term.surfaces:
+            alone = surface.group.of_features(np.array([surface.p]))
+            own = A[:, surface.start : surface.start + alone.size].toarray()
+            products += own @ alone.soften(own[:, None])[:, 0].T
+        return inverted(products)
 
     def _pulled(self, gradient: Floats, used: NDArray[np.intp], terms: Sequence[_Term]) -> Floats:
         """Return B^{-T} g of gradients (n_used, m) by the parameters that are used, and more."""
@@ -140,22 +202,34 @@ class Cone:
 
     def snapped(self, parameters: Floats) -> Floats:
         """Return parameters (n_outputs, n_parameters), in the cone but for rounding, inside it."""
-        out = parameters.copy()
+        out = parameters
+        if self.has_surfaces:
+            out = self.with_slack(parameters, np.maximum(self.slack(parameters), 0.0))
+        out = out.copy()
         for term in self.terms:
-            widths, form = term.group.form_widths[term.j], term.group.form
-            assert form is not None
-            own = out[:, term.start : term.start + len(widths) + 1]
-            own[:] = form.snapped(own, widths)
+            if not term.surfaces:
+                widths, form = term.group.form_widths[term.j], term.group.form
+                assert form is not None
+                own = out[:, term.start : term.start + len(widths) + 1]
+                own[:] = form.snapped(own, widths)
         return out
 
 
-def _held(groups: Sequence[TermGroup]) -> Iterator[_Term]:
+def _held(groups: Sequence[TermGroup], pairs: Sequence[PairGroup]) -> Iterator[_Term]:
     """Yield the curves that are held to a form."""
+    of_feature: dict[int, list[_Surface]] = {}
+    start = sum(group.n_features * group.stride for group in groups)
+    for pair in pairs:
+        for p in range(pair.n_pairs):
+            if pair.held is not None and pair.held[p] and pair.variance[p] > 0:
+                own = _Surface(start, pair, p)
+                of_feature.setdefault(pair.chains[p][0].feature, []).append(own)
+            start += pair.size
     start = 0
     for group in groups:
-        for j in range(group.n_features):
+        for j, feature in enumerate(group.features.tolist()):
             if group.form is not None and len(group.form_widths[j]):
-                yield _Term(start, group, j)
+                yield _Term(start, group, j, tuple(of_feature.get(feature, ())))
             start += group.stride
 
 
@@ -169,32 +243,69 @@ def _reduced(M: Floats, at: NDArray[np.intp]) -> Floats:
     return np.asarray(M[np.ix_(at, at)] - tied.T @ follow)
 
 
-def cone_of(groups: tuple[TermGroup, ...]) -> Cone | None:
+class _Rows:
+    """Rows of B, and which of them are bounded, as far as they have been found."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.is_plain = n, np.ones(n, dtype=bool)
+        self.entries: list[tuple[Floats, NDArray[np.intp], NDArray[np.intp]]] = []
+        self.bounded: list[NDArray[np.intp]] = []
+        self.blocks: list[NDArray[np.intp]] = []
+
+    def add(self, B: Floats, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
+        """Add entries (n_rows, n_columns)."""
+        i, k = np.nonzero(B)
+        self.is_plain[rows] = False
+        self.entries.append((B[i, k], rows[i], columns[k]))
+
+    def bound(self, places: NDArray[np.intp], block: int) -> None:
+        """Let rows be bounded."""
+        self.bounded.append(places)
+        self.blocks.append(np.full(len(places), block))
+
+    def cone(self, terms: tuple[_Term, ...]) -> Cone:
+        """Return the cone of all rows; the others of B are those of the identity."""
+        plain = np.flatnonzero(self.is_plain)
+        self.entries.append((np.ones(len(plain)), plain, plain))
+        values, rows, columns = map(np.concatenate, zip(*self.entries, strict=True))
+        B = sparse.csr_array((values, (rows, columns)), shape=(self.n, self.n))
+        return Cone(B, np.concatenate(self.bounded), np.concatenate(self.blocks), terms)
+
+
+def cone_of(groups: tuple[TermGroup, ...], pairs: tuple[PairGroup, ...] = ()) -> Cone | None:
     """Return the inequalities of all curves that are held to a form; None if there are none."""
-    n = sum(group.n_features * group.stride for group in groups)
-    is_plain, entries, bounded, blocks = np.ones(n, dtype=bool), [], [], []
-    terms: list[_Term] = []
-    for term in _held(groups):
-        own, at = _coordinates(term.group, term.j)
+    n = sum(g.shape[0] * g.shape[1] for g in groups) + sum(g.n_pairs * g.size for g in pairs)
+    found, terms = _Rows(n), list[_Term]()
+    for term in _held(groups, pairs):
+        B, at = _coordinates(term.group, term.j)
         if len(at):
-            rows, columns = np.nonzero(own)
-            is_plain[term.start : term.start + len(own)] = False
-            entries.append((own[rows, columns], term.start + rows, term.start + columns))
-            bounded.append(term.start + at)
-            blocks.append(np.full(len(at), len(terms)))
+            own = term.start + np.arange(len(B))
+            found.add(B, own, own)
+            found.bound(own[at], len(terms))
+            for surface in term.surfaces:
+                _add_surface(found, term, surface, B, len(terms))
             terms.append(term)
-    if not terms:
-        return None
-    plain = np.flatnonzero(is_plain)
-    values, rows, columns = map(np.concatenate, zip(*entries, strict=True))
-    B = sparse.csr_array(
-        (
-            np.append(values, np.ones(len(plain))),
-            (np.append(rows, plain), np.append(columns, plain)),
-        ),
-        shape=(n, n),
-    )
-    return Cone(B, np.concatenate(bounded), np.concatenate(blocks), tuple(terms))
+    return found.cone(tuple(terms)) if terms else None
+
+
+def _add_surface(found: _Rows, term: _Term, surface: _Surface, B: Floats, block: int) -> None:
+    """Hold the columns of a surface to the form of its curve, and take from the curve what it has.
+
+    B (n, n) has the coordinates of the curve.
+    """
+    group, form, places = surface.group, term.group.form, surface.places
+    knots = group.chains[surface.p][0].knots
+    assert form is not None
+    assert knots is not None
+    n = len(knots)
+    widths = np.diff(0.5 * knots) / (0.5 * knots[-1] - 0.5 * knots[0])
+    own, bounded = form.coordinates((n - 1) * widths)
+    for column in places[:n].T:
+        found.add(own, column, column)
+        found.bound(column[bounded], block)
+    between = np.array([np.interp(term.group.knots_of(term.j), knots, hat) for hat in np.eye(n)])
+    taken = -B[1:] @ between.T @ group.shared_functions(surface.p)[:n]
+    found.add(taken, term.start + np.arange(1, len(B)), places.ravel())
 
 
 def _coordinates(group: TermGroup, j: int) -> tuple[Floats, NDArray[np.intp]]:

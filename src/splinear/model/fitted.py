@@ -9,6 +9,7 @@ from typing import TypeAlias, overload
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.curves.axes import steps
 from splinear.curves.basis import BSplineBasis
 from splinear.model.additive import Model
 from splinear.model.fitted_pairs import FittedPair
@@ -265,9 +266,3 @@ def _read_only(array: Floats) -> Floats:
     out = np.array(array)
     out.flags.writeable = False
     return out
-
-
-def steps(lo: float, hi: float, n: int) -> Floats:
-    """Return equal steps from lo to hi; their difference, which may overflow, is never formed."""
-    share = np.linspace(0.0, 1.0, n)
-    return np.clip(lo * (1.0 - share) + hi * share, lo, hi)

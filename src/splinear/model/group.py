@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
+from splinear.curves.axes import steps
 from splinear.curves.embedding import Embedding, bounded
 from splinear.curves.form import Form
 
@@ -172,6 +173,14 @@ class TermGroup:
                 _, exponent = np.frexp(0.5 * knots[-1] - 0.5 * knots[0])
                 out[j] = (len(knots) - 1) * np.diff(np.ldexp(knots, -exponent))
         return out
+
+    def knots_of(self, j: int) -> Floats:
+        """Return where the coefficients of a curve of degree 1 are its values."""
+        axes = self.embedding.axes
+        knots = axes.knots_of(j)
+        if knots is not None:
+            return knots
+        return steps(float(axes.lo[j]), float(axes.hi[j]), int(axes.length[j]) + 1)
 
     # -- parameters and tables -------------------------------------------------------------------
 

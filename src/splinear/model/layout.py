@@ -58,8 +58,8 @@ class Layout:
 
     @cached_property
     def cone(self) -> Cone | None:
-        """What curves are held to; None: nothing."""
-        return cone_of(self.groups)
+        """What curves are held to, and their surfaces with them; None: nothing."""
+        return cone_of(self.groups, self.pairs)
 
     def split(self, flat: AnyArray) -> list[AnyArray]:
         """Return views of a flat vector (..., n_parameters), one per group of curves.
@@ -141,10 +141,13 @@ class Layout:
         return replace(self, pairs=tuple(pairs))
 
     def without_forms(self) -> Layout:
-        """Return the layout with curves that are held to nothing."""
-        return self.with_groups([replace(group, form=None) for group in self.groups])
+        """Return the layout with curves and surfaces that are held to nothing."""
+        curves = self.with_groups([replace(group, form=None) for group in self.groups])
+        return curves.with_pairs([group.with_held(None) for group in self.pairs])
 
     def with_forms_of(self, other: Layout) -> Layout:
-        """Return the layout with curves held to what those of another one are."""
-        pairs = zip(self.groups, other.groups, strict=True)
-        return self.with_groups([replace(group, form=like.form) for group, like in pairs])
+        """Return the layout with curves and surfaces held to what those of another one are."""
+        curves = zip(self.groups, other.groups, strict=True)
+        surfaces = zip(self.pairs, other.pairs, strict=True)
+        held = self.with_groups([replace(group, form=like.form) for group, like in curves])
+        return held.with_pairs([group.with_held(like.held) for group, like in surfaces])

@@ -16,6 +16,7 @@ from splinear.model.chains import Chain
 
 __all__ = ["N_BANDS", "PairGroup", "chains_of", "surfaces"]
 
+SHARED = 1e-3  # the weight of a difference that a surface shares with a curve, beside its own
 N_BANDS = 5  # of a block: a node with itself, and its neighbors at 1, m2 - 1, m2, m2 + 1
 
 
@@ -38,6 +39,11 @@ class PairGroup:
     the product of two min kernels. One increment d_kl is a step in both features at once, as a tree
     of depth two makes it.
 
+    Where the curve of the first feature is held to a form, so is the curve with all its surfaces
+    (see `splinear.model.cone`). W then has a first column, too: a function of the feature that goes
+    from the curve to the surface, no score or difference being another by that. Its own differences
+    have the weight `SHARED`, for one W to be the best.
+
     Parameters and tables are (n_pairs, m1 * m2).
 
     Attributes
@@ -53,6 +59,8 @@ class PairGroup:
     deviation : ndarray of shape (n_pairs,) or None
         The standard deviation of the fitted surfaces over the training rows, the mean over outputs;
         None: they have not been fitted.
+    held : ndarray of shape (n_pairs,) or None
+        Which surfaces have a first feature whose curve is held to a form; None: none.
     """
 
     chains: tuple[tuple[Chain, Chain], ...]
@@ -60,6 +68,7 @@ class PairGroup:
     mass: Floats
     edges: Floats | None = None
     deviation: Floats | None = None
+    held: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, chains: tuple[tuple[Chain, Chain], ...]) -> PairGroup:
@@ -81,6 +90,7 @@ class PairGroup:
             mass=self.mass[at],
             edges=None if self.edges is None else self.edges[at],
             deviation=None if self.deviation is None else self.deviation[at],
+            held=None if self.held is None else self.held[at],
         )
         out.__dict__["_inverse"] = self._inverse[at]
         return out
@@ -113,9 +123,25 @@ class PairGroup:
     @cached_property
     def used(self) -> NDArray[np.bool_]:
         """Which parameters are free, (n_pairs, size)."""
-        used = np.zeros(self.mass.shape, dtype=bool)
-        used[:, 1:, 1:] = self.variance[:, None, None] > 0
+        used = self._own.copy()
+        used[:, :, 0] = self._shared
         return used.reshape(self.shape)
+
+    @cached_property
+    def _own(self) -> NDArray[np.bool_]:
+        """Which parameters a surface has that shares nothing, (n_pairs, m1, m2)."""
+        own = np.zeros(self.mass.shape, dtype=bool)
+        own[:, 1:, 1:] = self.variance[:, None, None] > 0
+        return own
+
+    @cached_property
+    def _shared(self) -> NDArray[np.bool_]:
+        """Which nodes of the first feature have a parameter that is shared, (n_pairs, m1)."""
+        n = [first.n_values for first, _ in self.chains]
+        nodes = np.arange(self.n_nodes[0])
+        shared = (nodes > 0) & (nodes < np.array(n)[:, None]) & (self.variance > 0)[:, None]
+        held = np.zeros(self.n_pairs, dtype=bool) if self.held is None else self.held
+        return np.asarray(shared & held[:, None])
 
     # -- parameters and tables -------------------------------------------------------------------
 
@@ -140,9 +166,10 @@ class PairGroup:
     def scatter(self, sums: Floats) -> Floats:
         """Undo `gather`, of which only the derivatives by free parameters are known.
 
-        The others are such that no function of one feature has a derivative.
+        The others are such that no function of one feature has a derivative; nor has what is
+        shared with a curve.
         """
-        S = np.where(self.used, sums, 0.0).reshape(*sums.shape[:-1], *self.n_nodes)
+        S = np.where(self._own, self._as_grids(sums), 0.0)
         S[..., 0, :] = -S[..., 1:, :].sum(axis=-2)
         S[..., :, 0] = -S[..., :, 1:].sum(axis=-1)
         return self._flat(S)
@@ -174,17 +201,24 @@ class PairGroup:
     # -- the penalty -----------------------------------------------------------------------------
 
     def differences(self, parameters: Floats) -> Floats:
-        """Return d of parameters (..., n_pairs, size), 0 in the first row and column."""
+        """Return d of parameters (..., n_pairs, size), 0 in the first row.
+
+        In the first column, those of what is shared with a curve.
+        """
         W = self._as_grids(parameters)
         out = np.zeros_like(W)
+        out[..., 1:, 0] = np.diff(W[..., 0], axis=-1) * self._shared[:, 1:]
         out[..., 1:, 1:] = np.diff(np.diff(W, axis=-1), axis=-2)
         return self._flat(out)
 
     @cached_property
     def edge_weights(self) -> Floats:
         """Return w where parameters are free, 0 elsewhere; shape (n_pairs, size)."""
-        used = self.used.astype(np.float64)
-        return used if self.edges is None else used * self.edges
+        w = self._own.astype(np.float64)
+        if self.edges is not None:
+            w *= self._as_grids(self.edges)
+        w[:, :, 0] = SHARED * self._shared
+        return self._flat(w)
 
     @cached_property
     def precision(self) -> Floats:
@@ -203,11 +237,20 @@ class PairGroup:
 
     def soften(self, parameters: Floats) -> Floats:
         """Undo stiffen()."""
-        g = self._as_grids(np.where(self.used, parameters, 0.0))
+        precision = np.where(self._own, self._as_grids(self.precision), 0.0)
+        g = np.where(self._own, self._as_grids(parameters), 0.0)
         summed = np.flip(np.flip(g, (-1, -2)).cumsum(axis=-1).cumsum(axis=-2), (-1, -2))
-        d = np.divide(self._flat(summed), self.precision, out=np.zeros_like(parameters),
-                      where=self.precision > 0)  # fmt: skip
-        return self._flat(self._as_grids(d).cumsum(axis=-1).cumsum(axis=-2))
+        d = np.divide(summed, precision, out=np.zeros_like(summed), where=precision > 0)
+        return self._flat(d.cumsum(axis=-1).cumsum(axis=-2)) + self.soften_shared(parameters)
+
+    def soften_shared(self, parameters: Floats) -> Floats:
+        """Undo stiffen() as far as functions of a feature are concerned that a curve shares."""
+        if self.held is None:
+            return np.zeros_like(parameters)
+        g = self._as_grids(np.where(self.used, parameters, 0.0)).sum(axis=-1) * self._shared
+        precision = np.where(self._shared, self._as_grids(self.precision)[..., 0], np.inf)
+        f = np.cumsum(np.cumsum(g[..., ::-1], axis=-1)[..., ::-1] / precision, axis=-1)
+        return self._flat(np.repeat((f * self._shared)[..., None], self.n_nodes[1], axis=-1))
 
     def penalty_value(self, parameters: Floats) -> float:
         """Return the penalty of parameters (..., n_pairs, size)."""
@@ -251,7 +294,18 @@ class PairGroup:
         """Return the group with the standard deviations of its fitted surfaces."""
         return self._changed(deviation=deviation)
 
-    def _changed(self, **fields: Floats | None) -> PairGroup:
+    def with_held(self, held: NDArray[np.bool_] | None) -> PairGroup:
+        """Return the group with other surfaces held to a form."""
+        return self._changed(held=held)
+
+    def shared_functions(self, p: int) -> Floats:
+        """Return a of surface p, by its parameters: what the curve has of it, (m1, size)."""
+        m1, _ = self.n_nodes
+        inverse = self._inverse[p, :m1]
+        of_each = inverse[:, :m1, None] + inverse[:, None, m1:]
+        return np.asarray((of_each * self.mass[p]).reshape(m1, self.size))
+
+    def _changed(self, **fields: AnyArray | None) -> PairGroup:
         out = replace(self, **fields)  # type: ignore[arg-type]
         if "_inverse" in self.__dict__:  # it is of the masses alone, and takes long
             out.__dict__["_inverse"] = self._inverse
@@ -264,8 +318,8 @@ def chains_of(groups: Sequence[PairGroup]) -> tuple[Chain, ...]:
 
 
 def surfaces(
-    positions: NDArray[np.float32], chains: Sequence[Chain], groups: Sequence[PairGroup]
-) -> _core.Surfaces:
+    positions: NDArray[np.float32] | Floats, chains: Sequence[Chain], groups: Sequence[PairGroup]
+) -> _core.Surfaces | _core.ExactSurfaces:
     """Return the compiled twin of groups over positions (n_chains, n_rows)."""
     place = {id(chain): k for k, chain in enumerate(chains)}
     numbers = [
@@ -273,4 +327,7 @@ def surfaces(
         for group in groups
         for a, b in group.chains
     ]
-    return _core.Surfaces(positions, np.array(numbers, dtype=np.int64).reshape(-1, 4))
+    table = np.array(numbers, dtype=np.int64).reshape(-1, 4)
+    if positions.dtype == np.float32:
+        return _core.Surfaces(positions.astype(np.float32, copy=False), table)
+    return _core.ExactSurfaces(positions.astype(np.float64, copy=False), table)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.curves.axes import steps
 from splinear.inspection.text import number
-from splinear.model.fitted import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

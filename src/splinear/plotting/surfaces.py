@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
+from splinear.curves.axes import steps
 from splinear.inspection.adding import InMemory, column_of
 from splinear.inspection.curves import check_n_points
 from splinear.model.chains import Chain
-from splinear.model.fitted import FittedPair, steps
+from splinear.model.fitted import FittedPair
 from splinear.plotting.panels import cells
 from splinear.plotting.style import room
 from splinear.training.estimator import AdditiveEstimator

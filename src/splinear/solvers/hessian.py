@@ -14,6 +14,7 @@ Both are of curves. Every surface has its block beside them (`splinear.solvers.p
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 from typing import Literal, Protocol
 
 import numpy as np
@@ -217,7 +218,14 @@ class _Banded(_ByPasses):
         return out
 
     def metric(self, cone: Cone) -> Metric:
-        return cone.metric([arrow.solve_curves for arrow in self.outputs])
+        return cone.metric([partial(self._solve, k) for k in range(len(self.outputs))])
+
+    def _solve(self, k: int, r: Floats) -> Floats:
+        """Multiply r (n, n_parameters), 0 for the intercept, by the inverse of output k."""
+        out, n = np.empty_like(r), self.space.layout.n_of_curves
+        out[:, :n] = self.outputs[k].solve_curves(r[:, :n])
+        out[:, n:] = self.surfaces[k].solve(r)
+        return out
 
 
 class _Arrow:
@@ -369,5 +377,18 @@ class _Dense(_ByPasses):
 
     def metric(self, cone: Cone) -> Metric:
         if self._metric is None:
-            self._metric = cone.joint_metric(self.matrices, self.places[:-1])
+            if cone.has_surfaces:
+                inverses = [partial(self._solve, k) for k in range(len(self.factors))]
+                self._metric = cone.whole_metric(inverses)
+            else:
+                self._metric = cone.joint_metric(self.matrices, self.places[:-1])
         return self._metric
+
+    def _solve(self, k: int, r: Floats) -> Floats:
+        """Multiply r (n, n_parameters), 0 for the intercept, by the inverse of output k."""
+        out, n = np.zeros_like(r), self.space.layout.n_of_curves
+        places = self.places[:-1]
+        padded = np.column_stack([r[:, places], np.zeros(len(r))])
+        out[:, places] = cho_solve(self.factors[k], padded.T).T[:, :-1]
+        out[:, n:] = self.surfaces[k].solve(r)
+        return out

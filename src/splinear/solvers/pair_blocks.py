@@ -33,15 +33,16 @@ class SurfaceBlocks:
         self.factors = [_factored(g, own) for g, own in zip(layout.pairs, blocks, strict=True)]
 
     def solve(self, r: Floats) -> Floats:
-        """Multiply a flat vector by the inverse; return the part of surfaces."""
+        """Multiply flat vectors (..., n_parameters) by the inverse; return the part of surfaces."""
         parts = zip(self.layout.pairs, self.factors, self.layout.split_pairs(r), strict=True)
         solved = [_solved(group, factor, part) for group, factor, part in parts]
         return self.layout.join(solved)
 
 
 def _solved(group: PairGroup, factor: Floats, part: Floats) -> Floats:
-    y = dpbtrs(factor, group.scatter(part).ravel(), lower=1)[0].reshape(group.shape)
-    return np.where(group.used, group.from_tables(y), 0.0)
+    flat = group.scatter(part).reshape(-1, group.n_pairs * group.size)
+    y = dpbtrs(factor, flat.T, lower=1)[0].T.reshape(part.shape)
+    return np.where(group.used, group.from_tables(y) + group.soften_shared(part), 0.0)
 
 
 def pair_variances(group: PairGroup, blocks: Floats) -> Floats:

@@ -34,7 +34,7 @@ class PairRows:
     groups: tuple[PairGroup, ...]
 
     @cached_property
-    def _core(self) -> _core.Surfaces:
+    def _core(self) -> _core.Surfaces | _core.ExactSurfaces:
         return surfaces(self.positions, self.chains, self.groups)
 
     @property

@@ -69,7 +69,8 @@ class Spline(Term):
         equal width, unless a feature has a long tail. A sequence is the knots themselves, two or
         more ascending numbers, the first and last of which are the ends of the feature's range.
     monotone : {"increasing", "decreasing"} or None, default=None
-        Whether the curve may not fall, or not rise. It is fitted so, not repaired afterwards.
+        Whether the curve may not fall, or not rise. It is fitted so, not repaired afterwards. If
+        there are surfaces of the feature, the curve with all of them may not.
     curvature : {"convex", "concave"} or None, default=None
         Which way the curve may bend, over the training range; beyond it only with
         extrapolation="linear". Needs a degree of 1 at least, and pieces of equal width if it is 2

@@ -35,12 +35,12 @@ from splinear.terms.base import ColumnData, Term
 from splinear.terms.plan import check_terms
 from splinear.training.columns import Columns
 from splinear.training.ending import how_it_ended
+from splinear.training.held import HeldFeatures
 from splinear.training.interactions import (
     Interactions,
     asks_for_pairs,
     check_interactions,
     read_interactions,
-    refuse_forms,
 )
 from splinear.training.live import FitLine, Tell
 from splinear.training.memory import Workload, plan_fit
@@ -148,9 +148,7 @@ class AdditiveEstimator(Stateful):
         else:
             columns_seen = work._column_data(data)
             layout = term_plan(work).place(columns_seen, trainer.advice(data.table))
-            interactions = work._interactions(columns_seen, trainer)
-            if interactions is not None:
-                refuse_forms(layout)
+            interactions = work._interactions(columns_seen, trainer, layout)
             starts = self._warm_starts(trainer, layout, target.outputs, data.table.shape[0])
         workload = work._workload(target, trainer, weighted=data.weights is not None)
         if interactions is not None:
@@ -236,10 +234,12 @@ class AdditiveEstimator(Stateful):
                     "some."
                 )
 
-    def _interactions(self, data: ColumnData, trainer: Trainer) -> Interactions | None:
-        """Return which surfaces are asked for."""
+    def _interactions(
+        self, data: ColumnData, trainer: Trainer, layout: Layout
+    ) -> Interactions | None:
+        """Return which surfaces are asked for, beside the curves of a layout."""
         request = getattr(self, "interactions", 0)
-        found = read_interactions(request, term_plan(self), data)
+        found = read_interactions(request, term_plan(self), data, HeldFeatures.of(layout))
         if found is not None and not trainer.fits_pairs:
             raise ValueError(
                 f"{type(self).__name__} has no surfaces over pairs of features; AdditiveClassifier "

@@ -91,7 +91,7 @@ class Setting:
         target = recipe.reader.read(data.y, data.kept)
         columns = model._column_data(data)
         layout = term_plan(model).place(columns, recipe.trainer.advice(data.table))
-        if model._interactions(columns, recipe.trainer) is not None:
+        if model._interactions(columns, recipe.trainer, layout) is not None:
             raise ValueError(
                 "PathSearchCV compares models of curves, and the estimator asks for surfaces over "
                 "pairs of features. Set interactions=0 and leave pairs out of `terms`, or use "

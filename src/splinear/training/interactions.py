@@ -27,7 +27,6 @@ from splinear._lookup import is_whole
 from splinear._types import Floats
 from splinear.model.chains import Chain
 from splinear.model.group import split_by
-from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.memory import BytesPerRow
@@ -37,13 +36,13 @@ from splinear.tables.chunks import as_dense
 from splinear.terms.base import ColumnData
 from splinear.terms.pair import N_BINS, LevelEffects, Pair
 from splinear.terms.plan import FeaturePair, TermPlan
+from splinear.training.held import HeldFeatures
 
 __all__ = [
     "Interactions",
     "asks_for_pairs",
     "check_interactions",
     "read_interactions",
-    "refuse_forms",
 ]
 
 MOST_ROWS, LEAST_ROWS = 50_000, 5_000  # that pairs are looked for in
@@ -79,21 +78,13 @@ def asks_for_pairs(request: object, terms: object) -> bool:
     return of_two or (len(request) > 0 if _is_list(request) else request != 0)
 
 
-def refuse_forms(layout: Layout) -> None:
-    """Refuse surfaces beside curves that are held to a form: only the curves would keep to it."""
-    if layout.cone is not None:
-        raise ValueError(
-            "Spline(monotone=..., curvature=...) holds curves to a form, and surfaces over pairs "
-            "of features would not keep to it. Set interactions=0 and leave pairs out of `terms`, "
-            "or leave out monotone and curvature."
-        )
-
-
 def _is_list(value: object) -> TypeGuard[Sequence[Sequence[object]]]:
     return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
 
 
-def read_interactions(request: object, plan: TermPlan, data: ColumnData) -> Interactions | None:
+def read_interactions(
+    request: object, plan: TermPlan, data: ColumnData, held: HeldFeatures
+) -> Interactions | None:
     """Return what the parameters `interactions` and `terms` ask for; None: no surfaces."""
     given = dict(plan.pairs)
     n_more: int | None = 0
@@ -111,7 +102,8 @@ def read_interactions(request: object, plan: TermPlan, data: ColumnData) -> Inte
             "Surfaces over pairs of features need a dense X; got a sparse one. Use X.toarray(), or "
             "leave out `interactions` and pairs in `terms`."
         )
-    return Interactions(given, n_more, frozenset(plan.dropped), data)
+    held.check(given, data.label)
+    return Interactions(given, n_more, frozenset(plan.dropped), data, held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,19 +119,23 @@ class Interactions:
     dropped : frozenset of int
         Features that take no part.
     data : ColumnData
+    held : HeldFeatures
+        Features whose curves are held to a form, and surfaces with them.
     """
 
     given: dict[FeaturePair, Pair]
     n_more: int | None
     dropped: frozenset[int]
     data: ColumnData
+    held: HeldFeatures
 
     def find(self, points: Sequence[Iterate]) -> dict[FeaturePair, Pair]:
         """Return all surfaces, those found after those given, by models of curves."""
         if self.n_more == 0:
             return self.given
         chains = self._candidates(points)
-        pairs = [p for p in combinations(sorted(chains), 2) if p not in self.given]
+        all_pairs = combinations(sorted(chains), 2)
+        pairs = [p for p in all_pairs if p not in self.given and self.held.allow(*p)]
         if not pairs:
             return self.given
         z = self._evidence(points, chains, pairs)
@@ -234,11 +230,11 @@ class Interactions:
         n_threads: int,
     ) -> TrainingRows:
         """Return the rows with surfaces; `weights` are in the order of training, None: 1 each."""
-        surfaces = self._chained(wanted, self._effects(points))
+        surfaces = self._chained(self.held.limited(wanted), self._effects(points))
         if not surfaces:
             return rows
         sizes = np.array([[a.n_nodes, b.n_nodes] for a, b in surfaces])
-        groups = tuple(PairGroup.of(tuple(surfaces[int(k)] for k in at)) for at in split_by(sizes))
+        groups = tuple(self._group([surfaces[int(k)] for k in at]) for at in split_by(sizes))
         chains = chains_of(groups)
         positions = self._positions(chains, rows, rows.n_rows)
         w = np.ones((1, rows.n_rows)) if weights is None else weights[None]
@@ -250,24 +246,35 @@ class Interactions:
         )
         return rows.with_pairs(rows.layout.with_pairs(groups), PairRows(chains, positions, groups))
 
+    def _group(self, surfaces: list[tuple[Chain, Chain]]) -> PairGroup:
+        """Return the group of surfaces of one size."""
+        held = np.array([first.feature in self.held.knots for first, _ in surfaces])
+        return PairGroup.of(tuple(surfaces)).with_held(held if held.any() else None)
+
     def _chained(
         self, wanted: dict[FeaturePair, Pair], effects: LevelEffects
     ) -> list[tuple[Chain, Chain]]:
-        """Return the chains of every pair, the longer one first; of one node there is no pair."""
+        """Return the chains of every pair; of one node there is no pair.
+
+        A feature that is held to a form comes first, else the longer chain.
+        """
         of_bins: dict[int | None, tuple[Pair, set[int]]] = {}
         for pair, term in wanted.items():
             of_bins.setdefault(term.n_bins, (term, set()))[1].update(pair)
-        chains = {
-            n_bins: term.chains(sorted(features), self.data, effects)
-            for n_bins, (term, features) in of_bins.items()
-        }
+        chains = {}
+        for n_bins, (term, features) in of_bins.items():
+            found = term.chains(sorted(features), self.data, effects)
+            chains[n_bins] = {j: self.held.placed(chain) for j, chain in found.items()}
         out = []
         for (j, k), term in wanted.items():
             known = chains[term.n_bins]
             if j in known and k in known:
-                a, b = known[j], known[k]
-                out.append((a, b) if a.n_nodes >= b.n_nodes else (b, a))
+                first, second = sorted((known[j], known[k]), key=self._rank)
+                out.append((first, second))
         return out
+
+    def _rank(self, chain: Chain) -> tuple[bool, int]:
+        return chain.feature not in self.held.knots, -chain.n_nodes
 
     def _positions(
         self, chains: Sequence[Chain], rows: TrainingRows, n: int

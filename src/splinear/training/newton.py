@@ -120,10 +120,10 @@ class NewtonTrainer:
             stopping,
             lambda rows: data.weighted.over(rows).total,
         )
-        chosen = replace(chosen, layout=chosen.layout.with_forms_of(data.rows.layout))
         is_whole = data.interactions is None or stopping.watch.reason is None
         if data.interactions is not None and is_whole:
             data, chosen = self._choose_pairs(data, chosen, stopping)
+        chosen = replace(chosen, layout=chosen.layout.with_forms_of(data.rows.layout))
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
@@ -173,7 +173,7 @@ class NewtonTrainer:
         if not data.rows.layout.pairs:
             return data, chosen
         more = choose_with_pairs(
-            data.rows,
+            data.rows.with_layout(data.rows.layout.without_forms()),
             lambda rows: data.sums(self.loss, rows),
             stopping,
             lambda rows: data.weighted.over(rows).total,

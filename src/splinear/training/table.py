@@ -136,14 +136,19 @@ def _zeros_count(estimator: BaseEstimator) -> bool:
 
 def read_table(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
     """Check the rows to predict, and return them as numbers."""
-    return in_columns(estimator, read_as_given(estimator, X, columns), columns)
+    table = open_few(X, columns.levels)
+    if table is None:
+        return in_columns(estimator, read_as_given(estimator, X, columns), columns)
+    return in_columns(estimator, _checked(estimator, table, columns), columns)
 
 
 def read_as_given(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
     """Check the rows to predict, and return them with what they hold, but in dropped columns."""
-    table = open_few(X, columns.levels)
-    if table is None:
-        table, _ = open_target(open_table(X, type(estimator).__name__), None)
+    table, _ = open_target(open_table(X, type(estimator).__name__), None)
+    return _checked(estimator, table, columns)
+
+
+def _checked(estimator: BaseEstimator, table: Table, columns: Columns) -> Table:
     table = _matched(estimator, table, columns).blanked(columns.dropped)
     check_size(estimator, table)
     _refuse(estimator, table, columns.categorical, reset=False)

@@ -195,11 +195,12 @@ def _pairs_plain(group: PairGroup, place: dict[int, int]) -> Plain:
         "mass": plain_array(group.mass),
         "edges": _maybe(group.edges),
         "deviation": _maybe(group.deviation),
+        "held": None if group.held is None else plain_array(group.held, np.int64),
     }
 
 
 def _pairs_from(data: object, where: str, chains: list[Chain]) -> PairGroup:
-    f = Fields(data, where, "chains variance mass edges deviation")
+    f = Fields(data, where, "chains variance mass edges deviation held")
     places = f.indices("chains", (None, 2), len(chains))
     pairs = tuple((chains[a], chains[b]) for a, b in places.tolist())
     n = len(pairs)
@@ -215,4 +216,5 @@ def _pairs_from(data: object, where: str, chains: list[Chain]) -> PairGroup:
         mass=f.positive("mass", (n, *shape)),
         edges=f.positive("edges", (n, shape[0] * shape[1])) if f.has("edges") else None,
         deviation=f.positive("deviation", (n,)) if f.has("deviation") else None,
+        held=f.indices("held", (n,), 2).astype(bool) if f.has("held") else None,
     )

@@ -1,0 +1,86 @@
+"""Arguments and options of the commands, with what their help says. Imported with typer only."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+ModelFile: TypeAlias = Annotated[Path, typer.Argument(help="The model file.")]
+DataFile: TypeAlias = Annotated[Path, typer.Argument(help="CSV, Parquet or LIBSVM file.")]
+Delimiter: TypeAlias = Annotated[
+    str | None, typer.Option(help="Of a CSV file; by default as its first lines show.")
+]
+
+# fit
+NewModel: TypeAlias = Annotated[Path, typer.Option("--output", "-o", help="The model file.")]
+Target: TypeAlias = Annotated[
+    str | None, typer.Option(help="The column to predict; not for LIBSVM files.")
+]
+Task: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="classification or regression; by default as the target suggests."),
+]
+Drop: TypeAlias = Annotated[
+    list[str] | None, typer.Option(help="A column to leave out; may be repeated.")
+]
+Interactions: TypeAlias = Annotated[
+    str, typer.Option(help="How many pairs of features get surfaces: a number, or auto.")
+]
+Holdout: TypeAlias = Annotated[
+    float, typer.Option(min=0.0, max=0.9, help="Share of rows to measure the model on.")
+]
+Loss: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="log, hinge or squared_hinge for classes; squared_error, poisson, gamma or "
+        "epsilon_insensitive for numbers."
+    ),
+]
+WeightOfLosses: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--C",
+        help="Weight of the losses; by default the data choose (1 for hinge, squared_hinge and "
+        "epsilon_insensitive).",
+    ),
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Chooses the rows held out.")
+]
+MaxMemory: TypeAlias = Annotated[
+    str | None, typer.Option(help="What training may take: 500MB, 2GiB.")
+]
+
+# predict
+Predictions: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="CSV or Parquet file; by default CSV to stdout."),
+]
+Keep: TypeAlias = Annotated[
+    list[str] | None, typer.Option(help="A column of the data to write as well; may be repeated.")
+]
+
+# explain
+Row: TypeAlias = Annotated[
+    list[int] | None,
+    typer.Option(min=1, help="A row to explain, from 1 on; may be repeated. Default: 1."),
+]
+Contributions: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="CSV or Parquet file for all rows of the data."),
+]
+Class: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--class", help="Whose score; by default that of the class predicted."),
+]
+Top: TypeAlias = Annotated[int, typer.Option(min=1, help="How many terms to list for a row.")]
+
+# convert
+Converted: TypeAlias = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
+To: TypeAlias = Annotated[
+    str | None, typer.Option(help="onnx, sql or json; by default as the name ends.")
+]
+SqlTable: TypeAlias = Annotated[
+    str, typer.Option("--table", help="The table that an SQL query reads.")
+]
+Dialect: TypeAlias = Annotated[str, typer.Option(help="Of SQL: duckdb or sqlite.")]

@@ -1,0 +1,93 @@
+"""Surfaces of features whose curves are held to a form: over pieces that are those of the curve.
+
+Then the curve and its surfaces are straight in the same pieces, and together have the form if some
+linear inequalities hold (see `splinear.model.cone`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.curves.basis import BSplineBasis
+from splinear.model.chains import Chain
+from splinear.model.layout import Layout
+from splinear.terms.pair import N_BINS, Pair
+from splinear.terms.plan import FeaturePair
+
+__all__ = ["HeldFeatures"]
+
+MOST_CELLS = 500  # of all such surfaces: each has an inequality, and steps cost their cube
+LEAST_BINS = 6  # along a feature, however many surfaces there are
+
+
+@dataclass(frozen=True, eq=False)
+class HeldFeatures:
+    """The features whose curves are held to a form.
+
+    Attributes
+    ----------
+    knots : dict of int to ndarray
+        Those of curves of degree 1, by feature.
+    others : frozenset of int
+        Features with curves of another degree. They can have no surfaces.
+    """
+
+    knots: dict[int, Floats]
+    others: frozenset[int]
+
+    @classmethod
+    def of(cls, layout: Layout) -> HeldFeatures:
+        """Look for them among the curves of a layout."""
+        knots, others = {}, set()
+        for group in layout.groups:
+            if group.form is None:
+                continue
+            basis = group.embedding.basis
+            assert isinstance(basis, BSplineBasis)
+            for j, feature in enumerate(group.features.tolist()):
+                if basis.degree != 1:
+                    others.add(feature)
+                elif len(group.form_widths[j]):
+                    knots[feature] = group.knots_of(j)
+        return cls(knots, frozenset(others))
+
+    def check(self, pairs: Collection[FeaturePair], label: Callable[[int], str]) -> None:
+        """Refuse pairs that can have no surface."""
+        for pair in pairs:
+            for j in self.others.intersection(pair):
+                raise ValueError(
+                    f"A surface cannot be held to the form of the curve of {label(j)} unless that "
+                    "has degree=1. Set Spline(degree=1), or leave out the pair, monotone and "
+                    "curvature, or one of them."
+                )
+            if all(j in self.knots for j in pair):
+                a, b = map(label, pair)
+                raise ValueError(
+                    f"A surface cannot be held to the forms of two curves, those of {a} and {b}. "
+                    "Leave out their pair, or monotone and curvature of one of them."
+                )
+
+    def allow(self, a: int, b: int) -> bool:
+        """Tell whether two features can have a surface."""
+        return not (self.others & {a, b}) and not (a in self.knots and b in self.knots)
+
+    def limited(self, wanted: dict[FeaturePair, Pair]) -> dict[FeaturePair, Pair]:
+        """Return surfaces, those that are held less fine if they are many."""
+        held = [pair for pair in wanted if self.knots.keys() & set(pair)]
+        n_bins = max(LEAST_BINS, int(np.sqrt(MOST_CELLS / max(1, len(held)))))
+        coarse = [pair for pair in held if wanted[pair].n_bins is None and n_bins < N_BINS]
+        return wanted | {pair: Pair(n_bins=n_bins) for pair in coarse}
+
+    def placed(self, chain: Chain) -> Chain:
+        """Return the chain of a feature with nodes at knots of its curve, if that is held."""
+        knots = self.knots.get(chain.feature)
+        if knots is None or chain.knots is None:
+            return chain
+        after = np.clip(np.searchsorted(knots, chain.knots), 1, len(knots) - 1)
+        is_nearer = chain.knots - knots[after - 1] < knots[after] - chain.knots
+        at = np.union1d(after - is_nearer, [0, len(knots) - 1])
+        return replace(chain, knots=knots[at])
