@@ -20,8 +20,8 @@ N_CASES = max(1000, int(os.environ.get("SPLINEAR_FUZZ", "0")))
 BLOCK = 1000
 SCRIPT = Path(__file__).parent / "load_mutated.py"
 
-# Seeds that once found something.
-REGRESSIONS: list[int] = []
+# Seeds that once found something: more threads than there can be, and none.
+REGRESSIONS = [2046, 21765]
 
 
 def load_files(first, last, folder):

@@ -54,7 +54,7 @@ class Binary:
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probabilities of both classes, (n_rows, 2)."""
-        return expit(scores * SIGNS)
+        return np.asarray(expit(scores * SIGNS))
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,7 @@ def _items(content: object, where: str) -> list[Input]:
 
 
 def _dict(content: object, where: str) -> dict[Input, Input]:
-    found = content if isinstance(content, list) else [content]
+    found: list[Input] = content if isinstance(content, list) else [content]
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in found):
         raise refuse(where, "a list of keys and values", content)
     return {value_from(key, where): value_from(item, where) for key, item in found}
