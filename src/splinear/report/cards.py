@@ -10,9 +10,10 @@ import numpy as np
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection.bands import half_widths, has_band
-from splinear.inspection.text import fixed, number, places_for
+from splinear.inspection.text import number, places_for
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.report.content import Content, Shown
+from splinear.report.numbers import signed
 from splinear.report.pictures.axes import choose_axis
 from splinear.report.pictures.curves import CurvePanel, draw_curve
 from splinear.report.pictures.levels import LevelPanel, draw_levels
@@ -67,12 +68,8 @@ class Card:
 
 def make_cards(content: Content) -> list[Card]:
     """Return a card per term that is shown."""
-    least = _FINEST * max((_height(shown) for shown in content.shown), default=0.0)
+    least = _FINEST * max((shown.height for shown in content.shown), default=0.0)
     return [_card(content, shown, k, least) for k, shown in enumerate(content.shown)]
-
-
-def _height(shown: Shown) -> float:
-    return shown.line.highest - shown.line.lowest
 
 
 def _card(content: Content, shown: Shown, k: int, least: float) -> Card:
@@ -175,7 +172,7 @@ def _grid(term: FittedTerm, spread: Spread) -> Floats:
 
 def _words(content: Content, name: str, lowest: float, highest: float) -> str:
     places = places_for(max(abs(lowest), abs(highest)))
-    ends = f"{fixed(lowest, places, plus=True)} to {fixed(highest, places, plus=True)}"
+    ends = f"{signed(lowest, places)} to {signed(highest, places)}"
     return f"What {name} adds to the {content.unit}: from {ends}. The table below has numbers."
 
 
@@ -201,12 +198,11 @@ def _table(
     head = [name, *columns, *([] if half is None else ["95 % band"])]
     rows = []
     for k, label in enumerate(labels):
-        cells = [label, *(fixed(float(v), places, plus=True) for v in f[k])]
+        cells = [label, *(signed(v, places) for v in f[k])]
         if half is not None:
-            ends = [fixed(float(f[k, 0] + by * half[k]), places, plus=True) for by in (-1, 1)]
+            ends = [signed(f[k, 0] + by * half[k], places) for by in (-1, 1)]
             cells.append("" if np.isnan(half[k]) else " to ".join(ends))
-        rows.append([cell.replace("-", "−") for cell in cells[1:]])
-        rows[-1].insert(0, label)
+        rows.append(cells)
     return head, rows
 
 

@@ -31,6 +31,11 @@ class Shown:
     share: float  # of all importances
 
     @property
+    def height(self) -> float:
+        """From the lowest number that it adds to the highest."""
+        return self.line.highest - self.line.lowest
+
+    @property
     def is_pair(self) -> bool:
         """Whether it is a surface over two features."""
         return isinstance(self.term, FittedPair)

@@ -20,6 +20,7 @@ from splinear.model.fitted import FittedTerm
 from splinear.report.cards import Card, make_cards
 from splinear.report.content import Content
 from splinear.report.facts import SHARED, facts, headline, parameters, versions
+from splinear.report.numbers import signed
 from splinear.report.pooling import LEAST_ROWS
 from splinear.report.quality import Quality
 from splinear.report.whatif import WhatIf, what_if
@@ -100,7 +101,7 @@ def _embedded(data: Mapping[str, object]) -> str:
 def _reach(content: Content) -> float:
     """Return the end of the bars of contributions: what terms add in all but few rows."""
     ends = [max(abs(s.line.lowest), abs(s.line.highest)) for s in content.shown]
-    usual = 3.0 * max((s.line.importance for s in content.shown), default=0.0)
+    usual = 1.5 * max((s.line.importance for s in content.shown), default=0.0)
     return min(max(ends, default=0.0), usual) or 1.0
 
 
@@ -158,8 +159,8 @@ def _lines(content: Content) -> list[dict[str, object]]:
                 "edf": "" if np.isnan(line.edf) else f"{line.edf:.1f}",
                 "p_value": f"< {LEAST_P:.0e}" if line.p_value < LEAST_P else p,
                 "concurvity": "" if np.isnan(line.concurvity) else f"{line.concurvity:.2f}",
-                "lowest": fixed(line.lowest, places, plus=True).replace("-", "−"),
-                "highest": fixed(line.highest, places, plus=True).replace("-", "−"),
+                "lowest": signed(line.lowest, places),
+                "highest": signed(line.highest, places),
             }
         )
     return out

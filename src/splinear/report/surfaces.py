@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from splinear._types import Floats
 from splinear.export.pieces import SurfaceAxis, SurfaceTerm
 from splinear.inspection.adding import column_of
-from splinear.inspection.text import fixed, number, places_for
+from splinear.inspection.text import number, places_for
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.report.content import Content, Shown
+from splinear.report.numbers import signed
 from splinear.report.pictures.axes import Axis, choose_axis
 from splinear.report.pictures.heat import HeatPanel, HeatSide, draw_heat
 from splinear.report.spreads import count_levels, spread_of
@@ -19,6 +20,7 @@ __all__ = ["draw_surface"]
 
 MOST_LEVELS, MOST_MAPS = 10, 10
 _CELLS, _FEW_CELLS, _FEW_CELLS_FROM = 28, 16, 3  # along numbers; fewer if there are many maps
+_PALE = 0.02  # of the height of the widest term: what is less is pale
 _NEAR = 1.5  # cells within which a row counts as near
 
 Drawn = tuple[list[tuple[str, str]], tuple[list[str], list[list[str]]], list[str]]
@@ -93,11 +95,11 @@ def draw_surface(content: Content, shown: Shown) -> Drawn:
     f = np.array([_bilinear(own, x.nodes, z.nodes) for own in values])
     empty = _empty(content, x, z)
     seen = np.abs(f) if empty is None or empty.all() else np.abs(f[:, ~empty])
-    height = max(float(seen.max()), 1e-12)
+    height = max(float(seen.max()), _PALE * max(s.height for s in content.shown), 1e-300)
     order = np.sort(np.argsort(-np.abs(f).max(axis=(1, 2)), kind="stable")[:n_maps]).tolist()
     pictures = []
     for k in order:
-        panel = HeatPanel(x.side, z.side, f[k], empty, height, content.unit)
+        panel = HeatPanel(x.side, z.side, f[k], empty, height)
         of = f" of {content.outputs[k]}" if len(f) > 1 else ""
         words = f"What {pair.name} add together to the {content.unit}{of}, as a heat map."
         pictures.append((content.outputs[k] if len(f) > 1 else "", draw_heat(panel, words)))
@@ -137,11 +139,7 @@ def _numbers(
     places = places_for(float(np.abs(f).max()))
     of = f" ({content.outputs[output]})" if content.pieces.n_outputs > 1 else ""
     head = [f"{x.axis.name} \\ {z.axis.name}{of}", *(z.labels[k] for k in columns)]
-
-    def text(value: float) -> str:
-        return fixed(float(value), places, plus=True).replace("-", "−")
-
-    return head, [[x.labels[j], *(text(f[j, k]) for k in columns)] for j in rows]
+    return head, [[x.labels[j], *(signed(f[j, k], places) for k in columns)] for j in rows]
 
 
 def _some(side: _Side) -> list[int]:

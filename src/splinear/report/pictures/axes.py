@@ -93,14 +93,15 @@ def choose_axis(lo: float, hi: float, start: float, end: float, spread: Spread) 
 
 
 def nice_ticks(lo: float, hi: float, most: int) -> list[float]:
-    """Return multiples of 1, 2 or 5 times a power of ten from lo to hi."""
+    """Return multiples of 1, 2 or 5 times a power of ten from lo to hi, as many as are allowed."""
     if not lo < hi or not np.isfinite(hi - lo):
         return [lo]
-    raw = (hi - lo) / max(1, most)
-    power = 10.0 ** np.floor(np.log10(raw))
-    step = next(power * m for m in (1, 2, 5, 10) if power * m >= raw * (1 - 1e-9))
-    first, last = np.ceil(lo / step - 1e-9), np.floor(hi / step + 1e-9)
-    return [float(k * step) for k in np.arange(first, last + 1)]
+    power = 10.0 ** np.floor(np.log10((hi - lo) / most) - 1.0)
+    for step in (power * m for m in (1, 2, 5, 10, 20, 50, 100)):
+        first, last = np.ceil(lo / step - 1e-9), np.floor(hi / step + 1e-9)
+        if last - first < most:
+            return [float(k * step) for k in np.arange(first, last + 1)]
+    return [lo, hi]
 
 
 def tick_text(x: float, ticks: Sequence[float]) -> str:
@@ -123,24 +124,30 @@ def tick_text(x: float, ticks: Sequence[float]) -> str:
     return fixed(x, places).replace(",", "").replace("-", "−")
 
 
-def bottom_axis(axis: Axis, y: float, most: int = 5, *, grid_top: float | None = None) -> str:
+def bottom_axis(axis: Axis, y: float, most: int = 6, *, grid_top: float | None = None) -> str:
     """Draw ticks below y, and lines up to `grid_top`."""
-    ticks, out = axis.ticks(most), []
-    for x in ticks:
-        at = axis.at(x)
-        if grid_top is not None:
-            out.append(element("path", d=f"M{at:.1f} {grid_top:.1f}V{y:.1f}", class_="grid"))
-        out.append(element("path", d=f"M{at:.1f} {y:.1f}v4", class_="tick"))
-        out.append(text(tick_text(x, ticks), at, y + 16, text_anchor="middle"))
-    return "".join(out)
+    ticks = axis.ticks(most)
+    at = axis(ticks).tolist()
+    lines = ""
+    if grid_top is not None:
+        d = "".join(f"M{x:.1f} {grid_top:.1f}V{y:.1f}" for x in at)
+        lines = element("path", d=d, class_="grid")
+    marks = element("path", d="".join(f"M{x:.1f} {y:.1f}v4" for x in at), class_="tick")
+    names = [text(tick_text(tick, ticks), x, y + 16) for tick, x in zip(ticks, at, strict=True)]
+    return lines + marks + element("g", "".join(names), text_anchor="middle")
 
 
-def left_axis(axis: Axis, x: float, right: float, most: int = 5) -> str:
+def left_axis(axis: Axis, x: float, right: float, most: int = 6) -> str:
     """Draw ticks to the left of x, and lines from there to the right."""
-    ticks, out = axis.ticks(most), []
-    for y in ticks:
-        at = axis.at(y)
-        kind = "zero" if y == 0.0 and axis.lo < 0.0 else "grid"
-        out.append(element("path", d=f"M{x:.1f} {at:.1f}H{right:.1f}", class_=kind))
-        out.append(text(tick_text(y, ticks), x - 6, at + 3.5, text_anchor="end"))
-    return "".join(out)
+    ticks = axis.ticks(most)
+    at = axis(ticks).tolist()
+    zero = [y for tick, y in zip(ticks, at, strict=True) if tick == 0.0 and axis.lo < 0.0]
+    lines = "".join(
+        element("path", d="".join(f"M{x:.1f} {y:.1f}H{right:.1f}" for y in chosen), class_=kind)
+        for kind, chosen in (("grid", [y for y in at if y not in zero]), ("zero", zero))
+        if chosen
+    )
+    names = [
+        text(tick_text(tick, ticks), x - 6, y + 3.5) for tick, y in zip(ticks, at, strict=True)
+    ]
+    return lines + element("g", "".join(names), text_anchor="end")

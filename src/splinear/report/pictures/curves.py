@@ -80,7 +80,7 @@ def draw_curve(panel: CurvePanel, words: str) -> str:
     right = across.end + (SLOT if missing else 0.0)
     picture.add(
         text(panel.unit, LEFT - 40, 11, class_="unit"),
-        left_axis(up, LEFT, right, most=4),
+        left_axis(up, LEFT, right, most=5),
         *_histogram(panel, across),
         bottom_axis(_with_ticks(across, panel.spread), BOTTOM),
     )
@@ -108,10 +108,8 @@ def _label_width(names: Sequence[str]) -> float:
 def _vertical(panel: CurvePanel) -> Axis:
     lowest, highest = reach_of(panel.f, panel.half)
     if panel.at_missing is not None:
-        lowest, highest = (
-            min(lowest, float(panel.at_missing.min())),
-            max(highest, float(panel.at_missing.max())),
-        )
+        lowest = min(lowest, float(panel.at_missing.min()) - panel.half_missing)
+        highest = max(highest, float(panel.at_missing.max()) + panel.half_missing)
     more = max(0.0, panel.least - (highest - lowest)) / 2
     room = 0.04 * max(highest - lowest, panel.least)
     return Axis(lowest - more - room, highest + more + room, BOTTOM - STRIP - 6, TOP)

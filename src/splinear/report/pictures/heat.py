@@ -43,7 +43,6 @@ class HeatPanel:
         Cells that no row is near; None: it is not known.
     height : float
         |f| of the deepest color.
-    unit : str
     """
 
     x: HeatSide
@@ -51,7 +50,6 @@ class HeatPanel:
     f: Floats
     empty: NDArray[np.bool_] | None
     height: float
-    unit: str
 
 
 def draw_heat(panel: HeatPanel, words: str) -> str:
@@ -70,7 +68,7 @@ def draw_heat(panel: HeatPanel, words: str) -> str:
         text(shortened(panel.x.name, 40), (left + RIGHT) / 2, y + 13, text_anchor="middle",
              class_="side"),
         _upright(shortened(panel.z.name, 32)),
-        key(left, y + 20, panel.height, panel.unit),
+        key(left, y + 20, panel.height),
     )  # fmt: skip
     return picture.rendered(words, "panel")
 
@@ -98,7 +96,7 @@ def _beside(side: HeatSide, left: float) -> str:
     if side.axis is not None:
         own, out = side.axis, []
         up = Axis(own.lo, own.hi, BOTTOM, TOP, own.bend, own.places)
-        ticks = up.ticks(5)
+        ticks = up.ticks(6)
         for x in ticks:
             out.append(text(tick_text(x, ticks), left - 6, up.at(x) + 3.5, text_anchor="end"))
         return "".join(out)
@@ -139,12 +137,12 @@ def _runs(
     return out
 
 
-def key(x: float, y: float, height: float, unit: str) -> str:
+def key(x: float, y: float, height: float) -> str:
     """Draw which numbers the colors stand for."""
     n, cell = 2 * N_COLORS + 1, 8.0
     out = []
     for k in range(-N_COLORS, N_COLORS + 1):
         at = x + cell * (k + N_COLORS)
         out.append(element("path", d=cell_path([(at, y, cell, 9)]), class_=_color(k)))
-    ends = f"−{height:.2g} to +{height:.2g} {shortened(unit, 22)}"
+    ends = f"−{height:.2g} to +{height:.2g}"
     return "".join(out) + text(ends, x + cell * n + 8, y + 8, class_="note")

@@ -63,7 +63,7 @@ def _bars(panel: LevelPanel, words: str) -> str:
     picture.add(
         text(panel.unit, LEFT, 11, class_="unit"),
         text("rows", SHARES, 11, class_="unit"),
-        bottom_axis(axis, bottom, most=4, grid_top=TOP - 2),
+        bottom_axis(axis, bottom, most=5, grid_top=TOP - 2),
         element("path", d=f"M{axis.at(0.0):.1f} {TOP - 2}V{bottom:.1f}", class_="zero"),
     )
     widest = max(float(panel.shares.max(initial=0.0)), 1e-300)
@@ -110,7 +110,7 @@ def _cells(panel: LevelPanel, words: str) -> str:
     n_levels, n_classes = panel.f.shape
     top = 58.0
     width, picture = (348.0 - LEFT) / n_classes, Picture(WIDTH, top + ROW * n_levels + 34)
-    height = max(float(np.abs(panel.f).max()), 1e-300)
+    height = max(float(np.abs(panel.f).max()), panel.least / 2, 1e-300)
     for k, name in enumerate(panel.names):
         x = LEFT + width * (k + 0.5)
         turn = f"rotate(-40 {x:.1f} {top - 6:.1f})"
@@ -120,5 +120,5 @@ def _cells(panel: LevelPanel, words: str) -> str:
     edges_x = LEFT + width * np.arange(n_classes + 1.0)
     edges_y = top + ROW * np.arange(n_levels + 1.0)
     picture.add(color_cells(panel.f.T, edges_x, edges_y, height))
-    picture.add(key(LEFT, top + ROW * n_levels + 10, height, panel.unit))
+    picture.add(key(LEFT, top + ROW * n_levels + 10, height))
     return picture.rendered(words, "panel")
