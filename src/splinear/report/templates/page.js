@@ -121,7 +121,7 @@
     if (n < 2 || value.number <= knots[0]) return 0;
     if (value.number >= knots[n - 1]) return n - 1;
     const k = lastUpTo(knots, value.number);
-    return Math.fround(k + (value.number - knots[k]) / (knots[k + 1] - knots[k]));
+    return k + (value.number - knots[k]) / (knots[k + 1] - knots[k]);
   }
 
   function surface(term, row) {
