@@ -1,7 +1,8 @@
 """Levels of few rows, which a report does not name.
 
 A level that nine people share says too much of them. Such levels are pooled: they stand in the page
-as one, "12 rare levels", that adds what they add on average.
+as one, "12 rare levels", that adds what they add on average. Of very many levels those are pooled,
+too, that are not among the most frequent, as nobody reads a page of 10,000 names.
 """
 
 from __future__ import annotations
@@ -25,16 +26,19 @@ from splinear.export.pieces import (
 __all__ = ["LEAST_ROWS", "Pool", "RareLevels", "pool_rare", "pools_of"]
 
 LEAST_ROWS = 10  # in training, of a level that is named
+MOST_NAMED = 200  # levels of a feature
 
 
 @dataclass(frozen=True)
 class RareLevels:
-    """Levels that are pooled."""
+    """Levels that are pooled; `most` is the largest number of rows of one of them."""
 
     n: int
+    most: int
 
     def __str__(self) -> str:
-        return "1 rare level" if self.n == 1 else f"{self.n:,} rare levels"
+        kind = "rare" if self.most < LEAST_ROWS else "less frequent"
+        return f"1 {kind} level" if self.n == 1 else f"{self.n:,} {kind} levels"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +61,17 @@ class Pool:
     def of(cls, counts: tuple[int, ...]) -> Pool:
         """Pool levels that have these numbers of rows."""
         rows = np.array(counts, dtype=np.float64)
-        return cls(np.flatnonzero(rows >= LEAST_ROWS), np.flatnonzero(rows < LEAST_ROWS), rows)
+        is_named = np.zeros(len(rows), dtype=bool)
+        is_named[np.argsort(-rows, kind="stable")[:MOST_NAMED]] = True
+        is_named &= rows >= LEAST_ROWS
+        return cls(np.flatnonzero(is_named), np.flatnonzero(~is_named), rows)
 
     def levels(self, levels: tuple[object, ...]) -> tuple[object, ...]:
         """Return those that are named, and then the others as one."""
-        rest = (RareLevels(len(self.rare)),) if len(self.rare) else ()
-        return (*(levels[k] for k in self.named), *rest)
+        named = tuple(levels[k] for k in self.named)
+        if not len(self.rare):
+            return named
+        return (*named, RareLevels(len(self.rare), int(self.counts[self.rare].max())))
 
     def values(self, values: Floats) -> Floats:
         """Return numbers of all levels (..., n_levels) as those of the levels that are shown.
