@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
+import splinear
 from splinear import AdditiveRegressor, AdditiveSVC
 
 
@@ -28,3 +31,13 @@ def test_rows_of_further_calls_are_counted() -> None:
     for rows in (slice(0, 40), slice(40, 90)):
         model.partial_fit(X[rows], y[rows], classes=[0, 1])
     assert model._columns.n_rows == 90
+
+
+def test_files_keep_the_counts(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.choice(list("xyz"), 100), "b": rng.normal(size=100)})
+    model = AdditiveRegressor(random_state=0).fit(X, X["b"])
+    splinear.save(model, tmp_path / "model.splinear")
+    again = splinear.load(tmp_path / "model.splinear")
+    assert again._columns == model._columns
+    assert sum(again._columns.counts[0]) == again._columns.n_rows == 100

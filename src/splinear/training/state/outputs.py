@@ -100,9 +100,7 @@ def columns_plain(columns: Columns) -> Plain:
         "zero_based": columns.zero_based,
         "takes_gaps": columns.takes_gaps,
         "n_rows": int(columns.n_rows),
-        "counts": plain_array(
-            np.array([n for j in columns.categorical for n in columns.counts[j]]), np.int64
-        ),
+        "counts": [[int(j), [int(n) for n in columns.counts[j]]] for j in columns.categorical],
     }
 
 
@@ -130,16 +128,23 @@ def columns_from(data: object, where: str) -> Columns:
         f.flag("zero_based") if f.has("zero_based") else None,
         f.flag("takes_gaps"),
         f.integer("n_rows"),
-        _counts(f, levels),
+        _counts(f, n, levels),
     )
 
 
-def _counts(f: Fields, levels: dict[int, tuple[object, ...]]) -> dict[int, tuple[int, ...]]:
-    """Return the rows of the levels of each category, which are in one array."""
-    ends = np.cumsum([0, *(len(own) for own in levels.values())])
-    found = f.indices("counts", (int(ends[-1]),), MOST)
-    parts = zip(levels, ends[:-1], ends[1:], strict=True)
-    return {j: tuple(found[first:last].tolist()) for j, first, last in parts}
+def _counts(f: Fields, n: int, levels: dict[int, tuple[object, ...]]) -> dict[int, tuple[int, ...]]:
+    """Return in how many rows each level of each category was."""
+    found = dict(_by_feature(f, "counts", n))
+    if set(found) != set(levels):
+        raise refuse(f.at("counts"), "numbers of rows for the levels of all categories", found)
+    out = {}
+    for j, own in found.items():
+        if not isinstance(own, list) or len(own) != len(levels[j]):
+            raise refuse(f.at("counts"), f"{len(levels[j])} numbers of rows", own)
+        out[j] = tuple(count for count in own if type(count) is int and 0 <= count <= MOST)
+        if len(out[j]) < len(own):
+            raise refuse(f.at("counts"), "whole numbers from 0 on", own)
+    return out
 
 
 def _by_feature(f: Fields, name: str, n: int) -> list[tuple[int, object]]:
