@@ -40,12 +40,14 @@ BARS = {
     "california_housing": 0.48,
 }
 OTHERS = ("adult, raw", "spambase")
+BESIDE_EBM = ("magic", "credit_default", *OTHERS)  # on others it takes hours
 N_PLANTED, N_FEATURES, N_ROWS = 10, 100, 100_000
 
 INTRODUCTION = f"""\
 *{CURVES}* is `AdditiveClassifier()` or `AdditiveRegressor()`, *{PAIRS}* the same with
 `interactions="auto"`. *{EBM}* is interpret's ExplainableBoostingClassifier (or Regressor) as it
-comes, which finds pairs of its own; it takes long, and is left out unless `--ebm` asks for it.
+comes, which finds pairs of its own; it takes long, and is left out unless `--ebm` asks for it, and
+on some of the tables even then.
 *{TREES}* may use no more than two features per tree
 (`interaction_cst="pairwise"`), 400 of them; *{LIGHTGBM}* is as it comes, without such a limit.
 `python benchmarks/pairs.py --output docs` writes this page.
@@ -107,7 +109,8 @@ def compare(data: str, of: defaults.Set, with_ebm: bool) -> Iterator[Row]:
     except OSError as error:
         print(f"{data}: left out. {error}")
         return
-    for name, make in candidates(of.kind, with_ebm).items():
+    beside_ebm = with_ebm and data in BESIDE_EBM
+    for name, make in candidates(of.kind, beside_ebm).items():
         own = name in (CURVES, PAIRS, EBM) or not of.raw
         train, test = (X, X_test) if own else (categories(X), categories(X_test))
         found = measured(make(), (train, y, test, y_test), of.kind)
@@ -191,7 +194,7 @@ def bars(rows: list[Row]) -> Iterator[report.Bar]:
             yield report.Bar(f"{data}: RMSE with pairs", row["RMSE"], most=limit)
         elif row is not None:
             yield report.Bar(f"{data}: AUC with pairs", row["AUC"], least=limit)
-    for data in ("magic", "credit_default", *OTHERS):
+    for data in BESIDE_EBM:
         ours, theirs = found.get((data, PAIRS)), found.get((data, EBM))
         if ours is not None and theirs is not None:
             behind = theirs["AUC"] - ours["AUC"]

@@ -54,6 +54,7 @@ def tables_of(page):
         ("tabular", "--data"),
         ("tabular", "--rivals"),
         ("bands", "--losses"),
+        ("surface_bands", "--losses"),
     ],
 )
 def test_unknown_names_are_refused(name, option, capsys):
@@ -303,3 +304,13 @@ def test_coverage_of_every_curve(tmp_path):
     assert [line[0] for line in coverage[2:]] == [line[0] for line in shares_of_p[2:]] == curves
     assert all(0.7 < float(line[2]) <= 1.0 for line in coverage[2:4])  # the strong ones
     assert page.count("(bar:") == 4 + 2 * 3
+
+
+def test_coverage_of_every_surface(tmp_path):
+    printed, _ = run("surface_bands", "--sets", 2, "--losses", "gaussian", "--output", tmp_path)
+    page = (tmp_path / "surface_bands.md").read_text()
+    assert page.strip() in printed
+    [lines] = tables_of(page)
+    assert [line[0] for line in lines[2:]] == ["product", "waves", "half null", "null"]
+    assert all(0.5 < float(line[1]) <= 1.0 for line in lines[2:])
+    assert page.count("(bar:") == 2 + 2 * 3

@@ -7,10 +7,11 @@ import pytest
 
 from splinear import _core
 from splinear.model.chains import Chain
+from splinear.model.factoring import pair_variances
 from splinear.model.layout import Layout
 from splinear.model.pairs import SHARED, PairGroup, surfaces
 from splinear.solvers.objective import node_functions
-from splinear.solvers.pair_blocks import SurfaceBlocks, pair_variances
+from splinear.solvers.pair_blocks import SurfaceBlocks
 from splinear.solvers.pair_rows import PairRows
 
 SHAPES = [(2, 2), (3, 2), (5, 4), (4, 4)]

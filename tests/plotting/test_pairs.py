@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from splinear import AdditiveClassifier, AdditiveRegressor
-from splinear.inspection import importances, surface, term_names
+from splinear.inspection import band, importances, surface, term_names
 from splinear.plotting import CurvesDisplay, PairDisplay
 from splinear.terms import Category, Pair
 
@@ -434,3 +434,20 @@ def test_one_value_and_gaps(table):
     assert labels_of(display.ax_.yaxis) == ["5", "missing"]
     f = surface(model, ("a", "fixed"), (display.surface.x.values, [5.0, np.nan]))[2]
     np.testing.assert_allclose(display.surface.f, f, atol=1e-12)
+
+
+def test_where_the_band_contains_zero_is_hatched(model, table):
+    """Only where rows lie near, and only between numbers."""
+    display = PairDisplay.from_estimator(model, table[0], ("b", "a"), n_points=40)
+    shown = display.surface
+    x, z = shown.x.values, shown.z.values
+    _, _, lower, upper = band(model, ("b", "a"), grid=(x, z))
+    np.testing.assert_array_equal(shown.unclear, (lower <= 0) & (upper >= 0))
+    np.testing.assert_array_equal(shown.hatched, shown.unclear & shown.supported)
+    assert 0.01 < shown.hatched.mean() < 0.9
+    assert any("hatched" in text.get_text() for text in display.ax_.texts)
+    hatches = [h for c in display.ax_.collections for h in getattr(c, "hatches", [])]
+    assert any(hatches)
+    of_levels = PairDisplay.from_estimator(model, table[0], ("flag", "level"))
+    assert not of_levels.surface.hatched.any()
+    assert not any("hatched" in text.get_text() for text in of_levels.ax_.texts)

@@ -24,7 +24,7 @@ Examples
 ((50,), (50,))
 """
 
-from splinear.inspection.bands import Band, band, standard_error
+from splinear.inspection.bands import Band, SurfaceBand, band, standard_error
 from splinear.inspection.curves import (
     base_value,
     contributions,
@@ -46,6 +46,7 @@ __all__ = [
     "Reason",
     "Reasons",
     "Summary",
+    "SurfaceBand",
     "band",
     "base_value",
     "concurvity",

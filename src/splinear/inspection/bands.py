@@ -1,12 +1,14 @@
-"""How well curves and scores are known: bands and standard errors.
+"""How well curves, surfaces and scores are known: bands and standard errors.
 
 A band is of f_j - mean(f_j), the mean being that over the training rows, and so it lies about
 `shape_function(model, feature, center=True)`. The height of a curve is the intercept's affair. With
-several classes a curve is that of a class less the mean of those of all classes.
+several classes a curve is that of a class less the mean of those of all classes. Surfaces are
+centered anyway, and their bands are about `surface(model, (first, second))`.
 
-Widths come from the posterior of all terms at once. The part of them that stands for bias, for what
-a penalty makes of a curve, is estimated for each curve. How smooth terms are counts as known: what
-is uncertain about that choice is not included, and matters for weak terms above all.
+Widths come from the posterior of all curves at once, and of each surface by itself, its two curves
+being unknown and the other terms known. The part of them that stands for bias, for what a penalty
+makes of a curve, is estimated for each term. How smooth terms are counts as known: what is
+uncertain about that choice is not included, and matters for weak terms above all.
 
 >>> from sklearn.datasets import load_diabetes
 >>> from splinear import AdditiveRegressor
@@ -20,32 +22,39 @@ True
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, cast, overload
 
 import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
-from splinear.inspection.curves import Grid, curve_of, grid_of, numbers_of
-from splinear.inspection.naming import feature_index, feature_names, output_of
+from splinear.inspection.curves import Grid, curve_of, grid_of, numbers_of, surface
+from splinear.inspection.naming import feature_index, feature_names, output_of, pair_of
 from splinear.inspection.resolving import FittedModel, resolve, resolve_model
 from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_large
 from splinear.model.curve_posterior import CurvePosterior
-from splinear.model.fitted import FittedTerm
+from splinear.model.fitted import FittedPair, FittedTerm
+from splinear.model.surface_posterior import SurfacePosterior
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import critical, posteriors_of, score_errors
+from splinear.training.running import one_blas_thread
 
 __all__ = [
     "Band",
     "BandKind",
+    "SurfaceBand",
     "band",
     "curve_errors",
     "half_widths",
     "has_band",
     "posterior_of",
+    "posteriors_of_pair",
     "standard_error",
+    "surface_errors",
+    "surface_half_widths",
 ]
 
 BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
+_TwoGrids: TypeAlias = tuple[Grid | None, Grid | None]
 
 N_DRAWS, SEED = 4_000, 20130207  # of simultaneous bands, which are the same at every call
 N_PLACES = 200  # at which a whole curve is looked at
@@ -59,6 +68,16 @@ class Band(NamedTuple):
     upper: Floats
 
 
+class SurfaceBand(NamedTuple):
+    """Where a surface is: from `lower` to `upper` at values `x` and `z` of its two features."""
+
+    x: AnyArray
+    z: AnyArray
+    lower: Floats
+    upper: Floats
+
+
+@overload
 def band(
     model: FittedModel,
     feature: int | str,
@@ -66,37 +85,100 @@ def band(
     kind: BandKind = "pointwise",
     *,
     grid: Grid | None = None,
-    n_points: int = 200,
+    n_points: int | None = None,
     target: object = None,
-) -> Band:
-    """Compute a band around the centered curve of a feature, or around the effects of its levels.
+) -> Band: ...
+
+
+@overload
+def band(
+    model: FittedModel,
+    feature: tuple[int | str, int | str],
+    level: float = 0.95,
+    kind: BandKind = "pointwise",
+    *,
+    grid: _TwoGrids | None = None,
+    n_points: int | None = None,
+    target: object = None,
+) -> SurfaceBand: ...
+
+
+def band(
+    model: FittedModel,
+    feature: int | str | tuple[int | str, int | str],
+    level: float = 0.95,
+    kind: BandKind = "pointwise",
+    *,
+    grid: Grid | _TwoGrids | None = None,
+    n_points: int | None = None,
+    target: object = None,
+) -> Band | SurfaceBand:
+    """Compute a band around a centered curve, around effects of levels, or around a surface.
 
     Parameters
     ----------
     model : fitted AdditiveClassifier or AdditiveRegressor
         Or a fitted pipeline, or a search, that ends in one.
-    feature : int or str
+    feature : int or str, or a tuple of two
     level : float, default=0.95
     kind : {"pointwise", "simultaneous"}, default="pointwise"
         "pointwise": at each x the curve is inside with this probability. "simultaneous": the whole
-        curve is, from one end of the training range to the other.
+        curve is, over its training range; of a surface, all nodes that rows reach.
     grid, n_points, target
-        As in :func:`shape_function`.
+        As in :func:`shape_function`; of two features, as `grids` in :func:`surface` and so on.
 
     Returns
     -------
     x : ndarray of shape (n_points,)
+    z : ndarray of shape (n_z,)
+        Only of two features.
     lower, upper : ndarray of shape (n_points,) or (n_points, n_outputs)
+        Of two features (n_x, n_z) or (n_x, n_z, n_outputs).
     """
     model = resolve_model(model)
     posteriors_of(model)
+    if isinstance(feature, tuple | list):
+        grids = (None, None) if grid is None else cast("_TwoGrids", grid)
+        return _surface_band(model, feature, level, kind, grids, n_points, target)
+    return _curve_band(model, feature, level, kind, grid, n_points, target)
+
+
+def _curve_band(
+    model: AdditiveEstimator,
+    feature: int | str,
+    level: float,
+    kind: BandKind,
+    grid: Grid | None,
+    n_points: int | None,
+    target: object,
+) -> Band:
     output, j = output_of(model, target), feature_index(model, feature)
-    x = grid_of(model, j, grid, n_points)
+    x = grid_of(model, j, grid, 200 if n_points is None else n_points)
     _, f = curve_of(model, output, j, x, center=True)
     term, half = model.terms_.of_feature(j), np.zeros_like(f)
     if term is not None:  # not dropped
         half = half_widths(model, term, numbers_of(model, j, x), level, kind)[:, output]
     return Band(x, f - half, f + half)
+
+
+def _surface_band(
+    model: AdditiveEstimator,
+    features: tuple[int | str, int | str],
+    level: float,
+    kind: BandKind,
+    grids: _TwoGrids,
+    n_points: int | None,
+    target: object,
+) -> SurfaceBand:
+    n_points = 50 if n_points is None else n_points
+    x, z, f = surface(model, features, grids, n_points, target=target)
+    j, k, pair = pair_of(model, features)
+    first, second = numbers_of(model, j, x), numbers_of(model, k, z)
+    of = {j: np.repeat(first, len(z)), k: np.tile(second, len(x))}
+    at = of[pair.features[0]], of[pair.features[1]]
+    half = surface_half_widths(model, pair, *at, level, kind)[:, output_of(model, target)]
+    half = half.reshape(f.shape)
+    return SurfaceBand(x, z, f - half, f + half)
 
 
 def standard_error(model: FittedModel, X: Input, *, target: object = None) -> Floats:
@@ -140,6 +222,7 @@ def posterior_of(
     return joint, joint.curve(j, output)
 
 
+@one_blas_thread()
 def curve_errors(model: AdditiveEstimator, term: FittedTerm, x: AnyArray) -> Floats:
     """Return the standard errors of a centered curve at x, numbers, (n, n_outputs)."""
     out = np.zeros((len(x), len(model.intercept_)))
@@ -152,12 +235,12 @@ def curve_errors(model: AdditiveEstimator, term: FittedTerm, x: AnyArray) -> Flo
     return out
 
 
+@one_blas_thread()
 def half_widths(
     model: AdditiveEstimator, term: FittedTerm, x: AnyArray, level: float, kind: BandKind
 ) -> Floats:
     """Return half the width of the band at x, numbers of the feature, (n, n_outputs)."""
-    if kind not in ("pointwise", "simultaneous"):
-        raise ValueError(f'kind must be "pointwise" or "simultaneous"; got {kind!r}.')
+    _check_kind(kind)
     reach = np.zeros(len(model.intercept_))
     for output in range(len(reach)):
         joint, curve = posterior_of(model, term, output)
@@ -165,7 +248,11 @@ def half_widths(
         if curve is not None and kind == "simultaneous":
             directions = term.with_parameters(curve.directions)
             whole = directions.evaluate(_all_places(term)) - directions.mean
-            of_all = _simultaneous(whole, curve.variances, level, joint.n_left)
+            random = np.random.default_rng(SEED)
+            draws = random.standard_normal((N_DRAWS, len(curve.mu)))
+            deviations = (draws * np.sqrt(curve.variances)) @ whole.T
+            errors = np.sqrt(whole**2 @ curve.variances)
+            of_all = _largest(deviations, errors, level, joint.n_left, random)
             reach[output] = max(reach[output], of_all)
     return reach * curve_errors(model, term, x)
 
@@ -179,19 +266,88 @@ def _all_places(term: FittedTerm) -> Floats:
     return np.append(places, np.nan) if term.had_missing else places
 
 
-def _simultaneous(values: Floats, variances: Floats, level: float, n_left: float) -> float:
-    """Return how many standard errors a whole curve stays within, by simulation.
+def _check_kind(kind: str) -> None:
+    if kind not in ("pointwise", "simultaneous"):
+        raise ValueError(f'kind must be "pointwise" or "simultaneous"; got {kind!r}.')
 
-    `values` (n, n_directions) are those of the directions, whose coefficients are drawn.
+
+def _largest(
+    deviations: Floats, errors: Floats, level: float, n_left: float, random: np.random.Generator
+) -> float:
+    """Return how many standard errors a whole curve stays within.
+
+    `deviations` (n_draws, n) are drawn from the posterior, and `errors` (n,) its standard errors.
     """
-    random = np.random.default_rng(SEED)
-    errors = np.sqrt(values**2 @ variances)
     varies = errors > 1e-12 * errors.max(initial=0.0)
     if not varies.any():
         return 0.0
-    ways = (values[varies] / errors[varies, None]) * np.sqrt(variances)
-    draws = random.standard_normal((N_DRAWS, len(variances)))
-    largest = np.abs(draws @ ways.T).max(axis=1)
+    largest = np.abs(deviations[:, varies] / errors[varies]).max(axis=1)
     if not np.isinf(n_left):
-        largest *= np.sqrt(n_left / random.chisquare(n_left, N_DRAWS))
+        largest *= np.sqrt(n_left / random.chisquare(n_left, len(largest)))
     return float(np.quantile(largest, level))
+
+
+# -- surfaces --------------------------------------------------------------------------------------
+
+
+def posteriors_of_pair(
+    model: AdditiveEstimator, pair: FittedPair, output: int
+) -> tuple[JointPosterior, list[tuple[float, SurfacePosterior]]]:
+    """Return the independent posteriors of which a surface of an output is the weighted sum.
+
+    That of a class less the mean over classes; none, if the surface cannot vary.
+    """
+    joint = next(own for own in posteriors_of(model) if output in own.outputs)
+    n, parts = len(joint.outputs), []
+    for k in joint.outputs:
+        found = joint.surface(pair.features, k)
+        weight = float(k == output) - (1.0 / n if n > 1 else 0.0)
+        if found is not None:
+            parts.append((weight, found))
+    return joint, parts
+
+
+@one_blas_thread()
+def surface_errors(model: AdditiveEstimator, pair: FittedPair, x: AnyArray, z: AnyArray) -> Floats:
+    """Return the standard errors of a surface at numbers of its features, (n, n_outputs)."""
+    of = dict(zip(pair.features, (x, z), strict=True))
+    at = [of[chain.feature] for chain in pair.group.chains[0]]
+    out = np.zeros((len(x), len(model.intercept_)))
+    for output in range(out.shape[1]):
+        _, parts = posteriors_of_pair(model, pair, output)
+        out[:, output] = sum((w**2 * own.variances(*at) for w, own in parts), out[:, output])
+    return np.sqrt(out)
+
+
+@one_blas_thread()
+def surface_half_widths(
+    model: AdditiveEstimator,
+    pair: FittedPair,
+    x: AnyArray,
+    z: AnyArray,
+    level: float,
+    kind: BandKind,
+) -> Floats:
+    """Return half the width of the band at numbers of the features of a pair, (n, n_outputs)."""
+    _check_kind(kind)
+    reach = np.zeros(len(model.intercept_))
+    for output in range(len(reach)):
+        joint, parts = posteriors_of_pair(model, pair, output)
+        reach[output] = critical(level, joint.n_left)
+        if kind == "simultaneous" and parts:
+            reach[output] = max(reach[output], _simultaneous(parts, level, joint.n_left))
+    return reach * surface_errors(model, pair, x, z)
+
+
+def _simultaneous(
+    parts: list[tuple[float, SurfacePosterior]], level: float, n_left: float
+) -> float:
+    """Return how many standard errors a whole surface stays within, at nodes that rows reach."""
+    random, group = np.random.default_rng(SEED), parts[0][1].group
+    deviations, variances = np.zeros((N_DRAWS, group.size)), np.zeros(group.size)
+    for weight, own in parts:
+        deviations += weight * own.draws(random.standard_normal(deviations.shape))
+        variances += weight**2 * np.maximum(own.covariances[:, 0], 0.0)
+    reached = group.mass.ravel() > 0
+    errors = np.sqrt(variances[reached])
+    return _largest(deviations[:, reached], errors, level, n_left, random)

@@ -18,7 +18,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
 from splinear.inspection.adding import added, added_by_pairs, column_of
-from splinear.inspection.bands import curve_errors, has_band
+from splinear.inspection.bands import curve_errors, has_band, surface_errors
 from splinear.inspection.curves import base_value, read_numbers
 from splinear.inspection.explanation import Explanation
 from splinear.inspection.naming import (
@@ -118,8 +118,10 @@ def _parts(model: AdditiveEstimator, X: Input, output: Output) -> tuple[Floats, 
         term = model.terms_.of_feature(j)
         if term is not None and has_band(model, term):
             errors[:, at[j]] = curve_errors(model, term, column_of(table, j))[:, output]
-    for k, (_, f) in enumerate(added_by_pairs(model, table)):
+    for k, (pair, f) in enumerate(added_by_pairs(model, table)):
         parts[:, len(places) + k] = f[:, output]
+        x, z = (column_of(table, j) for j in pair.features)
+        errors[:, len(places) + k] = surface_errors(model, pair, x, z)[:, output]
     return parts, (errors if model._posteriors else None)
 
 

@@ -43,12 +43,12 @@ class Explanation:
     contribution : ndarray of shape (n_rows, n_terms)
         Centered: over the training rows, the mean of each column is 0.
     standard_error : ndarray of shape (n_rows, n_terms) or None
-        Of the contributions. NaN for pairs and for terms of more than 2,000 coefficients, whose
-        errors are not computed; None if the model has no posterior, as AdditiveSVC and AdditiveSVR.
+        Of the contributions. NaN for terms of more than 2,000 coefficients, whose errors are not
+        computed; None if the model has no posterior, as AdditiveSVC and AdditiveSVR.
     base_value : float
     score : ndarray of shape (n_rows,)
     score_error : ndarray of shape (n_rows,) or None
-        The standard errors of scores, the surfaces of pairs taken as known; None as above.
+        The standard errors of scores; None as above.
     probability : ndarray of shape (n_rows,) or None
         Of the class that is explained; None if the model has no probabilities.
     prediction : ndarray of shape (n_rows,)

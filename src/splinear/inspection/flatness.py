@@ -1,29 +1,49 @@
-"""Is a curve flat? P-values of quadratic forms in normal numbers."""
+"""Is a curve or surface flat? P-values of quadratic forms in normal numbers."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
 from splinear._types import Floats
-from splinear.model.curve_posterior import CurvePosterior
 
 __all__ = ["p_value", "upper_tail"]
 
 LEAST = 1e-12  # of the largest weight: smaller ones add nothing
 
 
-def p_value(curve: CurvePosterior, n_left: float) -> float:
-    """Return the p-value of a flat curve.
+class Tested(Protocol):
+    """What a test of a flat curve or surface is made of; see CurvePosterior."""
 
-    U being the derivative of the losses by the curve, if that were flat, U'K U is compared with its
-    distribution where it is flat, sum_k lambda_k chi^2_1: a score test of the curve's variance. K
+    @property
+    def score(self) -> Floats:
+        """The derivative of the losses, by directions of a prior that no data have chosen."""
+        ...
+
+    @property
+    def score_variances(self) -> Floats:
+        """The eigenvalues of its covariance over phi."""
+        ...
+
+    @property
+    def noise(self) -> float:
+        """The dispersion phi."""
+        ...
+
+
+def p_value(term: Tested, n_left: float) -> float:
+    """Return the p-value of a flat curve or surface.
+
+    U being the derivative of the losses by the term, if that were flat, U'K U is compared with its
+    distribution where it is flat, sum_k lambda_k chi^2_1: a score test of the term's variance. K
     is the covariance of a prior that does not depend on the data, and not that which was chosen
     from them. With an estimated variance of the noise, n_left are its degrees of freedom.
     """
-    weights = curve.score_variances
-    q = float(curve.score @ curve.score) / curve.noise if curve.noise > 0 else 0.0
+    weights = term.score_variances
+    q = float(term.score @ term.score) / term.noise if term.noise > 0 else 0.0
     if not weights.any():
         return 1.0
     if np.isinf(n_left):

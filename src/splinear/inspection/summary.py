@@ -31,6 +31,7 @@ from splinear.inspection.text import aligned, data_frame, printable, shortened
 from splinear.model.fitted import Fitted, FittedPair, FittedTerm
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import posteriors_of
+from splinear.training.running import one_blas_thread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,6 +115,7 @@ class Summary:
         return data_frame({name: [getattr(line, name) for line in self.lines] for name in names})
 
 
+@one_blas_thread()
 def summary(model: FittedModel) -> Summary:
     """Summarize a model in a table, with a line per term.
 
@@ -121,8 +123,13 @@ def summary(model: FittedModel) -> Summary:
     together; its importance, the standard deviation of what it adds to the training rows; the
     p-value of a flat curve; concurvity (see :func:`concurvity`); and the lowest and highest value
     of its centered curve on the training range. With several outputs the p-value is the least of
-    theirs times their number. It is NaN for terms of more than 2,000 coefficients and for
-    surfaces, which count as known in all that is said of curves.
+    theirs times their number. It is NaN for terms of more than 2,000 coefficients.
+
+    The p-value of a surface is that of no effect beyond the curves of its two features; those of
+    other features, and other surfaces, count as known. Where `interactions` is a number or "auto"
+    the same rows have chosen the pairs, for what they seemed to say, and the p-values of those
+    that were chosen are too small; name the pairs, or fit to other rows, to test them. Surfaces
+    have no concurvity.
 
     Parameters
     ----------
@@ -143,15 +150,17 @@ def summary(model: FittedModel) -> Summary:
     return Summary(title, tuple(lines))
 
 
+@one_blas_thread()
 def summary_lines(model: AdditiveEstimator, terms: Sequence[Fitted]) -> list[TermSummary]:
     """Return the line of each term, in their order; a model without posterior has no p-values."""
     pairs = model.terms_.pairs
     return [
-        _line_of_pair(term) if isinstance(term, FittedPair) else _line(model, term, pairs)
+        _line_of_pair(model, term) if isinstance(term, FittedPair) else _line(model, term, pairs)
         for term in terms
     ]
 
 
+@one_blas_thread()
 def concurvity(model: FittedModel) -> Floats:
     """Compute to which share other terms could stand in for each term.
 
@@ -194,10 +203,19 @@ def _line(model: AdditiveEstimator, term: FittedTerm, pairs: Sequence[FittedPair
     return TermSummary(term.kind, name, edf, importance, p, shared, lowest, highest)
 
 
-def _line_of_pair(pair: FittedPair) -> TermSummary:
+def _line_of_pair(model: AdditiveEstimator, pair: FittedPair) -> TermSummary:
     lowest, highest = float(pair.coef.min()), float(pair.coef.max())
-    deviation, unknown = pair.deviation, np.nan
-    return TermSummary(pair.kind, pair.name, pair.edf, deviation, unknown, unknown, lowest, highest)
+    edf, p = 0.0, []
+    for joint in posteriors_of(model):
+        n = len(joint.outputs)
+        for output in joint.outputs:
+            found = joint.surface(pair.features, output)
+            if found is not None:
+                edf += found.edf if n == 1 else (1.0 - 1.0 / n) * found.edf
+                p.append(p_value(found, joint.n_left))
+    of_all = min(1.0, len(p) * min(p)) if p else np.nan
+    name, deviation = pair.name, pair.deviation
+    return TermSummary(pair.kind, name, edf, deviation, of_all, np.nan, lowest, highest)
 
 
 def _measures(model: AdditiveEstimator, term: FittedTerm) -> tuple[float, float, float]:

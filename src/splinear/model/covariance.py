@@ -27,8 +27,10 @@ from scipy.linalg import eigh
 from splinear._types import Floats
 from splinear.model.additive import Model
 from splinear.model.curve_posterior import CurvePosterior
+from splinear.model.factoring import pair_variances
 from splinear.model.group import TermGroup
 from splinear.model.information import Information, Thinned, reached
+from splinear.model.surface_posterior import SurfacePosterior
 from splinear.model.term_block import TermBlock
 
 __all__ = ["MOST_PARAMETERS", "JointPosterior", "is_too_large", "joint_posteriors"]
@@ -68,10 +70,21 @@ class JointPosterior:
     @cached_property
     def freedom(self) -> float:
         """Degrees of freedom of all terms and intercepts, surfaces included."""
-        others = len(self.outputs) + self.information.freedom_of_pairs
-        return others + sum(
+        return self._freedom_of_others + sum(
             curve.edf for k in self.outputs for curve in self._curves[k - self.outputs[0]].values()
         )
+
+    @property
+    def _freedom_of_others(self) -> float:
+        """Those of intercepts and surfaces."""
+        freedom, n = float(len(self.outputs)), len(self.outputs)
+        for blocks in self.information.pair_blocks:
+            for group, own in zip(self.model.layout.pairs, blocks, strict=True):
+                alone = group.with_held(None)  # what is shared with a curve is the curve's
+                share = 1.0 - alone.precision * pair_variances(alone, own)
+                found = float(np.clip(share, 0.0, 1.0)[alone.used].sum())
+                freedom += found if n == 1 else (1.0 - 1.0 / n) * found
+        return freedom
 
     @cached_property
     def n_left(self) -> float:
@@ -95,6 +108,35 @@ class JointPosterior:
     def curve_of(self, block: TermBlock) -> CurvePosterior:
         """Return the posterior of the curve of one term."""
         return self._curves[block.output][block.feature].under(self.noise)
+
+    def surface(self, pair: tuple[int, int], output: int) -> SurfacePosterior | None:
+        """Return the posterior of the surface over two features; None: there is none.
+
+        Of several classes it is that of the class alone, as if it were independent of the others:
+        surfaces less their mean over classes have the sum of these.
+        """
+        if (pair, output) not in self._surfaces:
+            self._surfaces[pair, output] = self._make_surface(pair, output)
+        return self._surfaces[pair, output]
+
+    def _make_surface(self, pair: tuple[int, int], output: int) -> SurfacePosterior | None:
+        layout, k = self.model.layout, output - self.outputs[0]
+        parameters = layout.split_pairs(self.model.parameters)
+        no_curves = np.zeros((len(self.outputs), layout.n_of_curves))
+        slopes = layout.split_pairs(np.hstack([no_curves, self.information.pair_slopes]))
+        for g, group in enumerate(layout.pairs):
+            for p, features in enumerate(group.features):
+                if tuple(sorted(features.tolist())) == pair and group.used[p].any():
+                    own = group.of_features(np.array([p])).with_held(None)
+                    [table] = own.tables(parameters[g][output, [p]])
+                    H = self.information.pair_blocks[k][g][p]
+                    return SurfacePosterior(own, H, table, slopes[g][k, p], self.noise)
+        return None
+
+    @cached_property
+    def _surfaces(self) -> dict[tuple[tuple[int, int], int], SurfacePosterior | None]:
+        """Those that have been asked for."""
+        return {}
 
     # -- blocks ----------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from scipy.linalg import eigh
 
 from splinear._types import Floats
 
-__all__ = ["CurvePosterior"]
+__all__ = ["CurvePosterior", "tempered_kappa"]
 
 PRIOR_FREEDOM = 3.0  # degrees of freedom that kappa = 1 counts as
 MOST_KAPPA = 2.0
@@ -117,10 +117,15 @@ class CurvePosterior:
         if not expected > 0.0 or not self.noise > 0.0:
             return 1.0
         found = float((self.mu * (again * self.z) ** 2 / self.noise - of_noise).sum()) / expected
-        found = float(np.clip(found, 0.0, MOST_KAPPA))
-        return (PRIOR_FREEDOM + self.edf * found) / (PRIOR_FREEDOM + self.edf)
+        return tempered_kappa(found, self.edf)
 
     @property
     def variances(self) -> Floats:
         """The variances of the directions' coefficients, (n,)."""
         return np.asarray(self.noise * (self.mu + self.kappa) / (1.0 + self.mu) ** 2)
+
+
+def tempered_kappa(found: float, edf: float) -> float:
+    """Return kappa as it is used: within bounds, and drawn towards 1 where little is known."""
+    found = float(np.clip(found, 0.0, MOST_KAPPA))
+    return (PRIOR_FREEDOM + edf * found) / (PRIOR_FREEDOM + edf)

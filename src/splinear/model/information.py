@@ -95,8 +95,11 @@ class Information:
     dispersion : callable or None
         Then, by what the losses are to be divided to be likelihoods, given twice their sum per
         degree of freedom that is left; None: by that.
-    freedom_of_pairs : float
-        Degrees of freedom of surfaces, of which nothing else is kept.
+    pair_blocks : list of list of ndarray
+        For each output and group of surfaces, (n_pairs, size, 5): the blocks of single surfaces, by
+        bands, in which the outputs of several classes count as independent.
+    pair_slopes : ndarray of shape (n_outputs, n_nodes)
+        The first derivatives by the tables of surfaces, as `slopes`.
     """
 
     blocks: list[list[Floats]]
@@ -109,8 +112,9 @@ class Information:
     slopes: Floats
     losses: float
     weight: float | None
-    dispersion: Callable[[float], float] | None = None
-    freedom_of_pairs: float = 0.0
+    dispersion: Callable[[float], float] | None
+    pair_blocks: list[list[Floats]]
+    pair_slopes: Floats
 
     @property
     def n_outputs(self) -> int:
@@ -124,7 +128,12 @@ class Information:
 
     def in_units(self, unit: float) -> Information:
         """Return that of targets that are a number of times as large."""
-        return replace(self, slopes=unit * self.slopes, losses=unit**2 * self.losses)
+        return replace(
+            self,
+            slopes=unit * self.slopes,
+            pair_slopes=unit * self.pair_slopes,
+            losses=unit**2 * self.losses,
+        )
 
     def coupling_matrix(self) -> Floats:
         """Return `coupling` as a square matrix."""

@@ -192,6 +192,16 @@ class PairGroup:
         # What a and b have in common is determined up to a constant only.
         return np.asarray(np.linalg.pinv(A, rcond=1e-10, hermitian=True))
 
+    def centering(self) -> tuple[Floats, Floats]:
+        """Return K (size, m1 + m2) and M (n_pairs, m1 + m2, size): a table is W - K M W.
+
+        K is the functions of one feature at the nodes, and M W what W has of them.
+        """
+        m1, m2 = self.n_nodes
+        first, second = np.kron(np.eye(m1), np.ones((m2, 1))), np.kron(np.ones((m1, 1)), np.eye(m2))
+        K = np.hstack([first, second])
+        return K, np.asarray(self._inverse @ (K.T * self._flat(self.mass)[:, None]))
+
     def _as_grids(self, flat: Floats) -> Floats:
         return flat.reshape(*flat.shape[:-1], *self.n_nodes)
 

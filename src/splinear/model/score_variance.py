@@ -4,6 +4,9 @@ With b_j the functions of term j in a row, and b the vector of all of them, a sc
 b'V b. In the notation of `covariance`, (H + S)^{-1} = M^{-1} - M^{-1} R'Q R M^{-1} with
 M = blockdiag(H_j + S_j), and of the bias that V expects, what kappa_j says is not there is taken
 off: sum_j (1 - kappa_j) (V b)_j' S_j (V b)_j / phi.
+
+Surfaces add the variances that each of them has by itself: they count as independent of curves,
+from which they are centered, and of each other.
 """
 
 from __future__ import annotations
@@ -53,6 +56,12 @@ class ScoreVariances:
         if self.is_joint:
             C, G = posterior.off_diagonal, posterior.covariance
             self.Q = C - C @ G @ C
+        self.surfaces = [
+            (k, surface)
+            for pair in terms.pairs
+            for k, output in enumerate(posterior.outputs)
+            if (surface := posterior.surface(pair.features, output)) is not None
+        ]
 
     def _joint(self, terms: FittedTerms) -> list[_Part]:
         out, posterior = [], self.posterior
@@ -90,8 +99,17 @@ class ScoreVariances:
             for start in range(rows.start, rows.stop, step):
                 some = slice(start, min(start + step, rows.stop))
                 piece: Chunk = chunk[some.start - rows.start : some.stop - rows.start]
-                out[some] = self._of(as_dense(piece), weights[some])
-        return self.posterior.noise * out
+                out[some] = self.posterior.noise * self._of(as_dense(piece), weights[some])
+                out[some] += self._of_surfaces(as_dense(piece), weights[some])
+        return out
+
+    def _of_surfaces(self, piece: AnyArray, weights: Floats) -> Floats:
+        """Return what surfaces add to the variances of some rows."""
+        out = np.zeros(len(piece))
+        for output, surface in self.surfaces:
+            x, z = (piece[:, chain.feature] for chain in surface.group.chains[0])
+            out += weights[:, output] ** 2 * surface.variances(x, z)
+        return out
 
     def _of(self, piece: AnyArray, weights: Floats) -> Floats:
         values = [part.values(piece, weights) for part in self.parts]

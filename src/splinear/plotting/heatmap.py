@@ -32,6 +32,7 @@ __all__ = [
     "draw_legend",
     "draw_margins",
     "draw_surface",
+    "draw_unclear",
     "draw_values",
 ]
 
@@ -45,6 +46,7 @@ _BESIDE, _BAR = (0.805, 0.0, 0.105, 0.84), (0.95, 0.0, 0.03, 0.84)
 _BAR_OF_PANEL = (1.02, 0.0, 0.04, 1.0)
 _NICE = (1, 2, 5, 10)  # steps between ticks
 _MOST_NUMBERS = 150  # written into cells
+_HATCH = "////"
 _SHORT, _CLOSE = 0.15, 0.12  # of lines and labels, as shares of an axis
 
 
@@ -179,6 +181,16 @@ def draw_contours(
     return lines
 
 
+def draw_unclear(ax: Axes, surface: Surface) -> None:
+    """Hatch where the surface may be 0."""
+    x, z = surface.x.middles, surface.z.middles
+    where = surface.hatched[: len(x), : len(z)]
+    if min(where.shape) < 2 or not where.any():
+        return
+    inside = ax.contourf(x, z, where.T.astype(float), [0.5, 1.5], colors="none", hatches=[_HATCH])
+    inside.set(edgecolor=FAINT, linewidth=0.0)
+
+
 def _label_places(lines: QuadContourSet, lengths: Floats) -> list[tuple[float, float]]:
     """Return the middle of the longest line of each height, unless it is short or near another."""
     out: list[tuple[float, float]] = []
@@ -273,8 +285,13 @@ def draw_legend(heat: Axes, bar: Axes, surface: Surface, words: Words) -> None:
             shortened(word), (1.0, y), (36, up * 14), xycoords="axes fraction", color=color,
             va="bottom" if y else "top", **style,
         )  # fmt: skip
+    notes = []
+    if surface.hatched.any():
+        notes.append("hatched: may be zero")
     if not (surface.x.levels or surface.supported.all()):
-        note = "gray: no rows nearby"
+        notes.append("gray: no rows nearby")
+    if notes:
+        note = "\n".join(notes)
         heat.annotate(
             note, (1.0, 0.0), (0, -22), xycoords="axes fraction", color=MUTED, va="top", **style
         )

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from splinear._types import Input
+from splinear.inspection.bands import surface_half_widths
 from splinear.inspection.curves import read_numbers
 from splinear.inspection.naming import one_output, pair_of
 from splinear.inspection.ranking import importances
 from splinear.inspection.resolving import FittedModel, resolve
+from splinear.model.fitted import FittedPair
 from splinear.plotting.curve import Words
 from splinear.plotting.fitting import fit_title, lay_out
 from splinear.plotting.heatmap import (
@@ -22,6 +26,7 @@ from splinear.plotting.heatmap import (
     draw_legend,
     draw_margins,
     draw_surface,
+    draw_unclear,
     draw_values,
 )
 from splinear.plotting.request import (
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PairDisplay"]
 
+_LEVEL = 0.95  # of the band that tells where a surface may be 0
 _MOST_LEVELS = 20  # of a category that there is room for
 
 
@@ -48,7 +54,8 @@ class PairDisplay:
 
     Colors show what a pair of values adds to the score of a row, blue above zero and orange below,
     white at zero; lines join places of equal height. It is gray where no rows of X lie near: there
-    the surface was drawn by the penalty. The bars above and to the right are histograms of the two
+    the surface was drawn by the penalty. It is hatched where the surface's 95 % band contains zero,
+    if both features are numbers. The bars above and to the right are histograms of the two
     features, and the number in the corner is the surface's share of all importances, those of
     curves included.
 
@@ -165,6 +172,7 @@ class PairDisplay:
         self.figure_, self.bounding_ax_, self.margins_ = ax.figure, ax, (above, beside)
         self.mesh_ = draw_surface(self.ax_, self.surface, limit)
         self.contours_ = draw_contours(self.ax_, self.surface, limit, labels=True)
+        draw_unclear(self.ax_, self.surface)
         draw_values(self.ax_, self.surface, limit)
         draw_margins(self.ax_, above, beside, self.surface)
         fit_title(above, self.surface.name, self.surface.share)
@@ -196,7 +204,7 @@ def _make_surface(
     else:
         raise ValueError("There is no surface to draw: the model has none; see `interactions`.")
     at = [each.features for each in known].index(pair.features) - len(known)
-    return make_surface(
+    found = make_surface(
         estimator,
         pair,
         read_numbers(estimator, X),
@@ -207,3 +215,14 @@ def _make_surface(
         n_points=n_points,
         most_levels=_MOST_LEVELS,
     )
+    return replace(found, unclear=_unclear(estimator, pair, found, horizontal, output))
+
+
+def _unclear(
+    estimator: AdditiveEstimator, pair: FittedPair, found: Surface, horizontal: int, output: int
+) -> NDArray[np.bool_]:
+    """Tell where the pointwise band of a surface contains 0."""
+    x, z = np.meshgrid(found.x.values, found.z.values, indexing="ij")
+    at = (x, z) if horizontal == pair.features[0] else (z, x)
+    half = surface_half_widths(estimator, pair, at[0].ravel(), at[1].ravel(), _LEVEL, "pointwise")
+    return np.abs(found.f) <= half[:, output].reshape(found.f.shape)

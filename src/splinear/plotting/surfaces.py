@@ -119,6 +119,8 @@ class Surface:
         The surface's part of the sum of all importances, from 0 to 1.
     of : str
         The class whose surface it is, if there are several in a figure.
+    unclear : ndarray of shape (n_x, n_z) or None
+        Where the 95 % band of the surface contains 0; None: it is not known.
     """
 
     x: Side
@@ -128,12 +130,20 @@ class Surface:
     height: float
     share: float
     of: str = ""
+    unclear: NDArray[np.bool_] | None = None
 
     @property
     def name(self) -> str:
         """The names of both features, with a cross between; of several classes, whose it is."""
         both = f"{self.x.name} \N{MULTIPLICATION SIGN} {self.z.name}"
         return f"{both}: {self.of}" if self.of else both
+
+    @property
+    def hatched(self) -> NDArray[np.bool_]:
+        """Where rows lie near, and it is unclear whether there is an effect; nowhere of levels."""
+        if self.unclear is None or self.x.levels or self.z.levels:
+            return np.zeros(self.f.shape, dtype=bool)
+        return np.asarray(self.unclear & self.supported)
 
     @property
     def supported(self) -> NDArray[np.bool_]:

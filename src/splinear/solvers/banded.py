@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky_banded
+from scipy.linalg import cholesky_banded
 
 from splinear._types import Floats
+from splinear.model.factoring import factor_with
 from splinear.model.group import TermGroup
 
-__all__ = ["GROWTHS", "factor_with", "factored", "penalised_bands"]
-
-Factor = TypeVar("Factor")
-
-GROWTHS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # of a diagonal, one after the other
+__all__ = ["factored", "penalised_bands"]
 
 
 def factored(group: TermGroup, blocks: Floats, of_level: float) -> Floats:
@@ -36,16 +30,6 @@ def factored(group: TermGroup, blocks: Floats, of_level: float) -> Floats:
         flat = bands[:, :, p].ravel()
         upper[n_bands - 1 - p, p:] = flat[: len(flat) - p]
     return factor_with(cholesky_banded, upper, upper[-1])
-
-
-def factor_with(method: Callable[[Floats], Factor], matrix: Floats, diagonal: Floats) -> Factor:
-    """Factor a matrix, of which `diagonal` is a view; let that grow if rounding forbids it."""
-    for more in GROWTHS:
-        try:
-            return method(matrix)
-        except LinAlgError:
-            diagonal += more * np.abs(diagonal)
-    return method(matrix)
 
 
 def penalised_bands(group: TermGroup, blocks: Floats) -> Floats:

@@ -24,10 +24,11 @@ from scipy.linalg.lapack import dpbtrs
 from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.model.cone import Cone
+from splinear.model.factoring import factor_with
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.nonnegative import Metric
-from splinear.solvers.banded import factor_with, factored, penalised_bands
+from splinear.solvers.banded import factored, penalised_bands
 from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.pair_blocks import SurfaceBlocks
 from splinear.solvers.row_sample import sample_rows

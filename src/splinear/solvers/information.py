@@ -12,7 +12,6 @@ from splinear.model.information import Information, Thinned, thinned_within
 from splinear.model.layout import Layout
 from splinear.solvers.iterate import Space
 from splinear.solvers.loss_sums import Curvature, LossSum
-from splinear.solvers.pair_blocks import pair_variances
 from splinear.solvers.rows import TrainingRows
 
 __all__ = ["gather"]
@@ -36,8 +35,8 @@ def gather(
 ) -> Information:
     """Return the second derivatives at a model: parameters (n_outputs, n), intercept (n_outputs,).
 
-    `weight` is that of all rows if `dispersion` is to be estimated. Of curves alone: surfaces
-    count as known.
+    `weight` is that of all rows if `dispersion` is to be estimated. How surfaces hang together with
+    curves and with each other is not kept.
     """
     space = Space(rows, total.n_outputs, n_threads)
     F = rows.scores(parameters, n_threads) + intercept[:, None]
@@ -45,6 +44,7 @@ def gather(
     blocks = space.blocks(curvature.diagonal)
     thinned = thinned_within(rows.layout, total.n_outputs, MOST_COUPLED, PIECES)
     n_rows = min(rows.n_rows, _enough_rows(rows.layout, total.n_outputs))
+    slopes, n_of_curves = rows.raw_sums(total.gradient(F), n_threads), rows.layout.n_of_curves
     return Information(
         blocks=blocks,
         ties=space.ties(curvature.diagonal, blocks),
@@ -53,22 +53,13 @@ def gather(
         coupling=np.zeros(0) if thinned is None else _coupling(space, curvature, thinned, n_rows),
         n_rows=rows.n_rows,
         n_coupled=n_rows,
-        slopes=rows.sums(total.gradient(F), n_threads)[:, : rows.layout.n_of_curves],
+        slopes=rows.layout.gather(slopes)[:, :n_of_curves],
         losses=total.value(F),
         weight=weight,
         dispersion=dispersion,
-        freedom_of_pairs=_freedom_of_pairs(space, curvature),
+        pair_blocks=space.pair_blocks(curvature.independent),
+        pair_slopes=slopes[:, n_of_curves:],
     )
-
-
-def _freedom_of_pairs(space: Space, curvature: Curvature) -> float:
-    """Return the degrees of freedom of all surfaces, all outputs together."""
-    freedom = 0.0
-    for blocks in space.pair_blocks(curvature.diagonal):
-        for group, own in zip(space.layout.pairs, blocks, strict=True):
-            share = 1.0 - group.precision * pair_variances(group, own)
-            freedom += float(np.clip(share, 0.0, 1.0)[group.used].sum())
-    return freedom
 
 
 def _enough_rows(layout: Layout, n_outputs: int) -> int:

@@ -100,6 +100,14 @@ class Curvature(Protocol):
         """Return the diagonal, (n_outputs, n_rows)."""
         ...
 
+    @property
+    def independent(self) -> Floats:
+        """Return the diagonal of one that says as much of differences of outputs, and no more.
+
+        Classes then count as if each were a number of events with a Poisson distribution.
+        """
+        ...
+
     def between(self, k: int, m: int) -> Floats:
         """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
         ...
@@ -218,6 +226,10 @@ class Separable:
 @dataclass(frozen=True, eq=False)
 class _Diagonal:
     diagonal: Floats
+
+    @property
+    def independent(self) -> Floats:
+        return self.diagonal
 
     def between(self, k: int, m: int) -> Floats:
         return np.asarray(self.diagonal[k] if k == m else np.zeros(self.diagonal.shape[1]))
@@ -339,6 +351,11 @@ class _SoftmaxCurvature:
     def diagonal(self) -> Floats:
         p = self.probabilities
         out = self.cost * p * (1.0 - p)
+        return out if self.extra is None else out + self.extra
+
+    @property
+    def independent(self) -> Floats:
+        out = self.cost * self.probabilities
         return out if self.extra is None else out + self.extra
 
     def between(self, k: int, m: int) -> Floats:

@@ -8,13 +8,13 @@ import numpy as np
 from scipy.linalg.lapack import dpttrf, dpttrs
 
 from splinear._types import Floats
+from splinear.model.factoring import GROWTHS, pair_variances
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.penalties import DifferencePenalty
-from splinear.solvers.banded import GROWTHS, penalised_bands
+from splinear.solvers.banded import penalised_bands
 from splinear.solvers.iterate import Iterate
-from splinear.solvers.pair_blocks import pair_variances
 
 __all__ = ["Measures", "posterior_variances"]
 

@@ -14,6 +14,7 @@ from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_la
 from splinear.model.score_variance import ScoreVariances
 from splinear.tables.checks import feature_label
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.running import one_blas_thread
 
 __all__ = ["class_intervals", "critical", "posteriors_of", "score_errors", "score_intervals"]
 
@@ -37,6 +38,7 @@ def critical(level: float, n_left: float) -> float:
     return float(norm.ppf(share) if np.isinf(n_left) else t.ppf(share, n_left))
 
 
+@one_blas_thread()
 def score_errors(estimator: AdditiveEstimator, X: Input) -> tuple[Floats, Floats]:
     """Return the scores of rows and their standard errors, (n_rows, n_outputs) each.
 
@@ -75,6 +77,7 @@ def score_intervals(
     return scores - reach, scores + reach
 
 
+@one_blas_thread()
 def class_intervals(estimator: AdditiveEstimator, X: Input, level: float) -> Floats:
     """Return intervals of the probabilities of outputs, (n_rows, n_outputs, 2).
 

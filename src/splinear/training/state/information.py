@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from splinear.model.group import TermGroup
 from splinear.model.information import Information, Thinned
 from splinear.model.layout import Layout
+from splinear.model.pairs import N_BANDS
 from splinear.solvers.log_link import Gamma
 from splinear.solvers.losses import SquaredError
 from splinear.training.state.checking import Fields, Plain, no_plain_form, plain_array
@@ -20,13 +20,14 @@ MOST_NUMBERS = 2**28  # of the thinned functions of a group, which are made when
 # By what losses are divided to be likelihoods, by the name that files have for it.
 DISPERSIONS: dict[str, SquaredError | Gamma] = {"squared_error": SquaredError(), "gamma": Gamma()}
 
-ARRAYS = ("ties", "totals", "coupling", "slopes")
+ARRAYS = ("ties", "totals", "coupling", "slopes", "pair_slopes")
 
 
 def information_plain(kept: Information) -> Plain:
     """Return information as plain data."""
     return {
         "blocks": [[plain_array(block) for block in of_output] for of_output in kept.blocks],
+        "pair_blocks": [[plain_array(block) for block in own] for own in kept.pair_blocks],
         **{name: plain_array(getattr(kept, name)) for name in ARRAYS},
         "factors": None if kept.factors is None else [int(factor) for factor in kept.factors],
         "n_rows": int(kept.n_rows),
@@ -34,7 +35,6 @@ def information_plain(kept: Information) -> Plain:
         "losses": float(kept.losses),
         "weight": None if kept.weight is None else float(kept.weight),
         "dispersion": _name_of(kept.dispersion),
-        "freedom_of_pairs": float(kept.freedom_of_pairs),
     }
 
 
@@ -54,16 +54,17 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
         data,
         where,
         "blocks ties totals coupling slopes factors n_rows n_coupled losses weight dispersion "
-        "freedom_of_pairs",
+        "pair_blocks pair_slopes",
     )
+    shapes = [(*group.shape, group.embedding.basis.support) for group in layout.groups]
     blocks = [
-        _blocks(own, f"{f.at('blocks')}[{k}]", layout.groups)
-        for k, own in enumerate(f.items("blocks"))
+        _blocks(own, f"{f.at('blocks')}[{k}]", shapes) for k, own in enumerate(f.items("blocks"))
     ]
     n, n_parameters = len(blocks), layout.n_of_curves
     if n == 0:
         raise ValueError(f"{f.at('blocks')}: there is no output.")
     factors = _factors(f, layout) if f.has("factors") else None
+    of_pairs = [(*group.shape, N_BANDS) for group in layout.pairs]
     name = f.text("dispersion", list(DISPERSIONS)) if f.has("dispersion") else None
     return Information(
         blocks=blocks,
@@ -77,18 +78,19 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
         losses=f.number("losses"),
         weight=f.number("weight") if f.has("weight") else None,
         dispersion=None if name is None else DISPERSIONS[name].dispersion,
-        freedom_of_pairs=f.number("freedom_of_pairs"),
+        pair_blocks=[
+            _blocks(own, f"{f.at('pair_blocks')}[{k}]", of_pairs)
+            for k, own in enumerate(f.items("pair_blocks", n))
+        ],
+        pair_slopes=f.array("pair_slopes", (n, layout.n_parameters - n_parameters)),
     )
 
 
-def _blocks(data: object, where: str, groups: Sequence[TermGroup]) -> list[np.ndarray]:
-    names = " ".join(f"group{g}" for g in range(len(groups)))
+def _blocks(data: object, where: str, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+    names = " ".join(f"group{g}" for g in range(len(shapes)))
     named = {f"group{g}": own for g, own in enumerate(data)} if isinstance(data, list) else data
     f = Fields(named, where, names)
-    return [
-        f.array(f"group{g}", (*group.shape, group.embedding.basis.support))
-        for g, group in enumerate(groups)
-    ]
+    return [f.array(f"group{g}", shape) for g, shape in enumerate(shapes)]
 
 
 def _factors(f: Fields, layout: Layout) -> tuple[int, ...]:

@@ -1,0 +1,71 @@
+"""Factors of the blocks of a Hessian, and what follows from those of surfaces.
+
+The block of a surface is that of its own nodes, sum_i h_i B_i B_i' plus the penalty. What functions
+of one feature add to a surface is not its own (see PairGroup); in the block it is free, so whatever
+is solved or inverted here holds with these functions integrated out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky_banded
+
+from splinear import _core
+from splinear._types import Floats
+from splinear.model.pairs import PairGroup
+
+__all__ = ["GROWTHS", "factor_with", "factored_surfaces", "pair_variances"]
+
+Factor = TypeVar("Factor")
+
+GROWTHS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # of a diagonal, one after the other
+LEAST_RIDGE = 1e-9  # of the mean of a diagonal
+
+
+def factor_with(method: Callable[[Floats], Factor], matrix: Floats, diagonal: Floats) -> Factor:
+    """Factor a matrix, of which `diagonal` is a view; let that grow if rounding forbids it."""
+    for more in GROWTHS:
+        try:
+            return method(matrix)
+        except LinAlgError:
+            diagonal += more * np.abs(diagonal)
+    return method(matrix)
+
+
+def factored_surfaces(group: PairGroup, blocks: Floats, stiffness: float = 1.0) -> Floats:
+    """Factor blocks (n_pairs, size, 5) plus penalty, all surfaces of a group as one banded matrix.
+
+    In LAPACK's lower form, (m2 + 2, n_pairs * size). The penalty is multiplied by `stiffness`.
+    """
+    bands = blocks + stiffness * group.penalty_bands()
+    n_bands = group.n_nodes[1] + 2
+    lower = np.zeros((n_bands, group.n_pairs * group.size))
+    for p, distance in enumerate(group.band_distances):
+        lower[distance] += bands[:, :, p].ravel()
+    # Nothing may be known of some nodes, or of a function of one feature that equals another's.
+    mean = np.maximum(bands[:, :, 0].mean(axis=1), np.finfo(float).tiny)
+    lower[0] += np.repeat(LEAST_RIDGE * mean, group.size)
+    return factor_with(partial(cholesky_banded, lower=True, check_finite=False), lower, lower[0])
+
+
+def pair_variances(group: PairGroup, blocks: Floats, stiffness: float = 1.0) -> Floats:
+    """Return Var(d) of the mixed differences, (n_pairs, size), from blocks (n_pairs, size, 5)."""
+    m1, m2 = group.n_nodes
+    factor = factored_surfaces(group, blocks, stiffness)
+    V = _core.band_inverse(np.ascontiguousarray(factor)).reshape(m2 + 2, group.n_pairs, m1, m2)
+
+    def entry(distance: int, row: int, column: int) -> Floats:
+        """Return V of all nodes that are a corner of a cell and the nodes at a distance."""
+        return np.asarray(V[distance, :, row : m1 - 1 + row, column : m2 - 1 + column])
+
+    out = np.zeros((group.n_pairs, m1, m2))
+    out[:, 1:, 1:] = (
+        entry(0, 0, 0) + entry(0, 0, 1) + entry(0, 1, 0) + entry(0, 1, 1)
+        + 2.0 * (entry(m2 + 1, 0, 0) + entry(m2 - 1, 0, 1))
+        - 2.0 * (entry(1, 0, 0) + entry(1, 1, 0) + entry(m2, 0, 0) + entry(m2, 0, 1))
+    )  # fmt: skip
+    return np.where(group.used, out.reshape(group.shape), 0.0)
