@@ -9,7 +9,7 @@ array([0, 0, 0])
 
 from importlib.metadata import version
 
-from splinear import export, inspection, kernels, penalties, terms
+from splinear import export, inspection, kernels, penalties, report, terms
 from splinear.classifier import AdditiveClassifier
 from splinear.files import load, save
 from splinear.regressor import AdditiveRegressor
@@ -35,6 +35,7 @@ __all__ = [
     "kernels",
     "load",
     "penalties",
+    "report",
     "save",
     "terms",
 ]

@@ -23,13 +23,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._types import Floats
-from splinear.inspection.bands import posterior_of
+from splinear.inspection.bands import has_band, posterior_of
 from splinear.inspection.flatness import p_value
 from splinear.inspection.naming import feature_names
 from splinear.inspection.resolving import FittedModel, resolve_model
 from splinear.inspection.text import aligned, data_frame, printable, shortened
-from splinear.model.covariance import is_too_large
-from splinear.model.fitted import FittedPair, FittedTerm
+from splinear.model.fitted import Fitted, FittedPair, FittedTerm
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import posteriors_of
 from splinear.training.running import one_blas_thread
@@ -37,7 +36,7 @@ from splinear.training.running import one_blas_thread
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Summary", "concurvity", "summary"]
+__all__ = ["Summary", "TermSummary", "concurvity", "summary", "summary_lines"]
 
 COLUMNS = ("term", "feature", "edf", "importance", "p-value", "concurvity", "range")
 N_PLACES = 200
@@ -143,14 +142,22 @@ def summary(model: FittedModel) -> Summary:
     """
     model = resolve_model(model)
     posteriors = posteriors_of(model)
-    pairs = model.terms_.pairs
-    lines = [_line(model, term, pairs) for term in model.terms_.curves]
-    lines += [_line_of_pair(model, pair) for pair in pairs]
+    lines = summary_lines(model, list(model.terms_))
     lines.sort(key=lambda line: -line.importance)
     freedom = sum(joint.freedom for joint in posteriors)
     how = "" if all(joint.is_joint for joint in posteriors) else ", each as if others were known"
     title = f"{type(model).__name__}: {len(lines)} terms{how}, {freedom:.1f} degrees of freedom"
     return Summary(title, tuple(lines))
+
+
+@one_blas_thread()
+def summary_lines(model: AdditiveEstimator, terms: Sequence[Fitted]) -> list[TermSummary]:
+    """Return the line of each term, in their order; a model without posterior has no p-values."""
+    pairs = model.terms_.pairs
+    return [
+        _line_of_pair(model, term) if isinstance(term, FittedPair) else _line(model, term, pairs)
+        for term in terms
+    ]
 
 
 @one_blas_thread()
@@ -213,7 +220,7 @@ def _line_of_pair(model: AdditiveEstimator, pair: FittedPair) -> TermSummary:
 
 def _measures(model: AdditiveEstimator, term: FittedTerm) -> tuple[float, float, float]:
     """Return degrees of freedom, the p-value and the concurvity of a term."""
-    if is_too_large(term.group):
+    if not has_band(model, term):
         return term.edf, np.nan, np.nan
     edf, p, shared = 0.0, [], []
     for output in range(len(model.intercept_)):

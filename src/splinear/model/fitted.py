@@ -17,7 +17,7 @@ from splinear.model.group import Extrapolation, TermGroup
 
 Fitted: TypeAlias = "FittedTerm | FittedPair"
 
-__all__ = ["FittedPair", "FittedTerm", "FittedTerms"]
+__all__ = ["Fitted", "FittedPair", "FittedTerm", "FittedTerms"]
 
 _BLOCK = 8192  # values evaluated at a time: the basis needs _BLOCK * size floats, whatever X holds
 

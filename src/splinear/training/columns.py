@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -49,6 +49,10 @@ class Columns:
         none.
     takes_gaps : bool
         Whether rows may have missing values.
+    n_rows : int
+        Training rows that count: those of a weight above 0.
+    counts : dict of int to tuple of int
+        In how many of them each of the levels is; of several calls of partial_fit, the first.
     """
 
     n_features: int
@@ -58,6 +62,12 @@ class Columns:
     dropped: frozenset[int] = frozenset()
     zero_based: bool | None = None
     takes_gaps: bool = True
+    n_rows: int = 0
+    counts: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def after(self, n_rows: int) -> Columns:
+        """Return the same for a model that has learned from some rows more."""
+        return replace(self, n_rows=self.n_rows + n_rows)
 
     @property
     def is_plain(self) -> bool:
@@ -164,7 +174,7 @@ class Seen:
     """The distinct values of a categorical feature, in the pieces of a table so far."""
 
     label: str
-    values: dict[object, None] = field(default_factory=dict)
+    values: dict[object, int] = field(default_factory=dict)  # and in how many rows they are
     ordered: Levels | None = None
 
     def add(self, values: Values, kept: AnyArray | slice) -> None:
@@ -177,7 +187,9 @@ class Seen:
                 f"or a real number ({error})."
             ) from error
         counted = rows[kept]
-        self.values |= dict.fromkeys(distinct[k] for k in np.unique(counted[counted >= 0]))
+        counts = np.bincount(counted[counted >= 0], minlength=len(distinct))
+        for k in np.flatnonzero(counts):
+            self.values[distinct[k]] = self.values.get(distinct[k], 0) + int(counts[k])
         in_order = ordered(values)
         self.ordered = self.ordered if in_order is None else in_order
 

@@ -206,13 +206,14 @@ class AdditiveEstimator(Stateful):
         self.__dict__ = kept | learned
 
     def _check_more(self, data: TrainingTable, outputs: Outputs) -> None:
-        """Refuse what was not there in the first chunk of rows, and infinity."""
+        """Refuse what was not there in the first chunk of rows, and infinity; count the rows."""
         if type(outputs) is not type(self._outputs):
             raise ValueError(
                 f"y is of another kind ({type(outputs).__name__}) than in the first call of "
                 f"partial_fit ({type(self._outputs).__name__})."
             )
         self._check_finite(data)
+        self._columns = data.columns
 
     def _check_finite(self, data: TrainingTable) -> None:
         """Refuse infinity in a later chunk of rows, and gaps and levels that were not there."""

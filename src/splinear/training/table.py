@@ -79,6 +79,8 @@ def read_rows(
     if columns is None:
         columns = _learn(estimator, table, categorical, weights)
         _refuse_sparse_periods(estimator, table, columns)
+    else:
+        columns = columns.after(_n_counted(table, weights))
     return TrainingTable(in_columns(estimator, table, columns), y, weights, kept, columns)
 
 
@@ -216,19 +218,27 @@ def _learn(
         kept = slice(None) if weights is None else weights[rows] > 0
         for levels, values in zip(seen.values(), data, strict=True):
             levels.add(values, kept)
-    n_rows = table.shape[0] if weights is None else int(np.count_nonzero(weights))
-    for levels in seen.values():
-        levels.warn_of_identifiers(n_rows)
+    n_rows = _n_counted(table, weights)
+    for own in seen.values():
+        own.warn_of_identifiers(n_rows)
     plan = term_plan(estimator)
+    found = {j: own.levels() for j, own in seen.items()}
     return Columns(
         table.shape[1],
-        {j: seen[j].levels() for j in seen},
+        found,
         plan.strict(categorical),
         plan.periods(categorical),
         frozenset(plan.dropped),
         table.zero_based,
         takes_gaps=estimator.missing == "level",
+        n_rows=n_rows,
+        counts={j: tuple(seen[j].values[level] for level in found[j]) for j in found},
     )
+
+
+def _n_counted(table: Table, weights: Floats | None) -> int:
+    """Return the number of rows that count."""
+    return table.shape[0] if weights is None else int(np.count_nonzero(weights))
 
 
 def term_plan(estimator: BaseEstimator) -> TermPlan:

@@ -11,7 +11,14 @@ from splinear.training.outputs.classes import Binary, OneVsRest, Softmax
 from splinear.training.outputs.labels import MultiLabel
 from splinear.training.outputs.numbers import Regression
 from splinear.training.outputs.positive import LogMean
-from splinear.training.state.checking import Fields, Plain, no_plain_form, plain_array, refuse
+from splinear.training.state.checking import (
+    MOST,
+    Fields,
+    Plain,
+    no_plain_form,
+    plain_array,
+    refuse,
+)
 from splinear.training.state.values import levels_from, value_from, value_plain
 from splinear.training.trainer import Duals
 
@@ -92,12 +99,15 @@ def columns_plain(columns: Columns) -> Plain:
         "dropped": [int(j) for j in sorted(columns.dropped)],
         "zero_based": columns.zero_based,
         "takes_gaps": columns.takes_gaps,
+        "n_rows": int(columns.n_rows),
+        "counts": [[int(j), [int(n) for n in columns.counts[j]]] for j in columns.categorical],
     }
 
 
 def columns_from(data: object, where: str) -> Columns:
     """Return how columns become numbers from plain data."""
-    f = Fields(data, where, "n_features levels strict periods dropped zero_based takes_gaps")
+    names = "n_features levels strict periods dropped zero_based takes_gaps n_rows counts"
+    f = Fields(data, where, names)
     n = f.integer("n_features", 1)
     levels = {}
     for j, own in _by_feature(f, "levels", n):
@@ -117,7 +127,24 @@ def columns_from(data: object, where: str) -> Columns:
         frozenset(_features(f, "dropped", n)),
         f.flag("zero_based") if f.has("zero_based") else None,
         f.flag("takes_gaps"),
+        f.integer("n_rows"),
+        _counts(f, n, levels),
     )
+
+
+def _counts(f: Fields, n: int, levels: dict[int, tuple[object, ...]]) -> dict[int, tuple[int, ...]]:
+    """Return in how many rows each level of each category was."""
+    found = dict(_by_feature(f, "counts", n))
+    if set(found) != set(levels):
+        raise refuse(f.at("counts"), "numbers of rows for the levels of all categories", found)
+    out = {}
+    for j, own in found.items():
+        if not isinstance(own, list) or len(own) != len(levels[j]):
+            raise refuse(f.at("counts"), f"{len(levels[j])} numbers of rows", own)
+        out[j] = tuple(count for count in own if type(count) is int and 0 <= count <= MOST)
+        if len(out[j]) < len(own):
+            raise refuse(f.at("counts"), "whole numbers from 0 on", own)
+    return out
 
 
 def _by_feature(f: Fields, name: str, n: int) -> list[tuple[int, object]]:

@@ -1,0 +1,257 @@
+"""From terms to cards: a picture each, the same as a table, and what there is to say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.curves.basis import BSplineBasis
+from splinear.inspection.bands import half_widths, has_band
+from splinear.inspection.text import number, places_for
+from splinear.model.fitted import FittedPair, FittedTerm
+from splinear.report.content import Content, Shown
+from splinear.report.numbers import signed
+from splinear.report.pictures.axes import choose_axis
+from splinear.report.pictures.curves import CurvePanel, draw_curve
+from splinear.report.pictures.levels import LevelPanel, draw_levels
+from splinear.report.spreads import Spread, count_levels, spread_of
+from splinear.report.surfaces import draw_surface
+
+__all__ = ["Card", "Numbers", "make_cards"]
+
+LEVEL = 0.95  # of bands
+MOST_LEVELS = 14  # that a picture has room for
+MOST_LINES = 10  # of classes in a picture
+_PLACES = 120  # at which a curve is evaluated, besides its knots
+_ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve, and if it has many columns
+MOST_ROWS = 60  # of a table of levels
+_AS_LEVELS = 2  # values of a feature of numbers that is drawn as if they were levels
+_FINEST = 0.25  # of the widest axis: no other is shorter
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A table."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the page shows of one term.
+
+    Attributes
+    ----------
+    anchor : str
+        To link to.
+    title, kind : str
+    share : float
+        Of all importances.
+    pictures : tuple of (caption, SVG)
+    numbers : tuple of Numbers
+        The same, as tables.
+    notes : tuple of str
+    """
+
+    anchor: str
+    title: str
+    kind: str
+    share: float
+    pictures: tuple[tuple[str, str], ...]
+    numbers: Numbers
+    notes: tuple[str, ...]
+
+
+def make_cards(content: Content) -> list[Card]:
+    """Return a card per term that is shown."""
+    least = _FINEST * max((shown.height for shown in content.shown), default=0.0)
+    return [_card(content, shown, k, least) for k, shown in enumerate(content.shown)]
+
+
+def _card(content: Content, shown: Shown, k: int, least: float) -> Card:
+    term = shown.term
+    if isinstance(term, FittedPair):
+        pictures, numbers, notes = draw_surface(content, shown)
+    elif term.levels is not None:
+        pictures, numbers, notes = _levels(content, term, least)
+    else:
+        pictures, numbers, notes = _curve(content, term, least)
+    head, rows = numbers
+    return Card(
+        anchor=f"term-{k + 1}",
+        title=term.name,
+        kind=term.kind,
+        share=shown.share,
+        pictures=tuple(pictures),
+        numbers=Numbers(tuple(head), tuple(map(tuple, rows))),
+        notes=tuple(notes),
+    )
+
+
+Drawn = tuple[list[tuple[str, str]], tuple[list[str], list[list[str]]], list[str]]
+
+
+def _half(content: Content, term: FittedTerm, x: Floats) -> Floats | None:
+    """Return half the width of the band at x, if the term has one line that has a band."""
+    if content.pieces.n_outputs > 1 or not has_band(content.model, term):
+        return None
+    return half_widths(content.model, term, x, LEVEL, "pointwise")[:, 0]
+
+
+def _lines(content: Content, f: Floats) -> tuple[Floats, list[str], list[str]]:
+    """Return the lines that are drawn, their names, and a note on those that are not."""
+    if f.shape[1] <= MOST_LINES:
+        return f, list(content.outputs), []
+    widest = np.sort(np.argsort(-np.ptp(f, axis=0), kind="stable")[:MOST_LINES])
+    note = f"Of {f.shape[1]} classes, the {MOST_LINES} for which it matters most are drawn."
+    return f[:, widest], [content.outputs[k] for k in widest], [note]
+
+
+# -- numbers -------------------------------------------------------------------------------------
+
+
+def _curve(content: Content, term: FittedTerm, least: float) -> Drawn:
+    spread = spread_of(term, content.table)
+    x = _grid(term, spread)
+    f = term.evaluate(x) - term.mean
+    drawn, names, notes = _lines(content, f)
+    if spread.few_values is not None and 1 < len(spread.few_values) <= _AS_LEVELS:
+        return _few_values(content, term, spread, least)
+    half = _half(content, term, x)
+    gap = np.array([np.nan])
+    at_missing, half_missing = None, 0.0
+    if term.had_missing:
+        at_missing = (term.evaluate(gap) - term.mean)[0]
+        own = _half(content, term, gap)
+        half_missing = 0.0 if own is None else float(own[0])
+        at_missing = at_missing if drawn is f else at_missing[: drawn.shape[1]]
+    panel = CurvePanel(x, drawn, half, at_missing, half_missing, spread, names, content.unit, least)
+    words = _words(content, term.name, float(f.min()), float(f.max()))
+    if spread.missing > 0:
+        notes.append(f"Missing in {spread.missing:.1%} of the rows.")
+    if term.lo == term.hi:
+        notes.append(f"Always {number(term.lo)} in training, so it adds nothing.")
+    return [("", draw_curve(panel, words))], _curve_table(content, term, spread), notes
+
+
+def _few_values(content: Content, term: FittedTerm, spread: Spread, least: float) -> Drawn:
+    """Draw a feature of two numbers, such as a boolean, as if they were levels."""
+    values = spread.few_values
+    assert values is not None
+    x = np.append(values, np.nan) if term.had_missing else values
+    shares = [float(spread.weights[spread.places == v].sum()) for v in values]
+    f = term.evaluate(x) - term.mean
+    drawn, lines, notes = _lines(content, f)
+    panel = LevelPanel(
+        ["missing" if np.isnan(v) else number(float(v)) for v in x],
+        drawn,
+        _half(content, term, x),
+        np.append((1.0 - spread.missing) * np.array(shares), [spread.missing])[: len(x)],
+        lines,
+        content.unit,
+        least,
+    )
+    words = _words(content, term.name, float(f.min()), float(f.max()))
+    return [("", draw_levels(panel, words))], _curve_table(content, term, spread), notes
+
+
+def _grid(term: FittedTerm, spread: Spread) -> Floats:
+    """Return where a curve is drawn: evenly in the picture, at knots, and beside jumps."""
+    axis = choose_axis(term.lo, term.hi, 0.0, 1.0, spread)
+    places = [axis.steps(_PLACES) if term.lo < term.hi else np.array([term.lo]), term.knots]
+    basis = term.group.embedding.basis
+    if isinstance(basis, BSplineBasis) and basis.degree == 0:
+        beside = 1e-9 * (term.hi - term.lo)
+        places += [term.knots - beside, term.knots + beside]
+    return np.unique(np.clip(np.concatenate(places), term.lo, term.hi))
+
+
+def _words(content: Content, name: str, lowest: float, highest: float) -> str:
+    places = places_for(max(abs(lowest), abs(highest)))
+    ends = f"{signed(lowest, places)} to {signed(highest, places)}"
+    return f"What {name} adds to the {content.unit}: from {ends}. The table below has numbers."
+
+
+def _curve_table(
+    content: Content, term: FittedTerm, spread: Spread
+) -> tuple[list[str], list[list[str]]]:
+    values, n_rows = spread.few_values, _ROWS if content.pieces.n_outputs < 5 else _FEW_ROWS
+    if values is None or len(values) > 2 * n_rows:
+        shares = np.linspace(0.0, 1.0, n_rows)
+        ends = [term.lo, *(spread.quantile(q, term.lo + q * (term.hi - term.lo))
+                           for q in shares[1:-1]), term.hi]  # fmt: skip
+        values = np.unique(ends)
+    x = np.append(values, np.nan) if term.had_missing else values
+    labels = ["missing" if np.isnan(v) else number(float(v)) for v in x]
+    return _table(content, term.name, labels, term.evaluate(x) - term.mean, _half(content, term, x))
+
+
+def _table(
+    content: Content, name: str, labels: Sequence[str], f: Floats, half: Floats | None
+) -> tuple[list[str], list[list[str]]]:
+    places = places_for(float(np.abs(f).max(initial=0.0)))
+    columns = [content.unit] if f.shape[1] == 1 else list(content.outputs)
+    head = [name, *columns, *([] if half is None else ["95 % band"])]
+    rows = []
+    for k, label in enumerate(labels):
+        cells = [label, *(signed(v, places) for v in f[k])]
+        if half is not None:
+            ends = [signed(f[k, 0] + by * half[k], places) for by in (-1, 1)]
+            cells.append("" if np.isnan(half[k]) else " to ".join(ends))
+        rows.append(cells)
+    return head, rows
+
+
+# -- levels --------------------------------------------------------------------------------------
+
+
+def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
+    pool = content.pools[term.features[0]]
+    counts = count_levels(term, pool, content.table)
+    names = [str(level) for level in pool.levels(term.levels or ())]
+    codes = np.arange(float(len(term.levels or ())))
+    f = pool.values((term.evaluate(codes) - term.mean).T).T
+    half, shares = _half(content, term, codes), counts.shares
+    if half is not None:
+        unknown = [np.nan] if len(pool.rare) else []
+        half = np.append(half[pool.named], unknown)
+    if term.had_missing:
+        gap = np.array([np.nan])
+        f, names = np.vstack([f, term.evaluate(gap) - term.mean]), [*names, "missing"]
+        shares = np.append(shares, counts.missing)
+        at_gap = _half(content, term, gap)
+        half = None if half is None or at_gap is None else np.append(half, at_gap)
+    shown = _shown_levels(f, shares, len(pool.named), is_ordered=not term.group.is_diagonal)
+    drawn, lines, notes = _lines(content, f)
+    panel = LevelPanel(
+        [names[k] for k in shown], drawn[shown], None if half is None else half[shown],
+        shares[shown], lines, content.unit, least,
+    )  # fmt: skip
+    if len(shown) < len(names):
+        notes.append(f"The picture has the {len(shown)} most frequent of {len(names):,} levels.")
+    words = _words(content, term.name, float(f.min()), float(f.max()))
+    table = _table(content, term.name, names, f, half)
+    head, rows = [*table[0], "rows"], [
+        [*row, f"{share:.1%}"] for row, share in zip(table[1], shares, strict=True)
+    ]  # fmt: skip
+    order = np.argsort(-shares, kind="stable")[:MOST_ROWS].tolist()
+    if len(order) < len(rows):
+        notes.append(f"The table has the {MOST_ROWS} most frequent of {len(rows):,} levels.")
+    return [("", draw_levels(panel, words))], (head, [rows[k] for k in order]), notes
+
+
+def _shown_levels(f: Floats, shares: Floats, n_named: int, *, is_ordered: bool) -> list[int]:
+    """Return the most frequent levels, in their own order or in that of their effects.
+
+    Rare ones and missing values, which stand behind the `n_named` first, stay behind.
+    """
+    shown = np.sort(np.argsort(-shares, kind="stable")[:MOST_LEVELS])
+    if not is_ordered:
+        widest = int(np.argmax(np.ptp(f[shown], axis=0)))
+        key = np.where(shown < n_named, -f[shown, widest], np.inf)
+        shown = shown[np.argsort(key, kind="stable")]
+    return [int(k) for k in shown]

@@ -1,0 +1,134 @@
+"""What a page is about: a model, the terms that it shows, and the rows it is tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.export.pieces import ModelPieces, TermPieces
+from splinear.export.reading import read_model
+from splinear.inspection.adding import InMemory
+from splinear.inspection.naming import names_of_classes, score_unit
+from splinear.inspection.summary import TermSummary, summary_lines
+from splinear.model.fitted import Fitted, FittedPair
+from splinear.report.pooling import Pool, pool_rare, pools_of
+from splinear.training.estimator import AdditiveEstimator
+
+__all__ = ["Content", "Shown", "read_content"]
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A term that the page shows: as it was fitted, as pieces, and what there is to say of it."""
+
+    term: Fitted
+    pieces: TermPieces
+    line: TermSummary
+    share: float  # of all importances
+
+    @property
+    def height(self) -> float:
+        """From the lowest number that it adds to the highest."""
+        return self.line.highest - self.line.lowest
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether it is a surface over two features."""
+        return isinstance(self.term, FittedPair)
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """All that parts of the page have in common.
+
+    Attributes
+    ----------
+    model : AdditiveEstimator
+    pieces : ModelPieces
+        In which rare levels are pooled.
+    pools : dict of int to Pool
+        How, by columns.
+    shown : tuple of Shown
+        The most important terms, in that order.
+    class_names : list of str
+        None in regression.
+    target_name : str
+    table : ndarray, CSC array or None
+        The test rows as numbers.
+    """
+
+    model: AdditiveEstimator
+    pieces: ModelPieces
+    pools: dict[int, Pool]
+    shown: tuple[Shown, ...]
+    class_names: list[str]
+    target_name: str
+    table: InMemory | None
+
+    @property
+    def n_hidden(self) -> int:
+        """Terms that the page does not show."""
+        return len(self.pieces.terms) - len(self.shown)
+
+    @cached_property
+    def outputs(self) -> list[str]:
+        """The names of what has a score."""
+        if not self.class_names:
+            return [self.target_name]
+        return self.class_names[1:] if self.pieces.task == "binary" else self.class_names
+
+    @property
+    def units(self) -> list[str]:
+        """What the scores are."""
+        return [score_unit(self.model, name) for name in self.outputs]
+
+    @property
+    def unit(self) -> str:
+        """What scores are, in a word or two."""
+        if not self.class_names:
+            return score_unit(self.model, self.target_name)
+        kind = "relative log-odds" if self.pieces.link == "softmax" else "log-odds"
+        return kind if self.pieces.link else "margin"
+
+
+def read_content(
+    model: AdditiveEstimator,
+    table: InMemory | None,
+    class_names: Sequence[str] | None,
+    target_name: str,
+    top: int,
+) -> Content:
+    """Choose what the page shows."""
+    if top < 1:
+        raise ValueError(f"top must be at least 1; got {top}.")
+    pools = pools_of(model._columns.counts)
+    pieces = pool_rare(read_model(model), pools)
+    terms = list(model.terms_)
+    importance = _importances(model, terms)
+    total = max(float(importance.sum()), np.finfo(np.float64).tiny)
+    chosen = np.argsort(-importance, kind="stable")[:top].tolist()
+    lines = summary_lines(model, [terms[k] for k in chosen])
+    shown = tuple(
+        Shown(terms[k], pieces.terms[k], line, float(importance[k]) / total)
+        for k, line in zip(chosen, lines, strict=True)
+    )
+    names = list(names_of_classes(model, class_names).values())
+    return Content(model, pieces, pools, shown, names, target_name, table)
+
+
+def _importances(model: AdditiveEstimator, terms: list[Fitted]) -> Floats:
+    """Return how much each term moves the scores of the training rows."""
+    of_features = np.array(model.feature_importances_, dtype=np.float64)
+    for term in terms:
+        if isinstance(term, FittedPair):
+            of_features[list(term.features)] -= 0.5 * term.deviation
+    return np.array(
+        [
+            term.deviation if isinstance(term, FittedPair) else of_features[term.features[0]]
+            for term in terms
+        ]
+    )

@@ -1,0 +1,150 @@
+"""How good a model is on rows that it has not seen, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn import metrics
+
+from splinear._types import AnyArray, Floats
+from splinear.report.scoring import Scored
+
+__all__ = ["Measure", "measure"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number, and what a model without features would reach, which knows the rows' mean.
+
+    Attributes
+    ----------
+    name, value, baseline : str
+    hint : str
+        What it says, in a few words.
+    """
+
+    name: str
+    value: str
+    baseline: str
+    hint: str
+
+
+def measure(scored: Scored) -> list[Measure]:
+    """Return the measures that suit a model, the most telling first."""
+    if scored.task == "regression":
+        return _of_numbers(scored)
+    if scored.task == "multilabel":
+        return _of_labels(scored)
+    return _of_classes(scored)
+
+
+def _of_numbers(scored: Scored) -> list[Measure]:
+    y, w, predicted = scored.y, scored.weights, scored.prediction
+    base = np.full(len(y), np.average(y, weights=w))
+    found: list[Measure] = []
+    if scored.power is not None:
+        power = scored.power
+        found += _deviances(y, predicted, base, w, power)
+    elif len(y) > 1 and np.ptp(y) > 0:
+        r2 = metrics.r2_score(y, predicted, sample_weight=w)
+        found.append(Measure("R²", f"{r2:.3f}", "0", "share of the variance explained"))
+    for name, error, hint in (
+        ("Root mean squared error", metrics.root_mean_squared_error, "in units of the target"),
+        ("Mean absolute error", metrics.mean_absolute_error, "in units of the target"),
+    ):
+        values = [f"{error(y, p, sample_weight=w):.4g}" for p in (predicted, base)]
+        found.append(Measure(name, values[0], values[1], hint))
+    return found
+
+
+def _deviances(
+    y: Floats, predicted: Floats, base: Floats, w: Floats | None, power: int
+) -> list[Measure]:
+    both = [
+        metrics.mean_tweedie_deviance(y, p, power=power, sample_weight=w) for p in (predicted, base)
+    ]
+    name = "Poisson deviance" if power == 1 else "Gamma deviance"
+    found = [Measure(name, f"{both[0]:.4g}", f"{both[1]:.4g}", "lower is better")]
+    if both[1] > 0:
+        share = 1.0 - both[0] / both[1]
+        found.insert(0, Measure("D²", f"{share:.3f}", "0", "share of the deviance explained"))
+    return found
+
+
+def _of_classes(scored: Scored) -> list[Measure]:
+    y, w, classes = scored.y, scored.weights, scored.classes
+    shares = np.array([np.average(y == k, weights=w) for k in range(len(classes))])
+    accuracy = metrics.accuracy_score(y, scored.prediction, sample_weight=w)
+    found = _areas(scored)
+    found.append(
+        Measure("Accuracy", f"{accuracy:.1%}", f"{shares.max():.1%}", "rows of the right class")
+    )
+    return found + _of_probabilities(scored, shares)
+
+
+def _areas(scored: Scored) -> list[Measure]:
+    """Return the area under the ROC curve, the mean over classes if there are several."""
+    areas = [
+        metrics.roc_auc_score(is_it, score, sample_weight=scored.weights)
+        for is_it, score in (scored.one_vs_rest(k) for k in scored.positives)
+        if 0 < is_it.sum() < len(is_it)
+    ]
+    if not areas:
+        return []
+    several = len(scored.positives) > 1
+    name = "Mean area under ROC" if several else "Area under ROC"
+    hint = "each class against the rest" if several else "pairs of rows in the right order"
+    return [Measure(name, f"{np.mean(areas):.3f}", "0.5", hint)]
+
+
+def _of_probabilities(scored: Scored, shares: Floats) -> list[Measure]:
+    p, known = scored.probability, scored.y >= 0  # a class that was not there in training
+    if p is None or not known.any():
+        return []
+    w = None if scored.weights is None else scored.weights[known]
+    truth = np.eye(len(scored.classes))[scored.y[known].astype(int)]
+    base = np.tile(shares, (len(truth), 1))
+
+    def log_loss(q: Floats) -> float:
+        chosen = np.clip((q * truth).sum(axis=1), np.finfo(float).tiny, 1.0)
+        return float(np.average(-np.log(chosen), weights=w))
+
+    def brier(q: Floats) -> float:
+        half = 2.0 if len(scored.classes) == 2 else 1.0
+        return float(np.average(((q - truth) ** 2).sum(axis=1) / half, weights=w))
+
+    return [
+        _compared("Log-loss", log_loss, p[known], base, "lower is better"),
+        _compared("Brier score", brier, p[known], base, "lower is better"),
+    ]
+
+
+def _compared(
+    name: str, of: Callable[[AnyArray], float], p: AnyArray, base: AnyArray, hint: str
+) -> Measure:
+    return Measure(name, f"{of(p):.4f}", f"{of(base):.4f}", hint)
+
+
+def _of_labels(scored: Scored) -> list[Measure]:
+    y, w = scored.y, scored.weights
+    right = (y == scored.prediction).mean(axis=1)
+    all_right = (y == scored.prediction).all(axis=1)
+    usual = np.average(y, axis=0, weights=w) > 0.5
+    base, base_all = (y == usual).mean(axis=1), (y == usual).all(axis=1)
+    return [
+        *_areas(scored),
+        Measure(
+            "Labels right",
+            f"{np.average(right, weights=w):.1%}",
+            f"{np.average(base, weights=w):.1%}",
+            "of all labels of all rows",
+        ),
+        Measure(
+            "Rows all right",
+            f"{np.average(all_right, weights=w):.1%}",
+            f"{np.average(base_all, weights=w):.1%}",
+            "rows with every label right",
+        ),
+    ]

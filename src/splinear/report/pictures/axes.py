@@ -1,0 +1,153 @@
+"""Axes: from numbers to pixels, with ticks that people like to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.inspection.text import fixed
+from splinear.report.pictures.svg import element, text
+from splinear.report.spreads import Spread
+
+__all__ = ["Axis", "bottom_axis", "choose_axis", "left_axis", "nice_ticks", "tick_text"]
+
+_MIDDLE, _NARROW = 0.9, 0.3  # a share of rows, and the share of an axis that is too narrow for it
+_LARGE = 1e4  # from here on 10k, 20k
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Numbers from lo to hi at the pixels from `start` to `end`.
+
+    With a `bend` it is as asinh(x / bend): linear near 0, and logarithmic beyond.
+    """
+
+    lo: float
+    hi: float
+    start: float
+    end: float
+    bend: float | None = None
+    places: tuple[float, ...] | None = None  # of ticks, where they are given
+
+    def __call__(self, x: Floats | Sequence[float]) -> Floats:
+        """Return the pixels of numbers."""
+        first, last = self._along(np.array([self.lo, self.hi]))
+        share = (self._along(np.asarray(x, dtype=np.float64)) - first) / (last - first)
+        return np.asarray(self.start + (self.end - self.start) * share)
+
+    def at(self, x: float) -> float:
+        """Return the pixel of a number."""
+        return float(self([x])[0])
+
+    def steps(self, n: int) -> Floats:
+        """Return numbers that are evenly apart in pixels, both ends included."""
+        first, last = self._along(np.array([self.lo, self.hi]))
+        along = np.linspace(first, last, n)
+        x = along if self.bend is None else self.bend * np.sinh(along)
+        return np.clip(x, self.lo, self.hi)
+
+    def _along(self, x: Floats) -> Floats:
+        return x if self.bend is None else np.asarray(np.arcsinh(x / self.bend))
+
+    def ticks(self, most: int) -> list[float]:
+        """Return where ticks belong."""
+        if self.places is not None:
+            return list(self.places)
+        if self.bend is None:
+            return nice_ticks(self.lo, self.hi, most)
+        return self._bent_ticks(most)
+
+    def _bent_ticks(self, most: int) -> list[float]:
+        kept: list[float]
+        assert self.bend is not None
+        first = int(np.floor(np.log10(self.bend)))
+        last = int(np.ceil(np.log10(max(abs(self.lo), abs(self.hi), self.bend))))
+        powers = [10.0**k for k in range(last, first - 1, -1)]  # the ends of an axis matter most
+        wanted = [0.0, *(sign * m * p for m in (1, 5, 2) for p in powers for sign in (1, -1))]
+        apart, kept = abs(self.end - self.start) / most, []
+        for x in wanted:
+            here = self.lo <= x <= self.hi
+            if here and all(abs(self.at(x) - self.at(other)) >= apart for other in kept):
+                kept.append(x)
+        return sorted(kept)
+
+
+def choose_axis(lo: float, hi: float, start: float, end: float, spread: Spread) -> Axis:
+    """Return the axis of a feature: bent if most rows would else lie in a corner of it."""
+    if not lo < hi:
+        room = max(1.0, abs(lo)) / 2
+        return Axis(lo - room, lo + room, start, end, places=(lo,))
+    tail = (1.0 - _MIDDLE) / 2
+    left, right = (spread.quantile(q, at) for q, at in ((tail, lo), (1.0 - tail, hi)))
+    if right - left >= _NARROW * (hi - lo):
+        return Axis(lo, hi, start, end)
+    away = np.abs(spread.places[spread.places != 0.0])
+    bend = float(np.quantile(away, 0.25)) if len(away) else 0.0
+    widest = max(abs(lo), abs(hi))
+    if not 0.0 < bend < 0.1 * widest:
+        return Axis(lo, hi, start, end)
+    return Axis(lo, hi, start, end, bend=max(bend, 1e-4 * widest))
+
+
+def nice_ticks(lo: float, hi: float, most: int) -> list[float]:
+    """Return multiples of 1, 2 or 5 times a power of ten from lo to hi, as many as are allowed."""
+    if not lo < hi or not np.isfinite(hi - lo):
+        return [lo]
+    power = 10.0 ** np.floor(np.log10((hi - lo) / most) - 1.0)
+    for step in (power * m for m in (1, 2, 5, 10, 20, 50, 100)):
+        first, last = np.ceil(lo / step - 1e-9), np.floor(hi / step + 1e-9)
+        if last - first < most:
+            return [float(k * step) for k in np.arange(first, last + 1)]
+    return [lo, hi]
+
+
+def tick_text(x: float, ticks: Sequence[float]) -> str:
+    """Return the label of a tick among others."""
+    largest = max((abs(tick) for tick in ticks), default=0.0)
+    if x == 0.0:
+        return "0"
+    if largest >= 1e15 or largest < 1e-4:
+        return f"{x:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("-", "−")
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if largest >= _LARGE and abs(x) >= size:
+            return f"{x / size:.4g}{letter}".replace("-", "−")
+    others = [abs(a - b) for a, b in zip(ticks[1:], ticks[:-1], strict=True)]
+    step = min([gap for gap in others if gap > 0], default=abs(x))
+    # Of a bent axis, steps differ: each number has the digits that it needs.
+    even = len(others) < 2 or max(others) < 1.5 * step
+    places = int(np.clip(-np.floor(np.log10(step if even else abs(x)) + 1e-9), 0, 8))
+    if len(ticks) == 1 and x != round(x):
+        return f"{x:.4g}".replace("-", "−")
+    return fixed(x, places).replace(",", "").replace("-", "−")
+
+
+def bottom_axis(axis: Axis, y: float, most: int = 6, *, grid_top: float | None = None) -> str:
+    """Draw ticks below y, and lines up to `grid_top`."""
+    ticks = axis.ticks(most)
+    at = axis(ticks).tolist()
+    lines = ""
+    if grid_top is not None:
+        d = "".join(f"M{x:.1f} {grid_top:.1f}V{y:.1f}" for x in at)
+        lines = element("path", d=d, class_="grid")
+    marks = element("path", d="".join(f"M{x:.1f} {y:.1f}v4" for x in at), class_="tick")
+    names = [text(tick_text(tick, ticks), x, y + 16) for tick, x in zip(ticks, at, strict=True)]
+    return lines + marks + element("g", "".join(names), text_anchor="middle")
+
+
+def left_axis(axis: Axis, x: float, right: float, most: int = 6) -> str:
+    """Draw ticks to the left of x, and lines from there to the right."""
+    ticks = axis.ticks(most)
+    at = axis(ticks).tolist()
+    zero = [y for tick, y in zip(ticks, at, strict=True) if tick == 0.0 and axis.lo < 0.0]
+    lines = "".join(
+        element("path", d="".join(f"M{x:.1f} {y:.1f}H{right:.1f}" for y in chosen), class_=kind)
+        for kind, chosen in (("grid", [y for y in at if y not in zero]), ("zero", zero))
+        if chosen
+    )
+    names = [
+        text(tick_text(tick, ticks), x - 6, y + 3.5) for tick, y in zip(ticks, at, strict=True)
+    ]
+    return lines + element("g", "".join(names), text_anchor="end")

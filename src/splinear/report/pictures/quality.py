@@ -1,0 +1,142 @@
+"""Pictures of a model's quality on test rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from splinear._types import AnyArray
+from splinear.inspection.text import shortened
+from splinear.report.checks import Calibration, Residuals, Roc
+from splinear.report.pictures.axes import Axis, bottom_axis, left_axis
+from splinear.report.pictures.svg import Picture, cell_path, closed_path, element, path_of, text
+
+__all__ = ["draw_calibration", "draw_confusion", "draw_residual_histogram", "draw_residuals",
+           "draw_roc"]  # fmt: skip
+
+SIZE, LEFT, TOP, BOTTOM, RIGHT = 360.0, 52.0, 14.0, 296.0, 348.0
+
+
+def _frame(across: Axis, up: Axis, below: str, beside: str) -> Picture:
+    picture = Picture(SIZE, BOTTOM + 40)
+    y = (TOP + BOTTOM) / 2
+    picture.add(
+        left_axis(up, LEFT, RIGHT),
+        bottom_axis(across, BOTTOM, grid_top=TOP),
+        text(below, (LEFT + RIGHT) / 2, BOTTOM + 35, text_anchor="middle", class_="side"),
+        text(beside, 12, y, text_anchor="middle", class_="side", transform=f"rotate(-90 12 {y})"),
+    )
+    return picture
+
+
+def _class(k: int, n: int) -> str:
+    return f"line c{k % 10}" if n > 1 else "line"
+
+
+def draw_roc(curves: Sequence[Roc], words: str) -> str:
+    """Draw ROC curves."""
+    across, up = Axis(0.0, 1.0, LEFT, RIGHT), Axis(0.0, 1.0, BOTTOM, TOP)
+    picture = _frame(across, up, "false positives, share of the negatives",
+                     "true positives, share of the positives")  # fmt: skip
+    picture.add(element("path", d=f"M{LEFT} {BOTTOM}L{RIGHT} {TOP}", class_="chance"))
+    for k, curve in enumerate(curves):
+        d = path_of(across(curve.wrongly), up(curve.rightly))
+        picture.add(element("path", d=d, class_=_class(k, len(curves))))
+    if len(curves) == 1:
+        at = f"area {curves[0].area:.3f}"
+        picture.add(text(at, RIGHT - 10, BOTTOM - 12, text_anchor="end", class_="value"))
+    return picture.rendered(words, "square")
+
+
+def draw_calibration(curves: Sequence[Calibration], words: str, *, is_share: bool) -> str:
+    """Draw what is observed over what is predicted."""
+    lo, hi = 0.0, 1.0
+    if not is_share:
+        both = np.concatenate([curves[0].predicted, curves[0].lower, curves[0].upper])
+        room = 0.04 * max(float(np.ptp(both)), 1e-300)
+        lo, hi = float(both.min()) - room, float(both.max()) + room
+    across, up = Axis(lo, hi, LEFT, RIGHT), Axis(lo, hi, BOTTOM, TOP)
+    words_x = "predicted probability" if is_share else "predicted, mean of each group"
+    words_y = "observed share" if is_share else "observed, mean of each group"
+    picture = _frame(across, up, words_x, words_y)
+    picture.add(element("path", d=f"M{LEFT} {BOTTOM}L{RIGHT} {TOP}", class_="chance"))
+    for k, curve in enumerate(curves):
+        x, y = across(curve.predicted), up(curve.observed)
+        if len(curves) == 1:
+            low, high = up(curve.lower), up(curve.upper)
+            d = "".join(f"M{a:.1f} {b:.1f}V{c:.1f}" for a, b, c in zip(x, low, high, strict=True))
+            picture.add(element("path", d=d, class_="whisker"))
+        picture.add(element("path", d=path_of(x, y), class_=_class(k, len(curves))))
+        kind = f"dot c{k % 10}" if len(curves) > 1 else "dot"
+        radius = 2.4 if len(curves) > 1 else 3.4
+        picture.add(*(
+            element("circle", cx=float(a), cy=float(b), r=radius, class_=kind)
+            for a, b in zip(x, y, strict=True)
+        ))  # fmt: skip
+    return picture.rendered(words, "square")
+
+
+def draw_residuals(found: Residuals, words: str, target: str) -> str:
+    """Draw the middle of the residuals, and bands of half and nine tenths of them."""
+    x, q = found.predicted, found.quantiles
+    if len(x) == 1:
+        x, q = np.array([x[0] - 0.5, x[0] + 0.5]), np.repeat(q, 2, axis=0)
+    reach = max(float(np.abs(q).max()), 1e-300) * 1.05
+    across = Axis(float(x[0]), float(x[-1]), LEFT, RIGHT)
+    up = Axis(-reach, reach, BOTTOM, TOP)
+    picture = _frame(across, up, shortened(f"predicted {target}", 48), "observed − predicted")
+    pixels = across(x)
+    for low, high in ((0, 4), (1, 3)):
+        d = closed_path(pixels, up(q[:, low]), up(q[:, high]))
+        picture.add(element("path", d=d, class_="band"))
+    picture.add(element("path", d=path_of(pixels, up(q[:, 2])), class_="line"))
+    return picture.rendered(words, "square")
+
+
+def draw_residual_histogram(found: Residuals, words: str) -> str:
+    """Draw how many rows have which residuals."""
+    across = Axis(float(found.edges[0]), float(found.edges[-1]), LEFT, RIGHT)
+    up = Axis(0.0, max(float(found.shares.max()), 1e-300) * 1.05, BOTTOM, TOP)
+    picture = _frame(across, up, "observed − predicted", "share of rows")
+    x, top = across(found.edges), up(found.shares)
+    cells = [
+        (float(a) + 0.5, float(t), float(b - a) - 1.0, BOTTOM - float(t))
+        for a, b, t in zip(x[:-1], x[1:], top, strict=True)
+    ]
+    picture.add(element("path", d=cell_path(cells), class_="bar up"))
+    picture.add(element("path", d=f"M{across.at(0):.1f} {TOP}V{BOTTOM}", class_="zero"))
+    return picture.rendered(words, "square")
+
+
+def draw_confusion(shares: AnyArray, names: Sequence[str], words: str) -> str:
+    """Draw which classes are taken for which."""
+    n, left, top = len(names), 96.0, 74.0 if len(names) > 5 else 40.0
+    cell = (RIGHT - left) / n
+    picture = Picture(SIZE, top + cell * n + 12)
+    turned = n > 5
+    for k, name in enumerate(names):
+        x = left + cell * (k + 0.5)
+        turn = f"rotate({-40 if turned else 0} {x:.1f} {top - 6:.1f})"
+        short = shortened(name, 9 if turned else max(3, int(cell / 6.5)))
+        anchor = "start" if turned else "middle"
+        picture.add(text(short, x, top - 6, full=name, transform=turn, text_anchor=anchor))
+        y = top + cell * (k + 0.5) + 3.5
+        picture.add(text(shortened(name, 11), left - 6, y, full=name, text_anchor="end"))
+    y = top + cell * n / 2
+    turn = f"rotate(-90 12 {y:.1f})"
+    picture.add(text("true", 12, y, text_anchor="middle", class_="side", transform=turn))
+    picture.add(text("predicted", (left + RIGHT) / 2, 11, text_anchor="middle", class_="side"))
+    for i in range(n):
+        for j in range(n):
+            share = float(shares[i, j])
+            step = int(np.ceil(6 * share - 1e-9)) if share >= 0.005 else 0
+            kind = f"heat {'p' if i == j else 'n'}{step}" if step else "heat z0"
+            box = (left + cell * j + 0.5, top + cell * i + 0.5, cell - 1, cell - 1)
+            picture.add(element("path", d=cell_path([box]), class_=kind))
+            if share >= 0.005:
+                label = f"{100 * share:.0f}"
+                tone = "strong" if step >= 4 else "value"
+                x, y = left + cell * (j + 0.5), top + cell * (i + 0.5) + 3.5
+                picture.add(text(label, x, y, text_anchor="middle", class_=tone))
+    return picture.rendered(words, "square")

@@ -1,0 +1,150 @@
+"""The part of the page on how good a model is: measures and their pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from splinear.inspection.text import number
+from splinear.report.cards import Numbers
+from splinear.report.checks import Calibration, Roc, calibration, residuals, roc, share_wrong
+from splinear.report.measures import Measure, measure
+from splinear.report.pictures.quality import (
+    draw_calibration,
+    draw_confusion,
+    draw_residual_histogram,
+    draw_residuals,
+    draw_roc,
+)
+from splinear.report.scoring import Scored
+
+__all__ = ["Figure", "Quality", "assess"]
+
+MOST_CLASSES = 12  # of a table of which classes are taken for which
+_ROC_PLACES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture, and the same as a table."""
+
+    title: str
+    caption: str
+    svg: str
+    numbers: Numbers | None
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What the page says of a model's quality.
+
+    Attributes
+    ----------
+    measures : list of Measure
+    pictures : list of Figure
+    legend : list of (name, text)
+        Of the lines in pictures, if there are several.
+    is_regression : bool
+    """
+
+    measures: list[Measure]
+    pictures: list[Figure]
+    legend: list[tuple[str, str]]
+    is_regression: bool
+
+
+def assess(scored: Scored, target_name: str) -> Quality:
+    """Measure a model, and draw pictures that suit it."""
+    if scored.task == "regression":
+        return Quality(measure(scored), _of_numbers(scored, target_name), [], True)
+    curves = roc(scored)
+    legend = [(curve.name, f"area {curve.area:.3f}") for curve in curves]
+    return Quality(
+        measure(scored), _of_classes(scored, curves), legend if len(curves) > 1 else [], False
+    )
+
+
+def _of_classes(scored: Scored, curves: list[Roc]) -> list[Figure]:
+    out = []
+    several = len(scored.positives) > 1
+    if curves:
+        caption = "Each class against the rest." if several else f"Positive: {curves[0].name}."
+        areas = ", ".join(f"{curve.name} {curve.area:.3f}" for curve in curves)
+        words = f"ROC curves. Areas: {areas}."
+        out.append(Figure("ROC curve", caption, draw_roc(curves, words), _roc_table(curves)))
+    found = calibration(scored)
+    if found:
+        caption = "Groups of rows of like probabilities; on the diagonal, shares are as predicted."
+        words = "Calibration: the share of rows observed, by predicted probability."
+        svg = draw_calibration(found, words, is_share=True)
+        out.append(Figure("Calibration", caption, svg, _calibration_table(found, is_share=True)))
+    if scored.task != "multilabel" and 2 <= len(scored.classes) <= MOST_CLASSES:
+        out.append(_confusion(scored))
+    return out
+
+
+def _confusion(scored: Scored) -> Figure:
+    shares, names = share_wrong(scored), scored.classes
+    rows = tuple(
+        (name, *(f"{share:.1%}" for share in row)) for name, row in zip(names, shares, strict=True)
+    )
+    return Figure(
+        "True and predicted classes",
+        "Each row: of 100 rows of that class, how many are predicted to be which.",
+        draw_confusion(shares, names, "Which classes are predicted to be which."),
+        Numbers(("true \\ predicted", *names), rows),
+    )
+
+
+def _roc_table(curves: list[Roc]) -> Numbers:
+    head = ("class", "area", *(f"at {place:.0%}" for place in _ROC_PLACES))
+    rows = []
+    for curve in curves:
+        heights = np.interp(_ROC_PLACES, curve.wrongly, curve.rightly)
+        rows.append((curve.name, f"{curve.area:.3f}", *(f"{height:.1%}" for height in heights)))
+    return Numbers(head, tuple(rows))
+
+
+def _calibration_table(found: list[Calibration], *, is_share: bool) -> Numbers:
+    several = len(found) > 1
+    head = (*(["class"] if several else []), "predicted", "observed", "95 % interval", "rows")
+
+    def text(value: float) -> str:
+        return f"{value:.1%}" if is_share else number(value)
+
+    rows = []
+    for curve in found:
+        columns = (curve.predicted, curve.observed, curve.lower, curve.upper, curve.n_rows)
+        for p, o, low, high, n in zip(*columns, strict=True):
+            cells = (text(p), text(o), f"{text(low)} to {text(high)}", f"{n:,}")
+            rows.append((*([curve.name] if several else []), *cells))
+    return Numbers(head, tuple(rows))
+
+
+def _of_numbers(scored: Scored, target_name: str) -> list[Figure]:
+    left, [groups] = residuals(scored), calibration(scored)
+    table = tuple(
+        (number(float(p)), *(number(float(value)) for value in row))
+        for p, row in zip(left.predicted, left.quantiles, strict=True)
+    )
+    return [
+        Figure(
+            "Observed and predicted",
+            "Groups of rows of like predictions, with 95 % intervals of the means.",
+            draw_calibration([groups], "Means observed, by means predicted.", is_share=False),
+            _calibration_table([groups], is_share=False),
+        ),
+        Figure(
+            "Residuals by prediction",
+            "The line is the median; bands hold half and nine tenths of the rows.",
+            draw_residuals(left, "Quantiles of residuals, by prediction.", target_name),
+            Numbers(("predicted", "5 %", "25 %", "median", "75 %", "95 %"), table),
+        ),
+        Figure(
+            "Residuals",
+            "All rows, but for the outermost hundredth.",
+            draw_residual_histogram(left, "Histogram of residuals."),
+            None,
+        ),
+    ]

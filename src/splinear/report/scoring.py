@@ -1,0 +1,92 @@
+"""The test rows as a model sees them: what is true, and what it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats, Input
+from splinear.report.content import Content
+from splinear.tables.checks import check_weights
+from splinear.training.outputs.positive import LogMean
+
+__all__ = ["Scored", "score_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Rows, their truth and what a model says of them.
+
+    Attributes
+    ----------
+    task : {"regression", "binary", "multiclass", "multilabel"}
+    y : ndarray of shape (n,) or (n, n_labels)
+        Numbers; the numbers of classes, -1 for one that training did not have; or 0 and 1.
+    prediction : ndarray of the same shape
+    score : ndarray of shape (n, n_outputs)
+    probability : ndarray of shape (n, n_classes) or None
+    weights : ndarray of shape (n,) or None
+    classes : sequence of str
+        How they are called; none in regression.
+    power : {1, 2} or None
+        1 if the target is a count and 2 if it is a positive number, under a log link.
+    """
+
+    task: str
+    y: AnyArray
+    prediction: AnyArray
+    score: Floats
+    probability: Floats | None
+    weights: Floats | None
+    classes: list[str]
+    power: int | None
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def positives(self) -> range:
+        """The classes that have a curve each: the second of two, else all."""
+        if self.task == "regression":
+            return range(0)
+        return range(1, 2) if self.task == "binary" else range(len(self.classes))
+
+    def one_vs_rest(self, k: int) -> tuple[AnyArray, Floats]:
+        """Return which rows are of class k, and how much the model thinks so."""
+        is_it = self.y[:, k] == 1 if self.task == "multilabel" else self.y == k
+        if self.probability is not None:
+            return is_it, self.probability[:, k]
+        return is_it, self.score[:, 0 if self.task == "binary" else k]
+
+
+def score_rows(content: Content, X: Input, y: Input, sample_weight: Input) -> Scored:
+    """Compare a model with the truth."""
+    model, pieces = content.model, content.pieces
+    scores = model._scores(X)
+    truth = np.asarray(y)
+    if len(truth) != len(scores):
+        raise ValueError(f"X_test has {len(scores)} rows, but y_test has {len(truth)}.")
+    prediction, outputs = model._outputs.predict(scores), model._outputs
+    probability: Floats | None = None
+    if pieces.classes is not None and hasattr(model, "predict_proba"):
+        probability = outputs.probabilities(scores)  # type: ignore[attr-defined]
+    if pieces.task in ("binary", "multiclass"):
+        known = list(pieces.classes or ())
+        truth, prediction = (_numbers(labels, known) for labels in (truth, prediction))
+    return Scored(
+        task=pieces.task,
+        y=truth,
+        prediction=np.asarray(prediction),
+        score=scores,
+        probability=probability,
+        weights=check_weights(sample_weight, len(scores)),
+        classes=content.class_names,
+        power=outputs.power if isinstance(outputs, LogMean) else None,
+    )
+
+
+def _numbers(labels: AnyArray, known: list[object]) -> AnyArray:
+    """Return the numbers of classes, -1 for those that are not known."""
+    place = {label: k for k, label in enumerate(known)}
+    return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)

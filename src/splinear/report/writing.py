@@ -1,0 +1,86 @@
+"""From a model and test rows to a page.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> from sklearn.datasets import load_diabetes
+>>> from splinear import AdditiveRegressor, report
+>>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+>>> model = AdditiveRegressor(random_state=0).fit(X[:300], y[:300])
+>>> with tempfile.TemporaryDirectory() as folder:
+...     report.write(model, Path(folder) / "model.html", X[300:], y[300:])
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from splinear._types import Input
+from splinear.export.writing import write as write_file
+from splinear.inspection.curves import read_numbers
+from splinear.inspection.resolving import FittedModel, resolve
+from splinear.report.content import Content, read_content
+from splinear.report.page import render
+from splinear.report.quality import assess
+from splinear.report.scoring import score_rows
+
+__all__ = ["write"]
+
+
+def write(
+    model: FittedModel,
+    path: str | os.PathLike[str],
+    X_test: Input = None,
+    y_test: Input = None,
+    *,
+    sample_weight: Input = None,
+    title: str | None = None,
+    class_names: Sequence[str] | None = None,
+    target_name: str = "the target",
+    top: int = 50,
+) -> None:
+    """Write all there is to say of a model as one HTML file, which needs no network.
+
+    The page holds no row of the training data, and names no level of fewer than ten training rows.
+
+    Parameters
+    ----------
+    model : a fitted estimator, or a pipeline or a search that ends in one
+        Of a pipeline, features are the columns that its last step sees.
+    path : the file; it is replaced when the new one is complete
+    X_test, y_test, sample_weight : rows to try the model on, their target and their weights
+        Rows alone are for histograms, which else are as the model remembers training. With a
+        target the page has measures and their pictures, too.
+    title : of the page; None: the name of the estimator, and of what it predicts
+    class_names, target_name : how classes, and the target of a regression, are called
+    top : int, default=50
+        Terms to show: the most important ones. Where a reader tries values, the others stay at
+        their means.
+    """
+    if X_test is None and (y_test is not None or sample_weight is not None):
+        raise ValueError("y_test and sample_weight are of test rows: give X_test, too.")
+    estimator, X = resolve(model, X_test)
+    table = None if X is None else read_numbers(estimator, X)
+    content = read_content(estimator, table, class_names, target_name, top)
+    page = _page(content, X, y_test, sample_weight, title)
+    write_file(path, page.encode("utf-8"))
+
+
+def _page(content: Content, X: Input, y: Input, sample_weight: Input, title: str | None) -> str:
+    quality = None
+    if y is not None:
+        quality = assess(score_rows(content, X, y, sample_weight), content.target_name)
+    n_test = 0 if content.table is None else content.table.shape[0]
+    weighted = sample_weight is not None
+    return render(content, quality, title or _title(content), n_test, weighted=weighted)
+
+
+def _title(content: Content) -> str:
+    names = content.class_names
+    if not names:
+        what = content.target_name
+    elif len(names) > 3:
+        what = f"{len(names)} classes"
+    else:
+        what = " or ".join([", ".join(names[:-1]), names[-1]])
+    return f"{type(content.model).__name__}: {what}"

@@ -1,0 +1,102 @@
+"""Axes, lines and elements of pictures."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from splinear.report.pictures.axes import Axis, choose_axis, nice_ticks, tick_text
+from splinear.report.pictures.svg import closed_path, element, path_of, text, thinned
+from splinear.report.spreads import Spread
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ticks_are_few_and_round(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lo = rng.normal() * 10.0 ** rng.integers(-6, 7)
+    hi = lo + rng.uniform() * 10.0 ** rng.integers(-6, 7)
+    ticks = nice_ticks(lo, hi, 6)
+    assert 2 <= len(ticks) <= 6
+    room = 1e-9 * (hi - lo)
+    assert lo - room <= min(ticks)
+    assert max(ticks) <= hi + room
+    steps = np.diff(ticks)
+    np.testing.assert_allclose(steps, steps[0], rtol=1e-4)
+    digit = steps[0] / 10.0 ** np.floor(np.log10(steps[0]) + 1e-9)
+    assert np.isclose(digit, [1, 2, 5, 10], rtol=1e-4).any()
+
+
+@pytest.mark.parametrize(
+    ("ticks", "words"),
+    [
+        ([0.0, 0.5, 1.0], ["0", "0.5", "1.0"]),
+        ([-2.0, 0.0, 2.0], ["\u22122", "0", "2"]),
+        ([1990.0, 2000.0, 2010.0], ["1990", "2000", "2010"]),
+        ([0.0, 10_000.0, 20_000.0], ["0", "10k", "20k"]),
+        ([-2e6, 0.0, 2e6], ["\u22122M", "0", "2M"]),
+        ([0.0, 1.0, 10.0, 100.0], ["0", "1", "10", "100"]),
+    ],
+)
+def test_ticks_are_written_as_people_do(ticks: list[float], words: list[str]) -> None:
+    assert [tick_text(tick, ticks) for tick in ticks] == words
+
+
+def spread(values: np.ndarray) -> Spread:
+    return Spread(np.sort(values), np.full(len(values), 1 / len(values)), 0.0)
+
+
+def test_axes_bend_for_long_tails_only() -> None:
+    rng = np.random.default_rng(0)
+    even, long = rng.normal(size=2000), rng.lognormal(0, 2, 2000)
+    straight = choose_axis(even.min(), even.max(), 0.0, 300.0, spread(even))
+    bent = choose_axis(long.min(), long.max(), 0.0, 300.0, spread(long))
+    assert straight.bend is None
+    assert bent.bend is not None
+    for axis, values in ((straight, even), (bent, long)):
+        pixels = axis(np.sort(values))
+        assert pixels[0] == pytest.approx(0.0, abs=1e-9)
+        assert pixels[-1] == pytest.approx(300.0)
+        assert (np.diff(pixels) >= 0).all()
+        np.testing.assert_allclose(axis(axis.steps(11)), np.linspace(0, 300, 11), atol=1e-6)
+    low, high = np.quantile(bent(long), [0.1, 0.9])
+    assert high - low > 60
+    assert len(bent.ticks(6)) >= 3
+
+
+def test_thinned_lines_stay_where_they_were() -> None:
+    x = np.linspace(0, 300, 400)
+    y = 50 + 40 * np.sin(x / 30)
+    few = thinned(np.column_stack([x, y]))
+    assert len(few) < 100
+    assert np.abs(np.interp(x, few[:, 0], few[:, 1]) - y).max() < 0.5
+
+
+def drawn(d: str) -> np.ndarray:
+    """The corners of a path of one start and steps."""
+    numbers = [float(n) for n in re.findall(r"-?\d*\.?\d+", d)]
+    return np.cumsum(np.reshape(numbers, (-1, 2)), axis=0)
+
+
+def test_paths_by_steps_do_not_drift() -> None:
+    rng = np.random.default_rng(0)
+    x, y = np.arange(500.0) / 3, rng.uniform(0, 99, 500)
+    corners = drawn(path_of(x, y))
+    np.testing.assert_allclose(corners, thinned(np.column_stack([x, y])), atol=0.051)
+    area = drawn(closed_path(x, y, y + 5).rstrip("z"))
+    np.testing.assert_allclose(area[[0, -1]], [[x[0], y[0] + 5], [x[0], y[0]]], atol=0.051)
+
+
+def test_elements_are_escaped() -> None:
+    assert element("g", class_='a"<b') == '<g class="a&quot;&lt;b"/>'
+    assert text("<&", 1, 2, full="<all>") == (
+        '<text x="1" y="2"><title>&lt;all&gt;</title>&lt;&amp;</text>'
+    )
+
+
+def test_an_axis_of_one_number() -> None:
+    axis = choose_axis(3.0, 3.0, 0.0, 100.0, spread(np.array([3.0])))
+    assert isinstance(axis, Axis)
+    assert axis.at(3.0) == pytest.approx(50.0)
+    assert axis.ticks(5) == [3.0]

@@ -1,0 +1,462 @@
+"""The page as a file: what is in it, what is not, and how large it is."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from exported_models import CASES, fitted, rows
+from sklearn import metrics
+from sklearn.datasets import load_digits
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, inspection, report
+
+pytest.importorskip("jinja2")
+
+VOID = {"meta", "link", "input", "br"}
+EVIL = "<script>alert(1)</script>"
+
+
+class Page(HTMLParser):
+    """The elements of a page: their names and attributes, and the text in them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.open: list[str] = []
+        self.content: dict[int, str] = {}
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: Any) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+        if self.open and self.open[-1] in ("script", "style"):
+            self.content[len(self.elements) - 1] = data
+
+    def named(self, *tags: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.elements if tag in tags]
+
+    @property
+    def words(self) -> str:
+        """What a reader can see or hear; neither scripts nor styles."""
+        hidden = set(self.content.values())
+        seen = [text for text in self.texts if text not in hidden]
+        return " ".join(" ".join(seen).split())
+
+    @property
+    def data(self) -> dict[str, Any]:
+        named = [attributes.get("id") for _, attributes in self.elements]
+        at = named.index("model-data")
+        return json.loads(self.content[at])  # type: ignore[no-any-return]
+
+
+def written(folder: Path, model: Any, *arguments: Any, **more: Any) -> tuple[str, Page]:
+    path = folder / "model.html"
+    report.write(model, path, *arguments, **more)
+    text = path.read_text(encoding="utf-8")
+    return text, Page(text)
+
+
+def unpacked(text: str) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(text), "<f8")
+
+
+def check_structure(text: str, page: Page) -> None:
+    """Names that lead somewhere, labels, and nothing that is loaded from elsewhere."""
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in page.elements:
+        for name in ("for", "aria-labelledby", "aria-describedby"):
+            assert name not in attributes or attributes[name] in ids
+        assert "style" not in attributes
+        assert not any(name.startswith("on") for name in attributes)
+        assert "src" not in attributes
+        href = attributes.get("href") or "#"
+        assert href == "data:," if tag == "link" else href[1:] in ["", *ids]
+    for attributes in page.named("svg"):
+        assert attributes.get("aria-hidden") == "true" or (
+            attributes["role"] == "img" and attributes["aria-label"]
+        )
+    labeled = {a["for"] for a in page.named("label") if "for" in a}
+    for attributes in page.named("input", "select"):
+        inside_a_label = attributes.get("type") == "checkbox"
+        assert inside_a_label or "aria-label" in attributes or attributes["id"] in labeled
+    assert len(page.named("h1", "main", "head")) == 3
+    assert all("scope" in a for a in page.named("th"))
+    assert page.named("html")[0]["lang"] == "en"
+    assert "http:" not in re.sub(r"http://www\.w3\.org/2000/svg", "", text)
+    assert "https:" not in text
+    assert not re.findall(r"\b(?:nan|inf|undefined)\b", page.words)
+
+
+NAMES = ["two classes", "three classes", "labels", "pairs", "pairs of three classes",
+         "squared error", "poisson", "gamma", "svc", "svc of three", "svc of labels", "svr",
+         "degree 0", "degree 2", "waves", "polynomials", "refusing", "numbers"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_kind_of_model_has_a_page(name: str, tmp_path: Path) -> None:
+    model, X = fitted(name), rows(name, 120)
+    whole = pd.DataFrame(X).reset_index(drop=True)
+    filled = whole.assign(**{c: 0.0 for c in ("a", "b", "few", "hour", "code") if c not in whole})
+    filled = filled.assign(**{k: 0 for k in ["co\"lor 's;"] if k not in whole})
+    y = CASES[name].target(filled)
+    for arguments in ((), (X,), (X, y)):
+        text, page = written(tmp_path, model, *arguments)
+        check_structure(text, page)
+        assert ("Quality on test rows" in page.words) == (len(arguments) == 2)
+        assert "certificate" in page.words.lower()
+    n_pictures = sum("picture" in (a.get("class") or "") for a in page.named("svg"))
+    assert n_pictures >= len(model.terms_)
+
+
+def test_sums_are_those_of_the_model(tmp_path: Path) -> None:
+    for name in ("two classes", "three classes", "pairs", "poisson"):
+        model = fitted(name)
+        data = written(tmp_path, model)[1].data
+        means = np.sum([term["mean"] for term in data["terms"]], axis=0)
+        base = np.atleast_1d(inspection.base_value(model))
+        np.testing.assert_allclose(data["fixed"] + means, base, rtol=1e-13)
+        line = next(term for term in data["terms"] if term["type"] == "lines")
+        knots = unpacked(line["knots"])
+        values = unpacked(line["values"]).reshape(len(base), -1)
+        x = np.linspace(knots[0], knots[-1], 57)
+        expected = model.terms_.of_feature(line["feature"]).evaluate(x)
+        for k, own in enumerate(values):
+            np.testing.assert_allclose(np.interp(x, knots, own), expected[:, k], atol=1e-12)
+
+
+def wide_table(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n, 42)), columns=[f"measurement {j}" for j in range(42)])
+    for j in range(5):
+        X[f"category {j}"] = rng.choice([f"level {k} of {j}" for k in range(20)], n)
+    X.loc[::9, "measurement 0"] = np.nan
+    score = X["measurement 1"] + np.sin(3 * X["measurement 2"]) + (X["category 0"] > "level 5")
+    score += X["measurement 3"] * X["measurement 4"]
+    return X, np.asarray(score + rng.normal(size=n) > 0.5).astype(int)
+
+
+def test_fifty_terms_take_less_than_500_kilobytes(tmp_path: Path) -> None:
+    X, y = wide_table(3000)
+    pairs = [("measurement 3", "measurement 4"), ("measurement 1", "category 0"), (2, 5)]
+    model = AdditiveClassifier(random_state=0, interactions=pairs).fit(X[:2000], y[:2000])
+    assert len(model.terms_) == 50
+    text, page = written(tmp_path, model, X[2000:], y[2000:])
+    assert len(text.encode()) < 500_000
+    assert len(page.data["terms"]) == 50
+
+
+def test_fifty_terms_of_ten_classes_take_less_than_500_kilobytes(tmp_path: Path) -> None:
+    X, y = load_digits(return_X_y=True, as_frame=True)
+    model = AdditiveClassifier(random_state=0).fit(X[:800], y[:800])
+    text, page = written(tmp_path, model, X[800:], y[800:])
+    assert len(text.encode()) < 500_000
+    assert len(page.data["terms"]) == 50
+    assert "14 more terms" in page.words
+    means = np.sum([term["mean"] for term in page.data["terms"]], axis=0)
+    np.testing.assert_allclose(page.data["fixed"] + means, inspection.base_value(model))
+
+
+def numbers_in(page: Page) -> np.ndarray:
+    """All numbers of the page: in its text, in pictures, and of the terms, packed or not."""
+    found: list[float] = []
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict | list):
+            for item in value.values() if isinstance(value, dict) else value:
+                walk(item)
+        elif isinstance(value, int | float):
+            found.append(float(value))
+        elif isinstance(value, str) and len(value) > 10 and re.fullmatch(r"[\w+/]+=*", value):
+            found.extend(unpacked(value) if len(base64.b64decode(value)) % 8 == 0 else [])
+
+    walk(page.data)
+    texts = [page.words, *(str(v) for _, a in page.elements for v in a.values())]
+    found += [float(x) for text in texts for x in re.findall(r"\d+\.?\d*", text)]
+    return np.abs(np.array(found))
+
+
+def test_no_row_of_the_training_data_is_there(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(3100, 6)), columns=list("abcdef"))
+    y = (X["a"] + rng.normal(size=3100)).to_numpy()
+    train = X[:3000].to_numpy()
+    model = AdditiveRegressor(random_state=0).fit(X[:3000], y[:3000])
+    _, page = written(tmp_path, model, X[3000:], y[3000:])
+    known = numbers_in(page)
+    # Knots are values of single features, in ascending order; no row has more than some of them.
+    assert np.isin(np.abs(train), known).sum(axis=1).max() <= 3
+    assert not np.isin(np.abs(y[:3000]), known).any()
+    for term in page.data["terms"]:
+        knots = unpacked(term["knots"])
+        assert len(knots) <= 129
+        assert (np.diff(knots) > 0).all()
+    # Of values that can be read, none has the digits by which it could be told from others.
+    digits = [float(x) for x in re.findall(r"\d+\.\d{6,}", page.words)]
+    assert not np.isin(np.round(np.abs(train), 6), np.round(digits, 6)).any()
+
+
+def test_the_page_does_not_grow_with_rows(tmp_path: Path) -> None:
+    sizes = []
+    for n in (600, 6000):
+        X, y = wide_table(n)
+        X = X[["measurement 1", "measurement 2", "category 0"]]
+        model = AdditiveClassifier(random_state=0).fit(X, y)
+        sizes.append(len(written(tmp_path, model, X, y)[0]))
+    assert sizes[1] < 1.15 * sizes[0]
+
+
+@pytest.fixture(scope="module")
+def rare() -> tuple[Any, pd.DataFrame, np.ndarray]:
+    """A model of a category that has five levels of 9 rows or fewer; one is in a surface, too."""
+    rng = np.random.default_rng(0)
+    names = ["common"] * 300 + ["usual"] * 200 + ["ten rows"] * 10
+    names += ["nine rows"] * 9 + ["Anna Smith"] * 3 + ["Bo Li", "Zoë", EVIL]
+    X = pd.DataFrame({"who": names, "x": rng.normal(size=len(names))})
+    order = rng.permutation(len(X))
+    X = X.iloc[order].reset_index(drop=True)
+    effect = X["who"].map({"common": 0.0, "usual": 1.0, "nine rows": 3.0}).fillna(-2.0).to_numpy()
+    y = effect + X["x"].to_numpy() * (X["who"] == "usual") + 0.1 * rng.normal(size=len(X))
+    model = AdditiveRegressor(random_state=0, interactions=[("who", "x")]).fit(X, y)
+    return model, X, y
+
+
+@pytest.mark.parametrize("with_rows", [False, True])
+def test_rare_levels_are_not_named(
+    rare: tuple[Any, pd.DataFrame, np.ndarray], with_rows: bool, tmp_path: Path
+) -> None:
+    model, X, y = rare
+    text, page = written(tmp_path, model, *((X, y) if with_rows else ()))
+    for name in ("nine rows", "Anna", "Smith", "Bo Li", "Zoë", "Zo\\u00eb", "alert(1)"):
+        assert name not in text
+    assert "5 rare levels" in page.words
+    assert "ten rows" in page.words
+
+
+def test_rare_levels_add_their_mean(
+    rare: tuple[Any, pd.DataFrame, np.ndarray], tmp_path: Path
+) -> None:
+    model, X, _ = rare
+    data = written(tmp_path, model)[1].data
+    levels = next(term for term in data["terms"] if term["type"] == "levels")
+    is_rare = ~X["who"].isin(["common", "usual", "ten rows"])
+    parts = inspection.contributions(model, X, center=False)
+    packed = unpacked(levels["values"])
+    assert len(packed) == 4
+    assert packed[-1] == pytest.approx(parts[is_rare, 0].mean(), rel=1e-12)
+    surface = data["terms"][-1]
+    table = unpacked(surface["values"]).reshape(surface["sizes"])
+    knots = unpacked(next(a["knots"] for a in surface["axes"] if a["knots"] is not None))
+    table = table if surface["sizes"][0] == 4 else table.T
+    for k, at in enumerate(knots):
+        moved = X[is_rare].assign(x=at)
+        own = inspection.contributions(model, moved, center=False)[:, 2]
+        assert table[-1, k] == pytest.approx(own.mean(), abs=1e-7)
+
+
+def test_very_many_levels_are_pooled(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    number = np.minimum(rng.geometric(0.004, 20_000), 900)
+    code = np.char.add("code-", number.astype(str))
+    X = pd.DataFrame({"code": code, "x": rng.normal(size=20_000)})
+    model = AdditiveRegressor(random_state=0).fit(X, X["x"] + 0.01 * number)
+    counts = X["code"].value_counts()
+    text, page = written(tmp_path, model, X, X["x"] + 0.01 * number)
+    named = set(re.findall(r"code-\d+", text))
+    assert len(named) == 200
+    assert counts[sorted(named)].min() >= counts.iloc[200]
+    assert f"{len(counts) - 200} less frequent levels" in page.words
+    assert len(text) < 120_000
+
+
+def test_extreme_columns(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    n = 300
+    X = pd.DataFrame(
+        {
+            "huge": rng.normal(size=n) * 1e300,
+            "tiny": rng.normal(size=n) * 1e-300,
+            "far": 1e12 + rng.integers(0, 3, n),
+            "cauchy": rng.standard_cauchy(n) ** 5,
+            "one": np.full(n, 7.5),
+            "gaps": np.full(n, np.nan),
+            "some": np.where(rng.random(n) < 0.5, np.nan, 2.0),
+            "yes": rng.random(n) < 0.3,
+            "a very long name of a column " * 8: rng.normal(size=n),
+            "": rng.choice(["", " ", "long level " * 20], n),
+        }
+    )
+    model = AdditiveRegressor(random_state=0).fit(X, rng.normal(size=n) + X["yes"])
+    for arguments in ((), (X, rng.normal(size=n))):
+        text, page = written(tmp_path, model, *arguments)
+        check_structure(text, page)
+        assert not re.search(r"\b(nan|inf)\b", re.sub(r"<script.*?</script>", "", text, flags=re.S))
+
+
+def test_names_stay_text(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({EVIL: rng.normal(size=300), "b": rng.choice([EVIL, "</style>&\"'"], 300)})
+    y = np.where(X[EVIL] + (X["b"] == EVIL) > 0, EVIL, "</title>")
+    pair = [(EVIL, "b")]
+    model = AdditiveClassifier(random_state=0, interactions=pair).fit(X, y)
+    text, page = written(tmp_path, model, X, y, title=f"{EVIL}</title>")
+    check_structure(text, page)
+    assert [a.get("type") for a in page.named("script")] == ["application/json", None]
+    assert len(page.named("style", "head", "body", "h1")) == 4
+    assert page.words.count(EVIL) > 10
+    assert EVIL in page.data["outputs"] or EVIL in page.data["classes"]
+    assert text.count("</script>") == 2
+
+
+def test_policy_lets_nothing_else_run(tmp_path: Path) -> None:
+    text, page = written(tmp_path, fitted("two classes"))
+    policy = next(a["content"] for a in page.named("meta") if "http-equiv" in a) or ""
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for tag in ("style", "script"):
+        [content] = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+
+
+def shown(page: Page, name: str) -> str:
+    """The measure of this name."""
+    found = re.search(rf"{re.escape(name)} (\S+) without features (\S+)", page.words)
+    assert found, name
+    return found[1]
+
+
+@pytest.mark.parametrize("name", ["two classes", "three classes"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_measures_of_classes(name: str, weighted: bool, tmp_path: Path) -> None:
+    model, X = fitted(name), rows(name, 300)
+    y = CASES[name].target(X)
+    w = np.random.default_rng(0).uniform(size=len(y)) if weighted else None
+    p = model.predict_proba(X)
+    page = written(tmp_path, model, X, y, sample_weight=w)[1]
+    assert shown(page, "Log-loss") == f"{metrics.log_loss(y, p, sample_weight=w):.4f}"
+    accuracy = metrics.accuracy_score(y, model.predict(X), sample_weight=w)
+    assert shown(page, "Accuracy") == f"{accuracy:.1%}"
+    if len(model.classes_) == 2:
+        area = metrics.roc_auc_score(y, p[:, 1], sample_weight=w)
+        brier = metrics.brier_score_loss(y == "yes", p[:, 1], sample_weight=w)
+        assert shown(page, "Area under ROC") == f"{area:.3f}"
+        assert shown(page, "Brier score") == f"{brier:.4f}"
+    elif not weighted:
+        area = metrics.roc_auc_score(y, p, multi_class="ovr")
+        assert shown(page, "Mean area under ROC") == f"{area:.3f}"
+
+
+@pytest.mark.parametrize("name", ["squared error", "poisson", "gamma", "svr"])
+def test_measures_of_numbers(name: str, tmp_path: Path) -> None:
+    model, X = fitted(name), rows(name, 300)
+    y = CASES[name].target(X)
+    page = written(tmp_path, model, X, y)[1]
+    predicted = model.predict(X)
+    assert shown(page, "Mean absolute error") == f"{np.abs(y - predicted).mean():.4g}"
+    error = np.sqrt(((y - predicted) ** 2).mean())
+    assert shown(page, "Root mean squared error") == f"{error:.4g}"
+    quality = "D²" if name in ("poisson", "gamma") else "R²"
+    assert shown(page, quality) == f"{model.score(X, y):.3f}"
+
+
+def test_classes_that_training_did_not_have(tmp_path: Path) -> None:
+    model, X = fitted("two classes"), rows("two classes", 100)
+    y = CASES["two classes"].target(X).astype(object)
+    y[:10] = "perhaps"
+    page = written(tmp_path, model, X, y)[1]
+    assert shown(page, "Accuracy") == f"{np.mean(model.predict(X) == y):.1%}"
+    known = y != "perhaps"
+    loss = metrics.log_loss(y[known].astype(str), model.predict_proba(X[known]))
+    assert shown(page, "Log-loss") == f"{loss:.4f}"
+
+
+def test_pipelines_and_names(tmp_path: Path) -> None:
+    X, y = wide_table(500)
+    X = X.iloc[:, 1:4]
+    pipeline = make_pipeline(StandardScaler(), AdditiveClassifier(random_state=0)).fit(X, y)
+    page = written(tmp_path, pipeline, X, y, title="Churn", class_names=["stays", "leaves"], top=2)[
+        1
+    ]
+    assert "Churn" in page.words
+    assert "Probability of" not in page.words  # that is said by the script
+    assert "log-odds of leaves" in page.words
+    assert page.data["outputs"] == ["leaves"]
+    assert len(page.data["terms"]) == 2
+    assert "measurement 1" in page.words
+
+
+def test_concurvity_is_warned_of(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    a, c = rng.normal(size=(2, 500))
+    X = pd.DataFrame({"a": a, "b": a + 0.05 * rng.normal(size=500), "c": c})
+    alike = AdditiveRegressor(random_state=0).fit(X, np.sin(a) + c)
+    apart = AdditiveRegressor(random_state=0).fit(X[["a", "c"]], np.sin(a) + c)
+    assert "stand in for each other" in written(tmp_path, alike)[1].words
+    assert "stand in for each other" not in written(tmp_path, apart)[1].words
+
+
+def test_a_failure_leaves_the_old_page(tmp_path: Path) -> None:
+    path = tmp_path / "model.html"
+    path.write_text("old")
+    model, X = fitted("two classes"), rows("two classes", 20)
+    with pytest.raises(ValueError, match="y_test has 3"):
+        report.write(model, path, X, ["yes", "no", "yes"])
+    with pytest.raises(ValueError, match="give X_test"):
+        report.write(model, path, None, ["yes"])
+    with pytest.raises(ValueError, match="top must be"):
+        report.write(model, path, top=0)
+    with pytest.raises(ValueError, match="class_names must have 2"):
+        report.write(model, path, class_names=["one"])
+    with pytest.raises(TypeError, match="AdditiveClassifier"):
+        report.write(StandardScaler(), path)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["model.html"]
+
+
+def test_one_row_and_one_class(tmp_path: Path) -> None:
+    model, X = fitted("two classes"), rows("two classes", 40)
+    y = CASES["two classes"].target(X)
+    for chosen in (np.arange(1), np.flatnonzero(y == "yes")):
+        page = written(tmp_path, model, X.iloc[chosen], y[chosen])[1]
+        assert "Accuracy" in page.words
+        assert "ROC" not in page.words
+    regressor = fitted("squared error")
+    page = written(tmp_path, regressor, X.iloc[:1], [1.0])[1]
+    assert "Mean absolute error" in page.words
+
+
+def test_sparse_tables(tmp_path: Path) -> None:
+    from scipy import sparse
+
+    rng = np.random.default_rng(0)
+    X = sparse.random(300, 80, 0.1, format="csr", random_state=0)
+    y = np.asarray(X.sum(axis=1)).ravel() + 0.1 * rng.normal(size=300) > 3.9
+    model = AdditiveSVC(random_state=0).fit(X, y)
+    text, page = written(tmp_path, model, X, y)
+    check_structure(text, page)
+    assert "30 more terms" in page.words
