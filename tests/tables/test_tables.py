@@ -591,7 +591,7 @@ def test_pictures_of_levels_and_missing_values(holed):
     assert_array_equal(np.sort(colour.f), colour.f)
     counts = X["colour"].value_counts()
     assert_array_equal(colour.counts[colour.levels.index("red")], counts["red"])
-    assert_allclose(display.lines_[1].get_ydata(), colour.f)
+    assert_allclose(display.lines_[1].datavalues, colour.f)
     assert [text.get_text() for text in display.axes_[1].get_xticklabels()] == list(colour.levels)
     many = X.assign(colour=np.arange(len(X)).astype(str))
     with pytest.warns(UserWarning, match="an identifier"):
