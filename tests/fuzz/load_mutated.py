@@ -7,22 +7,19 @@ checksums that are right again, the text and the structure of its JSON, and the 
 
 from __future__ import annotations
 
-import faulthandler
 import io
 import json
-import os
-import resource
-import signal
 import sys
-import warnings
 import zipfile
 from contextlib import suppress
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from read_mutated import mutated
+from seeds import not_too_long, try_seeds
 
 import splinear
 from splinear import inspection
@@ -33,8 +30,6 @@ from golden import FOLDER, KINDS, rows_of
 Random = np.random.Generator
 Parts = dict[str, bytes]
 
-MOST_BYTES = 6 * 2**30  # of memory
-MOST_SECONDS = 60
 INTEGERS = [-1, 0, 1, 2, 3, 7, 64, 66, 255, 65536, 2**31, 2**40, 2**62, 2**63, 10**30]
 FLOATS = [0.0, -0.0, -1.0, 0.5, 1e308, -1e308, 5e-324, 1e-300, 3.0, 1e18]
 OTHERS: list[Any] = [None, True, False, "", "x", "drop", "bspline", "linear", [], {}, [[]]]
@@ -160,47 +155,30 @@ def attempt(seed: int, folder: Path, rows: dict[str, Any]) -> str | None:
     kind = KINDS[seed % len(KINDS)]
     path = folder / "mutated.splinear"
     path.write_bytes(changed(random, FOLDER / f"{kind}_v1.splinear"))
-    signal.alarm(MOST_SECONDS)
     try:
-        model = splinear.load(path)
+        with not_too_long():
+            model = splinear.load(path)
     except ValueError as error:
-        return None if path.name in str(error) else f"does not name the file: {error}"
+        return None if path.name in str(error) else f"{kind}: does not name the file: {error}"
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    finally:
-        signal.alarm(0)
-    signal.alarm(MOST_SECONDS)
+        return f"{kind}: {type(error).__name__}: {error}"
     try:
-        use(model, rows[kind], seed % 4 == 0)
+        with not_too_long():
+            use(model, rows[kind], seed % 4 == 0)
     except ValueError as error:  # rows that do not fit the model
-        return None if str(error).startswith(ROWS) else f"in use, ValueError: {error}"
+        return None if str(error).startswith(ROWS) else f"{kind}: in use, ValueError: {error}"
     except Exception as error:
-        return f"in use, {type(error).__name__}: {error}"
-    finally:
-        signal.alarm(0)
+        return f"{kind}: in use, {type(error).__name__}: {error}"
     return None
 
 
-def too_slow(*_: object) -> None:
-    raise RuntimeError(f"takes more than {MOST_SECONDS} s")
-
-
-def main(first: int, last: int, folder: Path) -> None:
-    """Try all seeds; the one at hand is in a file, in case that there is a crash."""
-    faulthandler.enable()
-    if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which reserves terabytes of addresses
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
-    signal.signal(signal.SIGALRM, too_slow)
-    warnings.simplefilter("ignore")
+def rows_of_all() -> dict[str, Any]:
+    """Return rows for each kind of model."""
     columns = json.loads((FOLDER / "expected_v1.json").read_text(encoding="utf-8"))["rows"]
     rows = {kind: rows_of(kind, columns) for kind in KINDS}
     rows["embedding"] = np.nan_to_num(rows["embedding"])
-    for seed in range(first, last):
-        (folder / "seed").write_text(str(seed))
-        wrong = attempt(seed, folder, rows)
-        if wrong is not None:
-            print(f"seed {seed} ({KINDS[seed % len(KINDS)]}): {wrong}", flush=True)
+    return rows
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+    try_seeds(partial(attempt, rows=rows_of_all()), sys.argv[1:])

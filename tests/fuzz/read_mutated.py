@@ -6,18 +6,14 @@ not name the file, a table that is not one, or a file that takes too long.
 
 from __future__ import annotations
 
-import faulthandler
 import io
-import os
-import resource
-import signal
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from seeds import not_too_long, try_seeds
 
 from splinear.tables.opening import open_table
 from splinear.tables.table import Table
@@ -26,8 +22,6 @@ from splinear.tables.values import Kind
 Random = np.random.Generator
 
 FORMATS = ["npy", "parquet", "csv", "svm"]
-MOST_BYTES = 8 * 2**30  # of memory
-MOST_SECONDS = 20
 # What headers and texts go wrong with.
 AWKWARD = [b"-1", b"0", b"99999999999999999999", b"4294967296", b"nan", b"inf", b"1e999", b":"]
 AWKWARD += [b",", b"\n", b"\r", b"\0", b"\xff\xfe", b'"', b"(", b"'", b" ", b"#", b"qid:1"]
@@ -115,36 +109,16 @@ def attempt(seed: int, folder: Path) -> str | None:
     path = folder / f"mutated.{kind}"
     path.unlink(missing_ok=True)
     path.write_bytes(mutated(random, valid(random, kind)))
-    signal.alarm(MOST_SECONDS)
     try:
-        read(path)
+        with not_too_long():
+            read(path)
     except (ValueError, OSError) as error:
         if path.name not in str(error):
-            return f"{type(error).__name__} does not name the file: {error}"
+            return f"{kind}: {type(error).__name__} does not name the file: {error}"
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    finally:
-        signal.alarm(0)
+        return f"{kind}: {type(error).__name__}: {error}"
     return None
 
 
-def too_slow(*_: object) -> None:
-    raise RuntimeError(f"takes more than {MOST_SECONDS} s")
-
-
-def main(first: int, last: int, folder: Path) -> None:
-    """Try all seeds; the one at hand is in a file, in case that there is a crash."""
-    faulthandler.enable()
-    if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which reserves terabytes of addresses
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
-    signal.signal(signal.SIGALRM, too_slow)
-    warnings.simplefilter("ignore")
-    for seed in range(first, last):
-        (folder / "seed").write_text(str(seed))
-        wrong = attempt(seed, folder)
-        if wrong is not None:
-            print(f"seed {seed} ({FORMATS[seed % len(FORMATS)]}): {wrong}", flush=True)
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+    try_seeds(attempt, sys.argv[1:])

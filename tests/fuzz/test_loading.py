@@ -5,11 +5,11 @@ another process, as a crash would end this one.
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from seeds import run_seeds
 
 pytestmark = [
     pytest.mark.fuzz,
@@ -24,23 +24,11 @@ SCRIPT = Path(__file__).parent / "load_mutated.py"
 REGRESSIONS = [2046, 21765]
 
 
-def load_files(first, last, folder):
-    run = subprocess.run(
-        [sys.executable, str(SCRIPT), str(first), str(last), str(folder)],
-        capture_output=True,
-        text=True,
-    )
-    seed = folder / "seed"
-    at = seed.read_text() if seed.exists() else "none"
-    assert run.returncode == 0, f"seed {at}: {run.stderr[-2000:]}"
-    assert run.stdout == ""
-
-
 @pytest.mark.parametrize("block", range(-(-N_CASES // BLOCK)))
 def test_changed_files(block, tmp_path):
-    load_files(block * BLOCK, (block + 1) * BLOCK, tmp_path)
+    run_seeds(SCRIPT, block * BLOCK, (block + 1) * BLOCK, tmp_path)
 
 
 @pytest.mark.parametrize("seed", REGRESSIONS)
 def test_files_that_once_failed(seed, tmp_path):
-    load_files(seed, seed + 1, tmp_path)
+    run_seeds(SCRIPT, seed, seed + 1, tmp_path)

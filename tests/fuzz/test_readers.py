@@ -5,11 +5,11 @@ process, as a crash of a reader would end this one.
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from seeds import run_seeds
 
 pytestmark = [
     pytest.mark.fuzz,
@@ -25,23 +25,11 @@ SCRIPT = Path(__file__).parent / "read_mutated.py"
 REGRESSIONS = [94, 583, 5261, 5577, 13073]
 
 
-def read_files(first, last, folder):
-    run = subprocess.run(
-        [sys.executable, str(SCRIPT), str(first), str(last), str(folder)],
-        capture_output=True,
-        text=True,
-    )
-    seed = folder / "seed"
-    at = seed.read_text() if seed.exists() else "none"
-    assert run.returncode == 0, f"seed {at}: {run.stderr[-2000:]}"
-    assert run.stdout == ""
-
-
 @pytest.mark.parametrize("block", range(-(-N_CASES // BLOCK)))
 def test_broken_files(block, tmp_path):
-    read_files(block * BLOCK, (block + 1) * BLOCK, tmp_path)
+    run_seeds(SCRIPT, block * BLOCK, (block + 1) * BLOCK, tmp_path)
 
 
 @pytest.mark.parametrize("seed", REGRESSIONS)
 def test_files_that_once_failed(seed, tmp_path):
-    read_files(seed, seed + 1, tmp_path)
+    run_seeds(SCRIPT, seed, seed + 1, tmp_path)
