@@ -161,7 +161,8 @@ def follow(model: AdditiveEstimator, X: Any, y: Any, Cs: Any) -> list[float]:
     setting = Setting.prepare(model, X, y, None)
     training_set = setting.training_set
     with one_blas_thread():
-        path = setting.trainer.follow(training_set, model._stopping(training_set.rows), list(Cs))
+        stopping = model._stopping(training_set.rows, None)
+        path = setting.trainer.follow(training_set, stopping, list(Cs))
     return [objective(results, training_set.outputs) for results in path]
 
 

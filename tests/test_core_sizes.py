@@ -396,10 +396,16 @@ NODES = np.array([[0, 1, 4, 4], [1, 0, 5, 4]], dtype=np.int64)
 N_NODES = 16 + 20
 
 
-def test_surfaces():
-    make = _core.Surfaces
-    assert make(POSITIONS, NODES).score(numbers(2, N_NODES), 1).shape == (2, N_ROWS)
-    refused(make, POSITIONS, NODES[:, :3].copy(), match="columns of surfaces must be 4, not 3")
+in_both_precisions = pytest.mark.parametrize(
+    ("make", "dtype"), [(_core.Surfaces, np.float32), (_core.ExactSurfaces, np.float64)]
+)
+
+
+@in_both_precisions
+def test_surfaces(make, dtype):
+    positions = POSITIONS.astype(dtype)
+    assert make(positions, NODES).score(numbers(2, N_NODES), 1).shape == (2, N_ROWS)
+    refused(make, positions, NODES[:, :3].copy(), match="columns of surfaces must be 4, not 3")
     for at, wrong, what in (
         (0, 2, "no feature 2; there are 2"),
         (1, -1, "no feature -1"),
@@ -409,18 +415,19 @@ def test_surfaces():
     ):
         changed = NODES.copy()
         changed[0, at] = wrong
-        refused(make, POSITIONS, changed, match=what)
+        refused(make, positions, changed, match=what)
     for wrong in (np.nan, np.inf, 3.5):
-        beyond = POSITIONS.copy()
+        beyond = positions.copy()
         beyond[0, 3] = wrong
         refused(make, beyond, NODES, match="behind the last node")
     with pytest.raises(TypeError):
-        make(POSITIONS.astype(np.float64), NODES)
+        make(POSITIONS.astype(np.float16), NODES)
 
 
+@in_both_precisions
 @pytest.mark.parametrize("name", ["sum", "blocks"])
-def test_sums_of_surfaces(name):
-    found = getattr(_core.Surfaces(POSITIONS, NODES), name)
+def test_sums_of_surfaces(name, make, dtype):
+    found = getattr(make(POSITIONS.astype(dtype), NODES), name)
     n = N_NODES if name == "sum" else 5 * N_NODES
     assert found(numbers(2, N_ROWS), 1).shape == (2, n)
     for wrong in (0, N_ROWS - 1, N_ROWS + 1):
@@ -428,8 +435,9 @@ def test_sums_of_surfaces(name):
     refused(found, numbers(2, N_ROWS), 0, match="n_threads")
 
 
-def test_scores_of_surfaces():
-    score = _core.Surfaces(POSITIONS, NODES).score
+@in_both_precisions
+def test_scores_of_surfaces(make, dtype):
+    score = make(POSITIONS.astype(dtype), NODES).score
     for wrong in (0, N_NODES - 1, N_NODES + 1):
         refused(score, numbers(2, wrong), 1, match=f"must be {2 * N_NODES}, not {2 * wrong}")
     refused(score, numbers(2, N_NODES), 0, match="n_threads")

@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 from typer.testing import CliRunner
 
 from splinear import AdditiveSVC, cli
+from splinear.cli import reproduce
 from splinear.experiments import exactness, figure2
 from splinear.experiments.bench import Bench
 from splinear.experiments.catalogue import EXPERIMENTS, find
@@ -188,7 +189,7 @@ def test_output_that_is_a_file(tmp_path):
 
 @pytest.mark.parametrize(("package", "extra"), [("jinja2", "report"), ("matplotlib", "plot")])
 def test_without_what_the_page_needs(tmp_path, monkeypatch, package, extra):
-    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == package else object())
+    monkeypatch.setattr(reproduce, "find_spec", lambda name: None if name == package else object())
     assert_one_clear_line(invoke("figure1", "-o", tmp_path), f"pip install 'splinear[{extra}]'")
 
 
