@@ -201,8 +201,11 @@ def test_interruption_leaves_nothing(tmp_path):
     process = subprocess.Popen(
         [*command, "reproduce", "table3", "-o", tmp_path / "page"], stderr=subprocess.PIPE
     )
-    time.sleep(6)  # long enough to be fitting, far too short to be done
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    try:
+        time.sleep(6)  # long enough to be fitting, far too short to be done
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert process.returncode not in (0, None)
     assert list(tmp_path.iterdir()) == []

@@ -80,11 +80,14 @@ def test_ctrl_c_ends_long_work(name, work):
     process = subprocess.Popen(
         [sys.executable, "-c", work, name], stdout=subprocess.PIPE, text=True, bufsize=1
     )
-    assert process.stdout.readline() == "started\n"
-    time.sleep(1.0)
-    began = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    try:
+        assert process.stdout.readline() == "started\n"
+        time.sleep(1.0)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()  # it would go on for hours
     assert out == "interrupted\n"
     assert time.monotonic() - began < 2.0
 
