@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,13 +20,14 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     If anything is raised it is gone, and what was at `path` stays as it was.
     """
     target = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    handle, name = _beside(target)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, _mode(target))
+        with suppress(FileNotFoundError):  # permissions are those of the file that is replaced
+            os.chmod(name, stat.S_IMODE(target.stat().st_mode))
         os.replace(name, target)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -35,13 +36,14 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     _settle(target.parent)
 
 
-def _mode(path: Path) -> int:
-    """Return the permissions of the file that is replaced, or those of a new one."""
-    with suppress(OSError):
-        return stat.S_IMODE(path.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _beside(target: Path) -> tuple[int, Path]:
+    """Open a new file in the folder of another, with the permissions that new files get."""
+    name = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        return os.open(name, flags, 0o666), name
+    except OSError as error:  # of the file that was asked for, not of the one beside it
+        raise OSError(error.errno, error.strerror, str(target)) from None
 
 
 def _settle(folder: Path) -> None:

@@ -1,0 +1,59 @@
+"""Files that are written as a whole, or not at all."""
+
+import os
+import stat
+import sys
+
+import pytest
+
+from splinear._writing import written_whole
+
+
+def write(path, content=b"new"):
+    with written_whole(path) as file:
+        file.write(content)
+
+
+def test_a_file_is_replaced_when_all_is_written(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    with written_whole(path) as file:
+        file.write(b"new")
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_what_fails_leaves_the_old_file(error, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def fail():
+        with written_whole(path) as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_permissions(tmp_path):
+    """Those of the file that is replaced; of a new one, as any program would make it."""
+    path, other = tmp_path / "file", tmp_path / "other"
+    other.touch()
+    write(path)
+    assert path.stat().st_mode == other.stat().st_mode
+    path.chmod(0o640)
+    write(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_errors_name_the_file_that_was_asked_for(tmp_path):
+    path = tmp_path / "nowhere" / "file"
+    with pytest.raises(FileNotFoundError) as caught:
+        write(path)
+    assert caught.value.filename == str(path)
