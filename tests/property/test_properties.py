@@ -1,5 +1,7 @@
 """What must hold whatever the data: orders, repetitions, units and odd numbers change nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -140,7 +142,9 @@ def test_repeated_rows_of_a_table_equal_weights(model, rule):
     model = clone(model).set_params(curve__knots=rule)
     weighted = clone(model).fit(frame, y, sample_weight=weights)
     repeated = clone(model).fit(frame.iloc[rows], y[rows])
-    assert weighted._columns == repeated._columns
+    # How many rows there were is another thing than what they weigh.
+    without_counts = [replace(m._columns, n_rows=0, counts={}) for m in (weighted, repeated)]
+    assert without_counts[0] == without_counts[1]
     for name in "abce":
         assert_array_equal(knots(weighted, name), knots(repeated, name))
     assert_same_fit(weighted, repeated, frame.iloc[rows])
