@@ -2,6 +2,8 @@
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of splinear. Sizes are checked here, the rest by the layer above.";
+    // Fitted models hold curves as they are compiled, and programs may hold models to the very end.
+    nanobind::set_leak_warnings(false);
     splinear::bindings::bind_basis(m);
     splinear::bindings::bind_penalty(m);
     splinear::bindings::bind_data(m);
