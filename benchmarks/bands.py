@@ -195,11 +195,17 @@ def bars(loss: str, found: list[dict[str, Found]]) -> list[report.Bar]:
         report.Bar(f"{loss}: simultaneous, all curves", simultaneous, most=SIMULTANEOUS[1]),
     ]
     for name in ("null 1", "null 2"):
-        p = np.array([one[name].p for one in found])
-        for level in LEVELS_OF_P:
-            most = level + 2.0 * np.sqrt(level * (1.0 - level) / len(p))
-            share = float(np.mean(p <= level))
-            out.append(report.Bar(f"{loss}: {name}, p <= {level}", share, most=most))
+        out += honest(f"{loss}: {name}", [one[name].p for one in found])
+    return out
+
+
+def honest(what: str, p_values: list[float]) -> list[report.Bar]:
+    """Say that p-values under the null are no smaller than chance has it, by two errors."""
+    p, out = np.array(p_values), []
+    for level in LEVELS_OF_P:
+        most = level + 2.0 * np.sqrt(level * (1.0 - level) / len(p))
+        share = float(np.mean(p <= level))
+        out.append(report.Bar(f"{what}, p <= {level}", share, most=most))
     return out
 
 

@@ -15,7 +15,7 @@ import command
 import numpy as np
 import numpy.typing as npt
 import report
-from bands import LEVELS_OF_P, LOSSES, Loss, features
+from bands import LEVELS_OF_P, LOSSES, Loss, features, honest
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
@@ -153,11 +153,7 @@ def bars(loss: str, found: list[dict[str, Found]], scores: list[FoundScores]) ->
         report.Bar(f"{loss}: scores", covered, most=COVERAGE[1]),
     ]
     for name in NULL:
-        p = np.array([one[name].p for one in found])
-        for level in LEVELS_OF_P:
-            most = level + 2.0 * np.sqrt(level * (1.0 - level) / len(p))
-            share = float(np.mean(p <= level))
-            out.append(report.Bar(f"{loss}: {name}, p <= {level}", share, most=most))
+        out += honest(f"{loss}: {name}", [one[name].p for one in found])
     return out
 
 

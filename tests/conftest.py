@@ -221,3 +221,30 @@ def run_benchmark() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+def _on_a_terminal(command: list[str], *, term: str = "xterm") -> str:
+    import pty
+
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": term, "COLUMNS": "100"}
+    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:  # Linux: the other end is closed
+            break
+        if not piece:
+            break
+        written += piece
+    os.close(ours)
+    assert process.wait(timeout=60) == 0, written
+    return written.decode()
+
+
+@pytest.fixture(scope="session")
+def on_a_terminal() -> Callable[..., str]:
+    """Run a command whose output goes to a terminal; return all that was written."""
+    return _on_a_terminal

@@ -129,7 +129,7 @@ def test_objective_is_that_of_scipy(C):
     )
     assert best.success
     assert min(rises(best.x)) < 1e-9  # or there would be nothing to hold
-    np.testing.assert_allclose(model.objective_, best.fun, rtol=1e-4)
+    np.testing.assert_allclose(model.objective_, best.fun, rtol=1e-6)
 
 
 def hat(knots, x):

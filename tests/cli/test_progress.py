@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import pty
 import re
-import subprocess
 import sys
 
 import pytest
@@ -18,29 +15,9 @@ from splinear.solvers.watch import Progress
 COMMAND = [sys.executable, "-c", "from splinear.cli import main; main()"]
 
 
-def on_a_terminal(*arguments: object) -> str:
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, arguments)], stdout=theirs, stderr=theirs, env=environment
-    )
-    os.close(theirs)
-    written = b""
-    while True:
-        try:
-            piece = os.read(ours, 4096)
-        except OSError:  # Linux: the other end is closed
-            break
-        if not piece:
-            break
-        written += piece
-    os.close(ours)
-    assert process.wait(timeout=60) == 0, written
-    return written.decode()
-
-
-def test_a_bar_with_the_time_left_on_a_terminal(model, train, tmp_path):
-    written = on_a_terminal("predict", model, train, "-o", tmp_path / "p.csv")
+def test_a_bar_with_the_time_left_on_a_terminal(model, train, tmp_path, on_a_terminal):
+    arguments = map(str, ["predict", model, train, "-o", tmp_path / "p.csv"])
+    written = on_a_terminal([*COMMAND, *arguments])
     assert "\x1b[" in written
     plain = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", written)
     assert re.search(r"Predicting [━╸╺ ]+ +\d+% \d:\d\d:\d\d left [-\d]", plain)

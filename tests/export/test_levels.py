@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,9 @@ pytest.importorskip("pandas")
 pytest.importorskip("onnxruntime")
 pytest.importorskip("duckdb")
 
-import duckdb
 import onnxruntime as ort
 import pandas as pd
+from databases import KEY, ask
 from json_evaluator import JsonModel
 
 from splinear import AdditiveClassifier
@@ -74,17 +73,5 @@ def test_onnx(model: Any, rows: pd.DataFrame, dtype: str) -> None:
 
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 def test_sql(model: Any, rows: pd.DataFrame, dialect: str) -> None:
-    keyed = rows.assign(key=np.arange(len(rows)))
-    query = to_sql(model, "t", dialect, keep="key")
-    if dialect == "duckdb":
-        with duckdb.connect() as connection:
-            connection.register("frame", keyed)
-            connection.execute("CREATE TABLE t AS SELECT * FROM frame")
-            found = connection.execute(query).df()
-    else:
-        connection = sqlite3.connect(":memory:")
-        keyed.to_sql("t", connection, index=False)
-        found = pd.read_sql_query(query, connection)
-        connection.close()
-    scores = found.sort_values("key")["score"]
+    scores = ask(to_sql(model, "t", dialect, keep=KEY), rows, dialect)["score"]
     np.testing.assert_allclose(scores, model.decision_function(rows), rtol=1e-11, atol=1e-11)

@@ -6,7 +6,6 @@ A seed is a case; a failure names it. `SPLINEAR_FUZZ=10000 pytest -m fuzz` runs 
 from __future__ import annotations
 
 import os
-import sqlite3
 import warnings
 from typing import Any
 
@@ -18,9 +17,9 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
 pytest.importorskip("onnxruntime")
 
-import duckdb
 import onnxruntime as ort
 import pandas as pd
+from databases import KEY, ask
 from json_evaluator import JsonModel
 from random_models import draw_model
 from random_tables import draw_columns, draw_positive, draw_target
@@ -97,19 +96,7 @@ def by_onnx(model: Any, X: pd.DataFrame) -> np.ndarray:
 
 
 def by_sql(model: Any, X: pd.DataFrame, dialect: str) -> np.ndarray:
-    rows = X.assign(key=np.arange(len(X)))
-    query = to_sql(model, "t", dialect, keep=["key"])
-    if dialect == "duckdb":
-        with duckdb.connect() as connection:
-            connection.register("frame", rows)
-            connection.execute("CREATE TABLE t AS SELECT * FROM frame")
-            found = connection.execute(query).df()
-    else:
-        connection = sqlite3.connect(":memory:")
-        rows.to_sql("t", connection, index=False)
-        found = pd.read_sql_query(query, connection)
-        connection.close()
-    found = found.sort_values("key")
+    found = ask(to_sql(model, "t", dialect, keep=[KEY]), X, dialect)
     return found[[name for name in found if name.startswith("score")]].to_numpy(dtype=np.float64)
 
 

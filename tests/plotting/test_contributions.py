@@ -14,13 +14,8 @@ from splinear.plotting import ContributionsDisplay
 mpl.use("Agg")
 
 from matplotlib import pyplot
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +88,7 @@ def test_names_values_and_numbers_do_not_overlap(model, table):
             display = ContributionsDisplay.from_estimator(
                 model, table[0].head(4), row=row, figure=figure
             )
-            mpl.backends.backend_agg.FigureCanvasAgg(figure).draw()
+            FigureCanvasAgg(figure).draw()
             boxes = boxes_of(figure, texts_of(display))
             assert overlaps(boxes) == []
             whole = figure.bbox

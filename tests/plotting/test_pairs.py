@@ -23,12 +23,6 @@ PAIRS = [("a", "b"), ("a", "level"), ("gap", "kind"), ("flag", "level"), ("b", "
 LEVELS = ["low", "middle", "high"]
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    pyplot.close("all")
-
-
 @pytest.fixture(scope="module")
 def table():
     """Make a table whose target depends on pairs; there are no rows with a > 0.4 and b > 0.4."""

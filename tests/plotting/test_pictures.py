@@ -14,7 +14,6 @@ from splinear.plotting.scales import Scale, choose_scale, compact
 
 mpl.use("Agg")
 
-from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 REGIONS = [
@@ -23,12 +22,6 @@ REGIONS = [
     "Baden-Wuerttemberg",
     "Saxony",
 ]
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")

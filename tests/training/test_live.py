@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -36,28 +34,12 @@ search.fit(X, np.digitize(X[:, 0] ** 2 + X[:, 1], [0, 1]))
 """
 
 
-def on_a_terminal(script: str, *, term: str = "xterm") -> str:
-    """Run a script whose output goes to a terminal; return all that was written."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdout=theirs,
-        stderr=theirs,
-        env={**os.environ, "TERM": term, "COLUMNS": "100"},
+@pytest.fixture
+def written_by(on_a_terminal):
+    """Run a script on a terminal; return all that was written, in lines as programs write them."""
+    return lambda script, **how: on_a_terminal([sys.executable, "-c", script], **how).replace(
+        "\r\n", "\n"
     )
-    os.close(theirs)
-    written = b""
-    while True:
-        try:
-            piece = os.read(ours, 4096)
-        except OSError:  # Linux: the other end is closed
-            break
-        if not piece:
-            break
-        written += piece
-    os.close(ours)
-    assert process.wait(timeout=60) == 0, written
-    return written.decode().replace("\r\n", "\n")
 
 
 def states(written: str) -> list[str]:
@@ -65,8 +47,8 @@ def states(written: str) -> list[str]:
     return [state.strip() for state in re.split(r"[\r\n]", written) if state.strip()]
 
 
-def test_a_fit_is_one_line_on_a_terminal():
-    written = on_a_terminal(FIT)
+def test_a_fit_is_one_line_on_a_terminal(written_by):
+    written = written_by(FIT)
     assert written.count("\n") == 1
     *shown, last = states(written)
     assert re.fullmatch(r"AdditiveClassifier: \d+ passes, gap \d\.\de-\d\d, \d+\.\d s", last)
@@ -75,8 +57,8 @@ def test_a_fit_is_one_line_on_a_terminal():
         assert re.match(r"AdditiveClassifier: .*pass \d+, gap \d\.\de[-+]\d\d, \d+\.\d s$", state)
 
 
-def test_a_search_is_one_line_that_names_fold_class_and_c():
-    written = on_a_terminal(SEARCH)
+def test_a_search_is_one_line_that_names_fold_class_and_c(written_by):
+    written = written_by(SEARCH)
     assert written.count("\n") == 1
     *shown, last = states(written)
     assert re.match(r"PathSearchCV: best C = [\d.]+, mean score 0\.\d{4}, \d+\.\d s$", last)
@@ -86,8 +68,8 @@ def test_a_search_is_one_line_that_names_fold_class_and_c():
     assert "all rows" in shown[-1]
 
 
-def test_a_line_stays_one_line_on_a_narrow_terminal():
-    written = on_a_terminal(FIT.replace("20000", "4000"))
+def test_a_line_stays_one_line_on_a_narrow_terminal(written_by):
+    written = written_by(FIT.replace("20000", "4000"))
     assert max(map(len, re.split(r"[\r\n]", written))) < 80  # a terminal without a size
 
 
@@ -102,8 +84,8 @@ def test_a_pipe_gets_the_last_line_alone(script: str, title: str):
     assert "\r" not in done.stderr
 
 
-def test_a_dumb_terminal_is_no_place_for_a_live_line():
-    assert "\r" not in on_a_terminal(FIT.replace("20000", "4000"), term="dumb")
+def test_a_dumb_terminal_is_no_place_for_a_live_line(written_by):
+    assert "\r" not in written_by(FIT.replace("20000", "4000"), term="dumb")
 
 
 class Cell(io.StringIO):
