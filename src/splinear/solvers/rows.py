@@ -13,9 +13,9 @@ from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.model.additive import group_columns
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
+from splinear.model.scoring import group_columns
 from splinear.solvers.disk import codes_on_disk, entries_on_disk
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.pair_rows import PairRows
