@@ -267,7 +267,8 @@ def _divided(
     """Return the edges of the cells from lo to hi and of the bins of a histogram, on the axis."""
     if not scale.is_linear:
         ends = scale.forward(np.array([lo, hi]))
-        return np.linspace(*ends, n_points + 1), np.linspace(*ends, MOST_CELLS + 1)
+        left, right = map(float, ends)
+        return np.linspace(left, right, n_points + 1), np.linspace(left, right, MOST_CELLS + 1)
     bins = cells(values[(values >= lo) & (values <= hi)], np.array([lo, hi]))
     is_whole = bool(len(values)) and bool((values == np.round(values)).all())
     if is_whole and hi - lo < n_points:

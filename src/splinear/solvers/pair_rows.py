@@ -46,11 +46,11 @@ class PairRows:
 
     def first(self, n: int) -> PairRows:
         """Return the first n rows alone."""
-        return PairRows(self.chains, np.ascontiguousarray(self.positions[:, :n]), self.groups)
+        return PairRows(self.chains, self.positions[:, :n].copy(), self.groups)
 
     def some(self, numbers: AnyArray) -> PairRows:
         """Return the rows of these numbers alone."""
-        return PairRows(self.chains, np.ascontiguousarray(self.positions[:, numbers]), self.groups)
+        return PairRows(self.chains, self.positions[:, numbers].copy(), self.groups)
 
     def of_values(self, X: AnyArray, numbers: AnyArray) -> PairRows:
         """Return rows `numbers` of X, of which all columns are given, in double precision."""
