@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "operators/plain_tables.hpp"
 #include "rows/any_rows.hpp"
 #include "rows/blocks.hpp"
+#include "simd/coding.hpp"
 
 namespace splinear {
 
@@ -35,15 +37,19 @@ public:
         splinear::done_with(source_, begin, end);
     }
 
-    // out[a] = sum_j coef_j' B(x_{rows[a], j}).
+    // out[a] = sum_j coef_j' B(x_{rows[a], j}), feature by feature for some rows at a time.
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
         std::vector<double> w(support());
-        for (std::size_t a = 0; a < rows.size(); ++a) {
+        std::array<double, simd::column_rows> x;
+        std::fill_n(out, rows.size(), 0.0);
+        for (std::size_t a = 0; a < rows.size(); a += x.size()) {
+            const auto some = rows.subspan(a, std::min(x.size(), rows.size() - a));
             const double* table = tables.exact.data();
-            double total = 0.0;
-            for (std::size_t j = 0; j < variance_.size(); ++j, table += width())
-                total += this->value(table, evaluate(rows[a], j, w.data()), w.data());
-            out[a] = total;
+            for (std::size_t j = 0; j < variance_.size(); ++j, table += width()) {
+                arguments(some, j, x.data());
+                for (std::size_t i = 0; i < some.size(); ++i)
+                    out[a + i] += this->value(table, Base::evaluate(x[i], w.data()), w.data());
+            }
         }
     }
 
@@ -88,6 +94,7 @@ public:
     void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
         std::vector<double> w(support());
         for (std::size_t a = 0; a < rows.size(); ++a) {
+            if (steps[a] == 0.0) continue;
             double* table = tables.exact.data();
             for (std::size_t j = 0; j < variance_.size(); ++j, table += width())
                 this->spread_or_missing(evaluate(rows[a], j, w.data()), w.data(), steps[a], table);
@@ -105,6 +112,13 @@ public:
     }
 
 private:
+    // One column at once, where there are rows enough for it.
+    void arguments(std::span<const Row> rows, std::size_t j, double* out) const noexcept {
+        if constexpr (requires { source_.arguments(rows, j, out); })
+            if (2 * rows.size() >= simd::column_rows) return source_.arguments(rows, j, out);
+        for (std::size_t i = 0; i < rows.size(); ++i) out[i] = source_.argument(rows[i], j);
+    }
+
     int evaluate(Row row, std::size_t j, double* w) const noexcept {
         return Base::evaluate(source_.argument(row, j), w);
     }

@@ -61,13 +61,14 @@ void FloatModel::push(double lo, double slope, double end, bool warped) {
 }
 
 void FloatModel::fill_tables(const Curves& curves) {
-    const auto n = static_cast<std::size_t>(shape_.n_basis);
+    const auto size = static_cast<std::size_t>(shape_.n_basis);
     const auto entries = static_cast<std::size_t>(shape_.entries);
-    tables_.assign(curves.n_outputs(), AlignedFloats(shape_.n_features * entries));
+    const std::size_t n = whole_pieces(shape_.n_features, std::size_t{simd::tile}) * entries;
+    tables_.assign(curves.n_outputs(), AlignedFloats(n));
     for (std::size_t k = 0; k < curves.n_outputs(); ++k)
         for (std::size_t j = 0; j < shape_.n_features; ++j) {
             const double* coef = curves.coef_of(k, j);
-            std::transform(coef, coef + n, tables_[k].data() + j * entries,
+            std::transform(coef, coef + size, tables_[k].data() + j * entries,
                            [](double c) { return static_cast<float>(c); });
         }
 }

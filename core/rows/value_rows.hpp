@@ -2,12 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "model/arguments.hpp"
 #include "model/axis.hpp"
 #include "rows/matrix_view.hpp"
 #include "rows/row.hpp"
@@ -48,6 +51,16 @@ public:
         const auto place = static_cast<std::ptrdiff_t>(order_[static_cast<std::size_t>(row)]);
         return argument_of(axes_[feature],
                            X_(place, static_cast<std::ptrdiff_t>(columns_[feature])));
+    }
+    // The same for some rows, at most simd::column_rows.
+    void arguments(std::span<const Row> rows, std::size_t feature, double* out) const noexcept {
+        std::array<double, simd::column_rows> x{};
+        std::array<double, simd::column_rows> placed;
+        const auto column = static_cast<std::ptrdiff_t>(columns_[feature]);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            x[i] = X_(static_cast<std::ptrdiff_t>(order_[index(rows[i])]), column);
+        place_column(axes_[feature], x.data(), placed.data());
+        for (std::size_t i = 0; i < rows.size(); ++i) out[i] = std::isnan(x[i]) ? x[i] : placed[i];
     }
     template <class Visit>
     void for_each(Row row, const Visit& visit) const {

@@ -236,6 +236,26 @@ void sum_degree(const Shape& shape, const Code* const* codes, const float* steps
     }
 }
 
+[[maybe_unused]] void hat_products_loops(const Shape& shape, const Code* x,
+                                         const Code* const* codes, std::size_t n_rows, float* out) {
+    const int one = 1 << shape.fraction_bits;
+    const float unit = 1.0f / static_cast<float>(one);
+    for (std::size_t b = 0; b < n_rows; ++b) {
+        const Code* y = codes[b];
+        float total = 0.0f;
+        for (std::size_t j = 0; j < shape.n_features; ++j) {
+            const int a = x[j] & (one - 1);
+            const int from_begin = y[j] - (x[j] - a);
+            const int from_end = from_begin - one;
+            const int left = one - (from_begin < 0 ? -from_begin : from_begin);
+            const int right = one - (from_end < 0 ? -from_end : from_end);
+            const int product = (left > 0 ? left : 0) * (one - a) + (right > 0 ? right : 0) * a;
+            total += static_cast<float>(product);
+        }
+        out[b] = total * unit * unit;
+    }
+}
+
 // Per feature, L B(y) of each row y once; then every product is a sum of Degree + 1 terms.
 template <int Degree>
 void products_degree(const Shape& shape, const float* smoother, const float* variance,

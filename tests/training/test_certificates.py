@@ -127,7 +127,8 @@ def test_the_gap_of_least_squares_is_that_of_numpy(form, C, numbers, monkeypatch
     unit = np.ptp(y) / np.ptp(targets)  # in which the solver sees the target
     dual = -float(R @ targets + 0.5 * R @ R) - 0.5 * float(np.sum((posed.phi.T @ R) ** 2))
     primal = objective_of(model, posed, X)
-    assert model.dual_gap_ == pytest.approx(1.0 - dual * unit**2 / primal, rel=1e-4, abs=1e-9)
+    # What R sums to beside zero, at most 1e-9 of it as above, is paid for in our gap.
+    assert model.dual_gap_ == pytest.approx(1.0 - dual * unit**2 / primal, rel=1e-4, abs=2e-8)
 
 
 def few_rows():
