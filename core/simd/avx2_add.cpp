@@ -41,12 +41,12 @@ inline void add_tile(const Shape& shape, const Splitter& split, const RowTile& r
         const int entries = Length::entries(shape);
         for (int f = 0; f < tile; ++f) table[f * entries + row.bin[f]] += step;
     } else {
-        for (const int i : eights) {
-            Weights<Degree> weights(split.fractions(row, i));
+        for_each_eight([&]<int I>(Number<I>) {
+            Weights<Degree> weights(split.fractions<I % 16>(row.fraction + I / 16 * 16));
             weights.scale(_mm256_set1_ps(step));
             for (int v = 0; v < Weights<Degree>::n; ++v)
-                scatter<Degree, Length>(shape, table, row.bin, i, v, weights.w[v]);
-        }
+                scatter<Degree, Length>(shape, table, row.bin, I, v, weights.w[v]);
+        });
     }
 }
 

@@ -15,33 +15,47 @@ template <int Degree>
 struct TeamTile {
     static constexpr int n_vectors = Degree == 0 ? 1 : 2 * Weights < Degree == 0 ? 1 : Degree > ::n;
     RowTile row[most];
-    __m256 weights[most][n_vectors];
+    alignas(32) float weights[most][8 * n_vectors];
 
     void weigh(const Splitter& split, int first, std::size_t n_rows) {
-        if constexpr (Degree > 0)
-            for (std::size_t a = 0; a < n_rows; ++a)
-                for (int e = 0; e < 2; ++e) {
-                    const Weights<Degree> some(split.fractions(row[a], first + 4 * e));
-                    for (int v = 0; v < Weights<Degree>::n; ++v)
-                        weights[a][e * Weights<Degree>::n + v] = some.w[v];
+        for (std::size_t a = 0; a < n_rows; ++a) {
+            if constexpr (Degree == 0) {
+                weights[a][0] = 1.0f;
+            } else {
+                const Code* fraction = row[a].fraction + first;
+                const Weights<Degree> lower(split.fractions<0>(fraction));
+                const Weights<Degree> upper(split.fractions<4>(fraction));
+                for (int v = 0; v < n_vectors / 2; ++v) {
+                    _mm256_store_ps(weights[a] + 8 * v, lower.w[v]);
+                    _mm256_store_ps(weights[a] + 8 * v + 4 * n_vectors, upper.w[v]);
                 }
+            }
+        }
+    }
+
+    // Those of feature f, one of the 16, side by side.
+    const float* weights_of(std::size_t a, int f) const {
+        constexpr int each = Degree == 0 ? 0 : Degree == 1 ? 2 : 4;
+        const int in_lower_halves = f % 8 * each;  // which are 4 floats of 8
+        return weights[a] + in_lower_halves / 4 * 8 + in_lower_halves % 4 +
+               (each > 0 ? f / 8 * 4 : 0);
     }
 };
 
-// table <- variance L B(code), for one feature.
+// table <- variance L B(x) for one feature, of which w are the weights.
 template <int Degree, class Length>
 inline void embed(const Shape& shape, const float* smoother, float variance, int bin,
-                  float fraction, float* table) {
+                  const float* w, float* table) {
     const int entries = Length::entries(shape);
-    float w[Degree + 1];
-    weights<Degree>(fraction, w);
-    for (int k = 0; k < entries; k += 8) {
+    const __m256 factor = _mm256_set1_ps(variance);
+    const float* row = smoother + bin * entries;
+    for (int k = 0; k <= shape.n_basis; k += 8) {
         __m256 entry = _mm256_setzero_ps();
-        if (smoother != nullptr && variance != 0.0f)
+        if (smoother != nullptr)
             for (int p = 0; p <= Degree; ++p)
-                entry = _mm256_fmadd_ps(_mm256_set1_ps(variance * w[p]),
-                                        _mm256_load_ps(smoother + (bin + p) * entries + k), entry);
-        _mm256_store_ps(table + k, entry);
+                entry = _mm256_fmadd_ps(_mm256_broadcast_ss(w + p),
+                                        _mm256_load_ps(row + p * entries + k), entry);
+        _mm256_store_ps(table + k, _mm256_mul_ps(entry, factor));
     }
     if (smoother == nullptr)
         for (int p = 0; p <= Degree; ++p) table[bin + p] = variance * w[p];
@@ -50,8 +64,7 @@ inline void embed(const Shape& shape, const float* smoother, float variance, int
 // The score of one row by the tables of 16 features, in parts.
 template <int Degree, class Length>
 inline __m256 score_parts(const Shape& shape, const float* table, const Code* bin,
-                          const __m256* weights) {
-    __m256 total = _mm256_setzero_ps();
+                          const float* weights) {
     if constexpr (Degree == 0) {
         const int entries = Length::entries(shape);
         __m128 sum[4] = {};
@@ -61,12 +74,14 @@ inline __m256 score_parts(const Shape& shape, const float* table, const Code* bi
         const __m128 all = _mm_add_ss(_mm_add_ss(sum[0], sum[1]), _mm_add_ss(sum[2], sum[3]));
         return _mm256_zextps128_ps256(all);
     } else {
+        constexpr int n = Weights<Degree>::n;
+        __m256 total[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
         for (int e = 0; e < 2; ++e)
-            for (int v = 0; v < Weights<Degree>::n; ++v)
-                total =
-                    _mm256_fmadd_ps(weights[e * Weights<Degree>::n + v],
-                                    fetch<Degree, Length, 8>(shape, table, bin, 4 * e, v), total);
-        return total;
+            for (int v = 0; v < n; ++v)
+                total[v % 2] = _mm256_fmadd_ps(
+                    _mm256_load_ps(weights + 8 * (e * n + v)),
+                    fetch<Degree, Length, 8>(shape, table, bin, 4 * e, v), total[v % 2]);
+        return _mm256_add_ps(total[0], total[1]);
     }
 }
 
@@ -96,9 +111,7 @@ template <int Degree, class Length>
 void products_shape(const Shape& shape, const float* smoother, const float* variance,
                     const Code* const* codes, std::size_t n_rows, float* out) {
     constexpr int longest = Length::most < most_in_tiles ? Length::most : most_in_tiles;
-    const auto entries = static_cast<std::size_t>(Length::entries(shape));
     const Splitter split(shape);
-    const float unit = 1.0f / static_cast<float>(1 << shape.fraction_bits);
     TeamTile<Degree> team = {};
     alignas(64) float tables[16 * longest] = {};
     alignas(64) float found[most][most] = {};
@@ -108,13 +121,12 @@ void products_shape(const Shape& shape, const float* smoother, const float* vari
         for (int first = 0; first < tile; first += 16) {
             team.weigh(split, first, n_rows);
             for (std::size_t b = 1; b < n_rows; ++b) {
-                for (std::size_t f = 0; f < 16; ++f) {
-                    const std::size_t k = j + static_cast<std::size_t>(first) + f;
-                    const RowTile& row = team.row[b];
-                    const std::size_t at = static_cast<std::size_t>(first) + f;
-                    embed<Degree, Length>(
-                        shape, smoother, k < shape.n_features ? variance[k] : 0.0f, row.bin[at],
-                        static_cast<float>(row.fraction[at]) * unit, tables + f * entries);
+                for (int f = 0; f < 16; ++f) {
+                    const std::size_t k = j + static_cast<std::size_t>(first + f);
+                    embed<Degree, Length>(shape, smoother,
+                                          k < shape.n_features ? variance[k] : 0.0f,
+                                          team.row[b].bin[first + f], team.weights_of(b, f),
+                                          tables + f * Length::entries(shape));
                 }
                 score_earlier<Degree, Length>(shape, tables, team, first, b, found[b]);
             }
@@ -131,13 +143,13 @@ inline __m256i load_codes(const Code* at) {
 // What the next two compute from a row's codes, 16 features at a time.
 struct Units {
     __m256i mask;
-    __m256i one;  // a bin
+    __m256i one;  // a bin, or all but 2^-15 of it
     __m128i to_top;
     float unit;
 
     explicit Units(int bits)
         : mask(_mm256_set1_epi16(static_cast<short>((1 << bits) - 1))),
-          one(_mm256_set1_epi16(static_cast<short>(1 << bits))),
+          one(_mm256_set1_epi16(static_cast<short>(bits < 15 ? 1 << bits : 32767))),
           to_top(_mm_cvtsi32_si128(15 - bits)),
           unit(1.0f / static_cast<float>(1 << bits)) {}
 };
@@ -220,9 +232,16 @@ private:
 
 constexpr std::size_t chunk = 256;  // vectors of 16 features that are prepared at a time
 
-// The places of the vectors: the last one ends with the last feature.
+// The place of a vector: the last one ends with the last feature.
 inline std::size_t place(std::size_t i, std::size_t n_features) {
     return 16 * (i + 1) <= n_features ? 16 * i : n_features - 16;
+}
+
+// Which features of that vector the one before does not have.
+inline __m256i not_seen(std::size_t i, std::size_t n_features) {
+    const auto seen = static_cast<short>(16 * i - place(i, n_features));
+    const __m256i number = _mm256_setr_epi16(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+    return _mm256_cmpgt_epi16(number, _mm256_set1_epi16(seen));
 }
 
 // sums[k] += those of row k, by the features from vector `first` on.
@@ -249,10 +268,8 @@ void add_pairs(const Shape& shape, const Code* x, const Code* const* codes, std:
         const std::size_t n = n_vectors - first < chunk ? n_vectors - first : chunk;
         Kind prepared[chunk];
         for (std::size_t i = 0; i < n; ++i) {
-            const std::size_t at = place(first + i, n_features);
-            alignas(32) Code keep[16];
-            for (std::size_t f = 0; f < 16; ++f) keep[f] = at + f < 16 * (first + i) ? 0 : 0xffff;
-            prepared[i].set(units, load_codes(x + at), load_codes(keep));
+            const __m256i codes_of_x = load_codes(x + place(first + i, n_features));
+            prepared[i].set(units, codes_of_x, not_seen(first + i, n_features));
         }
         float part[4];
         for (std::size_t b = 0; b < n_rows; b += 4) {
@@ -270,18 +287,13 @@ void add_pairs(const Shape& shape, const Code* x, const Code* const* codes, std:
     for (std::size_t b = 0; b < n_rows; ++b) out[b] = static_cast<float>(total[b]);
 }
 
-// Whether a bin fits a signed number of 16 bits, and there is a vector of features.
-inline bool is_for_vectors(const Shape& shape) {
-    return shape.fraction_bits < 15 && shape.n_features >= 16;
-}
-
 }  // namespace
 
 namespace splinear::simd::avx2 {
 
 void min_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
-    if (is_for_vectors(shape))
+    if (shape.n_features >= 16)
         add_pairs<Minimum>(shape, x, codes, n_rows, out);
     else
         min_products_loops(shape, x, codes, n_rows, out);
@@ -289,7 +301,7 @@ void min_products(const Shape& shape, const Code* x, const Code* const* codes, s
 
 void hat_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
-    if (is_for_vectors(shape))
+    if (shape.n_features >= 16 && shape.fraction_bits < 15)  // a bin fits a signed number
         add_pairs<Hats>(shape, x, codes, n_rows, out);
     else
         hat_products_loops(shape, x, codes, n_rows, out);

@@ -28,16 +28,16 @@ inline __m256 add_tile(const Shape& shape, const Splitter& split, __m256 total, 
         return add_steps<Length>(shape, total, table, row);
     } else {
         __m256 other = _mm256_setzero_ps();
-        for (const int i : eights) {
-            const Weights<Degree> weights(split.fractions(row, i));
+        for_each_eight([&]<int I>(Number<I>) {
+            const Weights<Degree> weights(split.fractions<I % 16>(row.fraction + I / 16 * 16));
             for (int v = 0; v < Weights<Degree>::n; v += 2) {
-                total = _mm256_fmadd_ps(
-                    weights.w[v], fetch<Degree, Length, 8>(shape, table, row.bin, i, v), total);
-                other = _mm256_fmadd_ps(weights.w[v + 1],
-                                        fetch<Degree, Length, 8>(shape, table, row.bin, i, v + 1),
-                                        other);
+                const auto at = [&](int k) {
+                    return fetch<Degree, Length, 8>(shape, table, row.bin, I, k);
+                };
+                total = _mm256_fmadd_ps(weights.w[v], at(v), total);
+                other = _mm256_fmadd_ps(weights.w[v + 1], at(v + 1), other);
             }
-        }
+        });
         return _mm256_add_ps(total, other);
     }
 }

@@ -30,14 +30,15 @@ struct Splitter {
 
     // The features from j on; zeros beyond the last.
     void load(const Code* codes, std::size_t j, std::size_t n_features, RowTile& out) const {
-        alignas(32) Code rest[tile] = {};
-        const Code* from = codes + j;
-        if (n_features - j < tile) {
-            for (std::size_t i = 0; j + i < n_features; ++i) rest[i] = from[i];
-            from = rest;
-        }
+        if (n_features - j >= tile) return load_whole(codes + j, out);
+        Code rest[tile] = {};
+        for (std::size_t i = j; i < n_features; ++i) rest[i - j] = codes[i];
+        load_whole(rest, out);
+    }
+
+    void load_whole(const Code* codes, RowTile& out) const {
         for (int i = 0; i < tile; i += 16) {
-            const __m256i some = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
+            const __m256i some = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + i));
             _mm256_store_si256(reinterpret_cast<__m256i*>(out.bin + i),
                                _mm256_srl_epi16(some, bits));
             _mm256_store_si256(reinterpret_cast<__m256i*>(out.fraction + i),
@@ -45,19 +46,30 @@ struct Splitter {
         }
     }
 
-    // The fractions of the features i, ..., i + 3 and i + 8, ..., i + 11; i is 0 or 4 modulo 16.
-    __m256 fractions(const RowTile& row, int i) const {
-        const __m256i some =
-            _mm256_load_si256(reinterpret_cast<const __m256i*>(row.fraction + i / 16 * 16));
+    // Of 16 features, the fractions of 0, ..., 3 and 8, ..., 11, or of those 4 behind them.
+    template <int First>
+    __m256 fractions(const Code* sixteen) const {
+        const __m256i some = _mm256_load_si256(reinterpret_cast<const __m256i*>(sixteen));
         const __m256i zero = _mm256_setzero_si256();
         const __m256i eight =
-            i % 16 == 0 ? _mm256_unpacklo_epi16(some, zero) : _mm256_unpackhi_epi16(some, zero);
+            First == 0 ? _mm256_unpacklo_epi16(some, zero) : _mm256_unpackhi_epi16(some, zero);
         return _mm256_mul_ps(_mm256_cvtepi32_ps(eight), unit);
     }
 };
 
-// The features of the tile at which 8 fractions begin.
-constexpr int eights[] = {0, 4, 16, 20};
+template <int I>
+struct Number {
+    static constexpr int value = I;
+};
+
+// body(Number<i>) for the features of a tile at which fractions() may begin: unrolled.
+template <class Body>
+inline void for_each_eight(const Body& body) {
+    body(Number<0>{});
+    body(Number<4>{});
+    body(Number<16>{});
+    body(Number<20>{});
+}
 
 // The weights of 8 features, those of one feature side by side in half a register: two features
 // and two weights each for degree 1, else one feature and four weights, of which the last is zero
