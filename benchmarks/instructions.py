@@ -28,7 +28,7 @@ from splinear.terms import Spline
 
 DIGIT = 3
 N_SCORED = 10_000
-N_TIMES, N_QUICK = 3, 1
+N_TIMES, N_QUICK = 2, 1
 VARIABLE = "SPLINEAR_INSTRUCTIONS"
 D0, D1, CUBIC = "D_0, 20 bins", "D_1, 40 bins", "cubic, D_2, 20 bins"
 WARPED = ", default knots"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -37,19 +36,19 @@ public:
         splinear::done_with(source_, begin, end);
     }
 
-    // out[a] = sum_j coef_j' B(x_{rows[a], j}), feature by feature for some rows at a time.
+    // out[a] = sum_j coef_j' B(x_{rows[a], j}).
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
+        std::size_t done = 0;
+        if constexpr (has_columns)
+            for (; done + simd::column_rows <= rows.size(); done += simd::column_rows)
+                score_columns(rows.subspan(done, simd::column_rows), tables, out + done);
         std::vector<double> w(support());
-        std::array<double, simd::column_rows> x;
-        std::fill_n(out, rows.size(), 0.0);
-        for (std::size_t a = 0; a < rows.size(); a += x.size()) {
-            const auto some = rows.subspan(a, std::min(x.size(), rows.size() - a));
+        for (std::size_t a = done; a < rows.size(); ++a) {
             const double* table = tables.exact.data();
-            for (std::size_t j = 0; j < variance_.size(); ++j, table += width()) {
-                arguments(some, j, x.data());
-                for (std::size_t i = 0; i < some.size(); ++i)
-                    out[a + i] += this->value(table, Base::evaluate(x[i], w.data()), w.data());
-            }
+            double total = 0.0;
+            for (std::size_t j = 0; j < variance_.size(); ++j, table += width())
+                total += this->value(table, evaluate(rows[a], j, w.data()), w.data());
+            out[a] = total;
         }
     }
 
@@ -112,11 +111,28 @@ public:
     }
 
 private:
-    // One column at once, where there are rows enough for it.
-    void arguments(std::span<const Row> rows, std::size_t j, double* out) const noexcept {
-        if constexpr (requires { source_.arguments(rows, j, out); })
-            if (2 * rows.size() >= simd::column_rows) return source_.arguments(rows, j, out);
-        for (std::size_t i = 0; i < rows.size(); ++i) out[i] = source_.argument(rows[i], j);
+    static constexpr bool has_columns = requires(const S& source, const B& basis) {
+        typename S::Places;
+        basis.n_bins;
+        basis.weights(0.0, nullptr);
+    };
+
+    // The same for simd::column_rows rows, feature by feature, to the bit.
+    void score_columns(std::span<const Row> rows, const GroupTables& tables, double* out) const {
+        typename S::Column argument;
+        std::vector<double> w(support());
+        const auto places = source_.places(rows);
+        const double* table = tables.exact.data();
+        std::fill_n(out, rows.size(), 0.0);
+        for (std::size_t j = 0; j < variance_.size(); ++j, table += width()) {
+            if (source_.arguments(places, j, argument)) {
+                simd::add_curve({table, static_cast<int>(support()) - 1, basis_.n_bins},
+                                argument.data(), out);
+                continue;
+            }
+            for (std::size_t i = 0; i < rows.size(); ++i)
+                out[i] += this->value(table, evaluate(rows[i], j, w.data()), w.data());
+        }
     }
 
     int evaluate(Row row, std::size_t j, double* w) const noexcept {
