@@ -44,7 +44,7 @@ OperatorPtr level_operator(const CodedRowsOf<C>& rows, const BSpline<0>& basis,
     const CodeGrid& grid = rows.grid();
     const bool plain = penalty.order() == 0 && penalty.held() == 0;
     const bool codes_are_levels = grid.span == basis.n_bins && grid.rounding == 0.0;
-    const bool many = grid.is_wide || simd::padded_entries(basis.size() + 1) == 0;
+    const bool many = grid.is_wide || simd::padded_entries(basis.size() + 1, 0) == 0;
     if (!plain || !codes_are_levels || !many) return nullptr;
     return std::make_unique<LevelOperator<C>>(rows, group.size(), group.variance, n_threads,
                                               group.missing());

@@ -91,16 +91,16 @@ void SplineOperator::score_together(std::span<const Row> rows, const AlignedFloa
 void SplineOperator::gram(std::span<const Row> rows, double* out, TeamIndex&) const {
     const std::size_t m = rows.size();
     const auto codes = pointers(rows);
-    if (!unit_ramp_) {
+    if (pair_kernel_ == nullptr) {
         const bool by_part = kernels_.products != nullptr && !missing_.any();
         return by_part ? gram_by_part(codes, out) : gram_by_score(codes, out);
     }
     in_parallel(m, m * m / 2, [&](std::size_t a) {
         std::array<float, simd::max_team> line;
         const std::size_t left = m - a - 1;
-        kernels_.min_products(shape_, codes[a], codes.data() + a + 1, left, line.data());
+        pair_kernel_(shape_, codes[a], codes.data() + a + 1, left, line.data());
         for (std::size_t b = 0; b < left; ++b)
-            out[a * m + a + 1 + b] = *unit_ramp_ * (static_cast<double>(line[b]) + n_varying_);
+            out[a * m + a + 1 + b] = pair_factor_ * (static_cast<double>(line[b]) + pair_offset_);
     });
 }
 
@@ -271,7 +271,7 @@ void SplineOperator::fill_smoother() {
     if (missing_.any())
         fill_missing_rows();
     else
-        note_ramp();
+        note_pair_kernel();
     if (penalty_.order() == 0) return;
     smoother_.resize((static_cast<std::size_t>(shape_.n_basis) + 1) * entries());
     std::vector<double> column(size_);
@@ -299,16 +299,22 @@ void SplineOperator::fill_missing_rows() {
     }
 }
 
-// The kernel of minima serves degree 1 under D_1 if all features that vary weigh the same.
-void SplineOperator::note_ramp() {
+// The kernels of minima and of hats serve if all features that vary weigh the same. Hats take no
+// features that do not vary, as those of minima, whose codes are zero, do.
+void SplineOperator::note_pair_kernel() {
     const float largest = *std::max_element(variance_.begin(), variance_.end());
-    n_varying_ = static_cast<double>(std::count(variance_.begin(), variance_.end(), largest));
-    const auto constant = std::count(variance_.begin(), variance_.end(), 0.0f);
-    const bool equal =
-        n_varying_ + static_cast<double>(constant) == static_cast<double>(variance_.size());
-    if (shape_.degree == 1 && penalty_.order() == 1 && equal && largest > 0.0f &&
-        variance_.size() < simd::max_ramp)
-        unit_ramp_ = static_cast<double>(largest);
+    const auto n_varying = std::count(variance_.begin(), variance_.end(), largest);
+    const auto n_constant = std::count(variance_.begin(), variance_.end(), 0.0f);
+    const bool equal = n_varying + n_constant == std::ssize(variance_) && largest > 0.0f;
+    if (!equal || shape_.degree > 1 || variance_.size() >= simd::max_ramp) return;
+    pair_factor_ = static_cast<double>(largest);
+    if (penalty_.order() == 1) {
+        pair_kernel_ = kernels_.min_products;
+        pair_offset_ = static_cast<double>(n_varying);
+    } else if (penalty_.order() == 0 && shape_.degree == 1) {
+        pair_kernel_ = kernels_.hat_products;
+        pair_offset_ = -static_cast<double>(n_constant);
+    }
 }
 
 // n features, or as many as there are, from `first` on.

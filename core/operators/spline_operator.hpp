@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,7 +37,7 @@ public:
                                                 const MissingValues& missing = {}) {
         const CodeGrid& grid = source.grid();
         const int room = basis.size() + (missing.any() ? Degree + 1 : 0);
-        const int entries = simd::padded_entries(room);
+        const int entries = simd::padded_entries(room, Degree);
         const bool fits = grid.span == basis.n_bins && (Degree == 0) == (grid.rounding == 0.0);
         if (entries == 0 || !fits) return nullptr;
         std::unique_ptr<SplineOperator> made(
@@ -63,7 +62,8 @@ public:
 
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override;
 
-    // For degree 1 under D_1 in equal units by the kernel of minima, else by scoring.
+    // For degrees up to 1 in equal units under D_1 by the kernel of minima, under D_0 by that of
+    // hats; else by the embeddings or by scoring.
     void gram(std::span<const Row> rows, double* out, TeamIndex&) const override;
 
     // The features are divided among the threads, so every table has one writer.
@@ -79,6 +79,7 @@ public:
 
 private:
     using Pointers = std::vector<const Code*>;
+    using PairKernel = decltype(simd::Kernels::min_products);
 
     // A run of whole tiles of features, for one thread.
     struct Part {
@@ -108,7 +109,7 @@ private:
 
     void fill_smoother();
     void fill_missing_rows();
-    void note_ramp();
+    void note_pair_kernel();
 
     void gram_by_part(const Pointers& codes, double* out) const;
     void gram_by_score(const Pointers& codes, double* out) const;
@@ -151,8 +152,9 @@ private:
     std::vector<double> exact_variance_;
     AlignedFloats missing_rows_;  // per feature, the table that holds a missing value's embedding
     std::vector<double> missing_norm_;  // and its squared length
-    std::optional<double> unit_ramp_;   // the common s^2
-    double n_varying_ = 0.0;
+    PairKernel pair_kernel_ = nullptr;  // where one serves
+    double pair_factor_ = 0.0;          // the common s^2
+    double pair_offset_ = 0.0;          // to be added to what the kernel says
 };
 
 }  // namespace splinear

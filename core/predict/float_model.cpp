@@ -61,13 +61,14 @@ void FloatModel::push(double lo, double slope, double end, bool warped) {
 }
 
 void FloatModel::fill_tables(const Curves& curves) {
-    const auto n = static_cast<std::size_t>(shape_.n_basis);
+    const auto size = static_cast<std::size_t>(shape_.n_basis);
     const auto entries = static_cast<std::size_t>(shape_.entries);
-    tables_.assign(curves.n_outputs(), AlignedFloats(shape_.n_features * entries));
+    const std::size_t n = whole_pieces(shape_.n_features, std::size_t{simd::tile}) * entries;
+    tables_.assign(curves.n_outputs(), AlignedFloats(n));
     for (std::size_t k = 0; k < curves.n_outputs(); ++k)
         for (std::size_t j = 0; j < shape_.n_features; ++j) {
             const double* coef = curves.coef_of(k, j);
-            std::transform(coef, coef + n, tables_[k].data() + j * entries,
+            std::transform(coef, coef + size, tables_[k].data() + j * entries,
                            [](double c) { return static_cast<float>(c); });
         }
 }
@@ -93,13 +94,13 @@ void FloatModel::decide(const MatrixView<float>& X, std::span<const double> inte
     }
 }
 
-// Long tables do not fit the nearest caches together: all rows are scored by some of them
-// before the next are read.
+// Long tables do not fit the nearest caches together, nor do tables and knots: all rows are scored
+// by some of them before the next are read.
 void FloatModel::decide_together(std::span<const float* const> all,
                                  const AlignedFloats& tables_of_all, float* scores) const {
     std::array<const float*, max_rows> rows;
     std::copy(all.begin(), all.end(), rows.begin());
-    const bool is_long = shape_.entries > simd::short_entries;
+    const bool is_long = shape_.entries > simd::short_entries || !knots_.empty();
     const std::size_t step = is_long ? std::size_t{simd::tile} : shape_.n_features;
     for (std::size_t j = 0; j < shape_.n_features; j += step) {
         const auto entries = static_cast<std::size_t>(shape_.entries);

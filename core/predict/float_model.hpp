@@ -27,7 +27,7 @@ public:
     static std::optional<FloatModel> make(const BSpline<Degree>& basis, const Curves& curves,
                                           std::span<const std::int64_t> columns) {
         const simd::Kernels* kernels = simd::chosen();
-        const int entries = simd::padded_entries(basis.size());
+        const int entries = simd::padded_entries(basis.size(), Degree);
         if (Degree == 0 || kernels == nullptr || entries == 0) return std::nullopt;
         FloatModel made(*kernels, columns);
         made.shape_ = {Degree, 0, 0, basis.size(), entries, curves.axes.size()};

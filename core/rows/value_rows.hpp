@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "model/arguments.hpp"
 #include "model/axis.hpp"
 #include "rows/matrix_view.hpp"
 #include "rows/row.hpp"
@@ -48,6 +50,27 @@ public:
         const auto place = static_cast<std::ptrdiff_t>(order_[static_cast<std::size_t>(row)]);
         return argument_of(axes_[feature],
                            X_(place, static_cast<std::ptrdiff_t>(columns_[feature])));
+    }
+    // The same for simd::column_rows rows, which begin at these places of X; false if a value is
+    // missing.
+    using Column = std::array<double, simd::column_rows>;
+    using Places = std::array<const Real*, simd::column_rows>;
+    Places places(std::span<const Row> rows) const noexcept {
+        Places out;
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = X_.data + order_[index(rows[i])] * X_.row_stride;
+        return out;
+    }
+    bool arguments(const Places& places, std::size_t feature, Column& out) const noexcept {
+        Column x;
+        const auto at = static_cast<std::ptrdiff_t>(columns_[feature]) * X_.column_stride;
+        bool missing = false;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            x[i] = static_cast<double>(places[i][at]);
+            missing |= x[i] != x[i];
+        }
+        place_column(axes_[feature], x.data(), out.data());
+        return !missing;
     }
     template <class Visit>
     void for_each(Row row, const Visit& visit) const {

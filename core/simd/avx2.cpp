@@ -1,5 +1,5 @@
-// The plain loops, compiled for AVX2.
-#include "simd/kernels.hpp"
+// The set of kernels for AVX2 and FMA.
+#include "simd/avx2.hpp"
 
 #if defined(__AVX2__) && defined(__FMA__)
 
@@ -12,8 +12,9 @@ namespace splinear::simd {
 
 const Kernels* avx2_kernels() {
     static constexpr Kernels kernels{
-        "avx2",     score_loops,        add_loops,      sum_loops,     decide_loops,
-        norm_loops, min_products_loops, products_loops, fourier_loops, hermite_loops};
+        "avx2",         avx2::score,   avx2::add,          avx2::sum,
+        avx2::decide,   norm_loops,    avx2::min_products, avx2::hat_products,
+        avx2::products, fourier_loops, hermite_loops};
     return &kernels;
 }
 

@@ -13,7 +13,7 @@ namespace splinear::simd {
 const Kernels* avx512_kernels() {
     static constexpr Kernels kernels{"avx512",       avx512::score, avx512::add,          sum_loops,
                                      avx512::decide, avx512::norm,  avx512::min_products, nullptr,
-                                     fourier_loops,  hermite_loops};
+                                     nullptr,        fourier_loops, hermite_loops};
     return &kernels;
 }
 

@@ -12,7 +12,7 @@ namespace {
 template <int Degree, class Length>
 float norm_shape(const Shape& shape, const float* polynomial, const float* variance,
                  const Code* codes) {
-    using Table = typename Length::Table;
+    using Table = typename LookUp<Length>::Table;
     const int entries = Length::entries(shape);
     const Splitter split(shape);
     __m512 total = _mm512_setzero_ps();

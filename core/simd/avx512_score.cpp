@@ -54,7 +54,7 @@ inline __m512 accumulate(__m512 total, const Table& table, __m512i bin, __m512 a
 
 template <int Degree, class Length>
 void score_shape(const Shape& shape, const float* tables, const Code* const* codes, float* out) {
-    using Table = typename Length::Table;
+    using Table = typename LookUp<Length>::Table;
     const int entries = Length::entries(shape);
     const Splitter split(shape);
     const __m512i low_half = _mm512_set1_epi32(0xffff);
@@ -114,7 +114,7 @@ inline __m512i find_bin(const MemoryTable& knots, __m512 x, int entries) {
 template <int Degree, class Length>
 void decide_shape(const Shape& shape, const splinear::simd::BinMap& map, const float* tables,
                   const float* const* x, float* out) {
-    using Table = typename Length::Table;
+    using Table = typename LookUp<Length>::Table;
     const auto entries = static_cast<std::size_t>(Length::entries(shape));
     const __m512 zero = _mm512_setzero_ps();
     __m512 total = _mm512_loadu_ps(out);

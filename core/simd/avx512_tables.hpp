@@ -1,6 +1,7 @@
 // What the kernels for AVX-512 share. Included, inside an unnamed namespace of its own, by every
 // file that implements them; see the warning in kernels.hpp.
 #include "simd/loops.hpp"
+#include "simd/shapes.hpp"
 
 using splinear::simd::tile;
 
@@ -61,45 +62,16 @@ struct MemoryTable {
     }
 };
 
-// The length of a table: known to the compiler ...
-template <int Entries>
-struct Short {
-    using Table = RegisterTable<Entries>;
-    static constexpr int most = Entries;
-    static constexpr int entries(const Shape&) { return Entries; }
+// How a table of that length is looked up.
+template <class Length>
+struct LookUp {
+    using Table = RegisterTable<Length::most>;
 };
 
-// ... or only when the program runs.
-struct Long {
+template <>
+struct LookUp<Long> {
     using Table = MemoryTable;
-    static constexpr int most = splinear::simd::max_entries;
-    static int entries(const Shape& shape) { return shape.entries; }
 };
-
-template <int Degree, class Length>
-struct Choice {};
-
-template <int Degree, class Body>
-inline auto by_length(const Shape& shape, const Body& body) {
-    switch (shape.entries) {
-        case 16: return body(Choice<Degree, Short<16>>{});
-        case 32: return body(Choice<Degree, Short<32>>{});
-        case 48: return body(Choice<Degree, Short<48>>{});
-        case 64: return body(Choice<Degree, Short<64>>{});
-        default: return body(Choice<Degree, Long>{});
-    }
-}
-
-// body(Choice<Degree, Length>{}) for the shape's degree and length.
-template <class Body>
-inline auto by_shape(const Shape& shape, const Body& body) {
-    switch (shape.degree) {
-        case 0: return by_length<0>(shape, body);
-        case 1: return by_length<1>(shape, body);
-        case 2: return by_length<2>(shape, body);
-        default: return by_length<3>(shape, body);
-    }
-}
 
 // Splits 16 codes into bins and fractions.
 struct Splitter {

@@ -80,7 +80,46 @@ SPLINEAR_INLINE void round(const Rounding& how, const double* argument, Code* ou
     }
 }
 
+template <int Degree>
+SPLINEAR_INLINE double curve_value(const double* c, double a) {
+    const double left = 1.0 - a;
+    if constexpr (Degree == 0) {
+        return c[0];
+    } else if constexpr (Degree == 1) {
+        return c[0] * left + c[1] * a;
+    } else if constexpr (Degree == 2) {
+        const double w0 = 0.5 * left * left;
+        const double w2 = 0.5 * a * a;
+        return c[0] * w0 + c[1] * (1.0 - w0 - w2) + c[2] * w2;
+    } else {
+        const double w0 = left * left * left / 6.0;
+        const double w1 = 2.0 / 3.0 - a * a * (1.0 - 0.5 * a);
+        const double w3 = a * a * a / 6.0;
+        return c[0] * w0 + c[1] * w1 + c[2] * (1.0 - w0 - w1 - w3) + c[3] * w3;
+    }
+}
+
+template <int Degree>
+SPLINEAR_INLINE void add_values(const SplineCurve& curve, const double* argument, double* out) {
+    const double* coef = curve.coef;
+    const std::int32_t last = curve.n_bins - 1;
+    for (std::size_t i = 0; i < column_rows; ++i) {
+        const auto whole = static_cast<std::int32_t>(argument[i]);
+        const std::int32_t bin = whole < last ? whole : last;
+        out[i] += curve_value<Degree>(coef + bin, argument[i] - static_cast<double>(bin));
+    }
+}
+
 }  // namespace
+
+SPLINEAR_CLONES void add_curve(const SplineCurve& curve, const double* argument, double* out) {
+    switch (curve.degree) {
+        case 0: return add_values<0>(curve, argument, out);
+        case 1: return add_values<1>(curve, argument, out);
+        case 2: return add_values<2>(curve, argument, out);
+        default: return add_values<3>(curve, argument, out);
+    }
+}
 
 SPLINEAR_CLONES void place_column(const AxisMap& axis, const double* x, double* out) {
     double argument[column_rows];

@@ -1,4 +1,5 @@
-// Turning values into codes: a row of all features at once, or first a column into arguments.
+// Turning values into codes: a row of all features at once, or first a column into arguments; and
+// the values of a curve at those.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +37,15 @@ inline constexpr std::size_t column_rows = 64;  // values that are placed at a t
 
 // out[i] = Axis::argument(x[i]) for column_rows values, to the bit.
 void place_column(const AxisMap& axis, const double* x, double* out);
+
+// out[i] += sum_p coef[bin + p] B_p(argument[i] - bin) for column_rows arguments from 0 to n_bins,
+// of B-splines of that degree; B_p as in BSpline::weights(), to the bit.
+struct SplineCurve {
+    const double* coef;
+    int degree;
+    int n_bins;
+};
+void add_curve(const SplineCurve& curve, const double* argument, double* out);
 
 // out[i] = min((argument[i] - first) steps + rounding, last), rounded down; column_rows of them.
 struct Rounding {

@@ -25,7 +25,7 @@ struct Shape {
     int fraction_bits;  // of a code; the bin is above them
     int order;          // d of D_d
     int n_basis;        // functions per feature
-    int entries;        // floats per feature's table: a multiple of 16, more than n_basis
+    int entries;        // floats per feature's table; see padded_entries()
     std::size_t n_features;
 };
 
@@ -94,9 +94,14 @@ struct Kernels {
                   const std::uint16_t* codes);
 
     // out[b] = sum_j (min(x_j, y_bj) + [same bin] (a_j a'_bj - min(a_j, a'_bj))) for the n_rows
-    // rows y_b, in units of a bin: phi^1(x)'phi^1(y_b) for degree 1, less 1 per feature. Fewer than
-    // max_ramp features.
+    // rows y_b, in units of a bin: phi^1(x)'phi^1(y_b) for degrees 0 and 1, less 1 per feature.
+    // Fewer than max_ramp features, and at most max_team rows.
     void (*min_products)(const Shape& shape, const std::uint16_t* x,
+                         const std::uint16_t* const* codes, std::size_t n_rows, float* out);
+
+    // out[b] = sum_j B(x_j)'B(y_bj) for degree 1, in the same way. Null where products(), or what
+    // stands in for it, is as fast.
+    void (*hat_products)(const Shape& shape, const std::uint16_t* x,
                          const std::uint16_t* const* codes, std::size_t n_rows, float* out);
 
     // out[a * n_rows + b] += sum_j variance[j] B(codes[a][j])' L B(codes[b][j]) for a < b. Null

@@ -4,6 +4,8 @@
 constexpr int n_lanes = splinear::simd::lanes;
 using splinear::simd::Shape;
 using Code = std::uint16_t;
+constexpr std::size_t most_together = 64;       // features that are added to at a time, and ...
+constexpr std::size_t floats_together = 16384;  // ... the floats of their tables
 
 // B_0(a), ..., B_degree(a).
 template <int Degree>
@@ -36,19 +38,63 @@ inline Position split(const Shape& shape, Code code) {
     return {code >> shape.fraction_bits, static_cast<float>(code & mask) * unit};
 }
 
-template <int Degree>
-void score_degree(const Shape& shape, const float* tables, const Code* const* codes, float* out) {
-    float total[n_lanes] = {};
-    for (std::size_t j = 0; j < shape.n_features; ++j) {
-        const float* table = tables + j * static_cast<std::size_t>(shape.entries);
-        for (int a = 0; a < n_lanes; ++a) {
-            const Position at = split(shape, codes[a][j]);
-            float w[Degree + 1];
-            weights<Degree>(at.fraction, w);
-            for (int p = 0; p <= Degree; ++p) total[a] += table[at.bin + p] * w[p];
+// Asks for memory that will be read soon.
+inline void prefetch([[maybe_unused]] const void* at) {
+#ifdef __GNUC__
+    __builtin_prefetch(at);
+#endif
+}
+
+// Bins and fractions of the features of a tile, of one row: what the compiler can do in vectors.
+struct Places {
+    int bin[splinear::simd::tile];
+    float fraction[splinear::simd::tile];
+
+    Places(const Shape& shape, const Code* codes, int n) {
+        const int bits = shape.fraction_bits;
+        const int mask = (1 << bits) - 1;
+        const float unit = 1.0f / static_cast<float>(1 << bits);
+        for (int i = 0; i < n; ++i) {
+            bin[i] = codes[i] >> bits;
+            fraction[i] = static_cast<float>(codes[i] & mask) * unit;
         }
     }
-    for (int a = 0; a < n_lanes; ++a) out[a] += total[a];
+};
+
+// sum_f table_f' B(x_f) for n features of a tile: some chains of additions side by side.
+template <int Degree>
+inline float score_tile(const Shape& shape, const float* table, const Places& places, int n) {
+    constexpr int n_chains = 4;
+    float chain[n_chains] = {};
+    const auto add = [&](int i, int k) {
+        const float* entry = table + i * shape.entries + places.bin[i];
+        float w[Degree + 1];
+        weights<Degree>(places.fraction[i], w);
+        float value = w[0] * entry[0];
+        for (int p = 1; p <= Degree; ++p) value += w[p] * entry[p];
+        chain[k] += value;
+    };
+    int i = 0;
+    for (; i + n_chains <= n; i += n_chains)
+        for (int k = 0; k < n_chains; ++k) add(i + k, k);
+    for (; i < n; ++i) add(i, 0);
+    return (chain[0] + chain[1]) + (chain[2] + chain[3]);
+}
+
+// The rows lie far apart, and each is read a tile at a time.
+template <int Degree>
+void score_degree(const Shape& shape, const float* tables, const Code* const* codes, float* out) {
+    constexpr std::size_t step = splinear::simd::tile;
+    for (std::size_t j = 0; j < shape.n_features; j += step) {
+        const std::size_t left = shape.n_features - j;
+        const int n = static_cast<int>(left < step ? left : step);
+        const float* table = tables + j * static_cast<std::size_t>(shape.entries);
+        for (int a = 0; a < n_lanes; ++a) {
+            prefetch(codes[a] + j + 2 * step);
+            const Places places(shape, codes[a] + j, n);
+            out[a] += score_tile<Degree>(shape, table, places, n);
+        }
+    }
 }
 
 [[maybe_unused]] void score_loops(const Shape& shape, const float* tables, const Code* const* codes,
@@ -121,73 +167,76 @@ inline void smooth_sums(const Shape& shape, float* sum) {
         for (int k = 1; k < shape.n_basis; ++k) sum[k] += sum[k - 1];
 }
 
-// The rows' weights are summed per basis function first. A short smoother is then read once for all
-// of them, row by row; in the place of a long one come running sums.
+// tables_f[k] += sum_a steps[a] B_k(codes[a][f]) for the n features from `first` on. Row by row, so
+// that a table entry is rarely written twice in a row.
 template <int Degree>
-void add_degree(const Shape& shape, const float* smoother, const float* variance,
-                const Code* const* codes, const float* steps, std::size_t n_rows, float* tables) {
-    const int entries = shape.entries;
-    for (std::size_t j = 0; j < shape.n_features; ++j) {
-        if (variance[j] == 0.0f) continue;
-        float* table = tables + j * static_cast<std::size_t>(entries);
-        float sum[splinear::simd::max_entries];
-        for (int k = 0; k < entries; ++k) sum[k] = 0.0f;
-        for (std::size_t a = 0; a < n_rows; ++a) {
-            const Position at = split(shape, codes[a][j]);
-            float w[Degree + 1];
-            weights<Degree>(at.fraction, w);
-            for (int p = 0; p <= Degree; ++p) sum[at.bin + p] += variance[j] * steps[a] * w[p];
+inline void sum_rows(const Shape& shape, const Code* const* codes, const float* steps,
+                     std::size_t n_rows, std::size_t first, std::size_t n, float* tables) {
+    for (std::size_t a = 0; a < n_rows; ++a) {
+        if (steps[a] == 0.0f) continue;
+        const Code* row = codes[a] + first;
+        int at[most_together];
+        float w[Degree + 1][most_together];
+        for (std::size_t j = 0; j < n; ++j) {
+            const Position p = split(shape, row[j]);
+            float one[Degree + 1];
+            weights<Degree>(p.fraction, one);
+            at[j] = static_cast<int>(j) * shape.entries + p.bin;
+            for (int d = 0; d <= Degree; ++d) w[d][j] = steps[a] * one[d];
         }
-        if (smoother != nullptr && entries <= splinear::simd::short_entries) {
-            for (int k = 0; k < shape.n_basis; ++k)
-                if (sum[k] != 0.0f) axpy(sum[k], smoother + k * entries, table, entries);
-        } else {
-            smooth_sums(shape, sum);
-            axpy(1.0f, sum, table, shape.n_basis);
-        }
+        for (std::size_t j = 0; j < n; ++j)
+            for (int d = 0; d <= Degree; ++d) tables[at[j] + d] += w[d][j];
     }
 }
 
-[[maybe_unused]] void add_loops(const Shape& shape, const float* smoother, const float* variance,
+// Some features at a time, so that their tables stay in the nearest cache.
+template <class Body>
+inline void over_features(const Shape& shape, const Body& body) {
+    const std::size_t fitting = floats_together / static_cast<std::size_t>(shape.entries);
+    const std::size_t together = fitting < most_together ? fitting : most_together;
+    for (std::size_t first = 0; first < shape.n_features; first += together) {
+        const std::size_t left = shape.n_features - first;
+        body(first, left < together ? left : together);
+    }
+}
+
+// The rows' weights are summed per basis function first, and then smoothed.
+template <int Degree>
+void add_degree(const Shape& shape, const float* variance, const Code* const* codes,
+                const float* steps, std::size_t n_rows, float* tables) {
+    const auto entries = static_cast<std::size_t>(shape.entries);
+    over_features(shape, [&](std::size_t first, std::size_t n) {
+        float sums[floats_together];
+        for (std::size_t k = 0; k < n * entries; ++k) sums[k] = 0.0f;
+        sum_rows<Degree>(shape, codes, steps, n_rows, first, n, sums);
+        for (std::size_t j = 0; j < n; ++j) {
+            if (variance[first + j] == 0.0f) continue;
+            smooth_sums(shape, sums + j * entries);
+            axpy(variance[first + j], sums + j * entries, tables + (first + j) * entries,
+                 shape.n_basis);
+        }
+    });
+}
+
+// The smoother is not needed: its steps are.
+[[maybe_unused]] void add_loops(const Shape& shape, const float*, const float* variance,
                                 const Code* const* codes, const float* steps, std::size_t n_rows,
                                 float* tables) {
     switch (shape.degree) {
-        case 0: return add_degree<0>(shape, smoother, variance, codes, steps, n_rows, tables);
-        case 1: return add_degree<1>(shape, smoother, variance, codes, steps, n_rows, tables);
-        case 2: return add_degree<2>(shape, smoother, variance, codes, steps, n_rows, tables);
-        default: return add_degree<3>(shape, smoother, variance, codes, steps, n_rows, tables);
+        case 0: return add_degree<0>(shape, variance, codes, steps, n_rows, tables);
+        case 1: return add_degree<1>(shape, variance, codes, steps, n_rows, tables);
+        case 2: return add_degree<2>(shape, variance, codes, steps, n_rows, tables);
+        default: return add_degree<3>(shape, variance, codes, steps, n_rows, tables);
     }
 }
 
-// Row by row, so that a table entry is rarely written twice in a row; some features at a time, so
-// that their tables stay in the nearest cache.
 template <int Degree>
 void sum_degree(const Shape& shape, const Code* const* codes, const float* steps,
                 std::size_t n_rows, float* tables) {
-    constexpr std::size_t most = 64;
-    const auto entries = static_cast<std::size_t>(shape.entries);
-    const std::size_t fitting = 6144 / entries;
-    const std::size_t together = fitting < 8 ? 8 : (fitting < most ? fitting : most);
-    for (std::size_t first = 0; first < shape.n_features; first += together) {
-        const std::size_t left = shape.n_features - first;
-        const std::size_t n = left < together ? left : together;
-        float* here = tables + first * entries;
-        for (std::size_t a = 0; a < n_rows; ++a) {
-            if (steps[a] == 0.0f) continue;
-            const Code* row = codes[a] + first;
-            int at[most];
-            float w[Degree + 1][most];
-            for (std::size_t j = 0; j < n; ++j) {
-                const Position p = split(shape, row[j]);
-                float one[Degree + 1];
-                weights<Degree>(p.fraction, one);
-                at[j] = static_cast<int>(j) * shape.entries + p.bin;
-                for (int d = 0; d <= Degree; ++d) w[d][j] = steps[a] * one[d];
-            }
-            for (std::size_t j = 0; j < n; ++j)
-                for (int d = 0; d <= Degree; ++d) here[at[j] + d] += w[d][j];
-        }
-    }
+    over_features(shape, [&](std::size_t first, std::size_t n) {
+        sum_rows<Degree>(shape, codes, steps, n_rows, first, n,
+                         tables + first * static_cast<std::size_t>(shape.entries));
+    });
 }
 
 [[maybe_unused]] void sum_loops(const Shape& shape, const Code* const* codes, const float* steps,
@@ -200,39 +249,96 @@ void sum_degree(const Shape& shape, const Code* const* codes, const float* steps
     }
 }
 
-[[maybe_unused]] float norm_loops(const Shape& shape, const float* polynomial,
-                                  const float* variance, const Code* codes) {
+template <int Degree>
+float norm_degree(const Shape& shape, const float* polynomial, const float* variance,
+                  const Code* codes) {
     float total = 0.0f;
     for (std::size_t j = 0; j < shape.n_features; ++j) {
         const Position at = split(shape, codes[j]);
         const float* q = polynomial + at.bin;
-        float value = q[2 * shape.degree * shape.entries];
-        for (int i = 2 * shape.degree - 1; i >= 0; --i)
+        float value = q[2 * Degree * shape.entries];
+        for (int i = 2 * Degree - 1; i >= 0; --i)
             value = value * at.fraction + q[i * shape.entries];
         total += variance[j] * value;
     }
     return total;
 }
 
+[[maybe_unused]] float norm_loops(const Shape& shape, const float* polynomial,
+                                  const float* variance, const Code* codes) {
+    switch (shape.degree) {
+        case 0: return norm_degree<0>(shape, polynomial, variance, codes);
+        case 1: return norm_degree<1>(shape, polynomial, variance, codes);
+        case 2: return norm_degree<2>(shape, polynomial, variance, codes);
+        default: return norm_degree<3>(shape, polynomial, variance, codes);
+    }
+}
+
+constexpr std::size_t pair_chunk = 256;  // features
+
+// With c the part of x's bin that lies before y, the smaller of y and (where that bin begins) + a
+// c, whether y is before, in or behind it. All in 16 bits, moved down by 2^15 to fit a sign.
+struct Ramp {
+    std::int16_t begin[pair_chunk];
+    std::int16_t end[pair_chunk];
+    Code factor[pair_chunk];  // a times 2^16
+
+    Ramp(int bits, const Code* x, std::size_t n) {
+        const int one = bits < 15 ? 1 << bits : 32767;
+        for (std::size_t i = 0; i < n; ++i) {
+            const int a = x[i] & ((1 << bits) - 1);
+            const int from = x[i] - a - 32768;
+            begin[i] = static_cast<std::int16_t>(from);
+            end[i] = static_cast<std::int16_t>(from + one < 32767 ? from + one : 32767);
+            factor[i] = static_cast<Code>(a << (16 - bits));
+        }
+    }
+
+    std::int64_t sum(const Code* y, std::size_t n) const {
+        std::int32_t total = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto at = static_cast<std::int16_t>(y[i] ^ 0x8000);
+            std::int16_t inside = at > begin[i] ? at : begin[i];
+            inside = inside < end[i] ? inside : end[i];
+            const auto twice = static_cast<Code>(2 * (inside - begin[i]));
+            const auto product = static_cast<Code>((std::uint32_t{factor[i]} * twice) >> 16);
+            const auto rounded = static_cast<Code>((product + 1) >> 1);
+            const auto up_to = static_cast<std::int16_t>(begin[i] + rounded);
+            total += up_to < at ? up_to : at;
+        }
+        return total + static_cast<std::int64_t>(n) * 32768;
+    }
+};
+
 [[maybe_unused]] void min_products_loops(const Shape& shape, const Code* x,
                                          const Code* const* codes, std::size_t n_rows, float* out) {
-    const int bits = shape.fraction_bits;
-    const int mask = (1 << bits) - 1;
-    const float unit = 1.0f / static_cast<float>(1 << bits);
+    std::int64_t total[splinear::simd::max_team] = {};
+    for (std::size_t j = 0; j < shape.n_features; j += pair_chunk) {
+        const std::size_t left = shape.n_features - j;
+        const std::size_t n = left < pair_chunk ? left : pair_chunk;
+        const Ramp ramp(shape.fraction_bits, x + j, n);
+        for (std::size_t b = 0; b < n_rows; ++b) total[b] += ramp.sum(codes[b] + j, n);
+    }
+    const float unit = 1.0f / static_cast<float>(1 << shape.fraction_bits);
+    for (std::size_t b = 0; b < n_rows; ++b) out[b] = static_cast<float>(total[b]) * unit;
+}
+
+[[maybe_unused]] void hat_products_loops(const Shape& shape, const Code* x,
+                                         const Code* const* codes, std::size_t n_rows, float* out) {
+    const int one = 1 << shape.fraction_bits;
+    const float unit = 1.0f / static_cast<float>(one);
     for (std::size_t b = 0; b < n_rows; ++b) {
         const Code* y = codes[b];
-        std::int64_t whole = 0;     // sum of min(x, y), in codes
-        std::int64_t products = 0;  // sum of a a' - min(a, a') 2^bits where the bins agree
+        std::int64_t total = 0;
         for (std::size_t j = 0; j < shape.n_features; ++j) {
-            const int low = x[j] < y[j] ? x[j] : y[j];
-            whole += low;
-            const int same = ((x[j] ^ y[j]) >> bits) == 0;
-            const int a = x[j] & mask;
-            const int c = y[j] & mask;
-            const int product = a * c - ((a < c ? a : c) << bits);
-            products += same ? product : 0;
+            const int a = x[j] & (one - 1);
+            const int from_begin = y[j] - (x[j] - a);
+            const int from_end = from_begin - one;
+            const int left = one - (from_begin < 0 ? -from_begin : from_begin);
+            const int right = one - (from_end < 0 ? -from_end : from_end);
+            total += (left > 0 ? left : 0) * (one - a) + (right > 0 ? right : 0) * a;
         }
-        out[b] = (static_cast<float>(whole) + static_cast<float>(products) * unit) * unit;
+        out[b] = static_cast<float>(total) * unit * unit;
     }
 }
 

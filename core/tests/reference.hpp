@@ -23,8 +23,8 @@ struct Tolerances {
     double products;
 };
 
-// Add one row, some rows and many; compare the tables that makes, the scores by them, and the
-// products of rows.
+// Add one row, some rows and many; compare the tables that makes, the scores by them, plain sums,
+// and the products of rows.
 inline void equals_reference(const Operator& fast, const Operator& slow, const Tolerances& within) {
     const auto n = static_cast<std::size_t>(n_reference_rows);
     CHECK(fast.n_rows() == n_reference_rows && slow.n_rows() == n_reference_rows);
@@ -48,6 +48,14 @@ inline void equals_reference(const Operator& fast, const Operator& slow, const T
     fast.score(rows, fast_tables, found.data());
     slow.score(rows, slow_tables, expected.data());
     CHECK(difference(found, expected) < within.scores);
+
+    for (const std::size_t m : {1u, 5u, 70u}) {
+        GroupTables fast_sums = fast.zero_tables();
+        GroupTables slow_sums = slow.zero_tables();
+        fast.sum(std::span(rows).last(m), steps.data(), fast_sums);
+        slow.sum(std::span(rows).last(m), steps.data(), slow_sums);
+        CHECK(difference(fast.sums(fast_sums), slow.sums(slow_sums)) < within.tables);
+    }
 
     for (std::size_t i = 0; i < n; ++i) {
         found[i] = fast.squared_norm(rows[i]);

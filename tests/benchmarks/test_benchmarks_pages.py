@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from splinear import _core
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -202,6 +204,25 @@ def test_the_raw_table_keeps_its_bars(tmp_path):
     assert "AUC of the whole table: 0.929 (bar: at least 0.927) holds" in page
     lost = next(line for line in page.splitlines() if "AUC lost to the blanks" in line)
     assert lost.endswith("holds")
+
+
+# -- instruction sets ------------------------------------------------------------------------------
+
+
+def test_every_instruction_set(tmp_path, monkeypatch):
+    """All curves on all sets, to the gap that is asked for; the variable is left as it was."""
+    monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", "portable")
+    printed, _ = run("instructions", "--quick", "--output", tmp_path)
+    assert os.environ["SPLINEAR_INSTRUCTIONS"] == "portable"
+    page = (tmp_path / "instructions.md").read_text()
+    assert page.strip() in printed
+    [[head, _, *lines]] = tables_of(page)
+    names = [name for name in _core.instruction_sets() if name != "reference"]
+    assert [line[1] for line in lines] == 5 * names
+    cells = [dict(zip(head, line, strict=True)) for line in lines]
+    assert all(float(cell["gap"]) <= 1e-2 and int(cell["passes"]) > 0 for cell in cells)
+    assert all(float(cell["to the first"]) == 1.0 for cell in cells if cell is cells[0])
+    assert page.count("(bar:") == 2 + 6 * len(names)
 
 
 # -- several classes, paths ------------------------------------------------------------------------

@@ -25,7 +25,8 @@ void compare(const simd::Kernels& kernels, int order, int n_bins, std::size_t n_
              const std::vector<double>& variance, int n_threads) {
     testing::DrawnRows drawn(testing::n_reference_rows, n_features, 0.0, n_bins, 0.0);
     Random random(static_cast<std::uint64_t>(n_bins) * 100 + n_features);
-    for (double& x : drawn.X) x = draw_value(random);
+    for (std::size_t i = 0; i < drawn.X.size(); ++i)
+        drawn.X[i] = variance[i % n_features] == 0.0 ? 0.0 : draw_value(random);  // a constant
     const Codes codes = drawn.coded(CodeGrid::bins(n_bins, Degree, false));
 
     const CodedRows source(codes, drawn.axes);
@@ -50,22 +51,30 @@ void compare_all(const simd::Kernels& kernels, int order, int n_bins, std::size_
         compare<2>(kernels, order, n_bins, n_features, mixed, n_threads);
         compare<3>(kernels, order, n_bins, n_features, mixed, n_threads);
     }
-    compare<1>(kernels, order, n_bins, n_features, equal, 1);
+    // In equal units, but for constant features, products have kernels of their own.
+    std::vector<double> some = equal;
+    for (std::size_t j = 0; j + 1 < n_features; j += 5) some[j] = 0.0;
+    for (const std::vector<double>& variance : {equal, some}) {
+        compare<0>(kernels, order, n_bins, n_features, variance, 1);
+        compare<1>(kernels, order, n_bins, n_features, variance, 1);
+    }
 }
 
 void test_kernels_equal_the_reference() {
     for (const simd::Kernels* kernels : simd::available())
         for (const int order : {0, 1, 2, 3})
             for (const int n_bins : {1, 7, 15, 16, 31, 40, 47, 60})
-                for (const std::size_t n_features : {std::size_t{1}, std::size_t{33}})
+                for (const std::size_t n_features : {1u, 17u, 33u})
                     compare_all(*kernels, order, n_bins, n_features);
-    for (const simd::Kernels* kernels : simd::available()) compare_all(*kernels, 1, 20, 300);
+    for (const simd::Kernels* kernels : simd::available())
+        for (const std::size_t n_features : {15u, 16u, 32u, 63u, 300u})
+            for (const int order : {0, 1, 2}) compare_all(*kernels, order, 20, n_features);
 }
 
 void test_long_tables_equal_the_reference() {
     for (const simd::Kernels* kernels : simd::available())
         for (const int order : {0, 1, 2, 3}) {
-            for (const int n_bins : {61, 62, 63, 64, 79, 255, 1023})
+            for (const int n_bins : {61, 62, 63, 64, 79, 255, 509, 512, 1023})
                 compare_all(*kernels, order, n_bins, 33);
             compare_all(*kernels, order, 2044, 1);
         }
@@ -84,6 +93,11 @@ void test_products_of_very_long_rows() {
         kernels->min_products(shape, high.data(), rows.data(), 2, found.data());
         CHECK(std::abs(found[0] / (40.0 * n) - 1.0) < 1e-6);
         CHECK(std::abs(found[1] / (100.0 / 1024 * n) - 1.0) < 1e-6);
+        if (kernels->hat_products == nullptr) continue;
+        kernels->hat_products(shape, low.data(), rows.data(), 2, found.data());
+        const double a = 100.0 / 1024;
+        CHECK(found[0] == 0.0f);
+        CHECK(std::abs(found[1] / ((a * a + (1 - a) * (1 - a)) * n) - 1.0) < 1e-5);
     }
 }
 
