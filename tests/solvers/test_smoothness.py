@@ -9,13 +9,14 @@ from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
 from splinear.solvers.banded import penalised_bands
-from splinear.solvers.loss_sums import Separable, Softmax
+from splinear.solvers.loss_sums import Separable
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.objective import explicit
 from splinear.solvers.posterior import posterior_variances
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smoothness import choose_smoothness
+from splinear.solvers.softmax import Softmax
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
@@ -333,7 +334,7 @@ def test_a_weight_of_two_is_two_rows(estimator, target):
         np.testing.assert_array_equal(a.knots, b.knots)
         axes = a.group.embedding.axes, b.group.embedding.axes
         assert axes[0].first[0] == pytest.approx(axes[1].first[0], rel=1e-12)
-        assert a.smoothness == pytest.approx(b.smoothness, rel=1e-3)
+        assert a.smoothness == pytest.approx(b.smoothness, rel=5e-3)
         assert a.edf == pytest.approx(b.edf, rel=1e-3)
         np.testing.assert_allclose(a.coef, b.coef, rtol=1e-2, atol=1e-3)
         np.testing.assert_allclose(a.mean, b.mean, atol=5e-3)
