@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -18,6 +19,8 @@ class RowOperator final : public PlainTables<B, P> {
     using Base = PlainTables<B, P>;
     using Base::basis_, Base::penalty_, Base::variance_, Base::missing_, Base::at_missing;
     using Base::size, Base::support, Base::width;
+
+    static constexpr std::size_t rows_at_once = 64;
 
 public:
     // variance: s_j^2 of every feature.
@@ -38,13 +41,11 @@ public:
     // out[a] = sum_j coef_j' B(x_{rows[a], j}).
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
         std::vector<double> w(support());
-        for (std::size_t a = 0; a < rows.size(); ++a) {
-            const double* table = tables.exact.data();
-            double total = 0.0;
-            for (std::size_t j = 0; j < variance_.size(); ++j, table += width())
-                total += this->value(table, evaluate(rows[a], j, w.data()), w.data());
-            out[a] = total;
-        }
+        std::fill_n(out, rows.size(), 0.0);
+        visit(rows, [&](std::size_t a, std::size_t j, double argument) {
+            const double* table = tables.exact.data() + j * width();
+            out[a] += this->value(table, Base::evaluate(argument, w.data()), w.data());
+        });
     }
 
     // out[a * m + b] = sum_j s_j^2 B(x_{rows[a], j})' L B(x_{rows[b], j}) for a < b, m =
@@ -87,11 +88,10 @@ public:
 
     void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
         std::vector<double> w(support());
-        for (std::size_t a = 0; a < rows.size(); ++a) {
-            double* table = tables.exact.data();
-            for (std::size_t j = 0; j < variance_.size(); ++j, table += width())
-                this->spread_or_missing(evaluate(rows[a], j, w.data()), w.data(), steps[a], table);
-        }
+        visit(rows, [&](std::size_t a, std::size_t j, double argument) {
+            double* table = tables.exact.data() + j * width();
+            this->spread_or_missing(Base::evaluate(argument, w.data()), w.data(), steps[a], table);
+        });
     }
 
     double squared_norm(Row row) const override {
@@ -105,6 +105,28 @@ public:
     }
 
 private:
+    // Calls use(a, j, argument of feature j in row rows[a]): some rows at a time, and of these one
+    // feature after the other.
+    template <class Use>
+    void visit(std::span<const Row> rows, const Use& use) const {
+        std::array<double, rows_at_once> arguments;
+        for (std::size_t first = 0; first < rows.size(); first += rows_at_once) {
+            const auto here = rows.subspan(first, std::min(rows_at_once, rows.size() - first));
+            for (std::size_t j = 0; j < variance_.size(); ++j) {
+                read_arguments(here, j, arguments.data());
+                for (std::size_t a = 0; a < here.size(); ++a) use(first + a, j, arguments[a]);
+            }
+        }
+    }
+
+    void read_arguments(std::span<const Row> rows, std::size_t j, double* out) const noexcept {
+        if constexpr (requires { source_.arguments(rows, j, out); })
+            source_.arguments(rows, j, out);
+        else
+            for (std::size_t a = 0; a < rows.size(); ++a) out[a] = source_.argument(rows[a], j);
+    }
+
+
     int evaluate(Row row, std::size_t j, double* w) const noexcept {
         return Base::evaluate(source_.argument(row, j), w);
     }
