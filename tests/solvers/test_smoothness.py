@@ -8,6 +8,7 @@ from scipy.special import expit
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
+from splinear.solvers import smoothness
 from splinear.solvers.banded import penalised_bands
 from splinear.solvers.loss_sums import Separable
 from splinear.solvers.losses import Logistic, SquaredError
@@ -202,6 +203,46 @@ def test_edge_weights_are_those_that_increments_ask_for(laid_out):
     E = steps**2 / noise + variance
     w = 1 / np.sqrt(E + E.mean())
     np.testing.assert_allclose(edges, w / w.mean(), rtol=1e-3)
+
+
+def many_terms(n, n_columns, seed=0):
+    """Two waves, a step, a column that repeats another one in part, and others that say nothing."""
+    random = np.random.default_rng(seed)
+    X = random.uniform(size=(n, n_columns))
+    X[:, 1] = np.round(X[:, 0] + 0.3 * random.normal(size=n), 1)
+    return X, 2.0 * np.sin(8.0 * X[:, 0]) + X[:, 1] ** 2 + 3.0 * (X[:, 3] > 0.6), random
+
+
+@pytest.mark.parametrize(("n", "n_columns"), [(1500, 5), (6000, 5), (3000, 20)])
+@pytest.mark.parametrize("loss", [SquaredError(), Logistic()], ids=repr)
+def test_turns_end_when_no_degree_of_freedom_moves(loss, n, n_columns, laid_out, monkeypatch):
+    """Not a turn too early: a run that goes on until nothing changes ends within the tolerance.
+
+    One turn more, at the smoothness that was chosen, moves nothing by more either. With 20 columns
+    a turn is a step by products, with 5 it is solved for.
+    """
+    X, signal, random = many_terms(n, n_columns)
+    rows = TrainingRows.prepare(
+        open_table(X), laid_out(X, dict.fromkeys(range(n_columns), Spline(60)), {})
+    )
+    ones, y, targets = np.ones(n, dtype=np.int8), np.ones(n, dtype=np.int8), None
+    if isinstance(loss, SquaredError):
+        noisy = signal + random.normal(size=n)
+        targets = rows.place(noisy - noisy.mean())
+    else:
+        is_one = signal + random.logistic(size=n) > np.median(signal)
+        y = rows.place(np.where(is_one, ones, -ones))
+    total = Separable(Problem(y, loss, 1.0, 1.0, targets=targets), loss)
+    found = choose_smoothness(rows, [total], Stopping())
+    assert smoothness.LEAST_TURNS <= found.n_turns < 25
+    once_more = choose_smoothness(rows, [total], Stopping(), begin=found, max_turns=1)
+    monkeypatch.setattr(smoothness, "SETTLED_LOSSES", 1e-9)
+    until_still = choose_smoothness(rows, [total], Stopping(), settled=1e-6, max_turns=150)
+    assert until_still.n_turns > found.n_turns
+    (end,) = until_still.edf
+    most = smoothness.SETTLED * np.maximum(end, smoothness.LEAST_FREEDOM)
+    assert (np.abs(found.edf[0] - end) <= most).all()
+    assert (np.abs(once_more.edf[0] - end) <= most).all()
 
 
 @pytest.mark.parametrize("weight", [1e12, 1e20, 1e30])

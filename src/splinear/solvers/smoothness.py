@@ -41,6 +41,7 @@ from splinear.penalties import DifferencePenalty
 from splinear.solvers import newton
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.pace import Pace
 from splinear.solvers.posterior import Measures
 from splinear.solvers.problem import Start, Stopping
 from splinear.solvers.rows import TrainingRows
@@ -134,7 +135,7 @@ def _turns(
     """Yield what every turn has found, until little changes."""
     first = rows.layout if how.pooled else _with_static_weights(rows.layout)
     layout = first if begin is None else begin.layout
-    moves, noise = _Moves(how.settled, in_all=how.in_all), None
+    moves, pace, noise = _Moves(how.settled, in_all=how.in_all), Pace(), None
     starts = [None] * len(totals) if begin is None else begin.starts
     points = [
         newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
@@ -155,6 +156,8 @@ def _turns(
         else:
             with_edges = n_turns > 1
             new = _updated_layout(layout, first, measures, noise, with_edges=with_edges)
+            if not how.in_all:
+                new = _bounded(pace.lengthened(layout, new), first)
             layout = layout.with_pairs(new.pairs) if how.only_pairs else new
         yield Smoothness(layout, tuple(edf), [_start(p) for p in found], n_turns, rows.n_rows)
         if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
@@ -230,6 +233,17 @@ def _updated_layout(
     curves = [_updated(*those, noise, with_edges=with_edges) for those in groups]
     surfaces = [_updated_pairs(*those, noise, with_edges=with_edges) for those in pairs]
     return layout.with_groups(curves).with_pairs(surfaces)
+
+
+def _bounded(layout: Layout, first: Layout) -> Layout:
+    """Return the layout with variances no farther from the first guess than they may be."""
+    groups = []
+    for group, like in zip(layout.groups, first.groups, strict=True):
+        guess, of_gaps = like.embedding.variance, like.missing_variance
+        variance = np.clip(group.embedding.variance, LEAST * guess, MOST * guess)
+        missing_variance = np.clip(group.missing_variance, LEAST * of_gaps, MOST * of_gaps)
+        groups.append(group.with_variance(variance, missing_variance, group.edges))
+    return layout.with_groups(groups)
 
 
 def _updated(
