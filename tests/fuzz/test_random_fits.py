@@ -22,12 +22,13 @@ pytestmark = pytest.mark.fuzz
 
 N_CASES = int(os.environ.get("SPLINEAR_FUZZ", "160"))
 BLOCK = 20
-MOST_SECONDS = 60.0
+MOST_SECONDS = 300.0  # of the processor: all passes that max_iter allows, on what cannot be proven
 
 # Seeds that once found something: variances below the smallest normal number, and a gap in a
 # sparse table beside values outside the range; X rounded to codes, which
-# matters under large costs; scores summed up step by step that were no longer those of the curves.
-REGRESSIONS = [1, 7, 13, 68, 252, 300, 3290, 102, 226, 569, 3482, 6568, 6651]
+# matters under large costs, and so do positions on surfaces in single precision; scores summed up
+# step by step that were no longer those of the curves; a column of a file that is read twice.
+REGRESSIONS = [1, 7, 13, 68, 252, 300, 3290, 102, 226, 569, 3482, 6568, 6651, 1460, 1659]
 
 
 class StopError(Exception):
@@ -181,14 +182,14 @@ class Case:
 
 
 def run(seed, folder):
-    began = time.monotonic()
+    began = time.process_time()
     try:
         with threadpool_limits(1, user_api="blas"):
             Case(seed, folder).run()
     except Exception as error:
         error.add_note(f"This is the case of the seed {seed}.")
         raise
-    took = time.monotonic() - began
+    took = time.process_time() - began
     assert took < MOST_SECONDS, f"the case of the seed {seed} took {took:.0f} s"
 
 
