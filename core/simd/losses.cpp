@@ -15,7 +15,7 @@ SPLINEAR_INLINE double horner(double x, double sum, Rest... rest) {
     return sum;
 }
 
-constexpr double farthest = 708.0;  // beyond it exp(-m) is next to nothing
+constexpr double farthest = 708.0;  // beyond it exp(-m) counts as 0
 
 // exp(-far) for 0 <= far <= farthest, by 2^n exp(r) with |r| <= log(2) / 2 and Taylor's series; NaN
 // stays NaN.
@@ -57,7 +57,8 @@ SPLINEAR_INLINE void logistic(const Margins& at, LossTerms& out) {
     for (std::size_t i = 0; i < loss_rows; ++i) {
         const double m = at.margin[i];
         const double c = at.cost[i];
-        const double e = exp_of_minus(near[i]);
+        const double is_near = 0.5 + std::copysign(0.5, farthest - std::fabs(m));
+        const double e = is_near * exp_of_minus(near[i]);
         const double rare = e / (1.0 + e);  // the smaller of both probabilities, to all its digits
         const double often = 1.0 - rare;
         const double is_right = 0.5 + std::copysign(0.5, m);

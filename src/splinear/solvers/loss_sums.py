@@ -181,15 +181,15 @@ class Separable:
 
     def _computed(self, F: Floats) -> dict[str, Floats]:
         if self._twin is not None:
-            value, slopes, bends = _core.loss_sums(*self._twin, F[0], self.n_threads)
-            return {"value": np.array([value]), "slopes": slopes, "bends": bends}
+            in_all, slopes, bends = _core.loss_sums(*self._twin, F[0], self.n_threads)
+            return {"value": np.array([in_all]), "slopes": slopes, "bends": bends}
         margin = self.problem.margin(F[0])
         slopes, bends = self.loss.derivatives(margin)
         bends *= self._cost
         slopes *= self._cost
         slopes *= self.problem.y
-        value = self._cost @ self.loss.value(margin)
-        return {"value": np.array([value]), "slopes": slopes, "bends": bends}
+        in_all = float(self._cost @ self.loss.value(margin))
+        return {"value": np.array([in_all]), "slopes": slopes, "bends": bends}
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""
