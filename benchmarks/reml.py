@@ -36,8 +36,8 @@ MOST_SERIAL, LEAST_SPEED_UP, MANY = 0.05, 9.0, 16  # of one thread's time; on so
 REPEATS = 5
 
 INTRODUCTION = """\
-Seconds of `AdditiveClassifier().fit`, which chooses how smooth every term is: on one thread those of
-the processor, so that other programs count for little. *Turns* are those in which variances are
+Seconds of `AdditiveClassifier().fit`, which chooses how smooth every term is: on one thread those
+of the processor, so that other programs count for little. *Turns* are those in which variances are
 chosen; a *pass* reads all rows that are looked at, or a sample of them.
 *Serial* is the share of one thread's time that is not inside functions of the core that use
 threads, on this machine: with p threads a fit takes at least that share and 1/p of the rest.

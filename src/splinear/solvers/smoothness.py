@@ -154,8 +154,7 @@ def _turns(
         if how.pooled:
             layout = first.scaled(_common_factor(first, measures, noise))
         else:
-            with_edges = n_turns > 1
-            new = _updated_layout(layout, first, measures, noise, with_edges=with_edges)
+            new = _updated_layout(layout, first, measures, noise, with_edges=n_turns > 1)
             if not how.in_all:
                 new = _bounded(pace.lengthened(layout, new), first)
             layout = layout.with_pairs(new.pairs) if how.only_pairs else new
