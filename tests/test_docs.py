@@ -14,7 +14,7 @@ import pytest
 
 import splinear
 from splinear import terms
-from splinear.solvers import choosing, hessian, memory
+from splinear.solvers import choosing, hessian, memory, whole_hessian
 from splinear.terms.base import Advice
 from splinear.training import advice
 
@@ -158,7 +158,7 @@ def test_numbers_are_those_of_the_code() -> None:
             f"or {memory.NEED_SOFTMAX.each:.0f} per class if there are more than two",
         ],
         "docs/mathematics.md": [
-            f"fewer than {hessian.MAX_DENSE:,} coefficients",
+            f"fewer than {whole_hessian.MAX_DENSE:,} coefficients",
             f"more than {2 * hessian.FIRST_SAMPLE:,} rows",
             f"at first of {hessian.FIRST_SAMPLE:,} rows",
             f"fewer than {choosing.WIDE} terms",

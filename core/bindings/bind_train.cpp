@@ -7,6 +7,7 @@
 
 #include "bindings/arrays.hpp"
 #include "simd/dispatch.hpp"
+#include "solve/loss_sums.hpp"
 #include "solve/train.hpp"
 
 namespace splinear::bindings {
@@ -112,6 +113,51 @@ Found run(const std::vector<const Group*>& groups, const AnyLoss& loss, const He
     return {std::move(found), monitor.error()};
 }
 
+// Sums of losses at scores; see solve/loss_sums.hpp.
+void bind_loss_sums(nb::module_& m) {
+    m.def("is_smooth", &is_smooth, nb::arg("loss"), "Whether loss_sums can be taken of a loss.");
+    m.def(
+        "loss_value",
+        [](const AnyLoss& loss, const HeldProblem& problem, const Vector<double>& scores,
+           std::int64_t n_threads) {
+            nb::gil_scoped_release release;
+            return loss_value(loss, problem, as_span(scores), threads(n_threads));
+        },
+        nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
+        "The sum of the losses of rows with these scores.");
+    m.def(
+        "loss_sums",
+        [](const AnyLoss& loss, const HeldProblem& problem, const Vector<double>& scores,
+           std::int64_t n_threads) {
+            LossSums found;
+            {
+                nb::gil_scoped_release release;
+                found = loss_sums(loss, problem, as_span(scores), threads(n_threads));
+            }
+            const std::size_t n = scores.size();
+            return nb::make_tuple(found.value,
+                                  to_numpy<NumpyVector>(std::move(found.slopes), n),
+                                  to_numpy<NumpyVector>(std::move(found.bends), n));
+        },
+        nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
+        nb::sig("def loss_sums(loss: Loss, problem: DualProblem, scores: "
+                "Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', "
+                "writable=False)], n_threads: int) -> tuple[float, NDArray[numpy.float64], "
+                "NDArray[numpy.float64]]"),
+        "The sum of the losses, its first derivatives by the scores, and its second ones.");
+    m.def(
+        "loss_shift",
+        [](const AnyLoss& loss, const HeldProblem& problem, const Vector<double>& scores,
+           double last, double farthest, int max_steps, std::int64_t n_threads) {
+            nb::gil_scoped_release release;
+            return loss_shift(loss, problem, as_span(scores), {last, farthest, max_steps},
+                              threads(n_threads));
+        },
+        nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::kw_only(),
+        nb::arg("last"), nb::arg("farthest"), nb::arg("max_steps"), nb::arg("n_threads"),
+        "The number whose addition to all scores makes the sum of the losses least.");
+}
+
 // The numbers themselves, without a copy; they live as long as the array does.
 template <std::vector<double> DualResult::* Member>
 NumpyVector vector_of(DualResult& self) {
@@ -137,6 +183,7 @@ void bind_train(nb::module_& m) {
         .def(nb::init<Labels, OptionalVector, OptionalVector, double, double, double>(),
              nb::arg("y").noconvert(), nb::arg("targets").none(), nb::arg("weights").none(),
              nb::kw_only(), nb::arg("cost_negative"), nb::arg("cost_positive"), nb::arg("bias"));
+    bind_loss_sums(m);
     nb::class_<HeldStart>(m, "DualStart", "Where to begin: None stands for zeros.")
         .def(nb::init<OptionalVector, OptionalVector, double>(), nb::arg("alpha").none(),
              nb::arg("coef").none(), nb::arg("intercept"),

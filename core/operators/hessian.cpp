@@ -18,7 +18,14 @@
 namespace splinear {
 namespace {
 
-constexpr Row rows_together = 8192;
+// Rows that are read before their products are added up: the more, the less often sums per pair of
+// cells go to their places in the matrix; of few columns more have room.
+Row rows_together(std::size_t n_columns) {
+    constexpr std::size_t values = std::size_t{1} << 19;
+    constexpr std::size_t least = 8192;
+    constexpr std::size_t most = 32768;
+    return static_cast<Row>(std::clamp(values / std::max<std::size_t>(n_columns, 1), least, most));
+}
 
 // How many functions are left of `size` if one in `factor` is kept, and one at the end; see
 // hessian_thinned().
@@ -131,7 +138,8 @@ public:
 
     std::vector<double> compute() {
         const auto n_rows = static_cast<Row>(h_.size());
-        read_in_order(RowsOfAll{groups_}, n_rows, rows_together, [&](Row begin, Row end) {
+        const Row together = rows_together(columns_.size());
+        read_in_order(RowsOfAll{groups_}, n_rows, together, [&](Row begin, Row end) {
             read(begin, end);
             parallel_for(static_cast<Row>(columns_.size()), n_threads_, [&](Row a) {
                 add_pairs(index(a), &h_[index(begin)], index(end - begin));

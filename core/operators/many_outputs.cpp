@@ -216,8 +216,7 @@ std::vector<double> score_many(Groups groups, std::size_t n_outputs, std::span<c
         },
         [&](std::size_t o, std::size_t g) {
             const auto own = coef.subspan(o * length + starts[g], starts[g + 1] - starts[g]);
-            const std::vector<double> scores = score_all(groups.subspan(g, 1), own, n_threads);
-            for (std::size_t i = 0; i < n_rows; ++i) out[o * n_rows + i] += scores[i];
+            add_scores(*groups[g], own, n_threads, out.data() + o * n_rows);
         });
     return out;
 }

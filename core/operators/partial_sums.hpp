@@ -14,6 +14,20 @@
 
 namespace splinear {
 
+// total += all sums, one after the other. Threads have a range of the numbers each: on many threads
+// one of them would take as long to add up sums as all of them to compute these.
+inline void add_in_order(std::span<const std::vector<double>> sums, int n_threads,
+                         std::vector<double>& total) {
+    constexpr std::ptrdiff_t numbers_per_task = 2048;
+    const auto length = static_cast<std::ptrdiff_t>(total.size());
+    parallel_pieces(0, length, numbers_per_task, n_threads,
+                    [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                        for (const std::vector<double>& sum : sums)
+                            for (std::ptrdiff_t k = first; k < last; ++k)
+                                total[index(k)] += sum[index(k)];
+                    });
+}
+
 // The sum of what part(begin, end, out) writes for the pieces of the first n_rows rows. The pieces
 // are spread over threads and their sums added in order.
 template <class Rows, class Part>
@@ -28,8 +42,8 @@ std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_
             sum.assign(length, 0.0);
             part(first, last, sum);
         });
-        for (std::size_t t = 0; t < index(n_pieces(end - begin, piece)); ++t)
-            for (std::size_t k = 0; k < length; ++k) total[k] += sums[t][k];
+        const std::size_t n_here = index(n_pieces(end - begin, piece));
+        add_in_order(std::span(sums).first(n_here), n_threads, total);
     });
     return total;
 }

@@ -34,24 +34,6 @@ Group plain(const Group& group) {
         group.rows};
 }
 
-// out += the scores of one group.
-void add_scores(const Group& group, std::span<const double> coef, int n_threads, double* out) {
-    constexpr Row piece = 256;
-    const Group own = plain(group);
-    const auto op = make_operator(own, 1);
-    const GroupTables tables = op->tables_of(coef);
-    read_in_order(*op, op->n_rows(), op->rows_per_block(), [&](Row begin, Row end) {
-        parallel_pieces(begin, end, piece, n_threads, [&](Row first, Row last) {
-            std::array<Row, piece> here;
-            std::array<double, piece> scores;
-            const std::size_t m = index(last - first);
-            std::iota(here.begin(), here.end(), first);
-            op->score(std::span(here).first(m), tables, scores.data());
-            for (std::size_t a = 0; a < m; ++a) out[index(first) + a] += scores[a];
-        });
-    });
-}
-
 std::vector<double> sums_of(const Group& group, std::span<const double> r, int n_threads) {
     const Group own = plain(group);
     const auto op = make_operator(own, 1);
@@ -73,6 +55,23 @@ std::vector<double> sums_of(const Group& group, std::span<const double> r, int n
 }
 
 }  // namespace
+
+void add_scores(const Group& group, std::span<const double> coef, int n_threads, double* out) {
+    constexpr Row piece = 256;
+    const Group own = plain(group);
+    const auto op = make_operator(own, 1);
+    const GroupTables tables = op->tables_of(coef);
+    read_in_order(*op, op->n_rows(), op->rows_per_block(), [&](Row begin, Row end) {
+        parallel_pieces(begin, end, piece, n_threads, [&](Row first, Row last) {
+            std::array<Row, piece> here;
+            std::array<double, piece> scores;
+            const std::size_t m = index(last - first);
+            std::iota(here.begin(), here.end(), first);
+            op->score(std::span(here).first(m), tables, scores.data());
+            for (std::size_t a = 0; a < m; ++a) out[index(first) + a] += scores[a];
+        });
+    });
+}
 
 std::vector<double> score_all(Groups groups, std::span<const double> coef, int n_threads) {
     check(groups);

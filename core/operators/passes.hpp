@@ -19,6 +19,9 @@
 
 namespace splinear {
 
+// out[i] += coef'B_i of one group, for every row i.
+void add_scores(const Group& group, std::span<const double> coef, int n_threads, double* out);
+
 // coef'B_i of every row i.
 std::vector<double> score_all(Groups groups, std::span<const double> coef, int n_threads);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -19,6 +20,8 @@ class RowOperator final : public PlainTables<B, P> {
     using Base = PlainTables<B, P>;
     using Base::basis_, Base::penalty_, Base::variance_, Base::missing_, Base::at_missing;
     using Base::size, Base::support, Base::width;
+
+    static constexpr std::size_t rows_at_once = 64;
 
 public:
     // variance: s_j^2 of every feature.
@@ -92,12 +95,11 @@ public:
 
     void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
         std::vector<double> w(support());
-        for (std::size_t a = 0; a < rows.size(); ++a) {
-            if (steps[a] == 0.0) continue;
-            double* table = tables.exact.data();
-            for (std::size_t j = 0; j < variance_.size(); ++j, table += width())
-                this->spread_or_missing(evaluate(rows[a], j, w.data()), w.data(), steps[a], table);
-        }
+        visit(rows, [&](std::size_t a, std::size_t j, double argument) {
+            if (steps[a] == 0.0) return;
+            double* table = tables.exact.data() + j * width();
+            this->spread_or_missing(Base::evaluate(argument, w.data()), w.data(), steps[a], table);
+        });
     }
 
     double squared_norm(Row row) const override {
@@ -133,6 +135,27 @@ private:
             for (std::size_t i = 0; i < rows.size(); ++i)
                 out[i] += this->value(table, evaluate(rows[i], j, w.data()), w.data());
         }
+    }
+
+    // Calls use(a, j, argument of feature j in row rows[a]): some rows at a time, and of these one
+    // feature after the other.
+    template <class Use>
+    void visit(std::span<const Row> rows, const Use& use) const {
+        std::array<double, rows_at_once> arguments;
+        for (std::size_t first = 0; first < rows.size(); first += rows_at_once) {
+            const auto here = rows.subspan(first, std::min(rows_at_once, rows.size() - first));
+            for (std::size_t j = 0; j < variance_.size(); ++j) {
+                read_arguments(here, j, arguments.data());
+                for (std::size_t a = 0; a < here.size(); ++a) use(first + a, j, arguments[a]);
+            }
+        }
+    }
+
+    void read_arguments(std::span<const Row> rows, std::size_t j, double* out) const noexcept {
+        if constexpr (requires { source_.arguments(rows, j, out); })
+            source_.arguments(rows, j, out);
+        else
+            for (std::size_t a = 0; a < rows.size(); ++a) out[a] = source_.argument(rows[a], j);
     }
 
     int evaluate(Row row, std::size_t j, double* w) const noexcept {

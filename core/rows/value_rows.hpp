@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "model/axis.hpp"
 #include "rows/matrix_view.hpp"
 #include "rows/row.hpp"
+#include "simd/coding.hpp"
 
 namespace splinear {
 
@@ -71,6 +73,20 @@ public:
         }
         place_column(axes_[feature], x.data(), out.data());
         return !missing;
+    }
+    // out[a] = argument(rows[a], feature), many at a time.
+    void arguments(std::span<const Row> rows, std::size_t feature, double* out) const noexcept {
+        const auto column = static_cast<std::ptrdiff_t>(columns_[feature]);
+        std::array<double, simd::column_rows> x{};
+        std::array<double, simd::column_rows> placed;
+        for (std::size_t first = 0; first < rows.size(); first += x.size()) {
+            const std::size_t n = std::min(x.size(), rows.size() - first);
+            for (std::size_t a = 0; a < n; ++a)
+                x[a] = X_(static_cast<std::ptrdiff_t>(order_[index(rows[first + a])]), column);
+            place_column(axes_[feature], x.data(), placed.data());
+            for (std::size_t a = 0; a < n; ++a)
+                out[first + a] = std::isnan(x[a]) ? x[a] : placed[a];
+        }
     }
     template <class Visit>
     void for_each(Row row, const Visit& visit) const {

@@ -238,6 +238,19 @@ def test_several_classes(tmp_path):
     assert all(float(line[2].rstrip("%")) > 90 for line in lines)
 
 
+def test_reml(tmp_path):
+    run("reml", "--quick", "--threads", "1", "--output", tmp_path)
+    page = (tmp_path / "reml.md").read_text()
+    (table,) = tables_of(page)
+    assert [line[0] for line in table[2:]] == ["census, raw", "a million rows", "100 columns"]
+    for line in table[2:]:
+        assert int(line[3]) >= 5  # turns
+        assert int(line[4]) > 2 * int(line[3])  # passes
+        assert 0 <= int(line[5].removesuffix(" %")) < 100
+    assert page.count("(bar: ") == 4
+    assert "speed-up on 16 threads: (bar: at least 9) not measured" in page
+
+
 def test_shapes(tmp_path):
     run("shapes", "--quick", "--output", tmp_path)
     page = (tmp_path / "shapes.md").read_text()

@@ -9,11 +9,12 @@ from scipy.special import log_softmax, softmax
 
 from splinear import AdditiveRegressor
 from splinear.solvers import newton
-from splinear.solvers.loss_sums import Separable, Softmax
+from splinear.solvers.loss_sums import Separable
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.objective import explicit
 from splinear.solvers.problem import Problem, Start, Stopping
 from splinear.solvers.rows import TrainingRows
+from splinear.solvers.softmax import Softmax
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
 

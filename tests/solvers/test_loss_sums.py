@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from splinear.solvers.log_link import Gamma, Poisson
-from splinear.solvers.loss_sums import Separable, Softmax
+from splinear.solvers.loss_sums import Separable
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.problem import Problem
 from splinear.solvers.row_sample import sample_rows
+from splinear.solvers.softmax import Softmax
 
 N = 400
 RANDOM = np.random.default_rng(0)
@@ -45,6 +46,39 @@ def test_derivatives_are_those_of_the_value(total):
     assert np.vdot(total.gradient(F), V) == pytest.approx(slope, rel=1e-6)
     bend = (total.gradient(F + h * V) - total.gradient(F - h * V)) / (2 * h)
     np.testing.assert_allclose(total.curvature(F).times(V), bend, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["logistic", "squared error"])
+@pytest.mark.parametrize("spread", [0.1, 3.0, 30.0])
+def test_the_core_computes_what_numpy_does(name, spread):
+    """Value, derivatives and the best shift, of more rows than one thread takes at a time."""
+    random, n = np.random.default_rng(4), 10_001
+    loss = SUMS[name].loss
+    y = random.choice([-1, 1], n).astype(np.int8) if name == "logistic" else np.ones(n, np.int8)
+    targets = None if name == "logistic" else random.normal(size=n)
+    problem = Problem(y, loss, 0.7, 1.9, weights=random.random(n), targets=targets)
+    F = spread * random.normal(size=(1, n)) - 0.3 * min(spread, 3.0)
+    total = Separable(problem, loss)
+    assert total._twin is not None
+    m, cost = problem.margin(F[0]), problem.cost
+    assert total.value(F) == pytest.approx(cost @ loss.value(m), rel=1e-13)
+    slopes, bends = total.gradient(F)[0], total.curvature(F).diagonal[0]
+    np.testing.assert_allclose(slopes, cost * y * loss.slope(m), rtol=1e-13, atol=1e-300)
+    np.testing.assert_allclose(bends, cost * loss.curvature(m), rtol=1e-13, atol=1e-300)
+    shifted = F + total.best_shift(F)[:, None]
+    left = cost * y * loss.slope(problem.margin(shifted[0]))
+    assert abs(left.sum()) <= 1e-9 * np.abs(left).sum()
+    on_two = total.on_threads(2)
+    assert on_two.value(F) == total.value(F)
+    assert on_two.best_shift(F) == total.best_shift(F)
+    np.testing.assert_array_equal(on_two.gradient(F), total.gradient(F))
+
+
+def test_a_loss_of_what_is_not_finite_is_not_finite():
+    for value in (np.nan, np.inf):
+        F = np.zeros((1, N))
+        F[0, 7] = -value * SIGNS[7]
+        assert not np.isfinite(SUMS["logistic"].value(F))
 
 
 def test_levels_take_the_intercepts_out(total):

@@ -9,14 +9,15 @@ from scipy.special import entr, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
-from splinear.solvers import dual_cd, hessian, newton
+from splinear.solvers import dual_cd, hessian, newton, whole_hessian
 from splinear.solvers.log_link import Gamma, Poisson
-from splinear.solvers.loss_sums import Separable, Softmax
+from splinear.solvers.loss_sums import Separable
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.objective import explicit, primal
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Problem, Start, Stopping
 from splinear.solvers.rows import TrainingRows
+from splinear.solvers.softmax import Softmax
 from splinear.solvers.watch import Watch
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
@@ -535,8 +536,8 @@ def test_the_dense_way_is_for_few_coefficients(make_problem, monkeypatch):
     solve(X, layout, problem)
     assert made
     made.clear()
-    monkeypatch.setattr(hessian, "MAX_DENSE", 7)
-    assert not hessian.forms_hessian(layout)
+    monkeypatch.setattr(whole_hessian, "MAX_DENSE", 7)
+    assert not whole_hessian.forms_hessian(layout)
     solve(X, layout, problem)
     assert not made
 

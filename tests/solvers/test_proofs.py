@@ -12,11 +12,12 @@ from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, Additiv
 from splinear.curves.basis import BSplineBasis
 from splinear.solvers import newton
 from splinear.solvers.log_link import Gamma, Poisson
-from splinear.solvers.loss_sums import Separable, Softmax
+from splinear.solvers.loss_sums import Separable
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.objective import explicit
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
+from splinear.solvers.softmax import Softmax
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 

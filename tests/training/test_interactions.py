@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.inspection import base_value, contributions, importances, surface
-from splinear.solvers import smoothness
+from splinear.solvers import turns
 from splinear.solvers.objective import explicit, scores
 from splinear.terms import Category, Pair, Spline
 
@@ -337,7 +337,7 @@ def test_periods_are_taken_once():
 @pytest.mark.parametrize("interactions", [2, "auto"])
 def test_a_weight_of_two_is_two_rows(estimator, interactions, monkeypatch):
     # Preconditioners are of samples of rows, and rough steps would end elsewhere.
-    monkeypatch.setattr(smoothness, "STEP_ACCURACY", 1e-9)
+    monkeypatch.setattr(turns, "STEP_ACCURACY", 1e-9)
     X = frame_of_kinds(400)
     numbers = np.column_stack([X["x"], X["z"], X["shop"].str[1:].astype(int) / 20 - 1])
     y = target(estimator, numbers)

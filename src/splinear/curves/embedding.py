@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -87,7 +88,7 @@ class Embedding:
         """Number of features of x."""
         return self.axes.n_features
 
-    @property
+    @cached_property
     def n_used(self) -> NDArray[np.intp]:
         """Coefficients that each feature's values can reach; 0 for a constant feature."""
         size = np.full(self.n_features, self.basis.size)
@@ -97,7 +98,7 @@ class Embedding:
                 size = np.minimum(size + 1, self.basis.size)
         return np.where(self.variance > 0, size, 0)
 
-    @property
+    @cached_property
     def used(self) -> NDArray[np.bool_]:
         """Which coefficients are free and can be reached, shape (n_features, basis.size)."""
         reached = np.arange(self.basis.size) < self.n_used[:, None]

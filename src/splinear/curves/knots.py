@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ __all__ = [
     "spread_knots",
     "suspects",
     "values_at",
+    "with_ends",
 ]
 
 
@@ -128,7 +130,7 @@ class Sample:
         last = len(self.values) - 1
         return values_at(self.values, self.total, shares * self.total[-1], 0, last)
 
-    @property
+    @cached_property
     def distinct(self) -> Floats:
         """The values without repetitions."""
         if not len(self.values):
@@ -175,13 +177,13 @@ def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     elsewhere too. Where quantiles of the rows repeat each other, the others are the more.
     """
     ends = np.array([lo, hi])  # of all rows, not only of those looked at
-    distinct = np.union1d(ends, seen.distinct)
+    distinct = with_ends(seen.distinct, lo, hi)
     if len(distinct) <= n_bins + 1:
         return distinct
     n_inner = n_bins - 1
     shares = np.arange(1, n_inner // 2 + 1) / (n_inner // 2 + 1)
     of_rows = np.setdiff1d(seen.quantiles(shares), ends)
-    others = np.setdiff1d(distinct[1:-1], of_rows, assume_unique=True)
+    others = _without(distinct[1:-1], of_rows)
     n_others = n_inner - len(of_rows)
     places = np.arange(1, n_others + 1) * (len(others) + 1) / (n_others + 1)
     return np.sort(np.concatenate([ends, of_rows, others[np.floor(places - 0.5).astype(np.intp)]]))
@@ -194,7 +196,7 @@ def spread_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     quantiles of the rows, a third are equal steps, each at the next value that occurs, and the
     others are quantiles of the other distinct values.
     """
-    distinct = np.union1d([lo, hi], seen.distinct)
+    distinct = with_ends(seen.distinct, lo, hi)
     if len(distinct) <= n_bins + 1 or n_bins < 6:
         return quantile_knots(seen, lo, hi, n_bins)
     third = n_bins // 3
@@ -203,10 +205,27 @@ def spread_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     at = np.searchsorted(distinct, lo * (1.0 - share) + hi * share)
     steps = distinct[np.minimum(at, len(distinct) - 1)]
     knots = np.unique(np.concatenate([[lo, hi], of_rows, steps]))
-    others = np.setdiff1d(distinct, knots, assume_unique=True)
+    others = _without(distinct, knots)
     n = min(n_bins + 1 - len(knots), len(others))
     places = (np.arange(n) + 0.5) * len(others) / max(n, 1)
     return np.union1d(knots, others[places.astype(np.intp)])
+
+
+def with_ends(distinct: Floats, lo: float, hi: float) -> Floats:
+    """Return ascending values, with both ends among them: those of all rows, seen or not."""
+    for end in (lo, hi):
+        at = int(np.searchsorted(distinct, end))
+        if at == len(distinct) or distinct[at] != end:
+            distinct = np.insert(distinct, at, end)
+    return distinct
+
+
+def _without(distinct: Floats, few: Floats) -> Floats:
+    """Return ascending values without a few of them; those may not all be there."""
+    at = np.minimum(np.searchsorted(distinct, few), len(distinct) - 1)
+    left = np.ones(len(distinct), dtype=bool)
+    left[at[distinct[at] == few]] = False
+    return distinct[left]
 
 
 def filled(knots: Floats, n_bins: int, dtype: npt.DTypeLike = np.float64) -> Floats:

@@ -270,6 +270,21 @@ class TermGroup:
         return self.edge_weights * stiffness[:, None], of_gap
 
     @cached_property
+    def penalty_bands(self) -> Floats:
+        """The matrix of the penalty by bands, (n_features, stride, bandwidth + 1).
+
+        Entry [j, k, p] stands at (k, k + p) of the matrix of feature j.
+        """
+        penalty, variance = self.embedding.penalty, self.embedding.variance
+        stiffness = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
+        out = np.zeros((*self.shape, penalty.bandwidth + 1))
+        bands = penalty.stiffness_bands(self.edge_weights)
+        out[:, : self.size] = bands * stiffness[:, None, None]
+        if self.has_gaps:
+            out[:, -1, 0] = self._stiffness[1]
+        return out
+
+    @cached_property
     def _is_all_used(self) -> bool:
         return bool(self.used.all())
 

@@ -38,17 +38,11 @@ def penalised_bands(group: TermGroup, blocks: Floats) -> Floats:
     The bands are (n_features, stride, n_bands): entry [j, k, p] stands at (k, k + p) of the matrix
     of feature j. A gap is not tied to its curve here.
     """
-    used, support = group.used, blocks.shape[2]
-    penalty, variance = group.embedding.penalty, group.embedding.variance
-    n_bands = min(group.size, max(support, penalty.bandwidth + 1))
+    used, support, bands = group.used, blocks.shape[2], group.penalty_bands
+    n_bands = min(group.size, max(support, bands.shape[2]))
     out = np.zeros((*group.shape, n_bands))
     for p in range(min(support, n_bands)):  # both coefficients must take part
         both = used[:, p:] & used[:, : group.stride - p]
         out[:, : group.stride - p, p] = np.where(both, blocks[:, : group.stride - p, p], 0.0)
-    stiffness = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
-    bands = penalty.stiffness_bands(group.edge_weights) * stiffness[:, None, None]
-    out[:, : group.size, : bands.shape[2]] += bands
-    if group.has_gaps:
-        g = group.missing_variance
-        out[:, -1, 0] += np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
+    out[:, :, : bands.shape[2]] += bands
     return out

@@ -183,7 +183,7 @@ def certify_sum(
 
     The results are those of all outputs of the sum, which have the two in common.
     """
-    coef = np.stack([found.coef for found in results])
+    coef, total = np.stack([found.coef for found in results]), total.on_threads(stopping.n_threads)
     slopes = [found.slopes for found in results if found.slopes is not None]
     R = slopes[0][None] if len(slopes) == 1 else np.stack(slopes)
     F, sums = np.zeros_like(R), np.zeros_like(coef)

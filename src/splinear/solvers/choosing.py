@@ -156,6 +156,7 @@ def _by_reml(
         weight=weight_of(rows),
         pooled=pooled,
         settled=SETTLED_WIDE if wide else SETTLED,
+        in_all=wide,
         max_turns=MAX_TURNS_WIDE if wide else MAX_TURNS,
     )
 

@@ -50,7 +50,7 @@ def follow_path(
     results, error = _core.train(
         rows.with_layout(rows.layout.scaled(1.0 / unit)).groups,
         _compiled(problem.loss),
-        _in_unit(problem, unit),
+        problem.core(unit),
         _core.DualOptions(
             tol=stopping.tol,
             max_iter=stopping.max_iter,
@@ -107,17 +107,6 @@ def _compiled(loss: ConvexLoss) -> _core.Loss:
     if not isinstance(loss, Loss):
         raise TypeError(f"Dual coordinate descent needs a loss with a compiled twin; got {loss!r}.")
     return loss.core()
-
-
-def _in_unit(problem: Problem, unit: float) -> _core.DualProblem:
-    return _core.DualProblem(
-        problem.y,
-        problem.targets,
-        problem.weights,
-        cost_negative=problem.cost_negative * unit,
-        cost_positive=problem.cost_positive * unit,
-        bias=problem.bias / unit**0.5,
-    )
 
 
 def _out_of_unit(found: _core.DualResult, unit: float) -> Result:

@@ -21,31 +21,21 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpbtrs
 
-from splinear import _core
-from splinear._types import AnyArray, Floats
+from splinear._types import Floats
 from splinear.model.cone import Cone
 from splinear.model.factoring import factor_with
-from splinear.model.group import TermGroup
-from splinear.model.layout import Layout
 from splinear.model.nonnegative import Metric
-from splinear.solvers.banded import factored, penalised_bands
+from splinear.solvers.banded import factored
 from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.pair_blocks import SurfaceBlocks
 from splinear.solvers.row_sample import sample_rows
+from splinear.solvers.whole_hessian import WholeHessian, entries_per_row, forms_hessian
 
-__all__ = [
-    "Chooser",
-    "Preconditioner",
-    "QuadraticModel",
-    "forms_hessian",
-]
+__all__ = ["Chooser", "Preconditioner", "QuadraticModel"]
 
 Preconditioner = Literal["auto", "banded", "dense"]
 
-# Up to so many coefficients per output the dense preconditioner may be used, from so many rows per
-# coefficient.
-MAX_DENSE = 2500
-ROWS_PER_COEFFICIENT = 12
+ROWS_PER_COEFFICIENT = 12  # that the dense preconditioner is made from
 PRICE_UNCODED = 20.0  # of a value in a product, where rows are read as they are; 2 where coded
 PRICE_PAIR = 8.0  # of a surface in a product
 
@@ -54,13 +44,7 @@ PRICE_PAIR = 8.0  # of a surface in a product
 FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
 SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
 FEW_PRODUCTS = 12  # of a step in a cone: up to so many, the next is preconditioned as it was
-FEW_SAMPLED = 0.5  # of a function's part of the diagonal
 LEAST_LEFT = 1e-6  # of a block, once the intercept is taken out: sums have no more digits
-
-
-def forms_hessian(layout: Layout) -> bool:
-    """Tell whether the Hessian of one output's curves is small enough to be formed."""
-    return int(layout.used[: layout.n_of_curves].sum()) < MAX_DENSE
 
 
 class QuadraticModel(Protocol):
@@ -92,10 +76,7 @@ class Chooser:
         space = self.space = at.space
         n = int(space.used[: space.layout.n_of_curves].sum()) + 1
         self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
-        per_row = sum(_entries_per_row(group) for group in space.layout.groups)
-        n_terms = sum(group.n_features for group in space.layout.groups)
-        per_row *= space.rows.n_values / (space.rows.n_rows * max(1, n_terms))
-        self.dense_price = 0.5 * self.n_sample * float(per_row) ** 2 + n**3 / 30
+        self.dense_price = 0.5 * self.n_sample * entries_per_row(space) ** 2 + n**3 / 30
         per_value = 2.0 if space.rows.is_coded else PRICE_UNCODED
         self.price_per_row = per_value * space.rows.n_values / space.n_rows  # of a product
         if space.rows.pairs is not None:
@@ -277,14 +258,6 @@ class _Arrow:
         return out
 
 
-def _entries_per_row(group: TermGroup) -> float:
-    """Return how many functions of a group are not zero in a row."""
-    # Of two functions, as a 0/1 column has them, one is zero.
-    n_free = group.embedding.used.sum(axis=1)
-    most = np.minimum(np.maximum(n_free - 1, 1), group.embedding.basis.support)
-    return float(most[n_free > 0].sum())
-
-
 class _Dense(_ByPasses):
     """Preconditioned by the whole Hessian of each output, from the first n_sample rows.
 
@@ -295,17 +268,8 @@ class _Dense(_ByPasses):
     def __init__(self, part: _Part, n_sample: int) -> None:
         super().__init__(part)
         space, curvature = part.all_rows, part.all_curvature
-        self.of_all = space
-        used = space.used[: space.layout.n_of_curves]
-        raw = used.copy()
-        for group, own in zip(space.layout.groups, space.layout.split(raw), strict=True):
-            if group.has_gaps:  # a gap counts in its curve, even if it has no deviation
-                own[:, -1] = True
-        self.raw = np.flatnonzero(raw)
-        self.place_of = np.full(len(raw), -1, dtype=np.int64)
-        self.place_of[self.raw] = np.arange(len(self.raw))
-        self.free = np.append(self.place_of[used], len(self.raw))
-        self.places = np.append(np.flatnonzero(used), -1)  # the intercept is the last of all
+        self.whole = WholeHessian(space)
+        self.places = self.whole.places
         pairs = zip(curvature.diagonal, part.blocks, strict=True)
         self.matrices = [self._matrix(h, blocks, n_sample) for h, blocks in pairs]
         self.factors = [factor_with(cho_factor, H, np.einsum("kk->k", H)) for H in self.matrices]
@@ -314,45 +278,9 @@ class _Dense(_ByPasses):
         self.exact = self.matrices[0] if is_exact else None
 
     def _matrix(self, h: Floats, blocks: list[Floats], n_sample: int) -> Floats:
-        space, n = self.of_all, len(self.raw) + 1
-        share = n_sample / space.n_rows
-        H: Floats = _core.hessian_some(
-            space.rows.groups,
-            self.place_of,
-            n,
-            np.ascontiguousarray(h[:n_sample]) / share,
-            1.0,
-            space.n_threads,
-        ).reshape(n, n)
-        of_level = float(H[-1, -1]) * space.has_level
-        H[-1, -1] += space.stiffness_of_b
-        for group, places, own in zip(
-            space.layout.groups, space.layout.split(self.place_of), blocks, strict=True
-        ):
-            at, least = places[places >= 0], FEW_SAMPLED * own[:, :, 0][places >= 0]
-            H[at, at] = np.where(H[at, at] < least, least / FEW_SAMPLED, H[at, at])
-            self._finish_group(H, group, places, of_level)
-        return np.ascontiguousarray(H[np.ix_(self.free, self.free)])
-
-    def _finish_group(self, H: Floats, group: TermGroup, places: AnyArray, of_level: float) -> None:
-        """Tie gaps to their curves, add the penalty, and leave levels to the intercept."""
-        used, bands = group.used, penalised_bands(group, np.zeros((*group.shape, 1)))
-        for j in np.flatnonzero(used.any(axis=1)):
-            at = places[j]
-            if group.has_gaps:
-                there = np.flatnonzero(group.embedding.used[j])
-                to, gap, m = at[there], at[-1], group.mean[j, there]
-                H[to] += m[:, None] * H[gap]
-                H[:, to] += H[:, gap][:, None] * m
-            for p in range(bands.shape[2]):
-                k = np.flatnonzero(bands[j, : group.stride - p, p])
-                H[at[k], at[k + p]] += bands[j, k, p]
-                if p:
-                    H[at[k + p], at[k]] += bands[j, k, p]
-            if group.has_level:
-                k = np.flatnonzero(group.level_weights[j])
-                weights = group.level_weights[j, k]
-                H[np.ix_(at[k], at[k])] += of_level * np.outer(weights, weights)
+        H = self.whole.of_losses(h, blocks, n_sample)
+        self.whole.add_penalty(H, self.whole.space.layout)
+        return H
 
     def under(self, part: _Part) -> _Dense:
         """Return the model of another part, with this one's preconditioner."""

@@ -38,7 +38,7 @@ def gather(
     `weight` is that of all rows if `dispersion` is to be estimated. How surfaces hang together with
     curves and with each other is not kept.
     """
-    space = Space(rows, total.n_outputs, n_threads)
+    space, total = Space(rows, total.n_outputs, n_threads), total.on_threads(n_threads)
     F = rows.scores(parameters, n_threads) + intercept[:, None]
     curvature = total.curvature(F)
     blocks = space.blocks(curvature.diagonal)

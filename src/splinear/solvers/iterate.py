@@ -24,7 +24,7 @@ def begin(
     rows: TrainingRows, total: LossSum, n_threads: int, start: Start | None = None
 ) -> Iterate:
     """Return the point to start from: an earlier model, if that is better than zero."""
-    space = Space(rows, total.n_outputs, n_threads, total.bias)
+    space, total = Space(rows, total.n_outputs, n_threads, total.bias), total.on_threads(n_threads)
     theta = space.zeros()
     zero = Iterate(space, total, theta, space.zero_scores())
     if not np.isfinite(zero.value):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.model.layout import Layout
 from splinear.solvers.losses import ConvexLoss
@@ -50,6 +51,17 @@ class Problem:
         weights = None if self.weights is None else self.weights[rows]
         targets = None if self.targets is None else self.targets[rows]
         return replace(self, y=self.y[rows], weights=weights, targets=targets)
+
+    def core(self, unit: float = 1.0) -> _core.DualProblem:
+        """Return the compiled twin, with embeddings in a unit of which this is the square."""
+        return _core.DualProblem(
+            self.y,
+            self.targets,
+            self.weights,
+            cost_negative=self.cost_negative * unit,
+            cost_positive=self.cost_positive * unit,
+            bias=self.bias / unit**0.5,
+        )
 
     def margin(self, scores: Floats) -> Floats:
         """Return y_i f_i - t_i, the number that the loss is of."""

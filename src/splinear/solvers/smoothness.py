@@ -41,16 +41,19 @@ from splinear.penalties import DifferencePenalty
 from splinear.solvers import newton
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.pace import Pace
 from splinear.solvers.posterior import Measures
 from splinear.solvers.problem import Start, Stopping
 from splinear.solvers.rows import TrainingRows
+from splinear.solvers.turns import turns_from
 
 __all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom"]
 
 LEAST_TURNS, MAX_TURNS = 5, 40
-SETTLED = 0.02  # change of the degrees of freedom from turn to turn, summed over terms
+# What turns may still change of a term's degrees of freedom: a share of them, or of so many.
+SETTLED, LEAST_FREEDOM = 0.01, 10.0
+MOST_RATE = 0.8  # of one change to the last, for all the changes to come
 SETTLED_LOSSES = 2e-3  # change of the losses in the turn's step
-STEP_ACCURACY = 0.1  # of the Newton step of a turn
 LEAST, MOST = 1e-8, 1e8  # of the first guess: a curve of the least variance is flat
 MOST_CHANGE = 1e3  # of a variance in one turn
 LEAST_NOISE = 1e-4  # of the variance of the targets; curves through all points have no optimum
@@ -79,6 +82,7 @@ def choose_smoothness(
     weight: float | None = None,
     pooled: bool = False,
     settled: float = SETTLED,
+    in_all: bool = False,
     max_turns: int = MAX_TURNS,
     begin: Smoothness | None = None,
     only_pairs: bool = False,
@@ -86,7 +90,9 @@ def choose_smoothness(
     """Choose the variances of all terms, in place of those of rows.layout.
 
     If `pooled`, all are those of rows.layout times one number, and there are no edge weights. The
-    turns end when degrees of freedom change by no more than `settled` in all, or with max_turns.
+    turns end when no term's degrees of freedom will change by more than a share `settled` of them
+    (of 10, if a term has fewer), as far as the last two changes tell; if `in_all`, when all of them
+    together have changed by no more than that share; or with max_turns.
     The first turn begins with the layout and the models of `begin`, if given; if `only_pairs`, the
     variances of curves stay those of that layout.
 
@@ -96,7 +102,7 @@ def choose_smoothness(
     After Ctrl-C the last turn counts, and the exception is kept.
     """
     weight = float(rows.n_rows) if weight is None else weight
-    how = _Way(weight, pooled, settled, max_turns, only_pairs)
+    how = _Way(weight, pooled, settled, in_all, max_turns, only_pairs)
     turns = _turns(rows, totals, stopping, how, begin)
     found = next(turns)
     try:
@@ -114,6 +120,7 @@ class _Way:
     weight: float
     pooled: bool
     settled: float
+    in_all: bool
     max_turns: int
     only_pairs: bool
 
@@ -128,44 +135,65 @@ def _turns(
     """Yield what every turn has found, until little changes."""
     first = rows.layout if how.pooled else _with_static_weights(rows.layout)
     layout = first if begin is None else begin.layout
-    before: list[Floats] | None = None
+    moves, pace, noise = _Moves(how.settled, in_all=how.in_all), Pace(), None
     starts = [None] * len(totals) if begin is None else begin.starts
     points = [
         newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
         for total, start in zip(totals, starts, strict=True)
     ]
     flat = sum(newton.begin(rows, total, stopping.n_threads).losses for total in totals)
-    noise: float | None = None
+    losses, turns = sum(point.losses for point in points), turns_from(points, stopping)
     for n_turns in range(1, how.max_turns + 1):
-        losses = sum(point.losses for point in points)
-        points = [newton.one_step(p.under(layout), stopping, STEP_ACCURACY) for p in points]
-        measures = Measures.of_all(points, layout)
+        found = turns.follow(layout)
+        measures = Measures.of_all(found, layout)
         edf = [measure.edf for measure in measures]
-        noise = _noise(points, edf, how.weight, flat, noise if layout.pairs else None)
+        noise = _noise(found, edf, how.weight, flat, noise if layout.pairs else None)
         gap = np.nan  # a pass over the rows, for those who want to know
         if stopping.watch.tell is not None:
-            gap = max(point.relative_gap for point in points)
+            gap = max(point.relative_gap for point in found)
         if how.pooled:
             layout = first.scaled(_common_factor(first, measures, noise))
         else:
-            with_edges = n_turns > 1
-            new = _updated_layout(layout, first, measures, noise, with_edges=with_edges)
+            new = _updated_layout(layout, first, measures, noise, with_edges=n_turns > 1)
+            if not how.in_all:
+                new = _bounded(pace.lengthened(layout, new), first)
             layout = layout.with_pairs(new.pairs) if how.only_pairs else new
-        yield Smoothness(layout, tuple(edf), [_start(p) for p in points], n_turns, rows.n_rows)
+        yield Smoothness(layout, tuple(edf), [_start(p) for p in found], n_turns, rows.n_rows)
         if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
             return
-        is_still = abs(losses - sum(p.losses for p in points)) <= SETTLED_LOSSES * losses
-        if n_turns >= LEAST_TURNS and is_still and _is_settled(edf, before, how.settled):
+        losses, before = sum(point.losses for point in found), losses
+        is_still = abs(losses - before) <= SETTLED_LOSSES * before
+        if moves.are_over(edf) and is_still and n_turns >= LEAST_TURNS:
             return
-        before = edf
 
 
-def _is_settled(edf: list[Floats], before: list[Floats] | None, share: float) -> bool:
-    """Tell whether degrees of freedom have changed by no more than a share of them in all."""
-    if before is None:
-        return False
-    change = sum(np.abs(e - b).sum() for e, b in zip(edf, before, strict=True))
-    return bool(change <= share * sum(e.sum() for e in edf))
+class _Moves:
+    """How the degrees of freedom of all terms move from turn to turn."""
+
+    def __init__(self, share: float, *, in_all: bool) -> None:
+        self._share, self._in_all = share, in_all
+        self._edf: Floats | None = None
+        self._move: Floats | None = None
+
+    def are_over(self, edf: list[Floats]) -> bool:
+        """Take the next ones, and tell whether those to come are small.
+
+        Where a move is shorter than the last one, the next will be so by the same factor: in all
+        they then come to move / (1 - factor).
+        """
+        now = np.concatenate(edf)
+        if self._edf is None:
+            self._edf = now
+            return False
+        move, last, self._edf = np.abs(now - self._edf), self._move, now
+        self._move = move
+        if self._in_all:
+            return bool(move.sum() <= self._share * now.sum())
+        if last is None:
+            return False
+        rate = np.divide(move, last, out=np.zeros_like(move), where=last > 0)
+        to_come = move / (1.0 - np.minimum(rate, MOST_RATE))
+        return bool(np.all(to_come <= self._share * np.maximum(now, LEAST_FREEDOM)))
 
 
 def degrees_of_freedom(points: Sequence[Iterate], layout: Layout) -> tuple[Floats, ...]:
@@ -204,6 +232,17 @@ def _updated_layout(
     curves = [_updated(*those, noise, with_edges=with_edges) for those in groups]
     surfaces = [_updated_pairs(*those, noise, with_edges=with_edges) for those in pairs]
     return layout.with_groups(curves).with_pairs(surfaces)
+
+
+def _bounded(layout: Layout, first: Layout) -> Layout:
+    """Return the layout with variances no farther from the first guess than they may be."""
+    groups = []
+    for group, like in zip(layout.groups, first.groups, strict=True):
+        guess, of_gaps = like.embedding.variance, like.missing_variance
+        variance = np.clip(group.embedding.variance, LEAST * guess, MOST * guess)
+        missing_variance = np.clip(group.missing_variance, LEAST * of_gaps, MOST * of_gaps)
+        groups.append(group.with_variance(variance, missing_variance, group.edges))
+    return layout.with_groups(groups)
 
 
 def _updated(

@@ -27,6 +27,7 @@ from splinear.curves.knots import (
     samples,
     spread_knots,
     suspects,
+    with_ends,
 )
 from splinear.curves.through_zero import axes_from_zero, no_longer_than_linear
 from splinear.model.group import Extrapolation, TermGroup, size_class, split_by
@@ -230,7 +231,7 @@ class Spline(Term):
             return pieces.set_knots(k, quantile_knots(seen, lo, hi, n_bins), seen)
         few = 0 if self.n_bins is not None else max(advice.few, 2)
         if few and len(distinct := seen.distinct) <= few:
-            distinct = np.union1d([lo, hi], distinct)  # of all rows, not only of those looked at
+            distinct = with_ends(distinct, lo, hi)
             if len(distinct) <= few:
                 return pieces.set_knots(k, distinct, seen)
         if advice.quantiles:
@@ -345,7 +346,11 @@ class _Pieces:
             return
         self.lo[k], self.hi[k] = knots[0], knots[-1]
         self.n_bins[k] = len(knots) - 1
-        self.by_value[k] = seen is not None and bool(np.isin(seen.distinct, knots).all())
+        self.by_value[k] = (
+            seen is not None
+            and len(seen.distinct) <= len(knots)
+            and bool(np.isin(seen.distinct, knots).all())
+        )
         self.knots[k] = knots if len(knots) > 2 else None
 
     def size_class(self, degree: int) -> AnyArray:

@@ -104,8 +104,9 @@ class NewtonTrainer:
             starts = [start_at(found, layout) for found in results]
         data = data.with_layout(layout)
         onward = replace(stopping, watch=stopping.watch.after(n_before))
-        results = self._proven(data, onward, starts)
-        information = self._information(data, results, stopping.n_threads, stopping.tol)
+        sums = data.sums(self.loss)
+        results = self._proven(data, sums, onward, starts)
+        information = self._information(data, sums, results, stopping)
         return Trained(
             data, layout, results, n_turns=n_before, is_whole=is_whole, information=information
         )
@@ -133,11 +134,12 @@ class NewtonTrainer:
         # intercepts of others are solved for at once, whatever the target's centre is.
         if starts is None and not isinstance(self.loss, SquaredError):
             starts = _starts_of(chosen)
-        results = self._proven(data, stopping, starts)
+        sums = data.sums(self.loss)
+        results = self._proven(data, sums, stopping, starts)
         if settled:
-            models, sums = data.centred(results), data.sums(self.loss)
+            models = data.centred(results)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
-        information = self._information(data, results, stopping.n_threads, stopping.tol)
+        information = self._information(data, sums, results, stopping)
         return Trained(
             data,
             chosen.layout,
@@ -150,14 +152,19 @@ class NewtonTrainer:
         )
 
     def _information(
-        self, data: TrainingSet, results: list[Result], n_threads: int, tol: float
+        self,
+        data: TrainingSet,
+        sums: Sequence[LossSum],
+        results: list[Result],
+        stopping: Stopping,
     ) -> list[Information]:
         """Return what the rows say of the models, problem by problem."""
-        models, rows, out = data.centred(results), fine_enough(data.rows, tol), []
+        models, rows, out = data.centred(results), fine_enough(data.rows, stopping.tol), []
+        n_threads = stopping.n_threads
         weight = dispersion = None
         if self.loss.has_dispersion:
             weight, dispersion = data.weighted.total, self.loss.dispersion
-        for total in data.sums(self.loss):
+        for total in sums:
             own, models = models[: total.n_outputs], models[total.n_outputs :]
             found = gather(
                 rows, total, *stack(own), n_threads, weight=weight, dispersion=dispersion
@@ -197,11 +204,15 @@ class NewtonTrainer:
         return data.with_rows(more)
 
     def _proven(
-        self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
+        self,
+        data: TrainingSet,
+        sums: Sequence[LossSum],
+        stopping: Stopping,
+        starts: list[Start] | None,
     ) -> list[Result]:
         """Train all outputs under the variances of the layout, and certify that on X itself."""
         found = []
-        for total, own, start in self._posed(data, stopping, starts):
+        for total, own, start in _posed(data, sums, stopping, starts):
             found += minimize_and_certify(data.rows, total, own, start)
         return data.restored(found)
 
@@ -216,21 +227,21 @@ class NewtonTrainer:
         Cs = [float(C) for C in Cs]
         paths = [
             newton_path(data.rows, total, Cs, own, start)
-            for total, own, start in self._posed(data, stopping, starts)
+            for total, own, start in _posed(data, data.sums(self.loss), stopping, starts)
         ]
         # Some may have stopped before others.
         per_C = zip(*paths, strict=False)
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
 
-    def _posed(
-        self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
-    ) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
-        """Yield each sum to minimize, with who watches it and where it starts."""
-        sums = data.sums(self.loss)
-        joint = _joint(sums, None if starts is None else data.centred(starts))
-        for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
-            label = data.outputs.label(k) if len(sums) > 1 else None
-            yield total, replace(stopping, watch=stopping.watch.of(label)), start
+
+def _posed(
+    data: TrainingSet, sums: Sequence[LossSum], stopping: Stopping, starts: list[Start] | None
+) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
+    """Yield each sum to minimize, with who watches it and where it starts."""
+    joint = _joint(sums, None if starts is None else data.centred(starts))
+    for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
+        label = data.outputs.label(k) if len(sums) > 1 else None
+        yield total, replace(stopping, watch=stopping.watch.of(label)), start
 
 
 def _per_sum(sums: Sequence[LossSum], own: Sequence[Result]) -> list[Start]:

@@ -8,10 +8,11 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers import loss_sums
+from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import ConvexLoss, SmoothLoss
 from splinear.solvers.memory import BytesPerRow
 from splinear.solvers.problem import Problem
+from splinear.solvers.softmax import Softmax as SoftmaxSum
 from splinear.training.outputs.base import MarginTarget, Problems, separable
 from splinear.training.outputs.class_weights import ClassWeight, class_weights
 from splinear.training.weighted import WeightedRows
@@ -123,7 +124,7 @@ class BinaryTarget(MarginTarget):
         placed = rows.place_weights()
         return lambda _: sided(rows, self.index == 1, costs, placed, loss, bias)
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[loss_sums.LossSum]:
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
         """Return the sum of losses of the one output."""
         return separable(self, rows, loss)
 
@@ -149,7 +150,7 @@ class OneVsRestTarget(MarginTarget):
         placed, alike = self._placed(rows), np.ones(2)
         return lambda k: sided(rows, self.index == k, alike, placed, loss, bias)
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[loss_sums.LossSum]:
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
         """Return a sum of losses per class."""
         return separable(self, rows, loss)
 
@@ -168,12 +169,12 @@ class SoftmaxTarget(OneVsRestTarget):
 
     outputs: Softmax
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[loss_sums.LossSum]:
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
         """Return the one sum of all classes: the log-loss, whichever `loss` two classes have."""
         del loss
         placed, index = self._placed(rows), rows.rows.place(self.index)
         cost = np.ones(rows.rows.n_rows) if placed is None else placed
-        return [loss_sums.Softmax(index, cost, self.outputs.n_outputs)]
+        return [SoftmaxSum(index, cost, self.outputs.n_outputs)]
 
 
 def sided(
