@@ -66,9 +66,9 @@ def test_measures_are_of_rows_that_were_held_out(train, customers, invoke, tmp_p
     P, y_held = fitted.predict_proba(X.iloc[held]), y.iloc[held]
     np.testing.assert_allclose(P, again.predict_proba(X.iloc[held]), atol=1e-3)
     expected = {
-        "accuracy": f"{accuracy_score(y_held, fitted.predict(X.iloc[held])):.1%}",
-        "area under the ROC curve": f"{roc_auc_score(y_held == 'yes', P[:, 1]):.3f}",
-        "log-loss": f"{log_loss(y_held, P):.3f}",
+        "Accuracy": f"{accuracy_score(y_held, fitted.predict(X.iloc[held])):.1%}",
+        "Area under ROC": f"{roc_auc_score(y_held == 'yes', P[:, 1]):.3f}",
+        "Log-loss": f"{log_loss(y_held, P):.4f}",
     }
     for name, value in expected.items():
         assert re.search(rf"^{name} +{re.escape(value)} ", done.stdout, re.MULTILINE), name
@@ -81,7 +81,7 @@ def test_numbers_are_a_regression(train, customers, invoke, tmp_path):
     assert done.exit_code == 0, done.output
     assert "regression (--task classification if it is not); numbers from" in done.stdout
     assert float(re.search(r"R² +(\d\.\d+)", done.stdout)[1]) > 0.95
-    assert "mean absolute error" in done.stdout
+    assert "Mean absolute error" in done.stdout
     assert type(splinear.load(path)) is AdditiveRegressor
 
 

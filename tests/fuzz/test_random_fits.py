@@ -5,7 +5,6 @@ instead of a few.
 """
 
 import os
-import time
 import warnings
 
 import numpy as np
@@ -22,12 +21,14 @@ pytestmark = pytest.mark.fuzz
 
 N_CASES = int(os.environ.get("SPLINEAR_FUZZ", "160"))
 BLOCK = 20
-MOST_SECONDS = 60.0
+MOST_SECONDS = 30.0  # per fit: some problems would take all passes that max_iter allows
 
 # Seeds that once found something: variances below the smallest normal number, and a gap in a
 # sparse table beside values outside the range; X rounded to codes, which
-# matters under large costs; scores summed up step by step that were no longer those of the curves.
-REGRESSIONS = [1, 7, 13, 68, 252, 300, 3290, 102, 226, 569, 3482, 6568, 6651]
+# matters under large costs, and so do positions on surfaces in single precision; scores summed up
+# step by step that were no longer those of the curves; a column of a file that is read twice;
+# polynomials beyond all numbers in a column of one value.
+REGRESSIONS = [1, 7, 13, 68, 252, 300, 3290, 102, 226, 569, 3482, 6568, 6651, 1460, 1659, 2773]
 
 
 class StopError(Exception):
@@ -71,6 +72,7 @@ class Case:
         self.model = draw_model(
             self.random, len(self.columns), is_numeric=is_numeric, extreme=extreme
         )
+        self.model.set_params(time_limit=MOST_SECONDS)
         if isinstance(self.model, AdditiveRegressor):
             self.draw_loss(np.random.default_rng([seed, 1]))
         if self.form == "libsvm" and self.model.curve is None:
@@ -181,15 +183,12 @@ class Case:
 
 
 def run(seed, folder):
-    began = time.monotonic()
     try:
         with threadpool_limits(1, user_api="blas"):
             Case(seed, folder).run()
     except Exception as error:
         error.add_note(f"This is the case of the seed {seed}.")
         raise
-    took = time.monotonic() - began
-    assert took < MOST_SECONDS, f"the case of the seed {seed} took {took:.0f} s"
 
 
 @pytest.mark.parametrize("block", range(-(-N_CASES // BLOCK)))

@@ -233,6 +233,32 @@ def test_a_long_tail_is_cut_off():
     assert draw(model, (X, None), (1, 0)).ax_.get_xlim()[1] == X[:, 1].max()
 
 
+def test_an_axis_of_many_magnitudes_is_logarithmic():
+    random = np.random.default_rng(0)
+    X = np.column_stack([np.exp(random.normal(10, 1.3, 2000)), random.uniform(size=2000)])
+    X[::50, 0] = np.nan
+    y = np.nan_to_num(np.log(X[:, 0])) * X[:, 1]
+    model = AdditiveRegressor(interactions=[(0, 1)], random_state=0).fit(X, y)
+    display = draw(model, (X, None), (0, 1))
+    side, there = display.surface.x, X[~np.isnan(X[:, 0]), 0]
+    assert display.ax_.get_xlabel() == "x0 (log scale)"
+    assert side.ends == pytest.approx((there.min(), there.max()))
+    np.testing.assert_allclose(np.diff(side.edges), side.edges[1] - side.edges[0])
+    assert side.counts.sum() == len(there)
+    places = side.places(X[:, 0])
+    expected = np.searchsorted(np.exp(side.edges[1:-1]), there, side="right")
+    np.testing.assert_array_equal(places[~np.isnan(X[:, 0])], expected)
+    at = [
+        np.log(float(text.get_text().replace("k", "e3").replace("M", "e6")))
+        for text in display.ax_.get_xticklabels()[:-1]
+    ]
+    np.testing.assert_allclose(display.ax_.get_xticks()[:-1], at)
+    assert display.ax_.get_xticklabels()[-1].get_text() == "missing"
+    x, z = side.values[3], display.surface.z.values[5]
+    here = model.terms_.pairs[0].evaluate(np.array([x]), np.array([z]))
+    assert display.surface.f[3, 5] == pytest.approx(float(here[0, 0]))
+
+
 def test_whole_numbers_have_a_cell_each():
     random = np.random.default_rng(0)
     X = np.column_stack([random.integers(3, 15, 500), random.uniform(size=500)])

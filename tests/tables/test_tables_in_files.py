@@ -20,7 +20,7 @@ from splinear.curves import knots as knots_module
 from splinear.inspection import contributions, importances, knots, shape_function
 from splinear.solvers.memory import MemoryPlan
 from splinear.tables.parquet import ParquetFiles
-from splinear.terms import Category, Spline
+from splinear.terms import Category, Pair, Spline
 from splinear.training.columns import NumberTable
 
 pa = pytest.importorskip("pyarrow")
@@ -102,6 +102,7 @@ def files(tmp_path):
         (AdditiveSVC, {"tol": 1e-5}),
         (AdditiveSVC, {"terms": {"colour": "drop", "dose": Spline(3), "plan": Category()}}),
         (AdditiveClassifier, {"curve": Spline(10, knots="quantile"), "C": 1.0}),
+        (AdditiveClassifier, {"terms": {("dose", "age"): Pair(4), ("dose", "plan"): Pair(6)}}),
         (AdditiveClassifier, {}),
     ],
     ids=str,

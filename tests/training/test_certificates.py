@@ -75,6 +75,19 @@ def test_the_objective_is_that_of_numpy(kind, form, numbers):
         assert model.objective_ == pytest.approx(expected, rel=1e-7), C
 
 
+@pytest.mark.parametrize("kind", ["logistic", "softmax", "squared error"])
+def test_the_objective_of_surfaces_is_that_of_numpy(kind, numbers):
+    """Rows stand on surfaces in single precision, which must not matter here."""
+    values, signal = numbers
+    X, y = table_of(values, "frame"), target_of(kind, signal)
+    for C in (1.0, 1e2, 1e4):
+        model = MODELS[kind].set_params(C=C, random_state=0, interactions=[(0, 1), (2, 6)])
+        fit(model, X, y)
+        expected = objective_of(model, pose(model, X, y, None), X)
+        assert model.objective_ == pytest.approx(expected, rel=1e-9), C
+    model.set_params(interactions=0)
+
+
 def noted(monkeypatch, module, name):
     """Return a list of what a function of a module is given and returns."""
     calls, function = [], getattr(module, name)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._lookup import shown
-from splinear._types import Floats
+from splinear._types import AnyArray, Floats
 from splinear.cli.console import OptionError, failing_well, make_console
 from splinear.cli.data import open_data
 from splinear.cli.estimators import Share, Wanted, make_estimator, task_of
-from splinear.cli.measures import measure
+from splinear.cli.measures import measure_rows
 from splinear.cli.output import check_output
 from splinear.cli.printing import (
     columns_table,
@@ -46,9 +46,15 @@ class Data:
     weights: Floats
 
     @property
+    def held_out(self) -> AnyArray:
+        """The rows to measure on, a mask."""
+        mask: AnyArray = self.target.there & (self.weights == 0.0)
+        return mask
+
+    @property
     def n_held_out(self) -> int:
-        """Number of rows to measure on."""
-        return int(np.sum(self.target.there & (self.weights == 0.0)))
+        """Number of these rows."""
+        return int(np.sum(self.held_out))
 
 
 def add_fit(app: "typer.Typer") -> None:
@@ -84,8 +90,7 @@ def add_fit(app: "typer.Typer") -> None:
             model = _train(rows, wanted)
             _finish(model, rows, output)
             if report is not None:
-                held_out = rows.target.there & (rows.weights == 0.0)
-                write_page(model, report, rows.table, held_out, rows.target)
+                write_page(model, report, rows.table, rows.held_out, rows.target)
                 make_console().print(f"Report  {report}", markup=False, soft_wrap=True)
 
 
@@ -187,9 +192,9 @@ def _finish(model: AdditiveEstimator, data: Data, output: Path) -> None:
     proof = "" if model.certified_ else ", more than was asked for"
     console.print(f"{model.n_iter_} passes, relative duality gap {model.dual_gap_:.1e}{proof}\n")
     if data.n_held_out:
-        y, weights = data.target.values, np.where(data.target.there, data.weights, np.nan)
+        y, held_out = data.target.values, data.held_out
         with tracking("Measuring", data.table.shape[0], "rows") as track:
-            measures = measure(model, data.table, y, weights, track)
+            measures = measure_rows(model, data.table, y, held_out, track)
         console.print(measures_table(measures))
         console.print()
     console.print(terms_table(model))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear.cli.estimators import LOSSES
-from splinear.cli.measures import Measure
 from splinear.cli.profile import ColumnProfile
 from splinear.cli.target import TargetColumn
+from splinear.report.measures import Measure
 from splinear.tables.table import Table as Rows
 from splinear.tables.values import Kind
 from splinear.training.estimator import AdditiveEstimator

@@ -12,9 +12,9 @@ from splinear._types import Floats
 from splinear.curves.axes import Axes, steps
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis, SampledBasis
 from splinear.export.pieces import CurveTerm, WaveTerm
-from splinear.model.additive import group_scores
 from splinear.model.fitted import FittedTerm
 from splinear.model.group import TermGroup
+from splinear.model.scoring import group_scores
 
 __all__ = ["read_curve"]
 

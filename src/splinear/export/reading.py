@@ -25,7 +25,7 @@ from splinear.training.outputs.classes import Binary
 from splinear.training.outputs.labels import MultiLabel
 from splinear.training.outputs.positive import LogMean
 
-__all__ = ["read_model"]
+__all__ = ["read_model", "task_and_link"]
 
 Task: TypeAlias = Literal["regression", "binary", "multiclass", "multilabel"]
 Link: TypeAlias = Literal["identity", "log", "logistic", "softmax"]
@@ -40,7 +40,7 @@ def read_model(model: AdditiveEstimator) -> ModelPieces:
         If it is none, for example a pipeline.
     """
     _check(model)
-    task, link = _task(model)
+    task, link = task_and_link(model)
     classes = None if task == "regression" else tuple(model.classes_.tolist())
     names = feature_names(model)
     terms: list[TermPieces] = [_read_term(model, term) for term in model.terms_.curves]
@@ -66,7 +66,8 @@ def _check(model: object) -> None:
     check_is_fitted(model, "terms_")
 
 
-def _task(model: AdditiveEstimator) -> tuple[Task, Link | None]:
+def task_and_link(model: AdditiveEstimator) -> tuple[Task, Link | None]:
+    """Return what a model predicts, and what makes predictions or probabilities of its scores."""
     outputs = model._outputs
     if not hasattr(model, "classes_"):
         return "regression", "log" if isinstance(outputs, LogMean) else "identity"

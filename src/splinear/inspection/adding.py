@@ -11,9 +11,9 @@ from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.model.additive import group_scores
 from splinear.model.fitted import FittedPair
 from splinear.model.group import Extrapolation
+from splinear.model.scoring import group_scores
 from splinear.training.estimator import AdditiveEstimator
 
 __all__ = [

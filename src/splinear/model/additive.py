@@ -6,16 +6,14 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.model.chains import Chain
-from splinear.model.group import Extrapolation, TermGroup
+from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of, surfaces
-from splinear.tables.chunks import Chunk, as_dense, csr_parts
+from splinear.model.scoring import Scorer, scorers
+from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
 __all__ = ["Model"]
@@ -69,16 +67,13 @@ class Model:
                 out[rows] += self.pair_scores(as_dense(piece), n_threads)
         return out
 
-    def _scorers(self) -> list[GroupScorer]:
-        """Return what scores rows, one per group; made once unless it is large."""
-        return self._kept_scorers if self.parameters.size <= MOST_KEPT else self._make_scorers()
+    def _scorers(self) -> list[Scorer]:
+        """Return what scores rows; made once unless it is large."""
+        return self._kept_scorers if self.parameters.size <= MOST_KEPT else scorers(self.parts())
 
     @cached_property
-    def _kept_scorers(self) -> list[GroupScorer]:
-        return self._make_scorers()
-
-    def _make_scorers(self) -> list[GroupScorer]:
-        return [GroupScorer.of(group, part) for group, part in self.parts()]
+    def _kept_scorers(self) -> list[Scorer]:
+        return scorers(self.parts())
 
     def __getstate__(self) -> dict[str, object]:
         """Return what was given; what has been computed from it is not kept in files."""
@@ -106,108 +101,3 @@ class Model:
     def _pair_tables(self) -> Floats:
         n = self.layout.n_of_curves
         return np.ascontiguousarray(self.layout.tables(self.parameters)[:, n:])
-
-
-def group_scores(group: TermGroup, parameters: Floats, piece: Chunk, n_threads: int) -> Floats:
-    """Compute what the terms of a group add to the scores of a piece of X: (n_rows, n_outputs).
-
-    `piece` is an array of floats or a CSR matrix, in all columns of X.
-    """
-    return GroupScorer.of(group, parameters).scores(piece, n_threads)
-
-
-@dataclass(frozen=True, eq=False)
-class GroupScorer:
-    """The curves of a group as rows are scored by them.
-
-    `tables` (n_outputs, n_features, size + 1): coefficients, and what a missing value adds.
-    """
-
-    group: TermGroup
-    tables: Floats
-
-    @classmethod
-    def of(cls, group: TermGroup, parameters: Floats) -> GroupScorer:
-        """Prepare the terms of a group with these parameters."""
-        return cls(group, np.ascontiguousarray(group.with_gap_values(parameters)))
-
-    def scores(self, piece: Chunk, n_threads: int) -> Floats:
-        """Return what the terms add to the scores of a piece of X: (n_rows, n_outputs)."""
-        group, tables = self.group, self.tables
-        if isinstance(piece, sparse.csr_array):
-            return _sparse_scores(group, tables, piece, n_threads)
-        if group.levels is not None:
-            out = _level_scores(group, tables, self._at_unseen, piece)
-        else:
-            curves, columns = self._curves
-            out = _core.decision(curves, piece, columns, n_threads)
-        if group.extrapolation is Extrapolation.LINEAR:
-            _continue(group, tables, piece, out)
-        return out
-
-    @cached_property
-    def _curves(self) -> tuple[_core.Curves, NDArray[np.int64]]:
-        """The compiled twin, and the columns of X."""
-        embedding, none = self.group.embedding, np.zeros(len(self.tables))
-        curves = _core.Curves(embedding.basis.core(), embedding.axes.core(), self.tables, none)
-        return curves, self.group.features.astype(np.int64)
-
-    @cached_property
-    def _at_unseen(self) -> Floats:
-        """What an unseen level adds, (n_outputs, n_features)."""
-        group = self.group
-        of = [self.tables[:, k, :-1] @ group.mean[k] for k in range(group.n_features)]
-        return np.stack(of, axis=1)
-
-
-def _level_scores(group: TermGroup, tables: Floats, at_unseen: Floats, piece: AnyArray) -> Floats:
-    """Look the levels up: numbers from 0 on; NaN is a gap, -1 a level that fit has not seen."""
-    codes, at_gap = piece[:, group.features], group.size
-    unseen = codes < 0
-    index = np.where(np.isnan(codes), at_gap, np.where(unseen, 0, codes)).astype(np.intp)
-    out, has_unseen = np.zeros((len(piece), len(tables))), bool(unseen.any())
-    for k in range(group.n_features):
-        own = tables[:, k].T[index[:, k]]
-        if has_unseen:
-            own[unseen[:, k]] = at_unseen[:, k]
-        out += own
-    return out
-
-
-def _sparse_scores(group: TermGroup, tables: Floats, X: sparse.csr_array, n_threads: int) -> Floats:
-    """Score a CSR matrix; where curves are not zero at zero, zeros count as well."""
-    here = group_columns(X, group)
-    embedding, at_zero = group.embedding, np.empty((0, 0))
-    intercept = np.zeros(len(tables))
-    if not embedding.through_zero:
-        at_zero = embedding.at_zero(tables[..., :-1])
-        intercept = at_zero.sum(axis=1)
-    starts, features, values = csr_parts(here)
-    basis, axes = embedding.basis.core(), embedding.axes.core()
-    curves = _core.Curves(basis, axes, tables, intercept)
-    out: Floats = _core.decision_sparse(curves, starts, features, values, at_zero, n_threads)
-    if group.extrapolation is Extrapolation.LINEAR:
-        lo, hi = embedding.axes.lo[features], embedding.axes.hi[features]
-        for k in map(int, np.unique(features[(values < lo) | (values > hi)])):
-            x = here[:, [k]].toarray().ravel()
-            out += embedding.continuation(x, k, tables[:, k, :-1])
-    return out
-
-
-def group_columns(X: sparse.csr_array, group: TermGroup) -> sparse.csr_array:
-    """Select the columns of a group from a CSR matrix; X itself if they are all, in order."""
-    if group.n_features == X.shape[1] and np.array_equal(group.features, np.arange(X.shape[1])):
-        return X
-    return X[:, group.features]
-
-
-def _continue(group: TermGroup, tables: Floats, piece: AnyArray, out: Floats) -> None:
-    """Add what straight lines beyond the ends of the ranges add to the scores."""
-    axes = group.embedding.axes
-    for k, j in enumerate(group.features):
-        x = piece[:, j]
-        with np.errstate(invalid="ignore"):
-            outside = (x < axes.lo[k]) | (x > axes.hi[k])
-        if outside.any():
-            at = np.flatnonzero(outside)
-            out[at] += group.embedding.continuation(x[at], k, tables[:, k, :-1])

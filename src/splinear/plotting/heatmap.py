@@ -11,6 +11,7 @@ from splinear._types import Floats
 from splinear.inspection.text import shortened
 from splinear.plotting.curve import Words
 from splinear.plotting.fitting import fit_title
+from splinear.plotting.scales import compact
 from splinear.plotting.style import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
 from splinear.plotting.surfaces import Side, Surface
 
@@ -133,12 +134,17 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
         name += f" ({len(side.levels)} of {len(side.levels) + side.n_hidden})"
     if side.beyond:
         name += f" ({side.beyond:.1%} of rows beyond)"
+    if not side.scale.is_linear:
+        name += f" ({side.scale.note(side.ends[0])})"
     axis.set_label_text(name, color=INK, **AS_IT_IS)
     has_long_numbers = turned and np.abs(side.edges).max() >= 1e4
     is_whole = bool((np.diff(side.edges) == 1.0).all())
     locator = MaxNLocator(3 if has_long_numbers else 6, steps=_NICE, integer=is_whole)
     if side.levels:
         ticks, labels = side.middles, [shortened(level, 26) for level in side.levels]
+    elif not side.scale.is_linear:
+        marks = side.scale.ticks(*side.ends)
+        ticks, labels = side.scale.forward(np.array(marks)), [compact(x) for x in marks]
     elif side.has_missing:
         lo, hi = side.edges[[0, -1]]
         ticks = np.asarray(locator.tick_values(lo, hi))

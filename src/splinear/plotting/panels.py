@@ -22,7 +22,7 @@ from splinear.plotting.style import room
 __all__ = ["MOST_LEVELS", "Evaluate", "cells", "make_panel"]
 
 MOST_LEVELS = 12  # of a category that a panel has room for
-_MOST_CELLS = 40  # of a histogram
+MOST_CELLS = 40  # of a histogram
 _MOST_BARS = 128  # of a histogram of values that have a bar each
 _MOST_GRID_POINTS = 400  # beyond, it does not matter how many of them lie in a cell
 
@@ -209,7 +209,7 @@ def cells(values: Floats, x: Floats, scale: Scale = LINEAR) -> Floats:
     lo, hi = float(x[0]), float(x[-1])
     if not lo < hi:
         return np.array([lo, lo]) + room(lo) * np.array([-0.025, 0.025])
-    even = scale.steps(lo, hi, _MOST_CELLS + 1)
+    even = scale.steps(lo, hi, MOST_CELLS + 1)
     if not scale.is_linear:
         return even
     distinct = np.unique(values)

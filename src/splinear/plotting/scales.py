@@ -95,11 +95,11 @@ class Scale:
             return
         ax.set_xlim(self.beyond(hi, lo, _AIR), self.beyond(lo, hi, after + _AIR))
         ax.set_xscale("function", functions=(self.forward, self.inverse))
-        ticks = self._ticks(lo, hi)
+        ticks = self.ticks(lo, hi)
         ax.set_xticks(ticks, [compact(x) for x in ticks])
         ax.set_xticks([], minor=True)
 
-    def _ticks(self, lo: float, hi: float) -> list[float]:
+    def ticks(self, lo: float, hi: float) -> list[float]:
         """Return round values that are far enough apart: powers of ten before others."""
         largest = max(abs(lo), abs(hi))
         smallest = self.threshold if self.kind == "asinh" else lo
@@ -130,8 +130,10 @@ def choose_scale(values: Floats, lo: float, hi: float) -> Scale:
     if 2 * counts.max() > len(values):
         values = values[values != distinct[counts.argmax()]]
     sizes = np.abs(values[values != 0.0])
+    if len(sizes) < _LEAST_ROWS:
+        return LINEAR
     linear = _share(LINEAR, values, lo, hi)
-    if len(sizes) < _LEAST_ROWS or linear >= _ENOUGH:
+    if linear >= _ENOUGH:
         return LINEAR
     near = float(10.0 ** np.floor(np.log10(np.quantile(sizes, 0.25))))
     best = Scale("asinh", near)

@@ -15,7 +15,8 @@ from splinear.inspection.adding import InMemory, column_of
 from splinear.inspection.curves import check_n_points
 from splinear.model.chains import Chain
 from splinear.model.fitted import FittedPair
-from splinear.plotting.panels import cells
+from splinear.plotting.panels import MOST_CELLS, cells
+from splinear.plotting.scales import LINEAR, Scale, choose_scale
 from splinear.plotting.style import room
 from splinear.training.estimator import AdditiveEstimator
 
@@ -39,11 +40,13 @@ class Side:
     ----------
     name : str
     edges : ndarray of shape (n_cells + 1,)
-        Between cells, but for that of missing values; k - 0.5 and k + 0.5 for level k.
+        Between cells, but for that of missing values, along the axis: as `scale` places values;
+        k - 0.5 and k + 0.5 for level k.
     values : ndarray of shape (n_cells,) or (n_cells + 1,)
         Where the surface is evaluated: numbers, or numbers of levels. NaN is a missing value, in
         the last place, if there were some in training.
     bins : ndarray of shape (n_bins + 1,)
+        Along the axis, too.
     counts : ndarray of shape (n_bins,)
         Histogram of the data.
     levels : tuple of str
@@ -54,6 +57,8 @@ class Side:
         Rows of the data in which the feature is missing.
     beyond : float
         The share of rows in long tails, which are not shown.
+    scale : Scale
+        How values are placed along the axis.
     """
 
     name: str
@@ -65,6 +70,7 @@ class Side:
     n_hidden: int = 0
     n_missing: int = 0
     beyond: float = 0.0
+    scale: Scale = LINEAR
 
     @property
     def has_missing(self) -> bool:
@@ -76,15 +82,22 @@ class Side:
         """The middles of cells, but for that of missing values."""
         return np.asarray(0.5 * self.edges[1:] + 0.5 * self.edges[:-1])
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest number that is shown."""
+        lo, hi = self.scale.inverse(self.edges[[0, -1]])
+        return float(lo), float(hi)
+
     def places(self, column: Floats) -> Places:
         """Return the cells in which values (n,) lie, -1 for those that are not shown."""
         if self.levels:
             same = column[:, None] == self.values[: len(self.levels)]
             out = np.where(same.any(axis=1), same.argmax(axis=1), -1)
         else:
-            out = np.searchsorted(self.edges, column, side="right") - 1
-            out[column == self.edges[-1]] -= 1
-            out[(column < self.edges[0]) | (column > self.edges[-1])] = -1
+            at = self.scale.forward(column)
+            out = np.searchsorted(self.edges, at, side="right") - 1
+            out[at == self.edges[-1]] -= 1
+            out[(at < self.edges[0]) | (at > self.edges[-1])] = -1
         out[np.isnan(column)] = len(self.edges) - 1 if self.has_missing else -1
         return out
 
@@ -234,21 +247,49 @@ def _numbers(chain: Chain, column: Floats, name: str, n_points: int) -> tuple[Fl
         counts = (there[:, None] == knots).sum(axis=0).astype(float)
         values = np.append(knots, missing)
         return column, Side(name, edges, values, edges, counts, labels, n_missing=n_missing)
-    lo, hi = _view(knots, there)
-    is_whole = bool(len(there)) and bool((there == np.round(there)).all())
+    scale, lo, hi = _view(knots, there)
+    edges, bins = _divided(scale, there, lo, hi, n_points)
+    return column, Side(
+        name,
+        edges,
+        np.append(np.clip(scale.inverse(0.5 * edges[1:] + 0.5 * edges[:-1]), lo, hi), missing),
+        bins,
+        np.histogram(scale.forward(there), bins)[0].astype(float),
+        n_missing=n_missing,
+        beyond=float(np.mean((there < lo) | (there > hi))) if len(there) else 0.0,
+        scale=scale,
+    )
+
+
+def _divided(
+    scale: Scale, values: Floats, lo: float, hi: float, n_points: int
+) -> tuple[Floats, Floats]:
+    """Return the edges of the cells from lo to hi and of the bins of a histogram, on the axis."""
+    if not scale.is_linear:
+        ends = scale.forward(np.array([lo, hi]))
+        left, right = map(float, ends)
+        return np.linspace(left, right, n_points + 1), np.linspace(left, right, MOST_CELLS + 1)
+    bins = cells(values[(values >= lo) & (values <= hi)], np.array([lo, hi]))
+    is_whole = bool(len(values)) and bool((values == np.round(values)).all())
     if is_whole and hi - lo < n_points:
-        edges = np.arange(np.ceil(lo) - 0.5, np.floor(hi) + 1.0)
-    else:
-        edges = steps(lo, hi, n_points + 1)
-    bins = cells(there[(there >= lo) & (there <= hi)], np.array([lo, hi]))
-    counts = np.histogram(there, bins)[0].astype(float)
-    values = np.append(0.5 * edges[1:] + 0.5 * edges[:-1], missing)
-    beyond = float(np.mean((there < lo) | (there > hi))) if len(there) else 0.0
-    return column, Side(name, edges, values, bins, counts, n_missing=n_missing, beyond=beyond)
+        return np.arange(np.ceil(lo) - 0.5, np.floor(hi) + 1.0), bins
+    return steps(lo, hi, n_points + 1), bins
 
 
-def _view(knots: Floats, values: Floats) -> tuple[float, float]:
-    """Return the range that is shown: that of training, long tails of few rows cut off."""
+def _view(knots: Floats, values: Floats) -> tuple[Scale, float, float]:
+    """Return the axis and the range that is shown.
+
+    Long tails of few rows are cut off; if that does not help, the axis shows them.
+    """
+    lo, hi = _without_tails(knots, values)
+    if choose_scale(values[(values >= lo) & (values <= hi)], lo, hi).is_linear:
+        return LINEAR, lo, hi
+    lo, hi = float(knots[0]), float(knots[-1])
+    return choose_scale(values, lo, hi), lo, hi
+
+
+def _without_tails(knots: Floats, values: Floats) -> tuple[float, float]:
+    """Return the range of training, long tails of few rows cut off."""
     lo, hi = float(knots[0]), float(knots[-1])
     if not lo < hi:
         return lo - room(lo) / 2, lo + room(lo) / 2

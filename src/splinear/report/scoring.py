@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
-from splinear.report.content import Content
+from splinear.export.reading import task_and_link
 from splinear.tables.checks import check_weights
+from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.positive import LogMean
 
 __all__ = ["Scored", "score_rows"]
@@ -60,28 +61,33 @@ class Scored:
         return is_it, self.score[:, 0 if self.task == "binary" else k]
 
 
-def score_rows(content: Content, X: Input, y: Input, sample_weight: Input) -> Scored:
-    """Compare a model with the truth."""
-    model, pieces = content.model, content.pieces
-    scores = model._scores(X)
-    truth = np.asarray(y)
+def score_rows(
+    model: AdditiveEstimator,
+    scores: Floats,
+    y: Input,
+    sample_weight: Input,
+    class_names: list[str],
+) -> Scored:
+    """Compare the scores of rows, (n, n_outputs), with the truth."""
+    truth, outputs = np.asarray(y), model._outputs
     if len(truth) != len(scores):
         raise ValueError(f"X_test has {len(scores)} rows, but y_test has {len(truth)}.")
-    prediction, outputs = model._outputs.predict(scores), model._outputs
+    task, link = task_and_link(model)
+    prediction = outputs.predict(scores)
     probability: Floats | None = None
-    if pieces.classes is not None and hasattr(model, "predict_proba"):
+    if task != "regression" and link is not None:
         probability = outputs.probabilities(scores)  # type: ignore[attr-defined]
-    if pieces.task in ("binary", "multiclass"):
-        known = list(pieces.classes or ())
+    if task in ("binary", "multiclass"):
+        known = model.classes_.tolist()
         truth, prediction = (_numbers(labels, known) for labels in (truth, prediction))
     return Scored(
-        task=pieces.task,
+        task=task,
         y=truth,
         prediction=np.asarray(prediction),
         score=scores,
         probability=probability,
         weights=check_weights(sample_weight, len(scores)),
-        classes=content.class_names,
+        classes=class_names,
         power=outputs.power if isinstance(outputs, LogMean) else None,
     )
 

@@ -69,7 +69,9 @@ def write(
 def _page(content: Content, X: Input, y: Input, sample_weight: Input, title: str | None) -> str:
     quality = None
     if y is not None:
-        quality = assess(score_rows(content, X, y, sample_weight), content.target_name)
+        scores = content.model._scores(X)
+        scored = score_rows(content.model, scores, y, sample_weight, content.class_names)
+        quality = assess(scored, content.target_name)
     n_test = 0 if content.table is None else content.table.shape[0]
     weighted = sample_weight is not None
     return render(content, quality, title or _title(content), n_test, weighted=weighted)

@@ -44,7 +44,7 @@ def penalised_bands(group: TermGroup, blocks: Floats) -> Floats:
     out = np.zeros((*group.shape, n_bands))
     for p in range(min(support, n_bands)):  # both coefficients must take part
         both = used[:, p:] & used[:, : group.stride - p]
-        out[:, : group.stride - p, p] = blocks[:, : group.stride - p, p] * both
+        out[:, : group.stride - p, p] = np.where(both, blocks[:, : group.stride - p, p], 0.0)
     stiffness = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
     bands = penalty.stiffness_bands(group.edge_weights) * stiffness[:, None, None]
     out[:, : group.size, : bands.shape[2]] += bands

@@ -20,6 +20,8 @@ __all__ = ["PairRows"]
 class PairRows:
     """Rows as all surfaces of a layout see them: 4 bytes per row and feature that has one.
 
+    Where they were made of values, positions are in double precision.
+
     Attributes
     ----------
     chains : tuple of Chain
@@ -30,7 +32,7 @@ class PairRows:
     """
 
     chains: tuple[Chain, ...]
-    positions: NDArray[np.float32]
+    positions: NDArray[np.float32] | Floats
     groups: tuple[PairGroup, ...]
 
     @cached_property
@@ -44,11 +46,16 @@ class PairRows:
 
     def first(self, n: int) -> PairRows:
         """Return the first n rows alone."""
-        return PairRows(self.chains, np.ascontiguousarray(self.positions[:, :n]), self.groups)
+        return PairRows(self.chains, self.positions[:, :n].copy(), self.groups)
 
     def some(self, numbers: AnyArray) -> PairRows:
         """Return the rows of these numbers alone."""
-        return PairRows(self.chains, np.ascontiguousarray(self.positions[:, numbers]), self.groups)
+        return PairRows(self.chains, self.positions[:, numbers].copy(), self.groups)
+
+    def of_values(self, X: AnyArray, numbers: AnyArray) -> PairRows:
+        """Return rows `numbers` of X, of which all columns are given, in double precision."""
+        positions = [chain.positions(X[numbers, chain.feature]) for chain in self.chains]
+        return PairRows(self.chains, np.stack(positions), self.groups)
 
     def scores(self, tables: Floats, n_threads: int) -> Floats:
         """Return the sum of all surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes)."""

@@ -14,9 +14,9 @@ from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.model.additive import group_columns
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
+from splinear.model.scoring import group_columns
 from splinear.solvers.disk import codes_on_disk, entries_on_disk
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.pair_rows import PairRows
@@ -135,13 +135,14 @@ class TrainingRows:
 
     def exactly(self) -> TrainingRows:
         """Return the same rows in full precision, in the same order; X is in memory then."""
-        numbers, nonzeros = (
-            self.place(np.arange(self.n_given)),
-            _takes_nonzeros(self.table, self.layout),
-        )
-        parts = _values(self.table.whole(), self.layout, numbers, nonzeros)
+        numbers, whole = self.place(np.arange(self.n_given)), self.table.whole()
+        parts = _values(whole, self.layout, numbers, _takes_nonzeros(self.table, self.layout))
         return replace(
-            self, parts=tuple(parts), is_coded=False, plan=replace(self.plan, rows_per_block=None)
+            self,
+            parts=tuple(parts),
+            is_coded=False,
+            plan=replace(self.plan, rows_per_block=None),
+            pairs=None if self.pairs is None else self.pairs.of_values(as_dense(whole), numbers),
         )
 
     def values(self) -> Iterator[ValuePiece]:
@@ -177,9 +178,10 @@ class TrainingRows:
                 parts = _values(chunk, self.layout, numbers, nonzeros)
                 pairs = zip(self.layout.groups, parts, strict=True)
                 groups = [group.core(part) for group, part in pairs]
-                at = places[numbers]
-                own = None if self.pairs is None else self.pairs.some(at)
-                yield ValuePiece(self.layout, groups, at, own)
+                own = None
+                if self.pairs is not None:
+                    own = self.pairs.of_values(as_dense(chunk), numbers)
+                yield ValuePiece(self.layout, groups, places[numbers], own)
 
     @cached_property
     def n_rows(self) -> int:

@@ -141,8 +141,8 @@ class ArrowTable(Table):
 
     def _rows(self, names: list[str]) -> Iterator[tuple[slice, Arrow]]:
         start = 0
-        read = [name for name in names if name not in self.blank]
-        n_values = max(1, len(read))
+        read = [name for name in dict.fromkeys(names) if name not in self.blank]
+        n_values = max(1, len(names))
         for batch in self._batches(read, max(1, sizes.COPIED_AT_ONCE // n_values)):
             self._check_rows(start + batch.num_rows, start + batch.num_rows <= self.n_rows)
             yield slice(start, start + batch.num_rows), batch

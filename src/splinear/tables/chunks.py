@@ -27,14 +27,18 @@ __all__ = [
 
 Chunk: TypeAlias = AnyArray | sparse.csr_array
 
+DOUBLE = np.dtype(np.float64)
+
 
 def float_type(*dtypes: np.dtype[np.generic]) -> np.dtype[np.floating]:
     """Return the type in which numbers of these types are read.
 
     float32 if all are of that type, so that they need no copy; else float64.
     """
+    if len(dtypes) == 1 and dtypes[0] == DOUBLE:
+        return DOUBLE
     single = all(dtype.newbyteorder("=") == np.float32 for dtype in dtypes)
-    return np.dtype(np.float32 if dtypes and single else np.float64)
+    return np.dtype(np.float32) if dtypes and single else DOUBLE
 
 
 def as_floats(X: AnyArray) -> AnyArray:

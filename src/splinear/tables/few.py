@@ -35,9 +35,12 @@ def open_few(X: Input, categories: Collection[int] = ()) -> Table | None:
     if type(X) is np.ndarray:
         return ArrayTable(X) if X.ndim == 2 and X.dtype in FLOATS else None
     pandas = sys.modules.get("pandas")
-    if pandas is None or type(X) is not pandas.DataFrame or not 0 < X.size <= MOST_VALUES:
+    if pandas is None or type(X) is not pandas.DataFrame:
         return None
-    names, types = X.columns.tolist(), X.dtypes.tolist()
+    names = X.columns.tolist()
+    if not 0 < len(X) * len(names) <= MOST_VALUES:
+        return None
+    types = X.dtypes.tolist()
     if len(set(names)) < len(names) or not all(type(name) is str for name in names):
         return None
     if any(j < len(types) and types[j] in WHOLE for j in categories):
@@ -81,7 +84,9 @@ def _of_columns(X: Input, names: list[str], kinds: list[Kind | None]) -> Table:
 def _only_row(X: Input, kinds: list[Kind | None]) -> AnyArray:
     """Return the values of a single row, (1, n_columns): faster than those of a frame."""
     out = np.empty((1, len(kinds)), dtype=object)
-    for j, value in enumerate(X.iloc[0].tolist()):
-        is_level = kinds[j] is Kind.CATEGORY and isinstance(value, np.generic)
+    at = X.iat
+    for j, kind in enumerate(kinds):
+        value = at[0, j]
+        is_level = kind is Kind.CATEGORY and isinstance(value, np.generic)
         out[0, j] = value.item() if is_level else value
     return out

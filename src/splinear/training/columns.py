@@ -18,7 +18,7 @@ from splinear._lookup import shown
 from splinear._types import AnyArray, Floats
 from splinear.tables.chunks import Chunk
 from splinear.tables.table import ColumnNumbers, Table, View
-from splinear.tables.values import Values, factor, numbers, ordered
+from splinear.tables.values import Values, factor, is_missing, numbers, ordered
 
 __all__ = ["Columns", "Levels", "NumberTable", "Seen"]
 
@@ -98,31 +98,29 @@ class Columns:
         }
 
     def _codes(self, j: int, values: Values, label: Label, first_row: int) -> Floats:
-        distinct, rows = factor(values)
         place = self._places[j]
-        found = [place.get(value, UNSEEN) for value in distinct]
-        codes = np.array([*found, np.nan])[rows]  # missing values have place -1
+        if isinstance(values, np.ndarray):
+            listed = values.tolist()
+            found = [np.nan if is_missing(value) else place.get(value, UNSEEN) for value in listed]
+            codes = np.array(found)
+        else:
+            distinct, rows = factor(values)
+            found = [place.get(value, UNSEEN) for value in distinct]
+            codes = np.array([*found, np.nan])[rows]  # missing values have place -1
         if UNSEEN in found:
-            self._mention_unseen(j, distinct, found, codes, label, first_row)
+            self._mention_unseen(j, values, int(np.argmax(codes == UNSEEN)), label, first_row)
         return codes
 
     def _mention_unseen(
-        self,
-        j: int,
-        distinct: list[object],
-        found: list[float],
-        codes: Floats,
-        label: Label,
-        first_row: int,
+        self, j: int, values: Values, at: int, label: Label, first_row: int
     ) -> None:
         """Refuse unseen levels if the term says so; warn if they are not of the type of fit."""
-        example = distinct[found.index(UNSEEN)]
+        (example,), _ = factor(values[at : at + 1])
         if j in self.strict:
-            row = first_row + int(np.argmax(codes == UNSEEN))
             raise ValueError(
-                f"Input X contains {example!r} in {label(j)} (first in row {row}), which was not "
-                f"there in fit; its levels are {shown(map(repr, self.levels[j]))}. With "
-                "Category(unseen='ignore') it would count as the mean over the training rows."
+                f"Input X contains {example!r} in {label(j)} (first in row {first_row + at}), "
+                f"which was not there in fit; its levels are {shown(map(repr, self.levels[j]))}. "
+                "With Category(unseen='ignore') it would count as the mean over the training rows."
             )
         in_fit = {isinstance(level, str) for level in self.levels[j]}
         if len(in_fit) == 1 and isinstance(example, str) not in in_fit:

@@ -1,0 +1,172 @@
+"""What groups of terms add to the scores of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.model.group import Extrapolation, TermGroup
+from splinear.tables.chunks import Chunk, as_dense, csr_parts
+
+__all__ = ["Scorer", "group_columns", "group_scores", "scorers"]
+
+Part = tuple[TermGroup, Floats]  # a group, and its parameters (n_outputs, n_features, stride)
+
+
+class Scorer(Protocol):
+    """Some terms as rows are scored by them."""
+
+    def scores(self, piece: Chunk, n_threads: int) -> Floats:
+        """Return what the terms add to the scores of a piece of X: (n_rows, n_outputs).
+
+        `piece` is an array of floats or a CSR matrix, in all columns of X.
+        """
+
+
+def scorers(parts: Sequence[Part]) -> list[Scorer]:
+    """Prepare groups of terms: one scorer per group of curves, and one for all levels."""
+    curves: list[Scorer] = [CurveScorer.of(*part) for part in parts if part[0].levels is None]
+    of_levels = [part for part in parts if part[0].levels is not None]
+    return [*curves, LevelScorer.of(of_levels)] if of_levels else curves
+
+
+def group_scores(group: TermGroup, parameters: Floats, piece: Chunk, n_threads: int) -> Floats:
+    """Compute what the terms of a group add to the scores of a piece of X: (n_rows, n_outputs)."""
+    (scorer,) = scorers([(group, parameters)])
+    return scorer.scores(piece, n_threads)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelScorer:
+    """The levels of categories in one table.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n_features,)
+        Columns of X, which hold numbers from 0 on; NaN is a missing value, -1 an unseen level.
+    values : ndarray of shape (n_places, n_outputs)
+        What each level of each feature adds.
+    first, missing, unseen : ndarray of shape (n_features,)
+        Places in it: of level 0, of a missing value, and of a level that fit has not seen.
+    """
+
+    features: NDArray[np.intp]
+    values: Floats
+    first: NDArray[np.intp]
+    missing: NDArray[np.intp]
+    unseen: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, parts: Sequence[Part]) -> LevelScorer:
+        """Prepare groups of levels."""
+        tables = [_with_unseen(group, parameters) for group, parameters in parts]
+        length = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
+        end = np.cumsum(length)
+        return cls(
+            np.concatenate([group.features for group, _ in parts]),
+            np.concatenate([table.reshape(-1, table.shape[2]) for table in tables]),
+            end - length,
+            end - 2,
+            end - 1,
+        )
+
+    def scores(self, piece: Chunk, n_threads: int) -> Floats:
+        """Look the levels up."""
+        codes = as_dense(piece)[:, self.features]
+        beside = np.where(codes < 0, self.unseen, self.missing)
+        places = np.where(codes >= 0, codes + self.first, beside).astype(np.intp)
+        out = np.zeros((len(codes), self.values.shape[1]))
+        for column in places.T:
+            out += self.values[column]
+        return out
+
+
+def _with_unseen(group: TermGroup, parameters: Floats) -> Floats:
+    """Return what levels, missing values and unseen levels add: (n_features, size + 2, n_outputs).
+
+    An unseen level adds the mean over the training rows.
+    """
+    tables = group.with_gap_values(parameters)
+    unseen = [tables[:, k, :-1] @ group.mean[k] for k in range(group.n_features)]
+    return np.concatenate([tables, np.stack(unseen, axis=1)[..., None]], axis=2).transpose(1, 2, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class CurveScorer:
+    """The curves of a group.
+
+    `tables` (n_outputs, n_features, size + 1): coefficients, and what a missing value adds.
+    """
+
+    group: TermGroup
+    tables: Floats
+
+    @classmethod
+    def of(cls, group: TermGroup, parameters: Floats) -> CurveScorer:
+        """Prepare the terms of a group with these parameters."""
+        return cls(group, np.ascontiguousarray(group.with_gap_values(parameters)))
+
+    def scores(self, piece: Chunk, n_threads: int) -> Floats:
+        """Evaluate the curves."""
+        group, tables = self.group, self.tables
+        if isinstance(piece, sparse.csr_array):
+            return _sparse_scores(group, tables, piece, n_threads)
+        curves, columns = self._curves
+        out: Floats = _core.decision(curves, piece, columns, n_threads)
+        if group.extrapolation is Extrapolation.LINEAR:
+            _continue(group, tables, piece, out)
+        return out
+
+    @cached_property
+    def _curves(self) -> tuple[_core.Curves, NDArray[np.int64]]:
+        """The compiled twin, and the columns of X."""
+        embedding, none = self.group.embedding, np.zeros(len(self.tables))
+        curves = _core.Curves(embedding.basis.core(), embedding.axes.core(), self.tables, none)
+        return curves, self.group.features.astype(np.int64)
+
+
+def _sparse_scores(group: TermGroup, tables: Floats, X: sparse.csr_array, n_threads: int) -> Floats:
+    """Score a CSR matrix; where curves are not zero at zero, zeros count as well."""
+    here = group_columns(X, group)
+    embedding, at_zero = group.embedding, np.empty((0, 0))
+    intercept = np.zeros(len(tables))
+    if not embedding.through_zero:
+        at_zero = embedding.at_zero(tables[..., :-1])
+        intercept = at_zero.sum(axis=1)
+    starts, features, values = csr_parts(here)
+    basis, axes = embedding.basis.core(), embedding.axes.core()
+    curves = _core.Curves(basis, axes, tables, intercept)
+    out: Floats = _core.decision_sparse(curves, starts, features, values, at_zero, n_threads)
+    if group.extrapolation is Extrapolation.LINEAR:
+        lo, hi = embedding.axes.lo[features], embedding.axes.hi[features]
+        for k in map(int, np.unique(features[(values < lo) | (values > hi)])):
+            x = here[:, [k]].toarray().ravel()
+            out += embedding.continuation(x, k, tables[:, k, :-1])
+    return out
+
+
+def group_columns(X: sparse.csr_array, group: TermGroup) -> sparse.csr_array:
+    """Select the columns of a group from a CSR matrix; X itself if they are all, in order."""
+    if group.n_features == X.shape[1] and np.array_equal(group.features, np.arange(X.shape[1])):
+        return X
+    return X[:, group.features]
+
+
+def _continue(group: TermGroup, tables: Floats, piece: AnyArray, out: Floats) -> None:
+    """Add what straight lines beyond the ends of the ranges add to the scores."""
+    axes = group.embedding.axes
+    for k, j in enumerate(group.features):
+        x = piece[:, j]
+        with np.errstate(invalid="ignore"):
+            outside = (x < axes.lo[k]) | (x > axes.hi[k])
+        if outside.any():
+            at = np.flatnonzero(outside)
+            out[at] += group.embedding.continuation(x[at], k, tables[:, k, :-1])
