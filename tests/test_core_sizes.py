@@ -60,8 +60,12 @@ def csr():
     return starts, features, X[kept]
 
 
+def places(n=N_FEATURES, size=9):
+    return _core.TablePlaces(np.full(n, size))
+
+
 def sparse():
-    return _core.sparse_rows(*csr(), axes(), ORDER, False)
+    return _core.sparse_rows(*csr(), axes(), ORDER, places(), False)
 
 
 def group(rows=None):
@@ -191,25 +195,27 @@ def test_rows():
 
 def test_sparse_rows():
     starts, features, data = csr()
-    make = _core.sparse_rows
+    make, more = _core.sparse_rows, (axes(), ORDER, places(), False)
+    refused(make, starts, features[1:], data, *more, match=f"must be {len(data)}, not")
+    refused(make, starts[:0], features, data, *more, match="there is none")
+    refused(make, starts + 1, features, data, *more, match="entries.* must be 28, not 27")
+    refused(make, starts - 1, features, data, *more, match="ascend")
+    refused(make, starts[::-1].copy(), features, data, *more, match="ascend")
+    refused(make, starts, features + 1, data, *more, match="no feature 3; there are 3")
+    refused(make, starts, features - 1, data, *more, match="no feature -1")
+    refused(make, starts, features, data, axes(), ORDER + 1, places(), False, match="no row 12")
     refused(
-        make, starts, features[1:], data, axes(), ORDER, False, match=f"must be {len(data)}, not"
+        make, starts, features, data, axes(), ORDER, places(4), False, match="tables.* must be 3"
     )
-    refused(make, starts[:0], features, data, axes(), ORDER, False, match="there is none")
-    refused(
-        make, starts + 1, features, data, axes(), ORDER, False, match="entries.* must be 28, not 27"
-    )
-    refused(make, starts - 1, features, data, axes(), ORDER, False, match="ascend")
-    refused(make, starts[::-1].copy(), features, data, axes(), ORDER, False, match="ascend")
-    refused(
-        make, starts, features + 1, data, axes(), ORDER, False, match="no feature 3; there are 3"
-    )
-    refused(make, starts, features - 1, data, axes(), ORDER, False, match="no feature -1")
-    refused(make, starts, features, data, axes(), ORDER + 1, False, match="no row 12")
-    mapped, entries = _core.mapped_sparse_rows, np.zeros(len(data), dtype=np.uint64)
-    refused(mapped, starts, entries[1:], 4, match="entries.* must be 27, not 26")
-    refused(mapped, starts[:0], entries, 4, match="there is none")
-    refused(mapped, starts[::-1].copy(), entries, 4, match="ascend")
+    mapped, entries = _core.mapped_sparse_rows, np.full(len(data), 2, dtype=np.uint64)
+    mapped(starts, entries, 4, places())
+    refused(mapped, starts, entries[1:], 4, places(), match="entries.* must be 27, not 26")
+    refused(mapped, starts[:0], entries, 4, places(), match="there is none")
+    refused(mapped, starts[::-1].copy(), entries, 4, places(), match="ascend")
+    for nowhere in (0, 3, 10**6):
+        entries[5] = nowhere
+        refused(mapped, starts, entries, 4, places(), match="of no feature")
+    refused(places, 3, 0, match="a place for something")
 
 
 def test_sparse_arguments():

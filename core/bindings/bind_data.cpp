@@ -1,3 +1,4 @@
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -105,24 +106,29 @@ void bind_sparse(nb::module_& m) {
         "sparse_rows",
         [](const Vector<std::int64_t>& starts, const Vector<std::int32_t>& features,
            const Vector<Real>& values, const Axes& axes, const Vector<std::int64_t>& order,
-           bool exact) -> AnyRows {
+           std::shared_ptr<TablePlaces> places, bool exact) -> AnyRows {
             nb::gil_scoped_release release;
             const SparseView<Real> X{as_span(starts), as_span(features), as_span(values)};
-            if (exact) return ExactSparseRows(X, axes, as_span(order));
-            return SparseRows(X, axes, as_span(order));
+            if (exact) return ExactSparseRows(X, axes, as_span(order), places);
+            return SparseRows(X, axes, as_span(order), places);
         },
         nb::arg("starts").noconvert(), nb::arg("features").noconvert(),
         nb::arg("values").noconvert(), nb::arg("axes"), nb::arg("order").noconvert(),
-        nb::arg("exact"),
+        nb::arg("places"), nb::arg("exact"),
         "The rows X[order] of a CSR matrix, non-zeros only; columns ascending in every row. "
         "Arguments are float32, or float64 if `exact`.");
 }
 
+nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<1>> place_starts(const TablePlaces& self) {
+    const auto starts = self.starts();
+    return {starts.data(), {starts.size()}, nb::find(self)};
+}
+
 AnyRows mapped_sparse_rows(const Vector<std::int64_t>& starts, const Vector<std::uint64_t>& entries,
-                           Row rows_per_block) {
+                           Row rows_per_block, std::shared_ptr<TablePlaces> places) {
     const auto* first = reinterpret_cast<const SparseRows::Entry*>(entries.data());
     return SparseRows({starts.data(), starts.data() + starts.size()},
-                      std::span(first, entries.size()), rows_per_block);
+                      std::span(first, entries.size()), rows_per_block, std::move(places));
 }
 
 template <class Real>
@@ -179,10 +185,20 @@ void bind_data(nb::module_& m) {
         "The rows of the given numbers.");
     bind_values<float>(m, codes);
     bind_values<double>(m, codes);
+    nb::class_<TablePlaces>(m, "TablePlaces", "Where the tables of features lie in one array.")
+        .def(
+            "__init__",
+            [](TablePlaces* self, const Vector<std::int64_t>& sizes) {
+                new (self) TablePlaces(as_span(sizes));
+            },
+            nb::arg("sizes").noconvert())
+        .def_prop_ro("starts", &place_starts, "The place of each feature, as integers.");
     static_assert(sizeof(SparseRows::Entry) == sizeof(std::uint64_t));
     m.def("mapped_sparse_rows", &mapped_sparse_rows, nb::arg("starts").noconvert(),
-          nb::arg("entries").noconvert(), nb::arg("rows_per_block"), nb::keep_alive<0, 2>(),
-          "Sparse rows in a mapped file; an entry is a uint32 feature and a float32 argument.");
+          nb::arg("entries").noconvert(), nb::arg("rows_per_block"), nb::arg("places"),
+          nb::keep_alive<0, 2>(),
+          "Sparse rows in a mapped file; an entry is the uint32 place of a feature and a float32 "
+          "argument.");
     bind_sparse<float>(m);
     bind_sparse<double>(m);
 }

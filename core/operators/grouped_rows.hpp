@@ -39,6 +39,11 @@ public:
         for (const auto& one : operators_) one->done_with(begin, end);
     }
 
+    bool scores_one_by_one() const noexcept {
+        return std::ranges::all_of(operators_,
+                                   [](const auto& o) { return o->scores_one_by_one(); });
+    }
+
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {
         operators_.front()->score(rows, tables.front(), out);
         add_others(rows.size(), out, [&](std::size_t g, double* share) {

@@ -7,6 +7,7 @@
 #include "operators/row_operator.hpp"
 #include "operators/series_operator.hpp"
 #include "operators/sparse_operator.hpp"
+#include "operators/sparse_spline_operator.hpp"
 #include "operators/spline_operator.hpp"
 #include "simd/dispatch.hpp"
 
@@ -34,6 +35,13 @@ OperatorPtr fast_operator(const CodedRows& rows, const B& basis, const DiagonalP
     const simd::Kernels* kernels = simd::chosen();
     if (kernels == nullptr || group.has_missing()) return nullptr;
     return SeriesOperator::make(rows, basis, penalty, group.variance, *kernels, n_threads);
+}
+
+template <class Argument, int Degree>
+OperatorPtr fast_operator(const SparseRowsOf<Argument>& rows, const BSpline<Degree>& basis,
+                          const DifferencePenalty& penalty, const Group& group, int) {
+    if (simd::chosen() == nullptr || group.has_missing()) return nullptr;
+    return SparseSplineOperator<Degree, Argument>::make(rows, basis, penalty, group.variance);
 }
 
 // Where a code is a level and levels have nothing to do with each other, and the vector

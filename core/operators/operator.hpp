@@ -39,6 +39,9 @@ public:
     virtual Row rows_per_block() const noexcept = 0;
     virtual void done_with(Row begin, Row end) const noexcept = 0;
 
+    // Whether many rows take as long as each of them alone.
+    virtual bool scores_one_by_one() const noexcept { return false; }
+
     // out[a] = w'phi of row rows[a].
     virtual void score(std::span<const Row> rows, const GroupTables& tables, double* out) const = 0;
 

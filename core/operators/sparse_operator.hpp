@@ -30,6 +30,8 @@ public:
     Row rows_per_block() const noexcept override { return source_.rows_per_block(); }
     void done_with(Row begin, Row end) const noexcept override { source_.done_with(begin, end); }
 
+    bool scores_one_by_one() const noexcept override { return true; }
+
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
         std::vector<double> w(support());
         for (std::size_t a = 0; a < rows.size(); ++a) {
@@ -49,41 +51,39 @@ public:
         std::vector<double> smooth(size());
         std::vector<double> weights;
         std::vector<int> starts;
-        team.for_each_feature(
-            source_, variance_.size(), rows, [&](std::size_t j, std::span<const Occurrence> here) {
-                if (here.size() == 1) return;
-                weights.resize(here.size() * support());
-                starts.resize(here.size());
-                for (std::size_t b = 0; b < here.size(); ++b) {
-                    double* w = &weights[b * support()];
-                    starts[b] = evaluate(here[b].argument, w);
-                    if (b == 0) continue;
-                    this->smooth_row(j, starts[b], w, smooth.data());
-                    for (std::size_t a = 0; a < b; ++a)
-                        out[here[a].row * m + here[b].row] +=
-                            this->row_product(j, smooth.data(), starts[b] == at_missing, starts[a],
-                                              &weights[a * support()]);
-                }
-            });
+        team.for_each_feature(source_, rows, [&](std::size_t j, std::span<const Occurrence> here) {
+            if (here.size() == 1) return;
+            weights.resize(here.size() * support());
+            starts.resize(here.size());
+            for (std::size_t b = 0; b < here.size(); ++b) {
+                double* w = &weights[b * support()];
+                starts[b] = evaluate(here[b].argument, w);
+                if (b == 0) continue;
+                this->smooth_row(j, starts[b], w, smooth.data());
+                for (std::size_t a = 0; a < b; ++a)
+                    out[here[a].row * m + here[b].row] +=
+                        this->row_product(j, smooth.data(), starts[b] == at_missing, starts[a],
+                                          &weights[a * support()]);
+            }
+        });
     }
 
     void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
              TeamIndex& team) const override {
         std::vector<double> w(support());
         std::vector<double> sum(size());
-        team.for_each_feature(
-            source_, variance_.size(), rows, [&](std::size_t j, std::span<const Occurrence> here) {
-                std::fill(sum.begin(), sum.end(), 0.0);
-                double missing_steps = 0.0;
-                for (const Occurrence& x : here) {
-                    const int start = evaluate(x.argument, w.data());
-                    if (start == at_missing)
-                        missing_steps += steps[x.row];
-                    else
-                        this->spread(start, w.data(), steps[x.row] * variance_[j], sum.data());
-                }
-                this->add_sums(j, sum, missing_steps, &tables.exact[j * width()]);
-            });
+        team.for_each_feature(source_, rows, [&](std::size_t j, std::span<const Occurrence> here) {
+            std::fill(sum.begin(), sum.end(), 0.0);
+            double missing_steps = 0.0;
+            for (const Occurrence& x : here) {
+                const int start = evaluate(x.argument, w.data());
+                if (start == at_missing)
+                    missing_steps += steps[x.row];
+                else
+                    this->spread(start, w.data(), steps[x.row] * variance_[j], sum.data());
+            }
+            this->add_sums(j, sum, missing_steps, &tables.exact[j * width()]);
+        });
     }
 
     void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {

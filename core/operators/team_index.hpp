@@ -23,14 +23,13 @@ public:
     };
 
     // Calls body(feature, its occurrences in the rows) for all features that occur. The source must
-    // be the same in all calls; its features are below n_features.
+    // be the same in all calls.
     template <class Source, class Body>
-    void for_each_feature(const Source& source, std::size_t n_features, std::span<const Row> rows,
-                          const Body& body) {
-        if (!std::ranges::equal(rows, sorted_)) sort(source, n_features, rows);
+    void for_each_feature(const Source& source, std::span<const Row> rows, const Body& body) {
+        if (!std::ranges::equal(rows, sorted_)) sort(source, rows);
         std::uint32_t begin = 0;
         for (std::size_t f = 0; f < features_.size(); ++f) {
-            body(std::size_t{features_[f]},
+            body(source.places().feature(features_[f]),
                  std::span<const Occurrence>(occurrences_).subspan(begin, ends_[f] - begin));
             begin = ends_[f];
         }
@@ -38,30 +37,31 @@ public:
 
 private:
     template <class Source>
-    void sort(const Source& source, std::size_t n_features, std::span<const Row> rows) {
-        place_.resize(n_features, 0);
+    void sort(const Source& source, std::span<const Row> rows) {
+        place_.resize(source.places().length() / 2 + 1, 0);
         sorted_.assign(rows.begin(), rows.end());
         features_.clear();
         std::size_t n = 0;
         for (const Row row : rows)
             for (const auto& entry : source.row(row)) {
-                if (place_[entry.feature]++ == 0) features_.push_back(entry.feature);
+                if (place_[entry.place / 2]++ == 0) features_.push_back(entry.place);
                 ++n;
             }
         occurrences_.resize(n);
         std::uint32_t next = 0;  // from counts to the place behind each feature's occurrences
-        for (const std::uint32_t j : features_) next += std::exchange(place_[j], next);
+        for (const std::uint32_t j : features_) next += std::exchange(place_[j / 2], next);
         for (std::size_t a = 0; a < rows.size(); ++a)
             for (const auto& entry : source.row(rows[a]))
-                occurrences_[place_[entry.feature]++] = {static_cast<std::uint32_t>(a),
-                                                         static_cast<double>(entry.argument)};
+                occurrences_[place_[entry.place / 2]++] = {static_cast<std::uint32_t>(a),
+                                                           static_cast<double>(entry.argument)};
         ends_.clear();
-        for (const std::uint32_t j : features_) ends_.push_back(std::exchange(place_[j], 0));
+        for (const std::uint32_t j : features_) ends_.push_back(std::exchange(place_[j / 2], 0));
     }
 
-    std::vector<std::uint32_t> place_;  // per feature; all zero between calls
-    std::vector<Row> sorted_;           // the rows that the next three are about
-    std::vector<std::uint32_t> features_;
+    std::vector<std::uint32_t>
+        place_;  // per two places, which no two tables start at; all zero between calls
+    std::vector<Row> sorted_;              // the rows that the next three are about
+    std::vector<std::uint32_t> features_;  // by their places
     std::vector<std::uint32_t> ends_;
     std::vector<Occurrence> occurrences_;
 };

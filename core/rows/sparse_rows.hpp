@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -14,6 +15,8 @@
 #include "rows/matrix_view.hpp"
 #include "rows/paging.hpp"
 #include "rows/row.hpp"
+#include "rows/sparse_entry.hpp"
+#include "rows/table_places.hpp"
 #include "support/checks.hpp"
 
 namespace splinear {
@@ -48,22 +51,24 @@ void check(const SparseView<Real>& X, std::size_t n_features) {
     for (const std::int32_t j : X.features) must_be_one_of("feature", j, n_features);
 }
 
+using PlacesPtr = std::shared_ptr<const TablePlaces>;
+
 // Rows of a sparse matrix, each a list of features and arguments of the basis: 8 bytes per non-zero
 // (16 where arguments are exact), and 8 per row. What is zero takes no part, so it serves models
-// whose curves are zero at zero.
+// whose curves are zero at zero. A feature is known by where its table lies, so that those who read
+// the rows need not look that up.
 template <class Argument>
 class SparseRowsOf {
 public:
-    struct Entry {
-        std::uint32_t feature;
-        Argument argument;
-    };
+    using Entry = SparseEntry<Argument>;
 
     // The rows order[0], order[1], ... of X, in memory of their own.
     template <class Real>
-    SparseRowsOf(const SparseView<Real>& X, const Axes& axes, std::span<const std::int64_t> order)
-        : n_features_(axes.size()) {
+    SparseRowsOf(const SparseView<Real>& X, const Axes& axes, std::span<const std::int64_t> order,
+                 PlacesPtr places)
+        : places_(std::move(places)) {
         check(X, axes.size());
+        must_be("the number of tables, one per feature,", places_->n_features(), axes.size());
         check_rows(order, X.n_rows());
         starts_.reserve(order.size() + 1);
         starts_.push_back(0);
@@ -72,24 +77,27 @@ public:
         own_.reserve(index(starts_.back()));
         for (const std::int64_t row : order)
             for (auto k = index(X.starts[index(row)]); k < index(X.starts[index(row) + 1]); ++k) {
-                const auto j = static_cast<std::uint32_t>(X.features[k]);
+                const auto j = static_cast<std::size_t>(X.features[k]);
                 const auto argument = argument_of(axes[j], static_cast<double>(X.values[k]));
-                own_.push_back({j, static_cast<Argument>(argument)});
+                own_.push_back({static_cast<std::uint32_t>(places_->start(j)),
+                                static_cast<Argument>(argument)});
             }
         entries_ = own_;
         rows_per_block_ = std::max<Row>(n_rows(), 1);
+        note_reach();
     }
 
     // Rows in a read-only map of a file; the entries of row i begin at starts[i]. Blocks are as
     // those of Codes.
     SparseRowsOf(std::vector<std::int64_t> starts, std::span<const Entry> mapped,
-                 Row rows_per_block)
+                 Row rows_per_block, PlacesPtr places)
         : starts_(std::move(starts)),
           entries_(mapped),
           is_mapped_(true),
+          places_(std::move(places)),
           rows_per_block_(std::max<Row>(rows_per_block, 1)) {
         check_starts(starts_, entries_.size());
-        note_features();
+        note_reach();
     }
 
     SparseRowsOf(const SparseRowsOf&) = delete;  // entries_ points into own_
@@ -105,7 +113,8 @@ public:
         some.entries_ = entries_.first(index(some.starts_.back()));
         some.is_mapped_ = is_mapped_;
         some.rows_per_block_ = rows_per_block_;
-        some.n_features_ = n_features_;
+        some.places_ = places_;
+        some.within_tables_ = within_tables_;
         return some;
     }
 
@@ -121,7 +130,8 @@ public:
         }
         some.entries_ = some.own_;
         some.rows_per_block_ = std::max<Row>(some.n_rows(), 1);
-        some.n_features_ = n_features_;
+        some.places_ = places_;
+        some.within_tables_ = within_tables_;
         return some;
     }
 
@@ -135,8 +145,10 @@ public:
     }
 
     Row n_rows() const noexcept { return static_cast<Row>(starts_.size()) - 1; }
-    // Features are below this number, which may be more than occur.
-    std::size_t n_features() const noexcept { return n_features_; }
+    std::size_t n_features() const noexcept { return places_->n_features(); }
+    const TablePlaces& places() const noexcept { return *places_; }
+    // Whether no argument is beyond the end of its table.
+    bool within_tables() const noexcept { return within_tables_; }
     std::size_t n_entries() const noexcept { return entries_.size(); }
 
     std::span<const Entry> row(Row i) const noexcept {
@@ -148,18 +160,21 @@ public:
     template <class Visit>
     void for_each(Row i, const Visit& visit) const {
         for (const Entry& entry : row(i))
-            visit(std::size_t{entry.feature}, static_cast<double>(entry.argument));
+            visit(places_->feature(entry.place), static_cast<double>(entry.argument));
     }
 
 private:
     SparseRowsOf() = default;
 
-    // Reads the whole file once: features beyond the tables would be read from anywhere.
-    void note_features() {
+    // Reads all rows once: what lies beyond the tables would be read from anywhere.
+    void note_reach() {
         read_in_order(*this, n_rows(), rows_per_block_, [&](Row begin, Row end) {
             for (Row i = begin; i < end; ++i)
-                for (const Entry& entry : row(i))
-                    n_features_ = std::max(n_features_, std::size_t{entry.feature} + 1);
+                for (const Entry& entry : row(i)) {
+                    must(places_->is_start(entry.place), "an entry is of no feature");
+                    const std::size_t size = places_->size(places_->feature(entry.place));
+                    if (entry.argument > static_cast<Argument>(size)) within_tables_ = false;
+                }
         });
     }
 
@@ -167,7 +182,8 @@ private:
     std::vector<Entry> own_;  // empty if they are in a file
     std::span<const Entry> entries_;
     bool is_mapped_ = false;  // memory of a file, whose pages may be let go
-    std::size_t n_features_ = 0;
+    bool within_tables_ = true;
+    PlacesPtr places_;
     Row rows_per_block_ = 1;
 };
 

@@ -116,9 +116,11 @@ private:
     void solve_team(DualState& state) {
         if (team_.is_empty()) return;
         team_.solve(state);
-        // The next team will take about as many rows to fill; half of them make a batch.
+        // The next team will take about as many rows to fill; half of them make a batch. What is
+        // left of a batch then is scored again: where long batches gain nothing, they are short.
         constexpr auto whole = static_cast<std::size_t>(rows_per_score);
-        batch_size_ = std::clamp(screened_ / 2 / whole * whole, whole, max_batch);
+        const std::size_t most = data_.rows.scores_one_by_one() ? whole : max_batch;
+        batch_size_ = std::clamp(screened_ / 2 / whole * whole, whole, most);
         screened_ = 0;
     }
 

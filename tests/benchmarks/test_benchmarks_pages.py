@@ -315,7 +315,8 @@ def test_all_solvers_find_the_same_optimum(tmp_path):
 def test_sparse_tables(tmp_path):
     run("sparse_tables", "--quick", "--output", tmp_path / "made")
     page = (tmp_path / "made" / "sparse.md").read_text()
-    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == ["counts", "counts, tf-idf"]
+    names = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert names == ["counts", "counts, tf-idf", "few topics"]
     right = re.findall(r"^- AdditiveSVC\(\): ([+-]\d+) rows right of 250", page, re.MULTILINE)
     for (_, _, linear, ours), more in zip(tables_of(page), right, strict=True):
         assert [linear[0], ours[0]] == ["LinearSVC()", "AdditiveSVC()"]

@@ -165,6 +165,17 @@ def test_soften_undoes_stiffen(group: TermGroup) -> None:
 
 
 @every_group
+def test_distances_are_those_of_the_matrix(group: TermGroup) -> None:
+    theta, sums = drawn(group, 7) * group.used, drawn(group, 8) * group.used
+    for edges in (None, some_edges(group)):
+        one = replace(group, edges=edges)
+        pull = one.stiffen(theta)
+        value, distance = one.distance(theta, sums)
+        assert_allclose(value, np.vdot(theta, pull), rtol=1e-9)
+        assert_allclose(distance, np.vdot(pull + sums, one.soften(pull + sums)), rtol=1e-9)
+
+
+@every_group
 def test_taking_levels_off_leaves_the_least_penalty(
     table_and_layout: tuple[np.ndarray, Layout], which: int
 ) -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_digits
 
 from splinear import AdditiveClassifier, AdditiveSVC, _core
@@ -175,6 +176,31 @@ def test_newton_finds_the_same_model(instructions, digits, monkeypatch):
     assert found[0].objective_ == pytest.approx(found[1].objective_, rel=1.1e-3)
     scores = [model.decision_function(X) for model in found]
     np.testing.assert_allclose(*scores, atol=0.05 * np.abs(scores[1]).max())
+
+
+@pytest.mark.parametrize(
+    ("degree", "order", "n_bins"), [(1, 1, 10), (1, 0, 6), (0, 1, 6), (2, 1, 4), (3, 2, 20)]
+)
+def test_sparse_rows_reach_the_same_optimum(degree, order, n_bins, monkeypatch):
+    """Of columns with few values, and of others, whose tables are longer."""
+    random = np.random.default_rng(0)
+    counts = random.poisson(random.gamma(0.3, 1.0, 120) * np.ones((400, 1)))
+    X = sparse.csr_array(np.hstack([counts, counts[:, :40] * random.random((400, 40))]))
+    y = (counts[:, :60].sum(axis=1) // 3) % 3
+    curve = Spline(n_bins, degree, order)
+    found = {}
+    for name in (*FAST, "reference"):
+        monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", name)
+        model = AdditiveSVC(curve, tol=1e-4, random_state=0).fit(X, y)
+        again = AdditiveSVC(curve, tol=1e-4, random_state=0, n_jobs=2).fit(X, y)
+        np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
+        assert model.certified_
+        found[name] = model
+    for model in found.values():
+        expected = found["reference"]
+        assert model.objective_ == pytest.approx(expected.objective_, rel=2e-4)
+        scores = expected.decision_function(X)
+        np.testing.assert_allclose(model.decision_function(X), scores, atol=0.05)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -110,8 +110,9 @@ void sparse_rows_agree() {
         }
         starts.push_back(static_cast<std::int64_t>(values.size()));
     }
+    const auto places = std::make_shared<TablePlaces>(std::vector<std::int64_t>(5, 9));
     const AnyRows rows =
-        SparseRows(SparseView<double>{starts, features, values}, data.axes, data.order);
+        SparseRows(SparseView<double>{starts, features, values}, data.axes, data.order, places);
     for (const int order : {0, 1, 2})
         operator_agrees(data.group(rows, BSpline<1>{8}, DifferencePenalty(order, 9, 2, 1), true),
                         1e-11);

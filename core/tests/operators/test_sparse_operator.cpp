@@ -1,53 +1,17 @@
 #include <array>
-#include <cstdint>
 #include <numeric>
 #include <vector>
 
 #include "operators/row_operator.hpp"
 #include "operators/sparse_operator.hpp"
-#include "support/random.hpp"
 #include "tests/check.hpp"
+#include "tests/sparse_data.hpp"
 
 using namespace splinear;
 using splinear::testing::near;
+using splinear::testing::SparseData;
 
 namespace {
-
-constexpr std::ptrdiff_t n_rows = 40;
-constexpr std::size_t n_features = 6;
-constexpr std::array<double, n_features> variance{0.1, 0.0, 2.5, 1.0, 0.3, 0.7};
-
-constexpr std::array<std::int64_t, n_features> columns{0, 1, 2, 3, 4, 5};
-
-std::vector<double> all(double v) { return std::vector<double>(n_features, v); }
-
-// Rows of [0, 1], two thirds of them zero, as a matrix and as its non-zeros; the last feature is
-// nowhere, and the third row is empty. Values are multiples of 1/64, which a float holds exactly.
-struct Drawn {
-    Drawn(double first, double last) : axes(all(0.0), all(1.0), all(first), all(last)) {
-        Random random(7);
-        for (std::size_t i = 0; i < n_rows; ++i) {
-            for (std::size_t j = 0; j + 1 < n_features; ++j) {
-                const std::uint64_t drawn = random.next();
-                if (i == 2 || drawn % 3 != 0) continue;
-                X[i * n_features + j] = static_cast<double>(drawn >> 58) / 64.0;
-                features.push_back(static_cast<std::int32_t>(j));
-                values.push_back(X[i * n_features + j]);
-            }
-            starts.push_back(static_cast<std::int64_t>(values.size()));
-        }
-        for (std::size_t i = 0; i < n_rows; ++i)
-            order.push_back(static_cast<std::int64_t>((i * 7) % n_rows));
-    }
-    MatrixView<double> view() const { return {X.data(), n_rows, n_features, n_features, 1}; }
-
-    std::array<double, n_rows * n_features> X{};
-    std::vector<std::int64_t> starts{0};
-    std::vector<std::int32_t> features;
-    std::vector<double> values;
-    std::vector<std::int64_t> order;
-    Axes axes;
-};
 
 void near_all(const std::vector<double>& a, const std::vector<double>& b) {
     CHECK(a.size() == b.size());
@@ -58,13 +22,12 @@ void near_all(const std::vector<double>& a, const std::vector<double>& b) {
 template <class Sparse, Basis B, Penalty P>
 void agrees_with_dense_rows_as(const B& basis, const P& penalty, double first, double last) {
     TeamIndex team_index;
-    const Drawn data(first, last);
-    const ValueRows<double> dense(data.view(), columns, data.axes, data.order);
-    const Sparse sparse(SparseView<double>{data.starts, data.features, data.values}, data.axes,
-                        data.order);
-    const RowOperator<ValueRows<double>, B, P> slow(dense, basis, penalty, variance);
-    const SparseOperator<Sparse, B, P> fast(sparse, basis, penalty, variance);
-    CHECK(fast.n_rows() == n_rows);
+    const SparseData data(first, SparseData::all(last));
+    const ValueRows<double> dense(data.view(), data.columns, data.axes, data.order);
+    const auto sparse = data.rows<Sparse>(std::vector<std::int64_t>(data.n_features, 1));
+    const RowOperator<ValueRows<double>, B, P> slow(dense, basis, penalty, data.variance);
+    const SparseOperator<Sparse, B, P> fast(sparse, basis, penalty, data.variance);
+    CHECK(fast.n_rows() == data.n_rows);
 
     const std::vector<Row> team{7, 2, 9, 4, 0, 31};
     const std::array<double, 6> steps{0.5, -1.0, 2.0, 0.25, -3.0, 1.0};
@@ -83,14 +46,14 @@ void agrees_with_dense_rows_as(const B& basis, const P& penalty, double first, d
     fast.gram(team, two.data(), team_index);
     near_all(one, two);
 
-    std::vector<Row> rows(n_rows);
+    std::vector<Row> rows(data.n_rows);
     std::iota(rows.begin(), rows.end(), 0);
-    std::vector<double> scores(n_rows);
-    std::vector<double> others(n_rows);
+    std::vector<double> scores(rows.size());
+    std::vector<double> others(rows.size());
     slow.score(rows, expected, scores.data());
     fast.score(rows, found, others.data());
     near_all(scores, others);
-    for (Row i = 0; i < n_rows; ++i) CHECK(near(slow.squared_norm(i), fast.squared_norm(i), 1e-9));
+    for (const Row i : rows) CHECK(near(slow.squared_norm(i), fast.squared_norm(i), 1e-9));
 }
 
 // With arguments in single and in double precision.

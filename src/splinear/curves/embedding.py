@@ -89,14 +89,23 @@ class Embedding:
         return self.axes.n_features
 
     @cached_property
-    def n_used(self) -> NDArray[np.intp]:
-        """Coefficients that each feature's values can reach; 0 for a constant feature."""
+    def n_reached(self) -> NDArray[np.int64]:
+        """Coefficients that lie in each feature's range."""
         size = np.full(self.n_features, self.basis.size)
         if isinstance(self.basis, BSplineBasis):
-            size = self.axes.length.astype(np.intp) + self.basis.degree
+            size = self.axes.length.astype(np.int64) + self.basis.degree
             if self.basis.degree == 0:  # the right end has a bin of its own, if there is room
                 size = np.minimum(size + 1, self.basis.size)
-        return np.where(self.variance > 0, size, 0)
+        return size
+
+    @cached_property
+    def n_used(self) -> NDArray[np.int64]:
+        """Coefficients that each feature's values can reach; 0 for a constant feature."""
+        return np.where(self.variance > 0, self.n_reached, 0)
+
+    def places(self) -> _core.TablePlaces:
+        """Return where tables of the coefficients in reach lie, for sparse rows."""
+        return _core.TablePlaces(np.maximum(self.n_reached, 1))
 
     @cached_property
     def used(self) -> NDArray[np.bool_]:

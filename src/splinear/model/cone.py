@@ -227,10 +227,12 @@ def _held(groups: Sequence[TermGroup], pairs: Sequence[PairGroup]) -> Iterator[_
             start += pair.size
     start = 0
     for group in groups:
-        for j, feature in enumerate(group.features.tolist()):
-            if group.form is not None and len(group.form_widths[j]):
-                yield _Term(start, group, j, tuple(of_feature.get(feature, ())))
-            start += group.stride
+        features = [] if group.form is None else group.features.tolist()
+        for j, feature in enumerate(features):
+            if len(group.form_widths[j]):
+                at = start + j * group.stride
+                yield _Term(at, group, j, tuple(of_feature.get(feature, ())))
+        start += group.n_features * group.stride
 
 
 def _reduced(M: Floats, at: NDArray[np.intp]) -> Floats:

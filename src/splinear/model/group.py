@@ -300,6 +300,26 @@ class TermGroup:
             out[..., -1] = parameters[..., -1] * self.missing_variance
         return np.where(self.used, out, 0.0)
 
+    def distance(self, parameters: Floats, sums: Floats) -> tuple[float, float]:
+        """Return c'S c and q'K q, q = S c + sums, S being the penalty's matrix and K its inverse.
+
+        For parameters c and sums of (n_features, stride). With S = T^{-T} P T^{-1} that is the sum
+        of P d^2, d = T^{-1} c, and that of (P d + T' sums)^2 / P: no matrix needs to be undone.
+        """
+        penalty, (stiffness, of_gap) = self.embedding.penalty, self._stiffness
+        differences = penalty.difference(parameters[:, : self.size])
+        pull = differences * stiffness
+        value = float(np.vdot(pull, differences))
+        pull += penalty.embed(sums[:, : self.size])
+        pull *= pull
+        np.divide(pull, stiffness, out=pull, where=stiffness > 0)
+        distance = float(pull.sum(where=stiffness > 0))
+        if self.has_gaps:
+            gaps, g = parameters[:, -1] * of_gap, self.missing_variance
+            value += float(gaps @ parameters[:, -1])
+            distance += float(g @ (gaps + sums[:, -1]) ** 2)
+        return value, distance
+
     # -- levels ----------------------------------------------------------------------------------
 
     @cached_property

@@ -127,6 +127,12 @@ class Layout:
         parts = zip(self._all, self._split(flat), strict=True)
         return sum(group.penalty_value(part) for group, part in parts)
 
+    def distance(self, flat: Floats, sums: Floats) -> tuple[float, float]:
+        """Return c'S c and q'K q of curves c and sums (n_parameters,); see TermGroup.distance."""
+        parts = zip(self.groups, self.split(flat), self.split(sums), strict=True)
+        found = [group.distance(own, summed) for group, own, summed in parts]
+        return sum(value for value, _ in found), sum(distance for _, distance in found)
+
     def scaled(self, factor: float) -> Layout:
         """Return the layout with all variances times a factor."""
         curves = self.with_groups([group.scaled(factor) for group in self.groups])

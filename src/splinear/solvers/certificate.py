@@ -39,6 +39,7 @@ AIM = 0.95  # of the tolerance on rounded rows, so that rounding may cost the re
 LEAST_AIM = 5e-4  # on codes: about what is left then is rounding
 LAST_AIM = 5e-5  # on codes where nothing can follow: single precision can tell no less
 CLOSE = 0.4  # of that aim: closer to rounded rows is not worth a try
+SPARSE_AIM = 2e-5  # on sparse rows in single precision, if X itself can follow
 FEW = 20  # passes over X itself that are worth a try, beyond as many as there were on rounded rows
 
 Solve = Callable[[TrainingRows, Stopping, list[Result] | None], list[Result]]
@@ -124,7 +125,7 @@ def _certified(certify: Certify, solved: list[Result], n_before: int, watch: Wat
 def _aim(rows: TrainingRows, tol: float) -> float:
     """Return the tolerance for rounded rows."""
     if not rows.is_coded:  # single precision is as good as X itself for nearly all that is asked
-        return AIM * tol
+        return max(AIM * tol, SPARSE_AIM if rows.plan.holds_values else 0.0)
     return max(AIM * tol, LEAST_AIM if rows.plan.holds_values else LAST_AIM)
 
 
@@ -136,20 +137,20 @@ def certify_problem(
         raise ValueError("A certificate needs the dual variables.")
     coef, intercept, layout = found.coef, found.intercept, rows.layout
     losses = gap = slope = 0.0
-    sums = np.zeros_like(coef)
+    sums: Floats | float = 0.0
     for piece in rows.values():
         some, alpha = problem.some(piece.places), found.alpha[piece.places]
         F = piece.scores(coef[None], stopping.n_threads)[0]
         R = -some.y * alpha
-        sums, slope = sums + piece.sums(R[None], stopping.n_threads)[0], slope + float(R.sum())
+        sums, slope = piece.sums(R[None], stopping.n_threads)[0] + sums, slope + float(R.sum())
         own = _losses_and_gap(some, F + intercept, alpha)
         losses, gap = losses + own[0], gap + own[1]
     if start is not None and start.proximal and start.coef is not None:
         coef, intercept = coef - start.coef, intercept - float(start.intercept)
     b = intercept / problem.bias if problem.bias > 0 else 0.0
-    q = layout.stiffen(coef) + sums
-    gap += 0.5 * dot(q, layout.soften(q)) + 0.5 * (b + problem.bias * slope) ** 2
-    primal = layout.penalty_value(coef) + 0.5 * b**2 + losses
+    penalty, distance = layout.distance(coef, sums)
+    gap += 0.5 * distance + 0.5 * (b + problem.bias * slope) ** 2
+    primal = 0.5 * penalty + 0.5 * b**2 + losses
     return _with_gap(found, primal, gap, 0.0, stopping.tol)
 
 

@@ -33,7 +33,7 @@ MOST_CODES = 65_535  # of 16 bits, the gap's included
 
 Places = NDArray[np.int64]
 
-ENTRY = np.dtype([("feature", np.uint32), ("argument", np.float32)])
+ENTRY = np.dtype([("place", np.uint32), ("argument", np.float32)])
 PLACE = np.dtype(np.uint32)  # in a block
 
 
@@ -97,9 +97,11 @@ def entries_on_disk(
         places, piece = places_of(rows), group_columns(as_sparse(whole), group)
         starts[1 + places[places >= 0]] = np.diff(piece.indptr)[places >= 0]
     np.cumsum(starts, out=starts)
-    n_entries = int(starts[-1])
+    n_entries, tables = int(starts[-1]), group.embedding.places()
     if n_entries == 0:  # nothing to map
-        return _core.mapped_sparse_rows(starts, np.empty(0, dtype=np.uint64), rows_per_block)
+        return _core.mapped_sparse_rows(
+            starts, np.empty(0, dtype=np.uint64), rows_per_block, tables
+        )
     with (
         _reserved(ENTRY.itemsize * n_entries) as entries,
         _reserved(PLACE.itemsize * n_rows) as order,
@@ -108,16 +110,18 @@ def entries_on_disk(
         for rows, whole in X.chunks():
             dealt = _Dealt.of(places_of(rows), rows_per_block)
             piece = group_columns(as_sparse(whole), group)[dealt.by_block]
-            blocks.deal(dealt, *_entries(piece, group))
+            blocks.deal(dealt, *_entries(piece, group, tables))
         blocks.put_in_order()
-        return _core.mapped_sparse_rows(starts, blocks.mapped(np.uint64), rows_per_block)
+        return _core.mapped_sparse_rows(starts, blocks.mapped(np.uint64), rows_per_block, tables)
 
 
-def _entries(piece: sparse.csr_array, group: TermGroup) -> tuple[AnyArray, Places]:
+def _entries(
+    piece: sparse.csr_array, group: TermGroup, tables: _core.TablePlaces
+) -> tuple[AnyArray, Places]:
     """Return the non-zeros of some rows as they are written, and where those of each row start."""
     starts, features, values = csr_parts(piece)
     entries = np.empty(len(values), dtype=ENTRY)
-    entries["feature"] = features
+    entries["place"] = tables.starts[features]
     entries["argument"] = _core.sparse_arguments(features, values, group.embedding.axes.core())
     return entries, starts
 

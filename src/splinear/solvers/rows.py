@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +95,7 @@ class TrainingRows:
     plan: MemoryPlan = field(default_factory=MemoryPlan)
     n_first: int | None = None  # only so many of them, see first()
     pairs: PairRows | None = None  # as surfaces see them, if there are any
+    _one_reader: Lock = field(default_factory=Lock, repr=False)
 
     @classmethod
     def prepare(
@@ -145,9 +147,29 @@ class TrainingRows:
 
     def values(self) -> Iterator[ValuePiece]:
         """Yield X itself in full precision, some rows at a time, in the order of X."""
-        order, nonzeros = self.order(), _takes_nonzeros(self.table, self.layout)
+        with self._one_reader:  # the others wait for what it has read
+            all_of_it = self._only_piece
+        if all_of_it is None:
+            yield from self._pieces()
+        else:
+            yield all_of_it
+
+    @cached_property
+    def _only_piece(self) -> ValuePiece | None:
+        """A sparse X that is one piece, for the problems of all outputs; None: it is not."""
+        if not _takes_nonzeros(self.table, self.layout) or self.n_rows > self._piece_rows:
+            return None
+        first = next(self._pieces(), None)
+        return first if first is not None and len(first.places) == self.n_rows else None
+
+    @property
+    def _piece_rows(self) -> int:
         # Pieces of a long table need little memory; adding up their tables must cost little too.
-        step = max(_PIECE, self.table.rows_of(2 * self.layout.n_parameters))
+        return max(_PIECE, self.table.rows_of(2 * self.layout.n_parameters))
+
+    def _pieces(self) -> Iterator[ValuePiece]:
+        order, nonzeros = self.order(), _takes_nonzeros(self.table, self.layout)
+        step = self._piece_rows
         for rows, chunk in self.table.chunks():
             places = order.of(rows)
             all_numbers = np.flatnonzero(places >= 0)
@@ -311,8 +333,8 @@ def _values(chunk: Chunk, layout: Layout, numbers: AnyArray, nonzeros: bool) -> 
 def _entries(
     matrix: sparse.csr_array, group: TermGroup, numbers: AnyArray, *, exact: bool
 ) -> _core.Rows:
-    here = csr_parts(group_columns(matrix, group))
-    return _core.sparse_rows(*here, group.embedding.axes.core(), numbers, exact)
+    here, embedding = csr_parts(group_columns(matrix, group)), group.embedding
+    return _core.sparse_rows(*here, embedding.axes.core(), numbers, embedding.places(), exact)
 
 
 def _nonzeros(X: Table, layout: Layout, order: Order, plan: MemoryPlan) -> list[_core.Rows]:

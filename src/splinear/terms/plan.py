@@ -140,12 +140,10 @@ class TermPlan:
 
     def place(self, data: ColumnData, advice: Advice) -> Layout:
         """Let every term meet its columns."""
-        features: dict[int, list[int]] = {}  # by the identity of the term
-        terms: dict[int, Term] = {}
-        default = Category()
-        for j in range(self.n_features):
-            if j in self.dropped:
-                continue
+        terms: dict[int, Term] = {id(self.curve): self.curve}  # by their identity
+        features: dict[int, list[int]] = {}
+        default, dropped, named = Category(), self.dropped, {*self.given, *data.levels}
+        for j in sorted(named - dropped):
             is_category = j in data.levels
             term = self.term_of(j, is_category=is_category)
             if is_category and j not in self.given:
@@ -157,9 +155,13 @@ class TermPlan:
                 )
             terms[id(term)] = term
             features.setdefault(id(term), []).append(j)
+        others = set(range(self.n_features)) - named
+        features[id(self.curve)] = sorted(others.union(features.get(id(self.curve), ())))
+        terms = {key: terms[key] for key in sorted(terms, key=lambda key: features[key][:1])}
         groups: list[TermGroup] = []
         for key, term in terms.items():
-            groups.extend(term.place(np.array(features[key], dtype=np.intp), data, advice))
+            if features[key]:
+                groups.extend(term.place(np.array(features[key], dtype=np.intp), data, advice))
         return Layout(tuple(groups), self.n_features)
 
 

@@ -83,16 +83,23 @@ def _deviations(group: TermGroup, parameters: Floats, sums: Floats, blocks: Floa
 
     From the means `sums` of the basis functions and `blocks`, those of their products, by bands.
     """
-    tables = group.tables(parameters)
-    mean = np.einsum("ojk,jk->oj", tables, sums)
+    return np.asarray(
+        np.stack([_own_deviations(group, own, sums, blocks) for own in parameters]).mean(axis=0)
+    )
+
+
+def _own_deviations(group: TermGroup, parameters: Floats, sums: Floats, blocks: Floats) -> Floats:
+    """Return the standard deviation of each term of one output."""
+    table = group.tables(parameters)
+    mean = np.einsum("jk,jk->j", table, sums)
     is_partition = group.embedding.basis.is_partition and not group.embedding.through_zero
     if is_partition:  # the functions sum to one, so a table can be centred without loss of digits
-        tables = tables - mean[..., None]
-    square = np.einsum("ojk,jk->oj", tables**2, blocks[:, :, 0])
+        table = table - mean[:, None]
+    square = np.einsum("jk,jk->j", table**2, blocks[:, :, 0])
     for p in range(1, min(group.size, blocks.shape[2])):
         n = group.size - p
-        pairs = tables[..., :n] * tables[..., p : group.size]
-        square += 2.0 * np.einsum("ojk,jk->oj", pairs, blocks[:, :n, p])
+        pairs = table[:, :n] * table[:, p : group.size]
+        square += 2.0 * np.einsum("jk,jk->j", pairs, blocks[:, :n, p])
     if not is_partition:
         square -= mean**2
-    return np.asarray(np.sqrt(np.maximum(square, 0.0)).mean(axis=0))
+    return np.asarray(np.sqrt(np.maximum(square, 0.0)))

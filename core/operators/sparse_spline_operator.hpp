@@ -1,0 +1,259 @@
+// The operator for B-splines on sparse rows: tables no longer than their features need.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "model/basis/bspline.hpp"
+#include "model/penalty/difference.hpp"
+#include "operators/operator.hpp"
+#include "operators/team_index.hpp"
+#include "rows/sparse_rows.hpp"
+#include "simd/sparse.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear {
+
+// Under D_d, whose inverse is lower triangular, what lies behind the last function that a feature's
+// values reach has differences of 0 and changes nothing before it: it is not stored. Tables are in
+// the precision of the arguments. Without missing values.
+template <int Degree, class Argument>
+class SparseSplineOperator final : public Operator {
+public:
+    using Rows = SparseRowsOf<Argument>;
+
+    // The operator, or nothing where single precision or the tables' lengths do not do. variance:
+    // s_j^2 of every feature.
+    static std::unique_ptr<Operator> make(const Rows& rows, BSpline<Degree> basis,
+                                          const DifferencePenalty& penalty,
+                                          std::span<const double> variance) {
+        // A difference of order d is smaller than the coefficients by about n^d; and sums without a
+        // penalty are asked for in double precision.
+        const bool is_single = std::is_same_v<Argument, float>;
+        const double ratio = std::pow(static_cast<double>(basis.size()), penalty.order());
+        if (is_single && (penalty.order() == 0 || ratio > largest_ratio)) return nullptr;
+        const TablePlaces& places = rows.places();
+        if (!rows.within_tables() || places.n_features() != variance.size()) return nullptr;
+        for (std::size_t j = 0; j < places.n_features(); ++j)
+            if (places.size(j) > static_cast<std::size_t>(basis.size())) return nullptr;
+        return std::make_unique<SparseSplineOperator>(rows, basis, penalty, variance);
+    }
+
+    SparseSplineOperator(const Rows& rows, BSpline<Degree> basis, const DifferencePenalty& penalty,
+                         std::span<const double> variance)
+        : source_(rows),
+          basis_(basis),
+          penalty_(penalty),
+          variance_(variance.begin(), variance.end()),
+          stride_(whole_pieces(size(), simd::sparse_lanes)),
+          smoother_(size() * stride_ + Degree) {
+        numbers(zero_).resize(source_.places().length());
+        write_headers(zero_);
+        std::vector<double> row(size());
+        for (std::size_t k = 0; k < size(); ++k) {
+            std::fill(row.begin(), row.end(), 0.0);
+            row[k] = 1.0;
+            penalty_.smooth(row.data());
+            std::transform(row.begin(), row.end(), &smoother_[k * stride_],
+                           [](double v) { return static_cast<Argument>(v); });
+        }
+    }
+
+    Row n_rows() const noexcept override { return source_.n_rows(); }
+    Row rows_per_block() const noexcept override { return source_.rows_per_block(); }
+    void done_with(Row begin, Row end) const noexcept override { source_.done_with(begin, end); }
+
+    bool scores_one_by_one() const noexcept override { return true; }
+
+    void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override {
+        for (std::size_t a = 0; a < rows.size(); ++a) {
+            const auto entries = source_.row(rows[a]);
+            out[a] = static_cast<double>(simd::score_sparse(shape(), numbers(tables).data(),
+                                                            entries.data(), entries.size()));
+        }
+    }
+
+    // Feature by feature: most are in one row of a team only, and have no products.
+    void gram(std::span<const Row> rows, double* out, TeamIndex& team) const override {
+        const std::size_t m = rows.size();
+        std::vector<Argument> products(m * m);  // of rows b and a < b, at b * m + a
+        std::vector<Cell> cells;
+        std::vector<Argument> smooth(stride_ + Degree);
+        team.for_each_feature(source_, rows, [&](std::size_t j, std::span<const Occurrence> here) {
+            if (here.size() == 1) return;
+            cells.resize(here.size());
+            const auto variance = static_cast<Argument>(variance_[j]);
+            const std::size_t n = source_.places().size(j) + Degree;
+            cells[0] = cell(here[0].argument);
+            for (std::size_t b = 1; b < here.size(); ++b) {
+                cells[b] = cell(here[b].argument);
+                smooth_cell(cells[b], variance, std::span(smooth).first(n));
+                Argument* own = &products[here[b].row * m];
+                for (std::size_t a = 0; a < b; ++a)
+                    own[here[a].row] += product(cells[a], smooth.data());
+            }
+        });
+        for (std::size_t a = 0; a < m; ++a)
+            for (std::size_t b = 0; b < m; ++b)
+                out[a * m + b] = static_cast<double>(products[b * m + a]);
+    }
+
+    void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
+             TeamIndex&) const override {
+        for (std::size_t a = 0; a < rows.size(); ++a) {
+            const auto entries = source_.row(rows[a]);
+            simd::add_sparse(shape(), smoother_.data(), stride_, static_cast<Argument>(steps[a]),
+                             entries.data(), entries.size(), numbers(tables).data());
+        }
+    }
+
+    void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
+        Argument* to = numbers(tables).data();
+        for (std::size_t a = 0; a < rows.size(); ++a)
+            for (const auto& entry : source_.row(rows[a])) {
+                const Cell at = cell(static_cast<double>(entry.argument));
+                const auto step = static_cast<Argument>(steps[a]);
+                for (std::size_t p = 0; p < support; ++p)
+                    to[entry.place + at.first + p] += step * at.w[p];
+            }
+    }
+
+    double squared_norm(Row row) const override {
+        std::array<double, support> w;
+        double total = 0.0;
+        for (const auto& entry : source_.row(row)) {
+            const auto variance = static_cast<double>(numbers(zero_)[entry.place - 2]);
+            const int first = evaluate(static_cast<double>(entry.argument), w.data());
+            total += variance * penalty_.quadratic(first, w);
+        }
+        return total;
+    }
+
+    double squared_weight(const GroupTables& tables) const override {
+        std::vector<double> w(size());
+        double total = 0.0;
+        for (std::size_t j = 0; j < variance_.size(); ++j) {
+            if (variance_[j] == 0.0) continue;
+            read_differences(tables, j, w);
+            double sum = 0.0;
+            for (const double v : w) sum += v * v;
+            total += sum / variance_[j];
+        }
+        return total;
+    }
+
+    GroupTables zero_tables() const override { return zero_; }
+    GroupTables tables_of(std::span<const double> coef) const override {
+        GroupTables tables = zero_tables();
+        const TablePlaces& places = source_.places();
+        for (std::size_t j = 0; j < variance_.size(); ++j)
+            std::transform(&coef[j * size()], &coef[j * size()] + places.size(j),
+                           &numbers(tables)[places.start(j)],
+                           [](double c) { return static_cast<Argument>(c); });
+        return tables;
+    }
+    std::vector<double> coefficients(const GroupTables& tables) const override {
+        std::vector<double> coef(variance_.size() * size());
+        for (std::size_t j = 0; j < variance_.size(); ++j) {
+            const auto own = std::span(coef).subspan(j * size(), size());
+            read_differences(tables, j, own);
+            penalty_.integrate(own.data());
+        }
+        return coef;
+    }
+    std::vector<double> sums(const GroupTables& tables) const override {
+        std::vector<double> sums(variance_.size() * size());
+        const TablePlaces& places = source_.places();
+        for (std::size_t j = 0; j < variance_.size(); ++j)
+            std::copy_n(&numbers(tables)[places.start(j)], places.size(j), &sums[j * size()]);
+        return sums;
+    }
+    void blend(double a, GroupTables& tables, double b, const GroupTables& others) const override {
+        blend_tables(a, tables, b, others);
+        write_headers(tables);
+    }
+
+private:
+    using Occurrence = TeamIndex::Occurrence;
+
+    static constexpr double largest_ratio = 1 << 17;
+    static constexpr std::size_t support = Degree + 1;
+
+    // The functions that are not zero at a place.
+    struct Cell {
+        std::size_t first;
+        std::array<Argument, support> w;
+    };
+
+    // A missing value, which the group was not meant to have, is as zero.
+    int evaluate(double argument, double* w) const noexcept {
+        return basis_.evaluate(argument > 0.0 ? argument : 0.0, w);
+    }
+
+    Cell cell(double argument) const noexcept {
+        std::array<double, support> w;
+        Cell at;
+        at.first = static_cast<std::size_t>(evaluate(argument, w.data()));
+        for (std::size_t p = 0; p < support; ++p) at.w[p] = static_cast<Argument>(w[p]);
+        return at;
+    }
+
+    // out <- s^2 L B(x), as many of them.
+    void smooth_cell(const Cell& x, Argument variance, std::span<Argument> out) const noexcept {
+        const Argument* rows = &smoother_[x.first * stride_];
+        for (std::size_t k = 0; k < out.size(); ++k) {
+            Argument total = 0;
+            for (std::size_t p = 0; p < support; ++p) total += x.w[p] * rows[p * stride_ + k];
+            out[k] = variance * total;
+        }
+    }
+
+    static Argument product(const Cell& x, const Argument* coef) noexcept {
+        Argument total = 0;
+        for (std::size_t p = 0; p < support; ++p) total += x.w[p] * coef[x.first + p];
+        return total;
+    }
+
+    template <class Tables>
+    static auto& numbers(Tables& tables) noexcept {
+        if constexpr (std::is_same_v<Argument, float>)
+            return tables.single;
+        else
+            return tables.exact;
+    }
+
+    std::size_t size() const noexcept { return static_cast<std::size_t>(basis_.size()); }
+    simd::SparseShape shape() const noexcept { return {Degree, basis_.n_bins}; }
+
+    void write_headers(GroupTables& tables) const {
+        const TablePlaces& places = source_.places();
+        for (std::size_t j = 0; j < variance_.size(); ++j) {
+            numbers(tables)[places.start(j) - 2] = static_cast<Argument>(variance_[j]);
+            numbers(tables)[places.start(j) - 1] = static_cast<Argument>(places.size(j));
+        }
+    }
+
+    // w <- D_d coef_j, of all coefficients of the basis.
+    void read_differences(const GroupTables& tables, std::size_t j, std::span<double> w) const {
+        const std::size_t n = source_.places().size(j);
+        std::copy_n(&numbers(tables)[source_.places().start(j)], n, w.begin());
+        penalty_.difference(w.data());
+        std::ranges::fill(w.subspan(n), 0.0);
+    }
+
+    const Rows& source_;
+    BSpline<Degree> basis_;
+    DifferencePenalty penalty_;
+    std::vector<double> variance_;
+    std::size_t stride_;
+    std::vector<Argument> smoother_;
+    GroupTables zero_;  // and the headers
+};
+
+}  // namespace splinear
