@@ -135,8 +135,7 @@ void bind_loss_sums(nb::module_& m) {
                 found = loss_sums(loss, problem, as_span(scores), threads(n_threads));
             }
             const std::size_t n = scores.size();
-            return nb::make_tuple(found.value,
-                                  to_numpy<NumpyVector>(std::move(found.slopes), n),
+            return nb::make_tuple(found.value, to_numpy<NumpyVector>(std::move(found.slopes), n),
                                   to_numpy<NumpyVector>(std::move(found.bends), n));
         },
         nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::arg("n_threads"),

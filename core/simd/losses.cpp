@@ -22,7 +22,8 @@ constexpr double farthest = 708.0;  // beyond it exp(-m) counts as 0
 SPLINEAR_INLINE double exp_of_minus(double far) {
     constexpr double rounder = 6755399441055744.0;  // 1.5 x 2^52: adding it rounds to integers
     constexpr double log2_of_e = 1.4426950408889634;
-    constexpr double ln2_high = 0.693147180369123816490;  // its products with small integers are exact
+    constexpr double ln2_high =
+        0.693147180369123816490;  // its products with small integers are exact
     constexpr double ln2_low = 1.90821492927058770002e-10;
     const double shifted = rounder - far * log2_of_e;
     const double n = shifted - rounder;
@@ -39,9 +40,9 @@ SPLINEAR_INLINE double exp_of_minus(double far) {
 SPLINEAR_INLINE double log_of_one_and(double e) {
     const double s = e / (2.0 + e);
     const double z = s * s;
-    const double sum = horner(z, 1.0 / 33, 1.0 / 31, 1.0 / 29, 1.0 / 27, 1.0 / 25, 1.0 / 23,
-                              1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9,
-                              1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0);
+    const double sum =
+        horner(z, 1.0 / 33, 1.0 / 31, 1.0 / 29, 1.0 / 27, 1.0 / 25, 1.0 / 23, 1.0 / 21, 1.0 / 19,
+               1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0);
     return 2.0 * s * sum;
 }
 
