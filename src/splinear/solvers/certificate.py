@@ -113,12 +113,13 @@ def certify_problem(
         raise ValueError("A certificate needs the dual variables.")
     coef, intercept, layout = found.coef, found.intercept, rows.layout
     losses = gap = slope = 0.0
-    sums: Floats | float = 0.0
+    sums = np.zeros_like(coef)
     for piece in rows.values():
         some, alpha = problem.some(piece.places), found.alpha[piece.places]
         F = piece.scores(coef[None], stopping.n_threads)[0]
         R = -some.y * alpha
-        sums, slope = piece.sums(R[None], stopping.n_threads)[0] + sums, slope + float(R.sum())
+        sums += piece.sums(R[None], stopping.n_threads)[0]
+        slope += float(R.sum())
         own = _losses_and_gap(some, F + intercept, alpha)
         losses, gap = losses + own[0], gap + own[1]
     if start is not None and start.proximal and start.coef is not None:
