@@ -17,6 +17,7 @@ from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, Additiv
 from splinear.solvers.objective import explicit, scores
 from splinear.tables.chunks import as_dense
 
+MOST_CANCELLED = 1e6  # by which coefficients cancel
 MOST_COLUMNS = 400  # of an embedding that is written out
 
 
@@ -242,8 +243,14 @@ def check_numbers(model: Any, *, warned: bool) -> None:
 
 
 def check_objective(model: Any, X: Any, y: np.ndarray, weights: Any, *, warned: bool) -> None:
-    """`objective_` is what NumPy computes; what claims to be converged, nobody makes much lower."""
+    """`objective_` is what NumPy computes; what claims to be converged, nobody makes much lower.
+
+    Where a fit that warned has ended at enormous coefficients, scores are differences of these, and
+    what is left of them, of which losses may be exponentials, is rounding.
+    """
     if model._model.layout.n_parameters > MOST_COLUMNS:
+        return
+    if warned and max(np.abs(term.coef).max() for term in model.terms_) > MOST_CANCELLED:
         return
     problem = pose(model, X, y, weights)
     value = objective_of(model, problem, X)

@@ -289,3 +289,12 @@ def test_files_in_many_chunks(estimator, tmp_path):
     here = clone(model).fit(X, target(estimator))
     there = clone(model).fit(tmp_path / "x.parquet", target(estimator))
     np.testing.assert_array_equal(predicted(here), predicted(there, tmp_path / "x.parquet"))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_category_of_missing_values_alone(n_classes):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"a": random.normal(size=60), "b": pd.Series([None] * 60, dtype="str")})
+    y = random.integers(0, n_classes, 60)
+    model = AdditiveClassifier(C=1.0, terms={("a", "b"): Pair()}, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()

@@ -323,7 +323,7 @@ def _effects(points: Sequence[Iterate], weights: Floats) -> LevelEffects:
 
 def _along(coef: Floats, weight: Floats) -> Floats:
     """Return coef (n_outputs, n) along its first principal direction, (n,)."""
-    if len(coef) == 1:
+    if len(coef) == 1 or coef.shape[1] < 2:  # a category may have no level at all
         return np.asarray(coef[0])
     share = weight / max(float(weight.sum()), np.finfo(float).tiny)
     centred = coef - (coef @ share)[:, None]
