@@ -137,19 +137,18 @@ def certify_problem(
         raise ValueError("A certificate needs the dual variables.")
     coef, intercept, layout = found.coef, found.intercept, rows.layout
     losses = gap = slope = 0.0
-    sums: Floats | None = None
+    sums = np.zeros_like(coef)
     for piece in rows.values():
         some, alpha = problem.some(piece.places), found.alpha[piece.places]
         F = piece.scores(coef[None], stopping.n_threads)[0]
         R = -some.y * alpha
-        more, slope = piece.sums(R[None], stopping.n_threads)[0], slope + float(R.sum())
-        sums = more if sums is None else sums + more
+        sums += piece.sums(R[None], stopping.n_threads)[0]
+        slope += float(R.sum())
         own = _losses_and_gap(some, F + intercept, alpha)
         losses, gap = losses + own[0], gap + own[1]
     if start is not None and start.proximal and start.coef is not None:
         coef, intercept = coef - start.coef, intercept - float(start.intercept)
     b = intercept / problem.bias if problem.bias > 0 else 0.0
-    assert sums is not None  # there are rows
     penalty, distance = layout.distance(coef, sums)
     gap += 0.5 * distance + 0.5 * (b + problem.bias * slope) ** 2
     primal = 0.5 * penalty + 0.5 * b**2 + losses
