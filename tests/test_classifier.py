@@ -316,13 +316,14 @@ def test_rows_without_weight_do_not_exist(model, cancer):
 def test_a_constant_column_changes_nothing(model, cancer):
     X, y = cancer
     wider = np.insert(X, 4, 7.5, axis=1)
-    # In double precision a zero more in a sum changes no bit.
+    # A zero more in a sum changes no bit in double precision, and some of single precision where
+    # the kernels add up several columns side by side.
     exact = clone(model).set_params(curve=Spline(10), tol=1e-4)
     found, plain = clone(exact).fit(wider, y), clone(exact).fit(X, y)
     np.testing.assert_array_equal(found.terms_[4].coef, 0.0)
     assert found.feature_importances_[4] == 0.0
     np.testing.assert_allclose(
-        found.decision_function(wider), plain.decision_function(X), atol=1e-9
+        found.decision_function(wider), plain.decision_function(X), atol=2e-5
     )
 
 

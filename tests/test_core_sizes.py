@@ -518,6 +518,17 @@ def test_problems(wrong):
         refused(_core.DualProblem, Y, **arrays, **COSTS, match=f"{name}, .*12, not {wrong}")
 
 
+@pytest.mark.parametrize("n_scores", [0, N_ROWS - 1, N_ROWS + 1])
+def test_sums_of_losses(n_scores):
+    problem = _core.DualProblem(Y, targets=None, weights=None, **COSTS)
+    given = (_core.logistic(), problem, numbers(n_scores))
+    match = f"scores, .* must be {N_ROWS}, not {n_scores}"
+    refused(_core.loss_value, *given, 1, match=match)
+    refused(_core.loss_sums, *given, 1, match=match)
+    search = {"last": 0.0, "farthest": 1.0, "max_steps": 9, "n_threads": 1}
+    refused(_core.loss_shift, *given, **search, match=match)
+
+
 def test_every_binding_is_here():
     """What is new in the core gets a test of the sizes that it takes."""
     text = Path(__file__).read_text(encoding="utf-8")
@@ -525,6 +536,7 @@ def test_every_binding_is_here():
     assert names >= {"score_all", "train", "Codes"}
     missing = {name for name in names if not re.search(rf"_core\.{name}\b", text)}
     takes_no_array = {"Basis", "DualResult", "Loss", "Penalty", "Rows", "instruction_sets"} | {
+        "is_smooth",
         "epsilon_insensitive",
         "logistic",
         "squared_error",

@@ -216,7 +216,8 @@ def test_no_row_of_the_training_data_is_there(tmp_path: Path) -> None:
         assert len(knots) <= 129
         assert (np.diff(knots) > 0).all()
     # Of values that can be read, none has the digits by which it could be told from others.
-    digits = [float(x) for x in re.findall(r"\d+\.\d{6,}", page.words)]
+    written_out = re.findall(r"\d+\.\d{6,}", page.words)
+    digits = [float(x) for x in written_out if len(x.replace(".", "").lstrip("0")) >= 5]
     assert not np.isin(np.round(np.abs(train), 6), np.round(digits, 6)).any()
 
 

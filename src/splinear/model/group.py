@@ -290,8 +290,7 @@ class TermGroup:
 
     def soften(self, parameters: Floats) -> Floats:
         """Undo stiffen()."""
-        penalty = self.embedding.penalty
-        w = self.edge_weights
+        penalty, w = self.embedding.penalty, self.edge_weights
         inverse = np.divide(1.0, w, out=np.zeros_like(w), where=w > 0)
         out = np.zeros_like(parameters)
         smooth = penalty.integrate(penalty.embed(parameters[..., : self.size]) * inverse)
