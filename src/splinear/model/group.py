@@ -336,7 +336,7 @@ class TermGroup:
         """
         ones = np.zeros(self.shape)
         ones[:, : self.size] = self.used[:, : self.size]
-        pull = self.stiffen(ones)
+        pull = self.stiffen(ones * self.embedding.variance[:, None])  # of which p_j knows nothing
         total = np.einsum("jk,jk->j", pull, ones)[:, None]
         return np.asarray(np.divide(pull, total, out=np.zeros_like(pull), where=total > 0))
 

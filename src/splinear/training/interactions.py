@@ -294,7 +294,8 @@ class Interactions:
 
 def _mean_square(g: Floats, h: Floats) -> float:
     """Return the mean of g^2 / h by h: of the squared error, the variance of the residuals."""
-    total = float(np.divide(g**2, h, out=np.zeros_like(g), where=h > 0).sum())
+    with np.errstate(over="ignore"):  # beyond all numbers there is no evidence
+        total = float(np.divide(g**2, h, out=np.zeros_like(g), where=h > 0).sum())
     return max(total / max(float(h.sum()), np.finfo(float).tiny), np.finfo(float).tiny)
 
 
