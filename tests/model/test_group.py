@@ -305,6 +305,16 @@ def ends(group: TermGroup) -> np.ndarray:
 
 
 @every_group
+@pytest.mark.parametrize("variance", [1e-307, 5e-324])
+def test_bands_are_numbers_for_the_least_variances(group: TermGroup, variance: float) -> None:
+    least = np.where(group.embedding.variance > 0, variance, 0.0)
+    with np.errstate(over="ignore"):  # the inverse of the second
+        bands = group.with_variance(least, group.missing_variance).penalty_bands
+    assert np.isfinite(bands).all()
+    assert np.abs(bands[:, : group.size]).max() == pytest.approx(1e300, rel=0.999)
+
+
+@every_group
 def test_variances_divide_the_penalty(group: TermGroup) -> None:
     theta = drawn(group, 11)
     value = group.penalty_value(theta)

@@ -18,6 +18,7 @@ from splinear.curves.form import Form
 
 __all__ = ["Extrapolation", "TermGroup", "size_class", "split_by"]
 
+MOST_STIFF = 1e300  # in a matrix that is to be factored
 # The core pads tables to a multiple of 16 entries, so terms of one class cost alike.
 CLASSES = np.array([15, 31, 47, 63, *(2**k - 1 for k in range(7, 32))])
 
@@ -279,7 +280,9 @@ class TermGroup:
         stiffness = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
         out = np.zeros((*self.shape, penalty.bandwidth + 1))
         bands = penalty.stiffness_bands(self.edge_weights)
-        out[:, : self.size] = bands * stiffness[:, None, None]
+        # Only steps are made with these: what is beyond all numbers may be as stiff as numbers go.
+        most = MOST_STIFF / max(1.0, float(np.abs(bands).max(initial=0.0)))
+        out[:, : self.size] = bands * np.minimum(stiffness, most)[:, None, None]
         if self.has_gaps:
             out[:, -1, 0] = self._stiffness[1]
         return out
