@@ -136,156 +136,45 @@ void products_shape(const Shape& shape, const float* smoother, const float* vari
         for (std::size_t a = 0; a < b; ++a) out[a * n_rows + b] += found[b][a];
 }
 
-inline __m256i load_codes(const Code* at) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
-}
+// 16 codes as whole numbers of 16 bits, for pairs.hpp.
+struct Sixteen {
+    using Ints = __m256i;
+    using Floats = __m256;
+    static constexpr std::size_t size = 16;
 
-// What the next two compute from a row's codes, 16 features at a time.
-struct Units {
-    __m256i mask;
-    __m256i one;  // a bin, or all but 2^-15 of it
-    __m128i to_top;
-    float unit;
-
-    explicit Units(int bits)
-        : mask(_mm256_set1_epi16(static_cast<short>((1 << bits) - 1))),
-          one(_mm256_set1_epi16(static_cast<short>(bits < 15 ? 1 << bits : 32767))),
-          to_top(_mm_cvtsi32_si128(15 - bits)),
-          unit(1.0f / static_cast<float>(1 << bits)) {}
+    static Ints load(const Code* at) {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    }
+    static Ints all(int v) { return _mm256_set1_epi16(static_cast<short>(v)); }
+    static Ints nothing() { return _mm256_setzero_si256(); }
+    static Floats no_floats() { return _mm256_setzero_ps(); }
+    // Those of 16 numbers that are not below n.
+    static Ints from(int n) {
+        const Ints number = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        return _mm256_cmpgt_epi16(number, all(n - 1));
+    }
+    static Ints both(Ints a, Ints b) { return _mm256_and_si256(a, b); }
+    static Ints either(Ints a, Ints b) { return _mm256_or_si256(a, b); }
+    static Ints without(Ints a, Ints b) { return _mm256_andnot_si256(b, a); }
+    static Ints flip_sign(Ints a) { return _mm256_xor_si256(a, all(0x8000)); }
+    static Ints plus(Ints a, Ints b) { return _mm256_add_epi16(a, b); }
+    static Ints minus(Ints a, Ints b) { return _mm256_sub_epi16(a, b); }
+    static Ints excess(Ints a, Ints b) { return _mm256_subs_epu16(a, b); }
+    static Ints smaller(Ints a, Ints b) { return _mm256_min_epu16(a, b); }
+    static Ints times(Ints a, Ints b) { return _mm256_mulhrs_epi16(a, b); }
+    static Ints up(Ints a, int bits) { return _mm256_sll_epi16(a, _mm_cvtsi32_si128(bits)); }
+    static Ints low_pairs(Ints a, Ints b) { return _mm256_unpacklo_epi16(a, b); }
+    static Ints high_pairs(Ints a, Ints b) { return _mm256_unpackhi_epi16(a, b); }
+    static Ints dot(Ints a, Ints b) { return _mm256_madd_epi16(a, b); }
+    static Ints plus_wide(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
+    static Floats plus(Floats a, Ints b) { return _mm256_add_ps(a, _mm256_cvtepi32_ps(b)); }
+    static void store(Ints a, std::int32_t* to) {
+        _mm256_store_si256(reinterpret_cast<__m256i*>(to), a);
+    }
+    static float sum(Floats a) { return sum_of(a); }
 };
 
-// min(x, y) + [same bin] (a a' - min(a, a')): with c the part of x's bin that lies before y, the
-// smaller of y and (where that bin begins) + a c, whether y is before, in or behind it.
-struct Minimum {
-    __m256i begin;   // of x's bin
-    __m256i factor;  // a times 2^15
-
-    struct Sum {
-        __m256i total = _mm256_setzero_si256();
-
-        float value(const Units& units, std::size_t n) const {
-            alignas(32) int parts[8];
-            _mm256_store_si256(reinterpret_cast<__m256i*>(parts), total);
-            std::int64_t all = static_cast<std::int64_t>(n) * (16 << 15);
-            for (const int part : parts) all += part;
-            return static_cast<float>(all) * units.unit;
-        }
-    };
-
-    // keep: which features count.
-    void set(const Units& units, __m256i x, __m256i keep) {
-        const __m256i kept = _mm256_and_si256(x, keep);
-        begin = _mm256_andnot_si256(units.mask, kept);
-        factor = _mm256_sll_epi16(_mm256_and_si256(kept, units.mask), units.to_top);
-    }
-
-    // Numbers are moved down by 2^15 to fit a sign.
-    void add(const Units& units, __m256i y, Sum& sum) const {
-        const __m256i c = _mm256_min_epu16(_mm256_subs_epu16(y, begin), units.one);
-        const __m256i inside = _mm256_add_epi16(begin, _mm256_mulhrs_epi16(factor, c));
-        const __m256i moved =
-            _mm256_xor_si256(_mm256_min_epu16(inside, y), _mm256_set1_epi16(-0x8000));
-        const __m256i pairs = _mm256_madd_epi16(moved, _mm256_set1_epi16(1));
-        sum.total = _mm256_add_epi32(sum.total, pairs);
-    }
-};
-
-// (1 - a) h(y - begin) + a h(y - begin - 1) with h(t) = max(0, 1 - |t|).
-struct Hats {
-    __m256i begin;  // of x's bin
-    __m256i end;
-    __m256i low;  // 1 - a and a, in turn, of the features 0, ..., 3 and 8, ..., 11
-    __m256i high;
-
-    struct Sum {
-        __m256 total = _mm256_setzero_ps();
-
-        float value(const Units& units, std::size_t) const {
-            return sum_of(total) * units.unit * units.unit;
-        }
-    };
-
-    void set(const Units& units, __m256i x, __m256i keep) {
-        begin = _mm256_andnot_si256(units.mask, x);
-        end = _mm256_add_epi16(begin, units.one);
-        const __m256i a = _mm256_and_si256(x, units.mask);
-        const __m256i right = _mm256_and_si256(a, keep);
-        const __m256i left = _mm256_and_si256(_mm256_sub_epi16(units.one, a), keep);
-        low = _mm256_unpacklo_epi16(left, right);
-        high = _mm256_unpackhi_epi16(left, right);
-    }
-
-    void add(const Units& units, __m256i y, Sum& sum) const {
-        const __m256i left = hat(units, y, begin);
-        const __m256i right = hat(units, y, end);
-        const __m256i some = _mm256_madd_epi16(_mm256_unpacklo_epi16(left, right), low);
-        const __m256i others = _mm256_madd_epi16(_mm256_unpackhi_epi16(left, right), high);
-        sum.total = _mm256_add_ps(sum.total, _mm256_cvtepi32_ps(_mm256_add_epi32(some, others)));
-    }
-
-private:
-    static __m256i hat(const Units& units, __m256i y, __m256i top) {
-        const __m256i away = _mm256_or_si256(_mm256_subs_epu16(y, top), _mm256_subs_epu16(top, y));
-        return _mm256_subs_epu16(units.one, away);
-    }
-};
-
-constexpr std::size_t chunk = 256;  // vectors of 16 features that are prepared at a time
-
-// The place of a vector: the last one ends with the last feature.
-inline std::size_t place(std::size_t i, std::size_t n_features) {
-    return 16 * (i + 1) <= n_features ? 16 * i : n_features - 16;
-}
-
-// Which features of that vector the one before does not have.
-inline __m256i not_seen(std::size_t i, std::size_t n_features) {
-    const auto seen = static_cast<short>(16 * i - place(i, n_features));
-    const __m256i number = _mm256_setr_epi16(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
-    return _mm256_cmpgt_epi16(number, _mm256_set1_epi16(seen));
-}
-
-// sums[k] += those of row k, by the features from vector `first` on.
-template <class Kind, std::size_t N>
-inline void add_chunk(const Units& units, const Kind* x, std::size_t first, std::size_t n,
-                      std::size_t n_features, const Code* const* codes, float* out) {
-    typename Kind::Sum sums[N];
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t at = place(first + i, n_features);
-        for (std::size_t k = 0; k < N; ++k) x[i].add(units, load_codes(codes[k] + at), sums[k]);
-    }
-    for (std::size_t k = 0; k < N; ++k) out[k] = sums[k].value(units, n);
-}
-
-// out[b] = the sum over features of what Kind says of x and y_b.
-template <class Kind>
-void add_pairs(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
-               float* out) {
-    const Units units(shape.fraction_bits);
-    const std::size_t n_features = shape.n_features;
-    const std::size_t n_vectors = (n_features + 15) / 16;
-    double total[most] = {};
-    for (std::size_t first = 0; first < n_vectors; first += chunk) {
-        const std::size_t n = n_vectors - first < chunk ? n_vectors - first : chunk;
-        Kind prepared[chunk];
-        for (std::size_t i = 0; i < n; ++i) {
-            const __m256i codes_of_x = load_codes(x + place(first + i, n_features));
-            prepared[i].set(units, codes_of_x, not_seen(first + i, n_features));
-        }
-        float part[4];
-        for (std::size_t b = 0; b < n_rows; b += 4) {
-            const std::size_t n_some = n_rows - b < 4 ? n_rows - b : 4;
-            if (n_some == 4)
-                add_chunk<Kind, 4>(units, prepared, first, n, n_features, codes + b, part);
-            for (std::size_t k = 0; k < n_some; ++k) {
-                if (n_some < 4)
-                    add_chunk<Kind, 1>(units, prepared, first, n, n_features, codes + b + k,
-                                       part + k);
-                total[b + k] += static_cast<double>(part[k]);
-            }
-        }
-    }
-    for (std::size_t b = 0; b < n_rows; ++b) out[b] = static_cast<float>(total[b]);
-}
+#include "simd/pairs.hpp"
 
 }  // namespace
 
@@ -294,7 +183,7 @@ namespace splinear::simd::avx2 {
 void min_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
     if (shape.n_features >= 16)
-        add_pairs<Minimum>(shape, x, codes, n_rows, out);
+        pairs<Minimum<Sixteen>>(shape, x, codes, n_rows, out);
     else
         min_products_loops(shape, x, codes, n_rows, out);
 }
@@ -302,7 +191,7 @@ void min_products(const Shape& shape, const Code* x, const Code* const* codes, s
 void hat_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
     if (shape.n_features >= 16 && shape.fraction_bits < 15)  // a bin fits a signed number
-        add_pairs<Hats>(shape, x, codes, n_rows, out);
+        pairs<Hats<Sixteen>>(shape, x, codes, n_rows, out);
     else
         hat_products_loops(shape, x, codes, n_rows, out);
 }

@@ -6,13 +6,11 @@
 #include <immintrin.h>
 
 namespace {
-#include "simd/avx512_tables.hpp"
+#include "simd/avx2_rows.hpp"
 
-constexpr int copies = 4;  // of the sums of one feature
-
-inline void clear(float* sum, int n) {
-    for (int k = 0; k < n; k += 16) _mm512_store_ps(sum + k, _mm512_setzero_ps());
-}
+// Entries of a table that comes in tiles, at most.
+template <class Length>
+constexpr int longest = Length::most < most_in_tiles ? Length::most : most_in_tiles;
 
 // v + (v moved by N entries to the left), or to the right.
 template <int N>
@@ -51,81 +49,37 @@ inline void sum_from_left(const Shape& shape, __m512* entry) {
     }
 }
 
-// Adds L_d times the sum of the given partial sums to one feature's table. What step B leaves
-// behind the last basis function is never read with a weight other than zero.
+// Adds L_d times the sums, times the variance, to one feature's table. What step B leaves behind
+// the last basis function is never read with a weight other than zero.
 template <class Length>
-inline void add_sums(const Shape& shape, const float* sum, float* table) {
-    const int entries = Length::entries(shape);
-    __m512 entry[Length::most / 16];
-    for (int i = 0; i < entries / 16; ++i) {
-        entry[i] = _mm512_load_ps(sum + 16 * i);
-        for (int c = 1; c < copies; ++c)
-            entry[i] = _mm512_add_ps(entry[i], _mm512_load_ps(sum + c * entries + 16 * i));
-    }
+inline void add_sums(const Shape& shape, float variance, const float* sum, float* table) {
+    const int n = Length::entries(shape) / 16;
+    __m512 entry[longest<Length> / 16];
+    for (int i = 0; i < n; ++i) entry[i] = _mm512_load_ps(sum + 16 * i);
     for (int d = 0; d < shape.order; ++d) sum_from_right<Length>(shape, entry);
     for (int d = 0; d < shape.order; ++d) sum_from_left<Length>(shape, entry);
-    for (int i = 0; i < entries / 16; ++i)
-        _mm512_store_ps(table + 16 * i, _mm512_add_ps(entry[i], _mm512_load_ps(table + 16 * i)));
+    const __m512 factor = _mm512_set1_ps(variance);
+    for (int i = 0; i < n; ++i)
+        _mm512_store_ps(table + 16 * i,
+                        _mm512_fmadd_ps(factor, entry[i], _mm512_load_ps(table + 16 * i)));
 }
 
-// The weights B_p(a) times the factors, for 16 rows.
-template <int Degree>
-inline void store_weights(__m512 a, __m512 factor, float (*out)[16]) {
-    if constexpr (Degree == 0) {
-        _mm512_store_ps(out[0], factor);
-    } else if constexpr (Degree == 1) {
-        const __m512 right = _mm512_mul_ps(a, factor);
-        _mm512_store_ps(out[0], _mm512_sub_ps(factor, right));
-        _mm512_store_ps(out[1], right);
-    } else {
-        alignas(64) float fraction[16];
-        alignas(64) float factors[16];
-        _mm512_store_ps(fraction, a);
-        _mm512_store_ps(factors, factor);
-        for (int i = 0; i < 16; ++i) {
-            float w[Degree + 1];
-            weights<Degree>(fraction[i], w);
-            for (int p = 0; p <= Degree; ++p) out[p][i] = factors[i] * w[p];
-        }
-    }
-}
-
-// Up to four times 16 rows: their codes are turned so that lanes are rows; the weights are computed
-// in vectors and then scattered. Four sums take turns, so that rows in the same bin need not wait
-// for each other.
+// The rows' weights are summed per basis function first, for a tile of features at a time.
 template <int Degree, class Length>
-void add_rows(const Shape& shape, const float* variance, const Code* const* codes,
-              const float* steps, std::size_t n_groups, float* tables) {
+void add_many(const Shape& shape, const float* variance, const Code* const* codes,
+              const float* steps, std::size_t n_rows, float* tables) {
     const int entries = Length::entries(shape);
-    const Splitter split(shape);
-    const __m512i low_half = _mm512_set1_epi32(0xffff);
+    alignas(64) float sums[tile * longest<Length>];
     for (std::size_t j = 0; j < shape.n_features; j += tile) {
-        __m512i pairs[4][16];
-        for (std::size_t g = 0; g < n_groups; ++g)
-            load_tile(codes + 16 * g, j, shape.n_features, pairs[g]);
+        for (int k = 0; k < tile * entries; k += 16) _mm512_store_ps(sums + k, _mm512_setzero_ps());
+        add_rows<Degree, Length>(shape, codes, steps, n_rows, j, sums);
         const std::size_t left = shape.n_features - j;
-        const int n = left < tile ? static_cast<int>(left) : tile;
-        for (int i = 0; i < n; ++i) {
-            if (variance[j + static_cast<std::size_t>(i)] == 0.0f) continue;
-            const __m512 weight = _mm512_set1_ps(variance[j + static_cast<std::size_t>(i)]);
-            alignas(64) float sum[copies * Length::most];
-            clear(sum, copies * entries);
-            for (std::size_t g = 0; g < n_groups; ++g) {
-                const __m512i pair = pairs[g][i / 2];
-                const __m512i code =
-                    i % 2 == 0 ? _mm512_and_si512(pair, low_half) : _mm512_srli_epi32(pair, 16);
-                const __m512 factor = _mm512_mul_ps(weight, _mm512_loadu_ps(steps + 16 * g));
-                alignas(64) int bin[16];
-                alignas(64) float w[Degree + 1][16];
-                _mm512_store_si512(bin, split.bin(code));
-                store_weights<Degree>(split.fraction(code), factor, w);
-                for (int a = 0; a < 16; ++a)
-                    for (int p = 0; p <= Degree; ++p)
-                        sum[a % copies * entries + bin[a] + p] += w[p][a];
-            }
-            add_sums<Length>(
-                shape, sum,
-                tables + (j + static_cast<std::size_t>(i)) * static_cast<std::size_t>(entries));
+        const std::size_t n = left < tile ? left : tile;
+        for (std::size_t f = 0; f < n; ++f) {
+            const std::size_t at = f * static_cast<std::size_t>(entries);
+            if (variance[j + f] != 0.0f)
+                add_sums<Length>(shape, variance[j + f], sums + at,
+                                 tables + j * static_cast<std::size_t>(entries) + at);
         }
     }
 }
@@ -155,26 +109,6 @@ void add_one(const Shape& shape, const float* smoother, const float* variance, c
     }
 }
 
-template <int Degree, class Length>
-void add_shape(const Shape& shape, const float* smoother, const float* variance,
-               const Code* const* codes, const float* steps, std::size_t n_rows, float* tables) {
-    if (n_rows == 1) {
-        add_one<Degree, Length>(shape, smoother, variance, codes[0], steps[0], tables);
-        return;
-    }
-    for (std::size_t a = 0; a < n_rows; a += 64) {
-        const Code* group[64];
-        float step[64];
-        const std::size_t n_groups = n_rows - a > 48 ? 4 : (n_rows - a + 15) / 16;
-        for (std::size_t i = 0; i < 16 * n_groups; ++i) {
-            const bool have = a + i < n_rows;
-            group[i] = codes[have ? a + i : a];
-            step[i] = have ? steps[a + i] : 0.0f;
-        }
-        add_rows<Degree, Length>(shape, variance, group, step, n_groups, tables);
-    }
-}
-
 }  // namespace
 
 namespace splinear::simd::avx512 {
@@ -182,7 +116,12 @@ namespace splinear::simd::avx512 {
 void add(const Shape& shape, const float* smoother, const float* variance, const Code* const* codes,
          const float* steps, std::size_t n_rows, float* tables) {
     by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        add_shape<Degree, Length>(shape, smoother, variance, codes, steps, n_rows, tables);
+        if (n_rows == 1)
+            add_one<Degree, Length>(shape, smoother, variance, codes[0], steps[0], tables);
+        else if (shape.entries > most_in_tiles)
+            add_loops(shape, smoother, variance, codes, steps, n_rows, tables);
+        else
+            add_many<Degree, Length>(shape, variance, codes, steps, n_rows, tables);
     });
 }
 

@@ -1,4 +1,5 @@
 // Products and squared lengths of embeddings by AVX-512; lanes are features.
+#include "simd/avx2.hpp"
 #include "simd/avx512.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
@@ -30,6 +31,39 @@ float norm_shape(const Shape& shape, const float* polynomial, const float* varia
     return _mm512_reduce_add_ps(total);
 }
 
+// 32 codes as whole numbers of 16 bits, for pairs.hpp.
+struct ThirtyTwo {
+    using Ints = __m512i;
+    using Floats = __m512;
+    static constexpr std::size_t size = 32;
+
+    static Ints load(const Code* at) { return _mm512_loadu_si512(at); }
+    static Ints all(int v) { return _mm512_set1_epi16(static_cast<short>(v)); }
+    static Ints nothing() { return _mm512_setzero_si512(); }
+    static Floats no_floats() { return _mm512_setzero_ps(); }
+    // Those of 32 numbers that are not below n.
+    static Ints from(int n) { return _mm512_movm_epi16(~__mmask32{0} << n); }
+    static Ints both(Ints a, Ints b) { return _mm512_and_si512(a, b); }
+    static Ints either(Ints a, Ints b) { return _mm512_or_si512(a, b); }
+    static Ints without(Ints a, Ints b) { return _mm512_andnot_si512(b, a); }
+    static Ints flip_sign(Ints a) { return _mm512_xor_si512(a, all(0x8000)); }
+    static Ints plus(Ints a, Ints b) { return _mm512_add_epi16(a, b); }
+    static Ints minus(Ints a, Ints b) { return _mm512_sub_epi16(a, b); }
+    static Ints excess(Ints a, Ints b) { return _mm512_subs_epu16(a, b); }
+    static Ints smaller(Ints a, Ints b) { return _mm512_min_epu16(a, b); }
+    static Ints times(Ints a, Ints b) { return _mm512_mulhrs_epi16(a, b); }
+    static Ints up(Ints a, int bits) { return _mm512_sll_epi16(a, _mm_cvtsi32_si128(bits)); }
+    static Ints low_pairs(Ints a, Ints b) { return _mm512_unpacklo_epi16(a, b); }
+    static Ints high_pairs(Ints a, Ints b) { return _mm512_unpackhi_epi16(a, b); }
+    static Ints dot(Ints a, Ints b) { return _mm512_madd_epi16(a, b); }
+    static Ints plus_wide(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
+    static Floats plus(Floats a, Ints b) { return _mm512_add_ps(a, _mm512_cvtepi32_ps(b)); }
+    static void store(Ints a, std::int32_t* to) { _mm512_store_si512(to, a); }
+    static float sum(Floats a) { return _mm512_reduce_add_ps(a); }
+};
+
+#include "simd/pairs.hpp"
+
 }  // namespace
 
 namespace splinear::simd::avx512 {
@@ -40,43 +74,20 @@ float norm(const Shape& shape, const float* polynomial, const float* variance, c
     });
 }
 
-// 32 features at a time, in 16-bit arithmetic: fractions as multiples of 2^-15, their products
-// rounded to that.
 void min_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
-    const int bits = shape.fraction_bits;
-    const __m512i ones = _mm512_set1_epi16(1);
-    const __m512i middle = _mm512_set1_epi16(static_cast<short>(0x8000));
-    const __m512i one_bin = _mm512_set1_epi16(static_cast<short>(1 << bits));
-    const __m128i to_top = _mm_cvtsi32_si128(16 - bits);
-    const std::size_t n_tiles = (shape.n_features + tile - 1) / tile;
-    const float unit = 1.0f / static_cast<float>(1 << bits);
-    const __m512i shifted_down = _mm512_set1_epi32(static_cast<int>(n_tiles * 65536));
-    for (std::size_t b = 0; b < n_rows; ++b) {
-        const Code* y = codes[b];
-        __m512i whole = _mm512_setzero_si512();
-        __m512i products = _mm512_setzero_si512();
-        for (std::size_t t = 0; t < n_tiles; ++t) {
-            const std::size_t left = shape.n_features - t * tile;
-            const __mmask32 have = left >= tile ? ~__mmask32{0} : (__mmask32{1} << left) - 1;
-            const __m512i p = _mm512_maskz_loadu_epi16(have, x + t * tile);
-            const __m512i q = _mm512_maskz_loadu_epi16(have, y + t * tile);
-            // Shifted down by 2^15 to fit a signed number; made good at the end.
-            const __m512i low = _mm512_xor_si512(_mm512_min_epu16(p, q), middle);
-            whole = _mm512_add_epi32(whole, _mm512_madd_epi16(low, ones));
-            const __mmask32 same = _mm512_cmplt_epu16_mask(_mm512_xor_si512(p, q), one_bin);
-            const __m512i a = _mm512_srli_epi16(_mm512_sll_epi16(p, to_top), 1);
-            const __m512i c = _mm512_srli_epi16(_mm512_sll_epi16(q, to_top), 1);
-            const __m512i product =
-                _mm512_maskz_sub_epi16(same, _mm512_mulhrs_epi16(a, c), _mm512_min_epi16(a, c));
-            products = _mm512_add_epi32(products, _mm512_madd_epi16(product, ones));
-        }
-        // What was shifted down comes back: 2^15 for each of the two numbers a lane takes per tile.
-        const __m512i minima = _mm512_add_epi32(whole, shifted_down);
-        out[b] = _mm512_reduce_add_ps(
-            _mm512_fmadd_ps(_mm512_cvtepi32_ps(products), _mm512_set1_ps(1.0f / 32768.0f),
-                            _mm512_mul_ps(_mm512_cvtepu32_ps(minima), _mm512_set1_ps(unit))));
-    }
+    if (shape.n_features >= ThirtyTwo::size)
+        pairs<Minimum<ThirtyTwo>>(shape, x, codes, n_rows, out);
+    else
+        avx2::min_products(shape, x, codes, n_rows, out);
+}
+
+void hat_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
+                  float* out) {
+    if (shape.n_features >= ThirtyTwo::size && shape.fraction_bits < 15)  // a bin fits a sign
+        pairs<Hats<ThirtyTwo>>(shape, x, codes, n_rows, out);
+    else
+        avx2::hat_products(shape, x, codes, n_rows, out);
 }
 
 }  // namespace splinear::simd::avx512
