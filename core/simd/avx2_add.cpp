@@ -6,7 +6,49 @@
 #include <immintrin.h>
 
 namespace {
-#include "simd/avx2_rows.hpp"
+#include "simd/avx2_tables.hpp"
+
+inline void add_two(float* at, __m128 w) {
+    _mm_storel_pi(reinterpret_cast<__m64*>(at), _mm_add_ps(load_two(at), w));
+}
+
+inline void add_four(float* at, __m128 w) { _mm_storeu_ps(at, _mm_add_ps(_mm_loadu_ps(at), w)); }
+
+// Adds what fetch() would read its weights with.
+template <int Degree, class Length>
+inline void scatter(const Shape& shape, float* table, const Code* bin, int i, int v, __m256 w) {
+    const auto at = [&](int f) { return table + f * Length::entries(shape) + bin[f]; };
+    const __m128 low = _mm256_castps256_ps128(w);
+    const __m128 high = _mm256_extractf128_ps(w, 1);
+    if constexpr (Degree == 1) {
+        const int f = i + 2 * v;
+        add_two(at(f), low);
+        add_two(at(f + 1), _mm_movehl_ps(low, low));
+        add_two(at(f + 8), high);
+        add_two(at(f + 9), _mm_movehl_ps(high, high));
+    } else {
+        add_four(at(i + v), low);
+        add_four(at(i + v + 8), high);
+    }
+}
+
+// table_f[k] += step B_k(x_f) for the n features of a tile. Features in turn: no addition waits for
+// the one before.
+template <int Degree, class Length>
+inline void add_tile(const Shape& shape, const Splitter& split, const RowTile& row, float step,
+                     float* table) {
+    if constexpr (Degree == 0) {
+        const int entries = Length::entries(shape);
+        for (int f = 0; f < tile; ++f) table[f * entries + row.bin[f]] += step;
+    } else {
+        for_each_eight([&]<int I>(Number<I>) {
+            Weights<Degree> weights(split.fractions<I % 16>(row.fraction + I / 16 * 16));
+            weights.scale(_mm256_set1_ps(step));
+            for (int v = 0; v < Weights<Degree>::n; ++v)
+                scatter<Degree, Length>(shape, table, row.bin, I, v, weights.w[v]);
+        });
+    }
+}
 
 // v + (v moved by N entries to the left inside each half), or to the right.
 template <int N>
@@ -56,26 +98,7 @@ inline void add_sums(const Shape& shape, float variance, float* sum, float* tabl
             table + k, _mm256_fmadd_ps(factor, _mm256_load_ps(sum + k), _mm256_load_ps(table + k)));
 }
 
-// The rows' weights are summed per basis function first, for a tile of features at a time.
-template <int Degree, class Length>
-void add_shape(const Shape& shape, const float* variance, const Code* const* codes,
-               const float* steps, std::size_t n_rows, float* tables) {
-    const int entries = Length::entries(shape);
-    constexpr int most = Length::most < most_in_tiles ? Length::most : most_in_tiles;
-    alignas(64) float sums[tile * most];
-    for (std::size_t j = 0; j < shape.n_features; j += tile) {
-        for (int k = 0; k < tile * entries; k += 8) _mm256_store_ps(sums + k, _mm256_setzero_ps());
-        add_rows<Degree, Length>(shape, codes, steps, n_rows, j, sums);
-        const std::size_t left = shape.n_features - j;
-        const std::size_t n = left < tile ? left : tile;
-        for (std::size_t f = 0; f < n; ++f) {
-            const std::size_t at = f * static_cast<std::size_t>(entries);
-            if (variance[j + f] != 0.0f)
-                add_sums(shape, variance[j + f], sums + at,
-                         tables + j * static_cast<std::size_t>(entries) + at);
-        }
-    }
-}
+#include "simd/tile_sums.hpp"
 
 }  // namespace
 
@@ -83,20 +106,12 @@ namespace splinear::simd::avx2 {
 
 void add(const Shape& shape, const float* smoother, const float* variance, const Code* const* codes,
          const float* steps, std::size_t n_rows, float* tables) {
-    if (shape.entries > most_in_tiles)
-        return add_loops(shape, smoother, variance, codes, steps, n_rows, tables);
-    by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        add_shape<Degree, Length>(shape, variance, codes, steps, n_rows, tables);
-    });
+    add_tiles(shape, smoother, variance, codes, steps, n_rows, tables);
 }
 
 void sum(const Shape& shape, const Code* const* codes, const float* steps, std::size_t n_rows,
          float* tables) {
-    by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        const auto entries = static_cast<std::size_t>(Length::entries(shape));
-        for (std::size_t j = 0; j < shape.n_features; j += tile)
-            add_rows<Degree, Length>(shape, codes, steps, n_rows, j, tables + j * entries);
-    });
+    sum_tiles(shape, codes, steps, n_rows, tables);
 }
 
 }  // namespace splinear::simd::avx2

@@ -92,89 +92,118 @@ inline __m256 sums_of(const __m256 v[8]) {
     return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
 }
 
-// found[b][a] += the products of row b, which the tables of 16 features hold, with the rows a < b.
-template <int Degree, class Length>
-inline void score_earlier(const Shape& shape, const float* table, const TeamTile<Degree>& team,
-                          int first, std::size_t b, float* found) {
-    for (std::size_t a = 0; a < b; a += 8) {
-        __m256 parts[8];
-        for (std::size_t r = 0; r < 8; ++r)
-            parts[r] = score_parts<Degree, Length>(shape, table, team.row[a + r].bin + first,
-                                                   team.weights[a + r]);
-        _mm256_store_ps(found + a, _mm256_add_ps(_mm256_load_ps(found + a), sums_of(parts)));
-    }
+using Parts = __m256;
+constexpr std::size_t summed_together = 8;
+
+inline void add_sums_of(const Parts* parts, float* found) {
+    _mm256_store_ps(found, _mm256_add_ps(_mm256_load_ps(found), sums_of(parts)));
 }
 
-// Every row in turn is written to tables of its own, 16 features at a time, and the rows before it
-// are scored by them; what is known of those is computed once.
-template <int Degree, class Length>
-void products_shape(const Shape& shape, const float* smoother, const float* variance,
-                    const Code* const* codes, std::size_t n_rows, float* out) {
-    constexpr int longest = Length::most < most_in_tiles ? Length::most : most_in_tiles;
-    const Splitter split(shape);
-    TeamTile<Degree> team = {};
-    alignas(64) float tables[16 * longest] = {};
-    alignas(64) float found[most][most] = {};
-    for (std::size_t j = 0; j < shape.n_features; j += tile) {
-        for (std::size_t a = 0; a < n_rows; ++a)
-            split.load(codes[a], j, shape.n_features, team.row[a]);
-        for (int first = 0; first < tile; first += 16) {
-            team.weigh(split, first, n_rows);
-            for (std::size_t b = 1; b < n_rows; ++b) {
-                for (int f = 0; f < 16; ++f) {
-                    const std::size_t k = j + static_cast<std::size_t>(first + f);
-                    embed<Degree, Length>(shape, smoother,
-                                          k < shape.n_features ? variance[k] : 0.0f,
-                                          team.row[b].bin[first + f], team.weights_of(b, f),
-                                          tables + f * Length::entries(shape));
-                }
-                score_earlier<Degree, Length>(shape, tables, team, first, b, found[b]);
-            }
-        }
-    }
-    for (std::size_t b = 1; b < n_rows; ++b)
-        for (std::size_t a = 0; a < b; ++a) out[a * n_rows + b] += found[b][a];
+#include "simd/team_products.hpp"
+
+constexpr std::size_t codes_in_vector = 16;
+
+inline __m256i load_codes(const Code* at) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
 }
 
-// 16 codes as whole numbers of 16 bits, for pairs.hpp.
-struct Sixteen {
-    using Ints = __m256i;
-    using Floats = __m256;
-    static constexpr std::size_t size = 16;
+// What the next two compute from a row's codes, 16 features at a time.
+struct Units {
+    __m256i mask;
+    __m256i one;  // a bin, or all but 2^-15 of it
+    __m128i to_top;
+    float unit;
 
-    static Ints load(const Code* at) {
-        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
-    }
-    static Ints all(int v) { return _mm256_set1_epi16(static_cast<short>(v)); }
-    static Ints nothing() { return _mm256_setzero_si256(); }
-    static Floats no_floats() { return _mm256_setzero_ps(); }
-    // Those of 16 numbers that are not below n.
-    static Ints from(int n) {
-        const Ints number = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        return _mm256_cmpgt_epi16(number, all(n - 1));
-    }
-    static Ints both(Ints a, Ints b) { return _mm256_and_si256(a, b); }
-    static Ints either(Ints a, Ints b) { return _mm256_or_si256(a, b); }
-    static Ints without(Ints a, Ints b) { return _mm256_andnot_si256(b, a); }
-    static Ints flip_sign(Ints a) { return _mm256_xor_si256(a, all(0x8000)); }
-    static Ints plus(Ints a, Ints b) { return _mm256_add_epi16(a, b); }
-    static Ints minus(Ints a, Ints b) { return _mm256_sub_epi16(a, b); }
-    static Ints excess(Ints a, Ints b) { return _mm256_subs_epu16(a, b); }
-    static Ints smaller(Ints a, Ints b) { return _mm256_min_epu16(a, b); }
-    static Ints times(Ints a, Ints b) { return _mm256_mulhrs_epi16(a, b); }
-    static Ints up(Ints a, int bits) { return _mm256_sll_epi16(a, _mm_cvtsi32_si128(bits)); }
-    static Ints low_pairs(Ints a, Ints b) { return _mm256_unpacklo_epi16(a, b); }
-    static Ints high_pairs(Ints a, Ints b) { return _mm256_unpackhi_epi16(a, b); }
-    static Ints dot(Ints a, Ints b) { return _mm256_madd_epi16(a, b); }
-    static Ints plus_wide(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
-    static Floats plus(Floats a, Ints b) { return _mm256_add_ps(a, _mm256_cvtepi32_ps(b)); }
-    static void store(Ints a, std::int32_t* to) {
-        _mm256_store_si256(reinterpret_cast<__m256i*>(to), a);
-    }
-    static float sum(Floats a) { return sum_of(a); }
+    explicit Units(int bits)
+        : mask(_mm256_set1_epi16(static_cast<short>((1 << bits) - 1))),
+          one(_mm256_set1_epi16(static_cast<short>(bits < 15 ? 1 << bits : 32767))),
+          to_top(_mm_cvtsi32_si128(15 - bits)),
+          unit(1.0f / static_cast<float>(1 << bits)) {}
 };
 
-#include "simd/pairs.hpp"
+// min(x, y) + [same bin] (a a' - min(a, a')): with c the part of x's bin that lies before y, the
+// smaller of y and (where that bin begins) + a c, whether y is before, in or behind it.
+struct Minimum {
+    __m256i begin;   // of x's bin
+    __m256i factor;  // a times 2^15
+
+    struct Sum {
+        __m256i total = _mm256_setzero_si256();
+
+        float value(const Units& units, std::size_t n) const {
+            alignas(32) int parts[8];
+            _mm256_store_si256(reinterpret_cast<__m256i*>(parts), total);
+            std::int64_t all = static_cast<std::int64_t>(n) * (16 << 15);
+            for (const int part : parts) all += part;
+            return static_cast<float>(all) * units.unit;
+        }
+    };
+
+    // keep: which features count.
+    void set(const Units& units, __m256i x, __m256i keep) {
+        const __m256i kept = _mm256_and_si256(x, keep);
+        begin = _mm256_andnot_si256(units.mask, kept);
+        factor = _mm256_sll_epi16(_mm256_and_si256(kept, units.mask), units.to_top);
+    }
+
+    // Numbers are moved down by 2^15 to fit a sign.
+    void add(const Units& units, __m256i y, Sum& sum) const {
+        const __m256i c = _mm256_min_epu16(_mm256_subs_epu16(y, begin), units.one);
+        const __m256i inside = _mm256_add_epi16(begin, _mm256_mulhrs_epi16(factor, c));
+        const __m256i moved =
+            _mm256_xor_si256(_mm256_min_epu16(inside, y), _mm256_set1_epi16(-0x8000));
+        const __m256i pairs = _mm256_madd_epi16(moved, _mm256_set1_epi16(1));
+        sum.total = _mm256_add_epi32(sum.total, pairs);
+    }
+};
+
+// (1 - a) h(y - begin) + a h(y - begin - 1) with h(t) = max(0, 1 - |t|).
+struct Hats {
+    __m256i begin;  // of x's bin
+    __m256i end;
+    __m256i low;  // 1 - a and a, in turn, of the features 0, ..., 3 and 8, ..., 11
+    __m256i high;
+
+    struct Sum {
+        __m256 total = _mm256_setzero_ps();
+
+        float value(const Units& units, std::size_t) const {
+            return sum_of(total) * units.unit * units.unit;
+        }
+    };
+
+    void set(const Units& units, __m256i x, __m256i keep) {
+        begin = _mm256_andnot_si256(units.mask, x);
+        end = _mm256_add_epi16(begin, units.one);
+        const __m256i a = _mm256_and_si256(x, units.mask);
+        const __m256i right = _mm256_and_si256(a, keep);
+        const __m256i left = _mm256_and_si256(_mm256_sub_epi16(units.one, a), keep);
+        low = _mm256_unpacklo_epi16(left, right);
+        high = _mm256_unpackhi_epi16(left, right);
+    }
+
+    void add(const Units& units, __m256i y, Sum& sum) const {
+        const __m256i left = hat(units, y, begin);
+        const __m256i right = hat(units, y, end);
+        const __m256i some = _mm256_madd_epi16(_mm256_unpacklo_epi16(left, right), low);
+        const __m256i others = _mm256_madd_epi16(_mm256_unpackhi_epi16(left, right), high);
+        sum.total = _mm256_add_ps(sum.total, _mm256_cvtepi32_ps(_mm256_add_epi32(some, others)));
+    }
+
+private:
+    static __m256i hat(const Units& units, __m256i y, __m256i top) {
+        const __m256i away = _mm256_or_si256(_mm256_subs_epu16(y, top), _mm256_subs_epu16(top, y));
+        return _mm256_subs_epu16(units.one, away);
+    }
+};
+
+// Which features of a vector are not among the first n_seen.
+inline __m256i not_seen(std::size_t n_seen) {
+    const __m256i number = _mm256_setr_epi16(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+    return _mm256_cmpgt_epi16(number, _mm256_set1_epi16(static_cast<short>(n_seen)));
+}
+
+#include "simd/code_pairs.hpp"
 
 }  // namespace
 
@@ -182,27 +211,17 @@ namespace splinear::simd::avx2 {
 
 void min_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
-    if (shape.n_features >= 16)
-        pairs<Minimum<Sixteen>>(shape, x, codes, n_rows, out);
-    else
-        min_products_loops(shape, x, codes, n_rows, out);
+    min_pairs(shape, x, codes, n_rows, out);
 }
 
 void hat_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
-    if (shape.n_features >= 16 && shape.fraction_bits < 15)  // a bin fits a signed number
-        pairs<Hats<Sixteen>>(shape, x, codes, n_rows, out);
-    else
-        hat_products_loops(shape, x, codes, n_rows, out);
+    hat_pairs(shape, x, codes, n_rows, out);
 }
 
 void products(const Shape& shape, const float* smoother, const float* variance,
               const Code* const* codes, std::size_t n_rows, float* out) {
-    if (shape.entries > most_in_tiles)
-        return products_loops(shape, smoother, variance, codes, n_rows, out);
-    by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        products_shape<Degree, Length>(shape, smoother, variance, codes, n_rows, out);
-    });
+    team_products(shape, smoother, variance, codes, n_rows, out);
 }
 
 }  // namespace splinear::simd::avx2

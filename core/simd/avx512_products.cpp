@@ -1,5 +1,4 @@
 // Products and squared lengths of embeddings by AVX-512; lanes are features.
-#include "simd/avx2.hpp"
 #include "simd/avx512.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
@@ -31,38 +30,103 @@ float norm_shape(const Shape& shape, const float* polynomial, const float* varia
     return _mm512_reduce_add_ps(total);
 }
 
-// 32 codes as whole numbers of 16 bits, for pairs.hpp.
-struct ThirtyTwo {
-    using Ints = __m512i;
-    using Floats = __m512;
-    static constexpr std::size_t size = 32;
+constexpr int most = splinear::simd::max_team;
+constexpr std::size_t codes_in_vector = 32;
 
-    static Ints load(const Code* at) { return _mm512_loadu_si512(at); }
-    static Ints all(int v) { return _mm512_set1_epi16(static_cast<short>(v)); }
-    static Ints nothing() { return _mm512_setzero_si512(); }
-    static Floats no_floats() { return _mm512_setzero_ps(); }
-    // Those of 32 numbers that are not below n.
-    static Ints from(int n) { return _mm512_movm_epi16(~__mmask32{0} << n); }
-    static Ints both(Ints a, Ints b) { return _mm512_and_si512(a, b); }
-    static Ints either(Ints a, Ints b) { return _mm512_or_si512(a, b); }
-    static Ints without(Ints a, Ints b) { return _mm512_andnot_si512(b, a); }
-    static Ints flip_sign(Ints a) { return _mm512_xor_si512(a, all(0x8000)); }
-    static Ints plus(Ints a, Ints b) { return _mm512_add_epi16(a, b); }
-    static Ints minus(Ints a, Ints b) { return _mm512_sub_epi16(a, b); }
-    static Ints excess(Ints a, Ints b) { return _mm512_subs_epu16(a, b); }
-    static Ints smaller(Ints a, Ints b) { return _mm512_min_epu16(a, b); }
-    static Ints times(Ints a, Ints b) { return _mm512_mulhrs_epi16(a, b); }
-    static Ints up(Ints a, int bits) { return _mm512_sll_epi16(a, _mm_cvtsi32_si128(bits)); }
-    static Ints low_pairs(Ints a, Ints b) { return _mm512_unpacklo_epi16(a, b); }
-    static Ints high_pairs(Ints a, Ints b) { return _mm512_unpackhi_epi16(a, b); }
-    static Ints dot(Ints a, Ints b) { return _mm512_madd_epi16(a, b); }
-    static Ints plus_wide(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
-    static Floats plus(Floats a, Ints b) { return _mm512_add_ps(a, _mm512_cvtepi32_ps(b)); }
-    static void store(Ints a, std::int32_t* to) { _mm512_store_si512(to, a); }
-    static float sum(Floats a) { return _mm512_reduce_add_ps(a); }
+inline __m512i load_codes(const Code* at) { return _mm512_loadu_si512(at); }
+
+// What the next two compute from a row's codes, 32 features at a time.
+struct Units {
+    __m512i mask;
+    __m512i one;  // a bin, or all but 2^-15 of it
+    __m128i to_top;
+    float unit;
+
+    explicit Units(int bits)
+        : mask(_mm512_set1_epi16(static_cast<short>((1 << bits) - 1))),
+          one(_mm512_set1_epi16(static_cast<short>(bits < 15 ? 1 << bits : 32767))),
+          to_top(_mm_cvtsi32_si128(15 - bits)),
+          unit(1.0f / static_cast<float>(1 << bits)) {}
 };
 
-#include "simd/pairs.hpp"
+// min(x, y) + [same bin] (a a' - min(a, a')), as by AVX2.
+struct Minimum {
+    __m512i begin;   // of x's bin
+    __m512i factor;  // a times 2^15
+
+    struct Sum {
+        __m512i total = _mm512_setzero_si512();
+
+        float value(const Units& units, std::size_t n) const {
+            alignas(64) int parts[16];
+            _mm512_store_si512(parts, total);
+            std::int64_t all = static_cast<std::int64_t>(n) * (32 << 15);
+            for (const int part : parts) all += part;
+            return static_cast<float>(all) * units.unit;
+        }
+    };
+
+    // keep: which features count.
+    void set(const Units& units, __m512i x, __m512i keep) {
+        const __m512i kept = _mm512_and_si512(x, keep);
+        begin = _mm512_andnot_si512(units.mask, kept);
+        factor = _mm512_sll_epi16(_mm512_and_si512(kept, units.mask), units.to_top);
+    }
+
+    // Numbers are moved down by 2^15 to fit a sign.
+    void add(const Units& units, __m512i y, Sum& sum) const {
+        const __m512i c = _mm512_min_epu16(_mm512_subs_epu16(y, begin), units.one);
+        const __m512i inside = _mm512_add_epi16(begin, _mm512_mulhrs_epi16(factor, c));
+        const __m512i moved =
+            _mm512_xor_si512(_mm512_min_epu16(inside, y), _mm512_set1_epi16(-0x8000));
+        sum.total = _mm512_add_epi32(sum.total, _mm512_madd_epi16(moved, _mm512_set1_epi16(1)));
+    }
+};
+
+// (1 - a) h(y - begin) + a h(y - begin - 1) with h(t) = max(0, 1 - |t|).
+struct Hats {
+    __m512i begin;  // of x's bin
+    __m512i end;
+    __m512i low;  // 1 - a and a, in turn, of the features that unpacking takes first
+    __m512i high;
+
+    struct Sum {
+        __m512 total = _mm512_setzero_ps();
+
+        float value(const Units& units, std::size_t) const {
+            return _mm512_reduce_add_ps(total) * units.unit * units.unit;
+        }
+    };
+
+    void set(const Units& units, __m512i x, __m512i keep) {
+        begin = _mm512_andnot_si512(units.mask, x);
+        end = _mm512_add_epi16(begin, units.one);
+        const __m512i a = _mm512_and_si512(x, units.mask);
+        const __m512i right = _mm512_and_si512(a, keep);
+        const __m512i left = _mm512_and_si512(_mm512_sub_epi16(units.one, a), keep);
+        low = _mm512_unpacklo_epi16(left, right);
+        high = _mm512_unpackhi_epi16(left, right);
+    }
+
+    void add(const Units& units, __m512i y, Sum& sum) const {
+        const __m512i left = hat(units, y, begin);
+        const __m512i right = hat(units, y, end);
+        const __m512i some = _mm512_madd_epi16(_mm512_unpacklo_epi16(left, right), low);
+        const __m512i others = _mm512_madd_epi16(_mm512_unpackhi_epi16(left, right), high);
+        sum.total = _mm512_add_ps(sum.total, _mm512_cvtepi32_ps(_mm512_add_epi32(some, others)));
+    }
+
+private:
+    static __m512i hat(const Units& units, __m512i y, __m512i top) {
+        const __m512i away = _mm512_or_si512(_mm512_subs_epu16(y, top), _mm512_subs_epu16(top, y));
+        return _mm512_subs_epu16(units.one, away);
+    }
+};
+
+// Which features of a vector are not among the first n_seen.
+inline __m512i not_seen(std::size_t n_seen) { return _mm512_movm_epi16(~__mmask32{0} << n_seen); }
+
+#include "simd/code_pairs.hpp"
 
 }  // namespace
 
@@ -76,18 +140,12 @@ float norm(const Shape& shape, const float* polynomial, const float* variance, c
 
 void min_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
-    if (shape.n_features >= ThirtyTwo::size)
-        pairs<Minimum<ThirtyTwo>>(shape, x, codes, n_rows, out);
-    else
-        avx2::min_products(shape, x, codes, n_rows, out);
+    min_pairs(shape, x, codes, n_rows, out);
 }
 
 void hat_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
-    if (shape.n_features >= ThirtyTwo::size && shape.fraction_bits < 15)  // a bin fits a sign
-        pairs<Hats<ThirtyTwo>>(shape, x, codes, n_rows, out);
-    else
-        avx2::hat_products(shape, x, codes, n_rows, out);
+    hat_pairs(shape, x, codes, n_rows, out);
 }
 
 }  // namespace splinear::simd::avx512

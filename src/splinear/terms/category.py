@@ -22,7 +22,7 @@ class Category(Term):
     """An effect per level of a categorical feature: a curve of degree 0 over the levels.
 
     The penalty is 1/2 |coef|^2 / s^2, a ridge: with a smoothness chosen from the data, a random
-    effect. Where the levels are ordered it is 1/2 |D_1 coef|^2 / s^2, on differences of neighbours.
+    effect. Where the levels are ordered it is 1/2 |D_1 coef|^2 / s^2, on differences of neighbors.
 
     Parameters
     ----------
