@@ -43,8 +43,9 @@ def rows_in_doubt(
     scores += found.intercept
     margin = problem.margin(scores)
     # Not the other way around: a margin that is no number is in doubt.
-    safe: NDArray[np.bool_] = (margin > ends[0] + error) & (margin < ends[1] - error)
-    return np.logical_or(there, ~safe)
+    safe = (margin > ends[0] + error) & (margin < ends[1] - error)
+    in_doubt: NDArray[np.bool_] = there | ~safe
+    return in_doubt
 
 
 def error_of_codes(rows: TrainingRows, coef: Floats) -> float | None:
