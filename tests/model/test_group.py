@@ -10,7 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from splinear.curves.basis import BSplineBasis
-from splinear.model.group import TermGroup, split_by
+from splinear.model.group import TermGroup
+from splinear.model.grouping import split_by
 from splinear.model.layout import Layout
 from splinear.penalties import DiagonalPenalty, DifferencePenalty, difference_matrix
 from splinear.solvers.banded import penalized_bands
