@@ -42,7 +42,7 @@ def to_json(
     """Write a model's curves as a person or another language would read them.
 
     All numbers are those of the model to the last bit, so that scores can be computed anywhere.
-    The page docs/export.md describes the format. It is not for loading models back;
+    The page docs/guide/export.md describes the format. It is not for loading models back;
     `splinear.save` is.
 
     Parameters

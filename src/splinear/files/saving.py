@@ -27,7 +27,7 @@ from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbe
 
 __all__ = ["VERSION", "load", "save"]
 
-VERSION = 1  # of the format; docs/files.md says what each holds
+VERSION = 1  # of the format; docs/guide/files.md says what each holds
 
 Saved: TypeAlias = (
     AdditiveClassifier
