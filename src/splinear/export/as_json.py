@@ -56,6 +56,18 @@ def to_json(
     Returns
     -------
     text : str
+
+    Examples
+    --------
+    >>> import json
+    >>> from sklearn.datasets import load_iris
+    >>> from splinear import AdditiveClassifier
+    >>> from splinear.export import to_json
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = AdditiveClassifier(random_state=0).fit(X, y)
+    >>> content = json.loads(to_json(model))
+    >>> content["task"], content["classes"], len(content["terms"])
+    ('multiclass', [0, 1, 2], 4)
     """
     content = as_dict(read_model(model))
     text = json.dumps(content, indent=indent, allow_nan=False, ensure_ascii=False)
