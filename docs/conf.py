@@ -57,6 +57,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"splinear {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}  # light or dark, as the system of the reader is
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
