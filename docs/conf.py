@@ -43,7 +43,10 @@ numpydoc_xref_param_type = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
+    "subsection_order": [f"../examples/{part}" for part in ("tables", "curves", "wide", "use")],
     "within_subsection_order": "FileNameSortKey",
+    "image_srcset": ["2x"],
+    "thumbnail_size": (480, 300),
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
@@ -55,7 +58,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"splinear {release}"
 html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_css_files = ["site.css", "gallery.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

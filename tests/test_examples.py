@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "examples"
-EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
-QUICK = ["plot_disk.py", "plot_waterfall.py", "plot_seasons.py"]
+EXAMPLES = sorted(FOLDER.glob("*/plot_*.py"))
+QUICK = ["curves/plot_disk.py", "curves/plot_seasons.py", "use/plot_waterfall.py"]
 PUBLIC = {
     *("splinear", "splinear.datasets", "splinear.export", "splinear.features"),
     *("splinear.inspection", "splinear.penalties", "splinear.plotting", "splinear.terms"),
 }
 FEWEST, MOST_LINES = 14, 110
-NEEDS = {"plot_disk.py": ["matplotlib"]}  # the others that are run need pandas, too
+NEEDS = {"curves/plot_disk.py": ["matplotlib"]}  # the others that are run need pandas, too
 
 
 def tree(example: Path) -> ast.Module:
@@ -38,7 +38,8 @@ def imported(example: Path) -> Iterator[tuple[str, str]]:
 
 def test_there_are_enough() -> None:
     assert len(EXAMPLES) >= FEWEST
-    assert {example.name for example in EXAMPLES} >= set(QUICK)
+    assert all((example.parent / "README.rst").exists() for example in EXAMPLES)
+    assert {FOLDER / name for name in QUICK} <= set(EXAMPLES)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)

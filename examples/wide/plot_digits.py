@@ -5,6 +5,8 @@ Digits, by histograms of gradients
 Images are wide tables: hundreds of features, each a count of edges of one direction in one place.
 Such histograms are what the paper's classifier was made for. It costs about as much as a linear
 one, and is more accurate.
+
+Read more: :doc:`/guide/sparse`.
 """
 
 # %%

@@ -6,6 +6,8 @@ X may be a folder of files. They are read in chunks, coded once, two bytes per v
 even the codes do not fit into ``max_memory`` they go to a temporary file. The model is the one
 that would have been learned in memory. Here both are small, so that the example is quick; nothing
 in it changes for a file of 100 GB.
+
+Read more: :doc:`/guide/large`.
 """
 
 # %%

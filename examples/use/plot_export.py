@@ -5,6 +5,8 @@ Deployment: ONNX and SQL
 A model is a sum of curves and numbers per level, so other programs can compute it: a server that
 knows nothing of Python, by ONNX, or the data base in which the rows lie, by SQL. Neither is an
 approximation.
+
+Read more: :doc:`/guide/export`.
 """
 
 # %%

@@ -5,6 +5,8 @@ Pairs of features: a map of prices
 The price of a house does not depend on how far east it lies plus how far north, but on the place.
 ``interactions="auto"`` looks for pairs of features that say more together than apart, and adds a
 surface for each that pays.
+
+Read more: :doc:`/guide/interactions`.
 """
 
 # %%

@@ -5,6 +5,8 @@ Hours and seasons, by Fourier terms
 Midnight follows 11 pm, and January follows December. A ``Fourier`` term knows it: its curve ends
 where it begins. Here is a shop that rents bikes, over two years, and what the hour of the day and
 the day of the year add to its business.
+
+Read more: :doc:`/guide/terms`.
 """
 
 # %%

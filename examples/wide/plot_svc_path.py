@@ -5,6 +5,8 @@ A path of support vector machines on a sparse table
 How closely should curves follow the data? ``AdditiveSVC`` has one number for it, C.
 ``PathSearchCV`` tries many by cross-validation, and does so along a path: each solution is where
 the next begins, and the table is coded once for all folds and all values of C.
+
+Read more: :doc:`/guide/smoothness`.
 """
 
 # %%

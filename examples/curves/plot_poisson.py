@@ -4,6 +4,8 @@ Rates of events: insurance claims per year
 
 Claims are counts, and contracts run for different times. ``loss="poisson"`` learns the logarithm
 of the rate, so features multiply; the time for which a contract ran is its weight.
+
+Read more: :doc:`/guide/regression`.
 """
 
 # %%

@@ -5,6 +5,8 @@ Bands, and what they mean
 A curve is an estimate, and a band says how far off it may be. There are two kinds. At each place,
 a *pointwise* 95% band holds the truth in 95 of 100 data sets. A *simultaneous* one holds the
 whole curve in 95 of 100. The only way to see it is to make 100 data sets.
+
+Read more: :doc:`/guide/bands`.
 """
 
 # %%

@@ -5,6 +5,8 @@ What smooth means: D_0, D_1 and D_2
 A spline has many coefficients, one per bump, and a penalty says which curves it would rather
 have. There are three to choose from, by ``Spline(penalty_order=...)``. This page shows what each
 of them believes before it has seen any data, and what it makes of data afterwards.
+
+Read more: :doc:`/guide/smoothness`.
 """
 
 # %%

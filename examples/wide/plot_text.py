@@ -4,7 +4,9 @@ Text: which words give an author away?
 
 Counts of words are sparse: a text holds few of many thousand words. ``AdditiveSVC`` reads the
 non-zeros alone, and learns one curve per word, through zero. So it knows what a linear model
-cannot say: that the first time a word occurs tells more than the tenth.
+cannot say: that the second time a word occurs tells more than the twentieth.
+
+Read more: :doc:`/guide/sparse`.
 """
 
 # %%
@@ -65,15 +67,15 @@ for svm in (LinearSVC(max_iter=20_000, random_state=0), AdditiveSVC(random_state
 # Words, and how often
 # --------------------
 # Above: the words that say most for each author, by the mean of what they add over the author's
-# texts. Below: the curve of the first of them. That a word is there says nearly all; how often it
-# is there, hardly anything.
+# texts. Below: the curve of the one of them that is used most often in a single text. It rises
+# with the first occurrences, and then levels off.
 from matplotlib import pyplot as plt
 
 from splinear.inspection import contributions, shape_function
 from splinear.plotting import FAINT, UP
 
 model = AdditiveSVC(random_state=0).fit(table, authors)
-names = words.get_feature_names_out()
+names, most = words.get_feature_names_out(), table.max(axis=0).toarray().ravel()
 figure, panels = plt.subplots(2, 4, figsize=(12, 5.6), height_ratios=[2, 1], layout="constrained")
 for (above, below), author in zip(panels.T, model.classes_, strict=True):
     own = contributions(model, table[np.array(authors) == author], target=author, center=False)
@@ -81,10 +83,10 @@ for (above, below), author in zip(panels.T, model.classes_, strict=True):
     top = np.argsort(adds)[-9:]
     above.barh(names[top], adds[top], color=UP)
     above.set(title=author, xlabel="added to the margin, mean")
-    counts, f = shape_function(model, top[-1], np.arange(9), target=author)
-    below.plot(counts, f, "o-", color=UP)
-    below.set(xlabel=f"times that \u201c{names[top[-1]]}\u201d occurs", xticks=[0, 2, 4, 6, 8])
-    below.set_ylim(0, 0.6)
+    often = max(top, key=lambda j: most[j])
+    counts, f = shape_function(model, often, np.arange(most[often] + 1), target=author)
+    below.plot(counts, f, "o-", color=UP, ms=4)
+    below.set(xlabel=f"times that “{names[often]}” occurs", ylim=(min(0.0, f.min() * 1.1), None))
     for ax in (above, below):
         ax.spines[["top", "right"]].set_visible(False)
     above.grid(axis="x", color=FAINT, lw=0.5)

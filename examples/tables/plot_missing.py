@@ -5,6 +5,8 @@ Missing values are values, too
 Why a value is missing often says something: a test was not done because the doctor saw no need. A
 gap gets a coefficient of its own, in the term of its feature. Nothing is imputed, and no column
 is added.
+
+Read more: :doc:`/guide/tables`.
 """
 
 # %%

@@ -4,6 +4,8 @@ Why this prediction?
 
 The score of a row *is* the sum of what its values add. So an explanation is not a second model,
 and not an approximation: it is the arithmetic of the prediction itself.
+
+Read more: :doc:`/guide/explain`.
 """
 
 # %%

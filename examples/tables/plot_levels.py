@@ -6,6 +6,8 @@ A category with a hundred levels has some with hundreds of rows and some with tw
 two rows is mostly noise. ``Category`` takes levels as draws from one population and shrinks the
 effects of those that are little known towards the average, by as much as the data suggest: a
 random effect, as statisticians say.
+
+Read more: :doc:`/guide/tables`.
 """
 
 # %%
