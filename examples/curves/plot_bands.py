@@ -12,7 +12,7 @@ Read more: :doc:`/guide/bands`.
 # %%
 # One data set
 # ------------
-# Two features, of which we look at the first. Noise is as strong as its effect, about.
+# Two features, of which we look at the first. Noise is about as strong as its effect.
 import numpy as np
 
 from splinear import AdditiveRegressor

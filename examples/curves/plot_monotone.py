@@ -2,7 +2,7 @@
 Credit scores that a customer can trust
 =======================================
 
-Who pays more of her debt, or earns more, should not get a worse score for it, whatever noise
+Someone who pays off debt, or earns more, should not get a worse score for it, whatever noise
 there is in the data. ``Spline(monotone=...)`` makes that a condition of the fit. Where it is true
 in the world, it costs no accuracy, and rejections can be explained.
 

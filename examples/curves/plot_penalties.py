@@ -4,7 +4,7 @@ What smooth means: D_0, D_1 and D_2
 
 A spline has many coefficients, one per bump, and a penalty says which curves it would rather
 have. There are three to choose from, by ``Spline(penalty_order=...)``. This page shows what each
-of them believes before it has seen any data, and what it makes of data afterwards.
+of them believes before it has seen any data, and what it makes of data afterward.
 
 Read more: :doc:`/guide/smoothness`.
 """
@@ -12,8 +12,8 @@ Read more: :doc:`/guide/smoothness`.
 # %%
 # Three wishes
 # ------------
-# Write the coefficients, from left to right, as a list a. The penalty is the sum of squares of D
-# a:
+# Write the coefficients, from left to right, as a list a. The penalty is the sum of the squares
+# of D times a:
 #
 # - D_0 leaves a as it is. The penalty wants *small values*.
 # - D_1 takes the difference of each coefficient and the one before. The penalty wants *small

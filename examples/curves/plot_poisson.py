@@ -11,7 +11,7 @@ Read more: :doc:`/guide/regression`.
 # %%
 # Contracts
 # ---------
-# Made up: young drivers have many claims, and old ones some more; strong cars and cities add to
+# Made up: young drivers have many claims, and old ones some more; powerful cars and cities add to
 # it.
 import numpy as np
 import pandas as pd

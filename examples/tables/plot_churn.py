@@ -2,7 +2,7 @@
 Churn: from a raw CSV file to a report
 ======================================
 
-A table as it comes from a data base: numbers, text, gaps, and a key that means nothing. We fit a
+A table as it comes from a database: numbers, text, gaps, and a key that means nothing. We fit a
 model to it without preparing anything, check it on customers that it has not seen, look at what
 it has learned, and write a page for colleagues who do not program.
 

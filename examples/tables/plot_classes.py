@@ -3,7 +3,7 @@ Several classes
 ===============
 
 With more than two classes each has a score of its own: one curve per feature and class, trained
-together. The highest score wins, and the softmax of the scores are the probabilities.
+together. The highest score wins, and the softmax of the scores gives the probabilities.
 
 Read more: :doc:`/guide/classification`.
 """

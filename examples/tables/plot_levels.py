@@ -4,7 +4,7 @@ Many levels, few rows: effects that are shrunk
 
 A category with a hundred levels has some with hundreds of rows and some with two. The average of
 two rows is mostly noise. ``Category`` takes levels as draws from one population and shrinks the
-effects of those that are little known towards the average, by as much as the data suggest: a
+effects of those that are little known toward the average, by as much as the data suggest: a
 random effect, as statisticians say.
 
 Read more: :doc:`/guide/tables`.
@@ -13,26 +13,26 @@ Read more: :doc:`/guide/tables`.
 # %%
 # Schools
 # -------
-# Made up: 120 schools, some large and many small. Marks depend on the school and on how many
-# hours a pupil has slept.
+# Made up: 120 schools, some large and many small. Test results depend on the school and on how
+# many hours a student has slept.
 import numpy as np
 import pandas as pd
 
 rng = np.random.default_rng(0)
 effect = pd.Series(rng.normal(0, 4, 120), [f"school {k:03d}" for k in range(120)])
-size = np.geomspace(2, 300, 120).astype(int)  # from 2 to 300 pupils
+size = np.geomspace(2, 300, 120).astype(int)  # from 2 to 300 students
 
 
-def pupils(per_school):
-    """Draw pupils, and their marks."""
+def students(per_school):
+    """Draw students, and their results."""
     X = pd.DataFrame({"school": np.repeat(effect.index, per_school)})
     X["sleep"] = rng.normal(7.5, 1.2, len(X))
-    marks = 60 + X["school"].map(effect) - 2 * (X["sleep"] - 8) ** 2
-    return X, marks + rng.normal(0, 10, len(X))
+    points = 60 + X["school"].map(effect) - 2 * (X["sleep"] - 8) ** 2
+    return X, points + rng.normal(0, 10, len(X))
 
 
-X, y = pupils(size)
-X_test, y_test = pupils(50)  # as many from each school
+X, y = students(size)
+X_test, y_test = students(50)  # as many from each school
 
 # %%
 # The model
@@ -42,7 +42,7 @@ from splinear.inspection import shape_function
 
 model = AdditiveRegressor().fit(X, y)
 school = model.terms_[0]
-print(f"{len(X)} pupils, 120 schools, {school.edf:.0f} degrees of freedom")
+print(f"{len(X)} students, 120 schools, {school.edf:.0f} degrees of freedom")
 levels, shrunk = shape_function(model, "school")
 sleep = shape_function(model, "sleep", X["sleep"].to_numpy())[1]
 rest = y - model.intercept_[0] - sleep
@@ -51,7 +51,7 @@ counts = X["school"].value_counts()[levels].to_numpy()
 true = effect[levels].to_numpy()
 for name, guess in {"averages": plain, "shrunk effects": shrunk}.items():
     off = (guess - guess.mean()) - (true - true.mean())
-    print(f"{name}: {np.sqrt(np.mean(off**2)):.1f} marks off")
+    print(f"{name}: {np.sqrt(np.mean(off**2)):.1f} points off")
 
 # %%
 # Shrinkage
@@ -71,12 +71,12 @@ left.set_xscale("log")
 left.set_xticks([2, 5, 10, 30, 100, 300], ["2", "5", "10", "30", "100", "300"])
 left.minorticks_off()
 left.set(
-    xlabel="pupils of the school, logarithmic", ylabel="marks, compared with the average school"
+    xlabel="students of the school, logarithmic", ylabel="points, compared with the average school"
 )
 right.axline((0, 0), slope=1, color=MUTED, lw=1)
 right.plot(true, plain, "o", color=DOWN, ms=4, alpha=0.7)
 right.plot(true, shrunk, "o", color=UP, ms=4)
-right.set(xlabel="true effect of the school, marks")
+right.set(xlabel="true effect of the school, points")
 for ax in (left, right):
     ax.axhline(0, color=FAINT, lw=0.8)
     ax.spines[["top", "right"]].set_visible(False)

@@ -12,8 +12,8 @@ Read more: :doc:`/guide/tables`.
 # %%
 # Patients
 # --------
-# Made up. Blood pressure is measured in most of the ill and in few of the healthy; a laboratory
-# value is lost at random, which says nothing.
+# Made up. Blood pressure is measured in most of the ill and in less than half of the healthy; a
+# laboratory value is lost at random, which says nothing.
 import numpy as np
 import pandas as pd
 

@@ -3,7 +3,7 @@ Deployment: ONNX and SQL
 ========================
 
 A model is a sum of curves and numbers per level, so other programs can compute it: a server that
-knows nothing of Python, by ONNX, or the data base in which the rows lie, by SQL. Neither is an
+knows nothing of Python, by ONNX, or the database in which the rows lie, by SQL. Neither is an
 approximation.
 
 Read more: :doc:`/guide/export`.
@@ -48,8 +48,8 @@ inputs["home"] = X[["home"]].to_numpy(dtype=object)
 by_onnx = session.run(["probabilities"], inputs)[0][:, 1]
 
 # %%
-# In a data base
-# --------------
+# In a database
+# -------------
 # One SELECT, which gives probabilities and the two most important reasons for each row.
 import sqlite3
 
@@ -77,9 +77,9 @@ for name, other in ways.items():
     )
 
 # %%
-# Left: a curve drawn by splinear, and tenants of unknown income are marked where the data base
-# and the ONNX runtime put them. Right: the differences of all rows, on a logarithmic axis, far
-# below what is promised.
+# Left: a curve drawn by splinear, and tenants of unknown income are marked where the database and
+# the ONNX runtime put them. Right: the differences of all rows, on a logarithmic axis, far below
+# what is promised.
 from matplotlib import pyplot as plt
 
 from splinear.plotting import DOWN, INK, MUTED, UP
