@@ -17,12 +17,14 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
+templates_path = ["_templates"]
 exclude_patterns = ["images/*.py"]
+default_role = "literal"  # of `names` in docstrings
+highlight_language = "none"  # formulas in docstrings are no Python
 
 # -- pages in Markdown -----------------------------------------------------------------------------
 
@@ -34,9 +36,7 @@ myst_heading_anchors = 4  # the same anchors as GitHub's, so that links hold in 
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections say the types
 autodoc_member_order = "groupwise"
-numpydoc_class_members_toctree = False
-numpydoc_show_inherited_class_members = False
-numpydoc_xref_param_type = False
+numpydoc_show_class_members = False  # the templates list them
 
 # -- gallery ---------------------------------------------------------------------------------------
 
@@ -49,6 +49,7 @@ sphinx_gallery_conf = {
     "thumbnail_size": (480, 300),
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,
 }
@@ -59,6 +60,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"splinear {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css", "gallery.css"]
+html_context = {"default_mode": "auto"}  # light or dark, as the system of the reader is
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -51,7 +51,7 @@ inline void add_tile(const Shape& shape, const Splitter& split, const RowTile& r
 }
 
 // The same for any number of rows, and features from j on. Tables beyond the last feature take what
-// nobody reads.
+// is never read.
 template <int Degree, class Length>
 void add_rows(const Shape& shape, const Code* const* codes, const float* steps, std::size_t n_rows,
               std::size_t j, float* table) {

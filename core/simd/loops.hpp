@@ -1,4 +1,4 @@
-// The kernels as plain loops over lanes, for the compiler to vectorise. Included, inside an unnamed
+// The kernels as plain loops over lanes, for the compiler to vectorize. Included, inside an unnamed
 // namespace of its own, by every file that implements Kernels; see the warning in kernels.hpp.
 
 constexpr int n_lanes = splinear::simd::lanes;

@@ -55,7 +55,7 @@ class AdditiveSVC(ClassEstimator):
     fit_intercept : bool, default=True
         Whether to learn b.
     intercept_scaling : float, default=1.0
-        B: the intercept is B times a penalised weight, so a larger B penalises it less.
+        B: the intercept is B times a penalized weight, so a larger B penalizes it less.
         At most 1e8; far smaller ones already take many passes.
     categorical_features, missing
         As in AdditiveClassifier.
