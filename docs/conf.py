@@ -43,7 +43,10 @@ numpydoc_show_class_members = False  # the templates list them
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
+    "subsection_order": [f"../examples/{part}" for part in ("tables", "curves", "wide", "use")],
     "within_subsection_order": "FileNameSortKey",
+    "image_srcset": ["2x"],
+    "thumbnail_size": (480, 300),
     "download_all_examples": False,
     "show_memory": False,
     "write_computation_times": False,
@@ -56,7 +59,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"splinear {release}"
 html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_css_files = ["site.css", "gallery.css"]
 html_context = {"default_mode": "auto"}  # light or dark, as the system of the reader is
 html_show_sourcelink = False
 html_copy_source = False

@@ -204,7 +204,7 @@ def test_interruption_leaves_nothing(tmp_path):
     try:
         time.sleep(6)  # long enough to be fitting, far too short to be done
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode not in (0, None)

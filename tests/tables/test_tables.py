@@ -632,9 +632,9 @@ def test_the_raw_table_goes_straight_in():
         model.fit(X[train], y[train])
         return roc_auc_score(y[test], model.predict_proba(X[test])[:, 1])
 
-    began = time.monotonic()
+    began = time.process_time()
     whole = auc(adult.data)
-    assert time.monotonic() - began < 30  # wide, for machines that are busy
+    assert time.process_time() - began < 30  # about three
     assert whole >= 0.923
     blank = np.random.default_rng(0).random(adult.data.shape) < 0.2
     assert auc(adult.data.mask(blank)) >= whole - 0.02

@@ -105,11 +105,11 @@ class SurfaceBand(NamedTuple):
 def band(
     model: FittedModel,
     feature: int | str,
-    level: float = 0.95,
-    kind: BandKind = "pointwise",
-    *,
     grid: Grid | None = None,
     n_points: int | None = None,
+    *,
+    level: float = 0.95,
+    kind: BandKind = "pointwise",
     target: object = None,
 ) -> Band: ...
 
@@ -118,11 +118,11 @@ def band(
 def band(
     model: FittedModel,
     feature: tuple[int | str, int | str],
-    level: float = 0.95,
-    kind: BandKind = "pointwise",
-    *,
     grid: _TwoGrids | None = None,
     n_points: int | None = None,
+    *,
+    level: float = 0.95,
+    kind: BandKind = "pointwise",
     target: object = None,
 ) -> SurfaceBand: ...
 
@@ -130,11 +130,11 @@ def band(
 def band(
     model: FittedModel,
     feature: int | str | tuple[int | str, int | str],
-    level: float = 0.95,
-    kind: BandKind = "pointwise",
-    *,
     grid: Grid | _TwoGrids | None = None,
     n_points: int | None = None,
+    *,
+    level: float = 0.95,
+    kind: BandKind = "pointwise",
     target: object = None,
 ) -> Band | SurfaceBand:
     """Compute a band around a centered curve, around effects of levels, or around a surface.
@@ -144,12 +144,12 @@ def band(
     model : fitted AdditiveClassifier or AdditiveRegressor
         Or a fitted pipeline, or a search, that ends in one.
     feature : int or str, or a tuple of two
+    grid, n_points, target
+        As in :func:`shape_function`; of two features, as `grids` in :func:`surface` and so on.
     level : float, default=0.95
     kind : {"pointwise", "simultaneous"}, default="pointwise"
         "pointwise": at each x the curve is inside with this probability. "simultaneous": the whole
         curve is, over its training range; of a surface, all nodes that rows reach.
-    grid, n_points, target
-        As in :func:`shape_function`; of two features, as `grids` in :func:`surface` and so on.
 
     Returns
     -------

@@ -12,7 +12,8 @@ from splinear._types import Constraints
 from splinear.curves.axes import Axes
 from splinear.curves.basis import BSplineBasis
 from splinear.curves.embedding import Embedding
-from splinear.model.group import TermGroup, size_class, split_by
+from splinear.model.group import TermGroup
+from splinear.model.grouping import size_class, split_by
 from splinear.terms.base import Advice, ColumnData, Term
 
 __all__ = ["Category"]

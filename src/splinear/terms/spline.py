@@ -30,7 +30,8 @@ from splinear.curves.knots import (
     with_ends,
 )
 from splinear.curves.through_zero import axes_from_zero, no_longer_than_linear
-from splinear.model.group import Extrapolation, TermGroup, size_class, split_by
+from splinear.model.group import Extrapolation, TermGroup
+from splinear.model.grouping import size_class, split_by
 from splinear.penalties import MAX_ORDER
 from splinear.terms.base import Advice, ColumnData, Term
 

@@ -19,6 +19,7 @@ from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Result, Start, Stopping, stack, start_at
+from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smoothness import Smoothness
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
@@ -31,6 +32,8 @@ from splinear.training.trainer import LastFit, Trained, starts_of
 __all__ = ["NewtonTrainer"]
 
 ENOUGH = 50_000  # rows in which pairs are looked for
+# Values of X, for all outputs, from which the information of an interrupted fit comes, in 0.3 s.
+LEAST_IN_HASTE, MOST_IN_HASTE = 2_000, 5_000_000  # rows, values
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,9 @@ class NewtonTrainer:
     ) -> list[Information]:
         """Return what the rows say of the models, problem by problem."""
         models, rows, out = data.centered(results), fine_enough(data.rows, stopping.tol), []
+        if stopping.watch.error is not None:  # somebody waits for the end
+            rows = rows.first(_enough_in_haste(rows, len(models)))
+            sums = data.sums(self.loss, rows)
         n_threads = stopping.n_threads
         weight = dispersion = None
         if self.loss.has_dispersion:
@@ -169,7 +175,7 @@ class NewtonTrainer:
             found = gather(
                 rows, total, *stack(own), n_threads, weight=weight, dispersion=dispersion
             )
-            out.append(found.in_units(data.unit))
+            out.append(found.as_of(data.rows.n_rows).in_units(data.unit))
         return out
 
     def _choose_pairs(
@@ -232,6 +238,12 @@ class NewtonTrainer:
         # Some may have stopped before others.
         per_C = zip(*paths, strict=False)
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
+
+
+def _enough_in_haste(rows: TrainingRows, n_outputs: int) -> int:
+    """Return how many rows say enough of the models of a fit that was interrupted."""
+    n_rows = MOST_IN_HASTE * rows.n_rows // max(1, n_outputs * rows.n_values)
+    return max(LEAST_IN_HASTE, n_rows)
 
 
 def _posed(
