@@ -68,7 +68,7 @@ def _no_windows() -> Iterator[None]:
 @pytest.mark.parametrize("page", [p for p in EXECUTED if any(python_blocks(p))], ids=relative)
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    # Whatever a page does to it is undone afterwards.
+    # Whatever a page does to it is undone afterward.
     monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", os.environ.get("SPLINEAR_INSTRUCTIONS", ""))
     namespace: dict[str, object] = {"__name__": "__main__"}
     for line, block in python_blocks(page):

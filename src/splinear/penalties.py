@@ -1,6 +1,6 @@
 """Penalties that can be inverted: differences as running sums, weights, and any matrix.
 
-The paper penalises the differences of neighbouring coefficients, 1/2 |D_d a|^2, with square
+The paper penalizes the differences of neighboring coefficients, 1/2 |D_d a|^2, with square
 matrices: D_1 has 1 on the diagonal and -1 below it, and D_d = D_1^d. Being invertible they can be
 absorbed into the features: with a = D_d^{-1} w the penalty is 1/2 |w|^2 and the features are
 phi^d(x) = D_d^{-T} phi(x). Multiplying by D_1^{-1} is a running sum from the left, by D_1^{-T} one

@@ -19,7 +19,7 @@ from splinear import AdditiveSVC, cli
 from splinear.cli import reproduce
 from splinear.experiments import exactness, figure2
 from splinear.experiments.bench import Bench
-from splinear.experiments.catalogue import EXPERIMENTS, find
+from splinear.experiments.catalog import EXPERIMENTS, find
 from splinear.experiments.choosing import choose
 from splinear.experiments.machine import describe
 from splinear.experiments.mnist import to_bytes

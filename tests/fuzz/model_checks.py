@@ -30,7 +30,7 @@ class Problem:
     kind: str
     bias: float | None  # None: the intercept is free
     epsilon: float = 0.0
-    centre: float = 0.0  # which the intercept is on top of
+    center: float = 0.0  # which the intercept is on top of
 
     def losses(self, F: np.ndarray) -> float:
         """The weighted losses of scores (n, k)."""
@@ -86,9 +86,9 @@ def pose(model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Probl
         return Problem(phi, y.reshape(-1, 1), w[:, None], kind, None)
     if isinstance(model, AdditiveSVR):
         bias = model.intercept_scaling if model.fit_intercept else 0.0
-        centre = float(np.average(y, weights=w)) if model.fit_intercept else 0.0
-        targets, costs = (y - centre).reshape(-1, 1), model.C * w[:, None]
-        return Problem(phi, targets, costs, "epsilon", bias, model.epsilon, centre)
+        center = float(np.average(y, weights=w)) if model.fit_intercept else 0.0
+        targets, costs = (y - center).reshape(-1, 1), model.C * w[:, None]
+        return Problem(phi, targets, costs, "epsilon", bias, model.epsilon, center)
     targets, costs = _sides(model, y, w)
     if isinstance(model, AdditiveSVC):
         bias = model.intercept_scaling if model.fit_intercept else 0.0
@@ -121,7 +121,7 @@ def _class_weights(model: Any, y: np.ndarray, kept: np.ndarray) -> np.ndarray:
 def objective_of(model: Any, problem: Problem, X: Any) -> float:
     """Compute the objective in NumPy from the model's terms and X itself."""
     found, table = model._model, as_dense(model._read_table(X).whole())
-    intercept = found.intercept - problem.centre
+    intercept = found.intercept - problem.center
     pairs = zip(found.parameters, intercept, strict=True)
     F = np.stack([scores(found.layout, flat, b, table) for flat, b in pairs], axis=1)
     value = sum(found.layout.penalty_value(flat) for flat in found.parameters)
@@ -175,7 +175,7 @@ def _liblinear(problem: Problem, k: int) -> float:
 
 
 def _smooth(problem: Problem) -> float:
-    """Minimise by L-BFGS, or exactly if the losses are squares."""
+    """Minimize by L-BFGS, or exactly if the losses are squares."""
     n, k = problem.targets.shape
     A = np.column_stack([problem.phi, np.ones(n)])
     ridge = np.append(np.ones(A.shape[1] - 1), 0.0)

@@ -10,10 +10,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from splinear.curves.basis import BSplineBasis
-from splinear.model.group import TermGroup, split_by
+from splinear.model.group import TermGroup
+from splinear.model.grouping import split_by
 from splinear.model.layout import Layout
 from splinear.penalties import DiagonalPenalty, DifferencePenalty, difference_matrix
-from splinear.solvers.banded import penalised_bands
+from splinear.solvers.banded import penalized_bands
 from splinear.solvers.objective import explicit, scores
 from splinear.solvers.rows import TrainingRows
 from splinear.tables.opening import open_table
@@ -275,7 +276,7 @@ def test_bands_of_a_group_are_its_penalty(group: TermGroup) -> None:
     for edges in (None, some_edges(group)):
         one = replace(group, edges=edges)
         support = group.embedding.basis.support
-        bands = penalised_bands(one, np.zeros((*group.shape, support)))
+        bands = penalized_bands(one, np.zeros((*group.shape, support)))
         for j in range(group.n_features):
             dense = stiffness(group, j, edges)
             n_bands = bands.shape[2]

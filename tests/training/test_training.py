@@ -137,18 +137,18 @@ def test_a_chunk_stays_close_to_the_last_model(cancer):
     phi = np.column_stack([explicit(model._model.layout, X[300:]), np.ones(len(X) - 300)])
     first = np.column_stack([explicit(model._model.layout, X[:300]), np.ones(300)])
     # The weights of the least norm that give the scores of the first chunk are its weights.
-    centre = np.linalg.lstsq(first, model.decision_function(X[:300]), rcond=None)[0]
+    center = np.linalg.lstsq(first, model.decision_function(X[:300]), rcond=None)[0]
     model.partial_fit(X[300:], y[300:])
     signs, loss = np.where(y[300:] == 1, 1, -1), LOSSES[model.loss]
 
     def value_and_gradient(w):
         margins = signs * (phi @ w)
-        value = 0.5 * np.sum((w - centre) ** 2) + loss.value(margins).sum()
+        value = 0.5 * np.sum((w - center) ** 2) + loss.value(margins).sum()
         slopes = -2.0 * np.maximum(0.0, 1.0 - margins)
-        return value, w - centre + phi.T @ (signs * slopes)
+        return value, w - center + phi.T @ (signs * slopes)
 
     options = {"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-8}
-    found = minimize(value_and_gradient, centre, jac=True, method="L-BFGS-B", options=options)
+    found = minimize(value_and_gradient, center, jac=True, method="L-BFGS-B", options=options)
     assert model.objective_ == pytest.approx(found.fun, rel=1e-4)
 
 

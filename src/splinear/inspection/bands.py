@@ -1,7 +1,7 @@
 """How well curves, surfaces and scores are known: bands and standard errors.
 
 A band is of f_j - mean(f_j), the mean being that over the training rows, and so it lies about
-`shape_function(model, feature, center=True)`. The height of a curve is the intercept's affair. With
+`shape_function(model, feature, center=True)`. The height of a curve belongs to the intercept. With
 several classes a curve is that of a class less the mean of those of all classes. Surfaces are
 centered anyway, and their bands are about `surface(model, (first, second))`.
 

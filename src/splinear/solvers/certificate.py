@@ -24,6 +24,7 @@ from splinear.solvers import newton
 from splinear.solvers.iterate import Space, dot
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.problem import Problem, Result, Start, Stopping, stack
+from splinear.solvers.rounding import rows_in_doubt
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Watch
 
@@ -162,7 +163,7 @@ def certify_problem(
     coef, intercept, layout = found.coef, found.intercept, rows.layout
     losses = gap = slope = 0.0
     sums = np.zeros_like(coef)
-    for piece in rows.values():
+    for piece in rows.values(rows_in_doubt(rows, problem, found, stopping.n_threads)):
         some, alpha = problem.some(piece.places), found.alpha[piece.places]
         F = piece.scores(coef[None], stopping.n_threads)[0]
         R = -some.y * alpha

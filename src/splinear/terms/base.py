@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator
 
 from splinear._types import AnyArray, Constraints, Floats
 from splinear.curves.embedding import Embedding
-from splinear.model.group import Extrapolation, TermGroup, split_by
+from splinear.model.group import Extrapolation, TermGroup
+from splinear.model.grouping import split_by
 from splinear.tables.table import Table
 
 __all__ = ["Advice", "ColumnData", "Term", "curve_groups"]

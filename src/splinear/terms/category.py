@@ -12,7 +12,8 @@ from splinear._types import Constraints
 from splinear.curves.axes import Axes
 from splinear.curves.basis import BSplineBasis
 from splinear.curves.embedding import Embedding
-from splinear.model.group import TermGroup, size_class, split_by
+from splinear.model.group import TermGroup
+from splinear.model.grouping import size_class, split_by
 from splinear.terms.base import Advice, ColumnData, Term
 
 __all__ = ["Category"]
@@ -22,7 +23,7 @@ class Category(Term):
     """An effect per level of a categorical feature: a curve of degree 0 over the levels.
 
     The penalty is 1/2 |coef|^2 / s^2, a ridge: with a smoothness chosen from the data, a random
-    effect. Where the levels are ordered it is 1/2 |D_1 coef|^2 / s^2, on differences of neighbours.
+    effect. Where the levels are ordered it is 1/2 |D_1 coef|^2 / s^2, on differences of neighbors.
 
     Parameters
     ----------

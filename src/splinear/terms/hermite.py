@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints
-from splinear.curves.axes import Axes, standardised
+from splinear.curves.axes import Axes, standardized
 from splinear.curves.basis import MAX_HERMITE, HermiteBasis
 from splinear.curves.embedding import Embedding
 from splinear.curves.through_zero import axes_of_odd
@@ -96,7 +96,7 @@ def _place(
     else:
         axes = Axes.spanning(lo, hi, basis)
     if scale == "standard":
-        axes = standardised(data.table, features, data.kept, axes, data.weights)
+        axes = standardized(data.table, features, data.kept, axes, data.weights)
     embedding = Embedding.of(
         axes, basis, order, native=scale == "native", through_zero=data.through_zero
     )

@@ -139,7 +139,7 @@ class DualTrainer:
         rows, outputs = data.rows, data.outputs
         width = min(stopping.n_threads, outputs.n_outputs, rows.plan.width)
         problem_of = data.problems(self.loss, self.bias)
-        starts = None if starts is None else data.centred(starts)
+        starts = None if starts is None else data.centered(starts)
         if rows.layout.cone is not None:
             check_forms(self.loss, starts)
             starts = None  # dual variables are no help there

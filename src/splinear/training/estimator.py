@@ -349,7 +349,7 @@ class AdditiveEstimator(Stateful):
             message = how_it_ended(self, trained, watch.reason)
             warnings.warn(message, ConvergenceWarning, stacklevel=4)  # who has called fit
 
-    # -- afterwards ------------------------------------------------------------------------------
+    # -- afterward ------------------------------------------------------------------------------
 
     def _read_table(self, X: Input) -> Table:
         """Check rows to predict, and return them as numbers."""

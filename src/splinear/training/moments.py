@@ -101,7 +101,7 @@ def _own_deviations(group: TermGroup, parameters: Floats, sums: Floats, blocks: 
     table = group.tables(parameters)
     mean = np.einsum("jk,jk->j", table, sums)
     is_partition = group.embedding.basis.is_partition and not group.embedding.through_zero
-    if is_partition:  # the functions sum to one, so a table can be centred without loss of digits
+    if is_partition:  # the functions sum to one, so a table can be centered without loss of digits
         table = table - mean[:, None]
     square = np.einsum("jk,jk->j", table**2, blocks[:, :, 0])
     for p in range(1, min(group.size, blocks.shape[2])):

@@ -101,7 +101,7 @@ class NewtonTrainer:
             starts, is_whole = [start_at(found, layout) for found in results], False
             n_before = max(found.n_iter for found in results)
         if data.interactions is not None and stopping.watch.reason is None:
-            own = _per_sum(data.sums(self.loss), data.centred(results))
+            own = _per_sum(data.sums(self.loss), data.centered(results))
             data, is_whole = self._with_pairs(data, layout, own, stopping), True
             layout = data.rows.layout.scaled(C)
             starts = [start_at(found, layout) for found in results]
@@ -134,13 +134,13 @@ class NewtonTrainer:
         if data.rows.layout.pairs:  # which the last model had not, or others
             starts = None
         # A sum of squares is least after a Newton step or two, from wherever it starts. The
-        # intercepts of others are solved for at once, whatever the target's centre is.
+        # intercepts of others are solved for at once, whatever the target's center is.
         if starts is None and not isinstance(self.loss, SquaredError):
             starts = _starts_of(chosen)
         sums = data.sums(self.loss)
         results = self._proven(data, sums, stopping, starts)
         if settled:
-            models = data.centred(results)
+            models = data.centered(results)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
         information = self._information(data, sums, results, stopping)
         return Trained(
@@ -162,7 +162,7 @@ class NewtonTrainer:
         stopping: Stopping,
     ) -> list[Information]:
         """Return what the rows say of the models, problem by problem."""
-        models, rows, out = data.centred(results), fine_enough(data.rows, stopping.tol), []
+        models, rows, out = data.centered(results), fine_enough(data.rows, stopping.tol), []
         if stopping.watch.error is not None:  # somebody waits for the end
             rows = rows.first(_enough_in_haste(rows, len(models)))
             sums = data.sums(self.loss, rows)
@@ -250,7 +250,7 @@ def _posed(
     data: TrainingSet, sums: Sequence[LossSum], stopping: Stopping, starts: list[Start] | None
 ) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
     """Yield each sum to minimize, with who watches it and where it starts."""
-    joint = _joint(sums, None if starts is None else data.centred(starts))
+    joint = _joint(sums, None if starts is None else data.centered(starts))
     for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
         label = data.outputs.label(k) if len(sums) > 1 else None
         yield total, replace(stopping, watch=stopping.watch.of(label)), start
