@@ -46,8 +46,10 @@ path_time = process_time() - start
 start = process_time()
 grid = GridSearchCV(svm, {"curve": [Linear(), Spline()], "C": Cs}, cv=5).fit(X, y)
 grid_time = process_time() - start
-print(f"best: {search.best_params_}, {search.best_score_:.1%} right")
-print(f"CPU time: path {path_time:.1f} s, grid {grid_time:.1f} s, best there {grid.best_params_}")
+for found in (search, grid):
+    curve, C = found.best_params_["curve"], found.best_params_["C"]
+    print(f"{type(found).__name__}: {curve} and C={C:.2f}, {found.best_score_:.1%} right")
+print(f"CPU time: path {path_time:.1f} s, grid {grid_time:.1f} s")
 
 # %%
 # The picture
