@@ -34,10 +34,10 @@ def make_table(n=1200, holes=0.1):
     """One column of each kind, in Arrow, and a target that most of them matter for."""
     random = np.random.default_rng(0)
     age, dose = random.normal(40, 10, n), random.integers(0, 30, n)
-    colour = random.choice(["red", "green", "blue"], n)
+    color = random.choice(["red", "green", "blue"], n)
     town = random.choice(["Ulm", "Ems", "Au"], n)
     tall = random.random(n) < 0.5
-    sick = np.sin(age / 8) + (colour == "red") + 0.5 * tall - dose / 20 + 0.7 * (town == "Au")
+    sick = np.sin(age / 8) + (color == "red") + 0.5 * tall - dose / 20 + 0.7 * (town == "Au")
     sick = sick + random.logistic(0, 0.5, n) > np.median(sick)
 
     def holed(values, kind=None):
@@ -46,7 +46,7 @@ def make_table(n=1200, holes=0.1):
     return pa.table(
         {
             "age": pa.array(np.where(random.random(n) < holes, np.nan, age)),  # NaN, not null
-            "colour": holed(colour),
+            "color": holed(color),
             "tall": holed(tall),
             "dose": holed(dose),
             "town": holed(town).dictionary_encode(),
@@ -98,9 +98,9 @@ def files(tmp_path):
     ("model", "params"),
     [
         (AdditiveSVC, {}),
-        (AdditiveSVC, {"categorical_features": ["colour", "town", "word", "plan", "open"]}),
+        (AdditiveSVC, {"categorical_features": ["color", "town", "word", "plan", "open"]}),
         (AdditiveSVC, {"tol": 1e-5}),
-        (AdditiveSVC, {"terms": {"colour": "drop", "dose": Spline(3), "plan": Category()}}),
+        (AdditiveSVC, {"terms": {"color": "drop", "dose": Spline(3), "plan": Category()}}),
         (AdditiveClassifier, {"curve": Spline(10, knots="quantile"), "C": 1.0}),
         (AdditiveClassifier, {"terms": {("dose", "age"): Pair(4), ("dose", "plan"): Pair(6)}}),
         (AdditiveClassifier, {}),
@@ -191,8 +191,8 @@ def test_rows_without_weight_do_not_count(files, tmp_path):
     table = make_table()
     n = len(table)
     weights = np.random.default_rng(1).integers(0, 3, n).astype(float)
-    colour = table["colour"].to_pandas().where(weights > 0, "only where nothing counts")
-    table = table.set_column(1, "colour", pa.array(colour))
+    color = table["color"].to_pandas().where(weights > 0, "only where nothing counts")
+    table = table.set_column(1, "color", pa.array(color))
     size = pa.array(np.where(weights > 0, table["size"].to_numpy(), np.nan))
     table = table.set_column(5, "size", size)
     is_open = pa.array(table["open"].to_numpy(), mask=weights == 0)
@@ -203,7 +203,7 @@ def test_rows_without_weight_do_not_count(files, tmp_path):
     model = AdditiveSVC(**SEED).fit(tmp_path / "x.parquet", "sick", weights)
     assert model._columns == expected._columns
     assert not model.terms_[5].had_missing
-    assert levels(model)["colour"] == ("blue", "green", "red")
+    assert levels(model)["color"] == ("blue", "green", "red")
     assert_array_equal(parameters(model), parameters(expected))
 
 
@@ -327,7 +327,7 @@ def test_missing_values_are_an_error_on_request(files, tmp_path):
     whole = make_table(holes=0).drop_columns(["void"])
     model = AdditiveSVC(**SEED, missing="error").fit(written(whole, tmp_path), "sick")
     lenient = AdditiveSVC(**SEED).fit(written(whole, tmp_path), "sick")
-    for name in ("age", "colour", "town", "tall", "dose"):
+    for name in ("age", "color", "town", "tall", "dose"):
         j = whole.column_names.index(name)
         values = whole[name].to_pylist()
         values[777] = None
@@ -346,17 +346,17 @@ def test_missing_values_are_an_error_on_request(files, tmp_path):
 
 def test_unseen_levels(files, tmp_path):
     table = make_table()
-    colours = table["colour"].to_pylist()
-    colours[777] = "violet"
-    new = written(table.set_column(1, "colour", pa.array(colours)), tmp_path)
+    colors = table["color"].to_pylist()
+    colors[777] = "violet"
+    new = written(table.set_column(1, "color", pa.array(colors)), tmp_path)
     X, y = pq.read_table(new).to_pandas(), files["y"]
     model = AdditiveSVC(**SEED).fit(files["parquet"], "sick")
     assert_array_equal(model.predict(new), model.predict(X.drop(columns="sick")))
-    terms = {"colour": Category(unseen="error")}
+    terms = {"color": Category(unseen="error")}
     strict = AdditiveSVC(terms=terms, **SEED).fit(files["parquet"], "sick")
     assert strict.score(files["parquet"], y) > 0.7
     for read in (strict.predict, lambda path: contributions(strict, path)):
-        with pytest.raises(ValueError, match=r"'violet' in column 'colour' \(first in row 777\)"):
+        with pytest.raises(ValueError, match=r"'violet' in column 'color' \(first in row 777\)"):
             read(new)
 
 

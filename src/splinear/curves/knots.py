@@ -240,7 +240,7 @@ def filled(knots: Floats, n_bins: int, dtype: npt.DTypeLike = np.float64) -> Flo
     """Divide pieces until there are n_bins of them: all features alike is fast in the core.
 
     New knots are numbers of the column's type, which the core scores fast. There may be no such
-    number between two neighbours; then there are fewer.
+    number between two neighbors; then there are fewer.
     """
     n_cells = len(knots) - 1
     parts = np.full(n_cells, n_bins // n_cells)
