@@ -47,7 +47,7 @@ class Spline(Term):
     """A curve of polynomial pieces, smooth because neighboring coefficients are.
 
     f(x) = coef' B(x), with B the n_bins + degree B-splines of the given degree over the feature's
-    training range. The penalty is 1/2 |D_d coef|^2 / s^2: D_0 is the identity and shrinks the
+    training range. The penalty is ``1/2 |D_d coef|^2 / s^2``: D_0 is the identity and shrinks the
     coefficients themselves, D_1 takes differences of neighbors and shrinks slopes, D_2 takes
     differences of these and shrinks curvature.
 
