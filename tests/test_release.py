@@ -36,6 +36,11 @@ def test_the_version_is_said_in_one_place_and_repeated_truly() -> None:
     assert re.findall(r"^## \[(.+)\]", text("CHANGELOG.md"), re.MULTILINE)[0] == declared
 
 
+def test_the_changelog_names_everything_public() -> None:
+    named = set(re.findall(r"\w+", text("CHANGELOG.md")))
+    assert set(splinear.__all__) - {"__version__"} <= named
+
+
 def test_what_is_installed_is_the_package_alone() -> None:
     installed = files("splinear")
     assert installed is not None
