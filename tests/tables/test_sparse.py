@@ -141,11 +141,10 @@ def _transformer(curve, **more):
 
 def test_binary_columns_are_a_linear_model():
     random = np.random.default_rng(1)
-    X = sparse.csr_array(
-        sparse.random_array(
-            (200, 30), density=0.2, random_state=random, data_sampler=lambda size: np.ones(size)
-        )
+    ones = sparse.random_array(
+        (200, 30), density=0.2, random_state=random, data_sampler=lambda size: np.ones(size)
     )
+    X = sparse.csr_array(ones)
     y = np.where(X[:, [0]].toarray().ravel() + random.normal(0, 0.4, 200) > 0.5, 1, -1)
     spline = AdditiveSVC(tol=1e-8, random_state=0).fit(X, y)
     line = LinearSVC(loss="hinge", tol=1e-8, max_iter=100_000, random_state=0).fit(X, y)
