@@ -141,11 +141,11 @@ def _transformer(curve, **more):
 
 def test_binary_columns_are_a_linear_model():
     random = np.random.default_rng(1)
-    X = sparse.random_array(
+    ones = sparse.random_array(
         (200, 30), density=0.2, rng=random, data_sampler=lambda size: np.ones(size)
     )
+    X = sparse.csr_array(ones)
     y = np.where(X[:, [0]].toarray().ravel() + random.normal(0, 0.4, 200) > 0.5, 1, -1)
-    X = sparse.csr_array(X)
     spline = AdditiveSVC(tol=1e-8, random_state=0).fit(X, y)
     line = LinearSVC(loss="hinge", tol=1e-8, max_iter=100_000, random_state=0).fit(X, y)
     assert_allclose(spline.decision_function(X), line.decision_function(X), atol=2e-3)
