@@ -98,7 +98,7 @@ def test_a_line_that_a_version_does_not_have(run, tmp_path):
     assert process.returncode == 0, process.stderr
     missing = [line for line in process.stdout.splitlines() if "missing before: Import" in line]
     assert len(missing) == 3
-    assert len(ratios(process)) == 4
+    assert len(ratios(process)) == len(LINES) - 3
     process = run(whole, less, *options)
     assert process.returncode == 1
     assert process.stdout.count("missing after: ImportError") == 3
@@ -111,7 +111,7 @@ def test_a_version_that_crashes(run, tmp_path):
     process = run(crash, whole, "--quick", "--pairs", "1", "--limit", "5")
     assert process.returncode == 0, process.stderr
     assert process.stdout.count("missing before: the process ended with status 3") == 3
-    assert len(ratios(process)) == 4
+    assert len(ratios(process)) == len(LINES) - 3
 
 
 def test_folders_without_a_version(run, tmp_path):
