@@ -38,7 +38,7 @@ from splinear.solvers.memory import (
     plan_memory,
     say_bytes,
 )
-from splinear.solvers.rows import STREAM, Order
+from splinear.solvers.order import STREAM, Order
 from splinear.tables.opening import open_table
 from splinear.terms import Hermite, Spline
 
@@ -497,7 +497,7 @@ def test_nothing_is_left_behind(how, tmp_path):
     assert sum(link.startswith(str(tmp_path)) for link in links) == 2
     assert list(tmp_path.iterdir()) == []
     process.send_signal(how)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
     assert list(tmp_path.iterdir()) == []
     assert out.endswith("interrupted\n") == (how == signal.SIGINT)
 

@@ -19,15 +19,14 @@ from splinear.model.layout import Layout
 from splinear.model.scoring import group_columns
 from splinear.solvers.disk import codes_on_disk, entries_on_disk
 from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.order import Order
 from splinear.solvers.pair_rows import PairRows
 from splinear.tables.chunks import Chunk, as_dense, as_sparse, csr_parts
 from splinear.tables.table import Table
 
-__all__ = ["Order", "TrainingRows", "ValuePiece"]
+__all__ = ["TrainingRows", "ValuePiece"]
 
-STREAM = 0x5EED
-_PIECE = 2**16  # rows of X in full precision
-_STEP = 2**18  # rows at a time, where NumPy would make an index of 8 bytes for each
+_PIECE, _SPARSE_PIECE = 2**14, 2**16  # rows of X in full precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +144,14 @@ class TrainingRows:
             pairs=None if self.pairs is None else self.pairs.of_values(as_dense(whole), numbers),
         )
 
-    def values(self) -> Iterator[ValuePiece]:
-        """Yield X itself in full precision, some rows at a time, in the order of X."""
+    def values(self, only: NDArray[np.bool_] | None = None) -> Iterator[ValuePiece]:
+        """Yield X itself in full precision, some rows at a time, in the order of X.
+
+        `only` says which of the rows, in the order of training; None: all.
+        """
+        if only is not None:
+            yield from self._pieces(only)
+            return
         with self._one_reader:  # the others wait for what it has read
             all_of_it = self._only_piece
         if all_of_it is None:
@@ -165,23 +170,32 @@ class TrainingRows:
     @property
     def _piece_rows(self) -> int:
         # Pieces of a long table need little memory; adding up their tables must cost little too.
-        return max(_PIECE, self.table.rows_of(2 * self.layout.n_parameters))
+        least = _SPARSE_PIECE if _takes_nonzeros(self.table, self.layout) else _PIECE
+        return max(least, self.table.rows_of(2 * self.layout.n_parameters))
 
-    def _pieces(self) -> Iterator[ValuePiece]:
+    def _pieces(self, only: NDArray[np.bool_] | None = None) -> Iterator[ValuePiece]:
         order, nonzeros = self.order(), _takes_nonzeros(self.table, self.layout)
         step = self._piece_rows
         for rows, chunk in self.table.chunks():
-            places = order.of(rows)
-            all_numbers = np.flatnonzero(places >= 0)
-            for start in range(0, len(all_numbers), step):
-                numbers = all_numbers[start : start + step]
-                parts = _values(chunk, self.layout, numbers, nonzeros)
-                pairs = zip(self.layout.groups, parts, strict=True)
-                groups = [group.core(part) for group, part in pairs]
-                own = None
-                if self.pairs is not None:
-                    own = self.pairs.of_values(as_dense(chunk), numbers)
-                yield ValuePiece(self.layout, groups, places[numbers], own)
+            # Of sparse rows each piece would go through the whole chunk.
+            for some in [rows] if nonzeros else _divided(rows, step):
+                places = order.of(some)
+                there = np.flatnonzero(places >= 0)
+                if only is not None:
+                    there = there[only[places[there]]]
+                for start in range(0, len(there), step):
+                    numbers = there[start : start + step]
+                    inside = numbers + (some.start - rows.start)
+                    yield self._piece(chunk, inside, places[numbers], nonzeros)
+
+    def _piece(
+        self, chunk: Chunk, numbers: AnyArray, places: AnyArray, nonzeros: bool
+    ) -> ValuePiece:
+        parts = _values(chunk, self.layout, numbers, nonzeros)
+        pairs = zip(self.layout.groups, parts, strict=True)
+        groups = [group.core(part) for group, part in pairs]
+        own = None if self.pairs is None else self.pairs.of_values(as_dense(chunk), numbers)
+        return ValuePiece(self.layout, groups, places, own)
 
     @cached_property
     def n_rows(self) -> int:
@@ -317,6 +331,12 @@ def _takes_nonzeros(X: Table, layout: Layout) -> bool:
     return X.is_sparse and all(group.embedding.through_zero for group in layout.groups)
 
 
+def _divided(rows: slice, step: int) -> list[slice]:
+    """Return slices of so many rows at most."""
+    starts = range(rows.start, rows.stop, step)
+    return [slice(start, min(start + step, rows.stop)) for start in starts]
+
+
 def _values(chunk: Chunk, layout: Layout, numbers: AnyArray, nonzeros: bool) -> list[_core.Rows]:
     """Return the rows of these numbers in full precision; if `nonzeros`, only what is not zero."""
     if nonzeros:
@@ -345,55 +365,3 @@ def _nonzeros(X: Table, layout: Layout, order: Order, plan: MemoryPlan) -> list[
         ]
     numbers, matrix = order.place(np.arange(X.shape[0])), as_sparse(X.whole())
     return [_entries(matrix, group, numbers, exact=False) for group in layout.groups]
-
-
-@dataclass(frozen=True, eq=False)
-class Order:
-    """A random place for every row that counts; NOWHERE, the largest number, for the others."""
-
-    places: AnyArray
-    n_rows: int  # that count
-
-    @classmethod
-    def draw(cls, n: int, kept: AnyArray | None, seed: int) -> Order:
-        """Draw the order of n rows, of which those in `kept` count, or all."""
-        dtype = np.uint32 if n < 2**32 - 1 else np.uint64
-        n_rows = n if kept is None else int(np.count_nonzero(kept))
-        shuffled = np.arange(n_rows, dtype=dtype)
-        # A stream of its own: data shuffled with the same seed must not come out in order.
-        np.random.default_rng([seed, STREAM]).shuffle(shuffled)
-        if kept is None:
-            return cls(shuffled, n_rows)
-        places = np.full(n, np.iinfo(dtype).max, dtype=dtype)
-        places[kept] = shuffled
-        return cls(places, n_rows)
-
-    def of(self, rows: slice) -> NDArray[np.int64]:
-        """Return the places of some rows, -1 for those that do not count."""
-        places = self.places[rows]
-        nowhere = places == np.iinfo(places.dtype).max
-        out = places.astype(np.int64)
-        out[nowhere] = -1
-        return out
-
-    def place(self, values: AnyArray) -> AnyArray:
-        """Return one value per row, in the order of training."""
-        out = np.empty(self.n_rows, dtype=values.dtype)
-        for rows in self._steps():
-            places = self.of(rows)
-            counts = places >= 0
-            out[places[counts]] = values[rows][counts]
-        return out
-
-    def restore(self, values: AnyArray) -> AnyArray:
-        """Undo place(); rows that do not count get 0."""
-        out = np.zeros(len(self.places), dtype=values.dtype)
-        for rows in self._steps():
-            places = self.of(rows)
-            counts = places >= 0
-            out[rows][counts] = values[places[counts]]
-        return out
-
-    def _steps(self) -> Iterator[slice]:
-        for start in range(0, len(self.places), _STEP):
-            yield slice(start, start + _STEP)

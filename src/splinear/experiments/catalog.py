@@ -42,7 +42,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 
 
 def find(names: Sequence[str]) -> dict[str, Experiment]:
-    """Return the experiments of these names, in the catalogue's order; of no names, all."""
+    """Return the experiments of these names, in the catalog's order; of no names, all."""
     unknown = [name for name in names if name not in EXPERIMENTS]
     if unknown:
         raise ValueError(
