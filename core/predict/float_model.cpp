@@ -94,14 +94,16 @@ void FloatModel::decide(const MatrixView<float>& X, std::span<const double> inte
     }
 }
 
-// Long tables do not fit the nearest caches together, nor do tables and knots: all rows are scored
-// by some of them before the next are read.
+// Long tables do not fit the nearest caches together: all rows are scored by some of them before
+// the next are read. Short ones and their knots fit a near cache many at a time, and so many
+// features at a time that a row's values are still fetched ahead.
 void FloatModel::decide_together(std::span<const float* const> all,
                                  const AlignedFloats& tables_of_all, float* scores) const {
     std::array<const float*, max_rows> rows;
     std::copy(all.begin(), all.end(), rows.begin());
-    const bool is_long = shape_.entries > simd::short_entries || !knots_.empty();
-    const std::size_t step = is_long ? std::size_t{simd::tile} : shape_.n_features;
+    constexpr std::size_t tile = simd::tile;
+    const bool is_long = shape_.entries > simd::short_entries;
+    const std::size_t step = is_long ? tile : knots_.empty() ? shape_.n_features : 8 * tile;
     for (std::size_t j = 0; j < shape_.n_features; j += step) {
         const auto entries = static_cast<std::size_t>(shape_.entries);
         const float* knots = knots_.empty() ? nullptr : knots_.data() + 2 * entries * j;

@@ -225,6 +225,23 @@ def test_every_instruction_set(tmp_path, monkeypatch):
     assert page.count("(bar:") == 2 + 6 * len(names)
 
 
+def test_every_kernel_beside_its_bound(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", "portable")
+    printed, _ = run("bounds", "--quick", "--output", tmp_path)
+    assert os.environ["SPLINEAR_INSTRUCTIONS"] == "portable"
+    page = (tmp_path / "bounds.md").read_text()
+    assert page.strip() in printed
+    [[head, _, *lines]] = tables_of(page)
+    cells = [dict(zip(head, line, strict=True)) for line in lines]
+    names = [name for name in _core.instruction_sets() if name != "reference"]
+    assert len(cells) == 4 * 2 * len(names)
+    for cell in cells:
+        ratio = float(cell["ns"]) / float(cell["bound, ns"])
+        assert float(cell["to the bound"]) == pytest.approx(ratio, rel=2e-2)
+        assert float(cell["to uniform"]) == 1.0 or cell["knots"] == "default"
+    assert page.count("(bar:") == 4 + 2 * len(names)
+
+
 # -- several classes, paths ------------------------------------------------------------------------
 
 

@@ -104,6 +104,19 @@ def test_knots_from_data_are_values_in_order(place, n_bins):
         assert_array_equal(found, repeated)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_values_in_order_are_a_sample(dtype):
+    """NaN is left out, whether values were in order or are put so."""
+    column = np.array([3, 1, 2, 2, 9], dtype=dtype)
+    if dtype != np.int64:
+        column[3] = np.nan
+    for seen in (Sample.of(column, None), Sample.in_order(np.sort(column))):
+        assert_array_equal(seen.values, np.sort(column[~np.isnan(column)]))
+        assert_array_equal(seen.total, np.arange(1, len(seen.values) + 1))
+        assert seen.values.dtype == np.float64
+    assert len(Sample.in_order(np.full(3, np.nan)).values) == 0
+
+
 def test_spread_knots_are_everywhere():
     """Dense where rows are, and no large part of the range without one."""
     random = np.random.default_rng(3)

@@ -162,6 +162,24 @@ def test_a_row_scores_the_same_in_any_company(instructions, digits, monkeypatch)
 
 
 @pytest.mark.parametrize("instructions", FAST)
+def test_scores_of_many_features_with_knots(instructions, monkeypatch):
+    """More of them than are scored at a time, some with knots of their own and some without."""
+    random = np.random.default_rng(0)
+    X = random.random((200, 600), dtype=np.float32)
+    X[:, ::3] = np.exp(2 * random.standard_normal((200, 200), dtype=np.float32))
+    y = X[:, 1] + X[:, 2] > 1.0
+    monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", instructions)
+    model = AdditiveSVC(Spline(20), tol=1e-2, random_state=0).fit(X, y)
+    [group] = model._model.layout.groups
+    warped = [group.embedding.axes.knots_of(j) is not None for j in range(600)]
+    assert 100 < sum(warped) < 300
+    fast = model.decision_function(X)
+    monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", "reference")
+    size = sum(np.abs(term.coef).max() for term in model.terms_)
+    np.testing.assert_allclose(fast, model.decision_function(X), atol=2e-6 * size)
+
+
+@pytest.mark.parametrize("instructions", FAST)
 def test_newton_finds_the_same_model(instructions, digits, monkeypatch):
     """Whose passes over codes are in single precision with fast instruction sets."""
     X, y = digits[0][:600].copy(), digits[1][:600]

@@ -72,6 +72,10 @@ def samples(
     width = max(1, most_bytes // (8 * max(1, len(rows)))) if X.is_on_disk else 256
     for start in range(0, len(columns), width):
         values = as_dense(X.sample(rows, columns[start : start + width]))
+        if weight is None:  # all columns at once, as the numbers they are: half the time
+            for k, column in enumerate(np.sort(values.T, axis=1)):
+                yield start + k, Sample.in_order(column)
+            continue
         for k, column in enumerate(np.ascontiguousarray(values.T)):
             yield start + k, Sample.of(column, weight)
 
@@ -116,9 +120,15 @@ class Sample:
         if not there.all():
             x, weights = x[there], None if weights is None else weights[there]
         if weights is None:
-            return cls(np.sort(x), np.arange(1.0, len(x) + 1))
+            return cls.in_order(np.sort(x))
         order = np.argsort(x, kind="stable")
         return cls(x[order], np.cumsum(weights[order]))
+
+    @classmethod
+    def in_order(cls, ascending: AnyArray) -> Sample:
+        """Take ascending values (n,), NaN behind them, of rows that weigh 1 each."""
+        n = int(np.searchsorted(ascending, np.nan))  # sorted behind all numbers
+        return cls(ascending[:n].astype(np.float64), np.arange(1.0, n + 1))
 
     def quantiles(self, shares: AnyArray) -> Floats:
         """Return the smallest values that the shares (n,) of the weight do not exceed.
@@ -156,7 +166,8 @@ def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:
 
     Pieces of equal width would then be wasted on the few others. Of two values none is a tail.
     """
-    if np.all((seen.values == lo) | (seen.values == hi)):
+    inside = np.searchsorted(seen.values, hi) - np.searchsorted(seen.values, lo, side="right")
+    if inside <= 0:
         return False
     return bool(is_narrow(seen.quantiles(np.array(BULK)), lo, hi))
 
