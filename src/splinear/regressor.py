@@ -38,7 +38,7 @@ class AdditiveRegressor(RegressionEstimator):
     """Additive regression of numbers or counts, every curve as smooth as the data ask for.
 
     Learns f(x) = b + sum_k f_k(x), each f_k the curve of a feature of numbers or the effects of a
-    category's levels, by minimizing
+    category's levels, by minimizing::
 
         sum_i c_i loss(y_i, f(x_i)) + 1/2 sum_k coef_k' S_k coef_k / t_k
 

@@ -23,7 +23,7 @@ __all__ = ["AdditiveSVR"]
 class AdditiveSVR(RegressionEstimator):
     """Additive support vector regression, by dual coordinate descent.
 
-    Learns f(x) = m + b + sum_k f_k(x), m the mean of y, by minimizing
+    Learns f(x) = m + b + sum_k f_k(x), m the mean of y, by minimizing::
 
         1/2 |w|^2 + 1/2 b^2 + C sum_i c_i max(0, |w'phi(x_i) + B b - (y_i - m)| - epsilon),
 
@@ -114,7 +114,7 @@ n_features_in_, feature_names_in_
     def partial_fit(self, X: Input, y: Input, sample_weight: Input = None) -> AdditiveSVR:
         """Learn from a chunk of rows, starting from what was learned from those before.
 
-        The first chunk fixes ranges, knots, levels and the mean m. Every chunk minimizes
+        The first chunk fixes ranges, knots, levels and the mean m. Every chunk minimizes::
 
             1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(f(x_i) - y_i),
 

@@ -375,6 +375,7 @@ def test_a_weight_of_two_is_two_rows(estimator, target):
         np.testing.assert_array_equal(a.knots, b.knots)
         axes = a.group.embedding.axes, b.group.embedding.axes
         assert axes[0].first[0] == pytest.approx(axes[1].first[0], rel=1e-12)
+        # Which of two large variances it is says little: what settles is degrees of freedom.
         assert a.smoothness == pytest.approx(b.smoothness, rel=5e-3)
         assert a.edf == pytest.approx(b.edf, rel=1e-3)
         np.testing.assert_allclose(a.coef, b.coef, rtol=1e-2, atol=1e-3)

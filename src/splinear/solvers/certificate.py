@@ -47,6 +47,7 @@ FEW = 20  # passes over X itself that are worth a try, beyond as many as there w
 
 Solve = Callable[[TrainingRows, Stopping, list[Result] | None], list[Result]]
 Certify = Callable[[list[Result]], list[Result]]
+FlatIfLower = Callable[[float], "list[Result] | None"]
 
 
 def fine_enough(rows: TrainingRows, tol: float) -> TrainingRows:
@@ -60,16 +61,18 @@ def solve_and_certify(
     stopping: Stopping,
     solve: Solve,
     certify: Certify,
+    flat: FlatIfLower,
     *,
     refines: bool = False,
 ) -> list[Result]:
     """Solve on rounded rows, and on X itself from there if X is too far from what was asked for.
 
     `solve` is given rows, when to stop, and where to begin; `certify` returns results with their
-    objective and gap on X. Codes are tried once more first, which takes a fraction of the time: if
-    `solve` refines, that is, makes up for their rounding from where it begins, as closely as X
-    would be; else more closely, where rounding costs little. Where not all of X may be in memory,
-    or passes or time are at an end, it is left at that.
+    objective and gap on X; `flat` returns the model without curves, if its objective is lower than
+    a number. Codes are tried once more first, which takes a fraction of the time: if `solve`
+    refines, that is, makes up for their rounding from where it begins, as closely as X would be;
+    else more closely, where rounding costs little. Where not all of X may be in memory, or passes
+    or time are at an end, it is left at that; but no model is worse than a flat one.
     """
     aim = _aim(rows, stopping.tol)
     solved = solve(rows, replace(stopping, tol=aim), None)
@@ -83,8 +86,23 @@ def solve_and_certify(
     elif rows.is_coded and closer >= CLOSE * aim and not _is_over(found, stopping):
         found = _go_on(rows, replace(stopping, tol=closer), solve, certify, found)
     if rows.plan.holds_values and not _is_over(found, stopping):
-        found = _go_on(rows.exactly(), stopping, solve, certify, found)
-    return found
+        found = _go_on(rows.exactly(), stopping, solve, certify, _not_astray(found, stopping, flat))
+    return _not_astray(found, stopping, flat)
+
+
+def _not_astray(found: list[Result], stopping: Stopping, flat: FlatIfLower) -> list[Result]:
+    """Return the flat model instead, where rounding has led to one that is worse on X."""
+    if stopping.watch.error is not None or all(one.certified for one in found):
+        return found
+    try:
+        lower = flat(found[0].primal)
+    except KeyboardInterrupt as error:
+        stopping.watch.fail(error)
+        return found
+    if lower is None:
+        return found
+    pairs = zip(lower, found, strict=True)
+    return [replace(own, n_iter=one.n_iter, rounded=one.rounded) for own, one in pairs]
 
 
 def _refined(
@@ -93,7 +111,8 @@ def _refined(
     """Return what codes tell in several turns, each of which makes up for their rounding."""
     closely = replace(stopping, tol=max(AIM * stopping.tol, LAST_AIM))
     for _ in range(TURNS):
-        if not rows.is_coded or _is_over(found, stopping):
+        is_astray = not found[0].gap < 1.0  # or no number
+        if not rows.is_coded or is_astray or _is_over(found, stopping):
             break
         before, found = found, _go_on(rows, closely, solve, certify, found)
         if not found[0].gap < WORTH_IT * before[0].gap:
@@ -117,7 +136,14 @@ def _go_on(
     again = _certified(certify, solve(on, when, found), n_iter, watch)
     if watch.error is not None:  # what was reached since has no certificate
         return found
-    return again if again[0].gap <= found[0].gap or math.isnan(found[0].gap) else found
+    return again if again[0].certified or _is_lower(again[0], found[0]) else found
+
+
+def _is_lower(one: Result, other: Result) -> bool:
+    """Tell whether a model has the lower objective on X, or a better proof of the same."""
+    if one.primal == other.primal or math.isnan(other.primal):
+        return not one.gap > other.gap
+    return one.primal < other.primal
 
 
 def _cost_of_rounding(found: Result, solved: Result) -> float:
@@ -199,7 +225,11 @@ def minimize_and_certify(
     def certify(results: list[Result]) -> list[Result]:
         return certify_sum(rows, total, results, stopping)
 
-    found = solve_and_certify(rows, stopping, solve, certify)
+    def flat(worse: float) -> list[Result] | None:
+        first = newton.begin(rows, total, stopping.n_threads, None)
+        return None if first.value >= worse else certify(first.results(stopping.tol))
+
+    found = solve_and_certify(rows, stopping, solve, certify, flat)
     return [replace(one, slopes=None) for one in found]
 
 

@@ -30,7 +30,8 @@ from splinear.curves.knots import (
     with_ends,
 )
 from splinear.curves.through_zero import axes_from_zero, no_longer_than_linear
-from splinear.model.group import Extrapolation, TermGroup, size_class, split_by
+from splinear.model.group import Extrapolation, TermGroup
+from splinear.model.grouping import size_class, split_by
 from splinear.penalties import MAX_ORDER
 from splinear.terms.base import Advice, ColumnData, Term
 
@@ -46,7 +47,7 @@ class Spline(Term):
     """A curve of polynomial pieces, smooth because neighboring coefficients are.
 
     f(x) = coef' B(x), with B the n_bins + degree B-splines of the given degree over the feature's
-    training range. The penalty is 1/2 |D_d coef|^2 / s^2: D_0 is the identity and shrinks the
+    training range. The penalty is ``1/2 |D_d coef|^2 / s^2``: D_0 is the identity and shrinks the
     coefficients themselves, D_1 takes differences of neighbors and shrinks slopes, D_2 takes
     differences of these and shrinks curvature.
 

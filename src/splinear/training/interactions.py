@@ -26,7 +26,7 @@ from splinear import _core
 from splinear._lookup import is_whole
 from splinear._types import Floats
 from splinear.model.chains import Chain
-from splinear.model.group import split_by
+from splinear.model.grouping import split_by
 from splinear.model.pairs import PairGroup, chains_of
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.memory import BytesPerRow
