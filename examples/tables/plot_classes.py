@@ -21,7 +21,7 @@ X = X.rename(columns={"od280/od315_of_diluted_wines": "od280/od315"})
 X.columns = X.columns.str.replace("_", " ")
 model = AdditiveClassifier(random_state=0)
 print(f"{cross_val_score(model, X, y, cv=5).mean():.1%} right, mean of five folds")
-model.fit(X, y)
+model = model.fit(X, y)
 
 # %%
 # A row has three scores, and a probability for each class.

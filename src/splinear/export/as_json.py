@@ -164,7 +164,7 @@ def _surface(term: SurfaceTerm) -> Object:
 def _axis(axis: SurfaceAxis) -> Object:
     out: Object = {"feature": axis.feature, "name": axis.name}
     if axis.levels is None:
-        out["knots"] = _list(axis.knots)
+        out |= {"knots": _list(axis.knots), "period": axis.period}
     else:
         out["levels"] = [_plain(level, "level") for level in axis.levels]
         out["nodes"] = _list(axis.nodes)

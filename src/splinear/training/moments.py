@@ -41,7 +41,7 @@ def moments(
     if n_rows < rows.n_rows and w[:n_rows].sum() > 0:
         rows, w = rows.first(n_rows), w[:n_rows]
     layout, out = rows.layout, np.zeros(rows.layout.n_columns)
-    w = np.ascontiguousarray(w / w.sum())
+    w /= w.sum()  # in place: it is as long as X
     sums = layout.split(_core.sum_all(rows.groups, w, n_threads))
     [all_blocks], groups = rows.blocks(w[None], n_threads), []
     for group, sum_, part, blocks in zip(
