@@ -45,6 +45,7 @@ public:
 
 private:
     static constexpr std::size_t max_batch = 1024;
+    static constexpr int n_again = 2;  // turns of the teams of a pass, after the first
     // A row whose part of the gap is below this share of its part of the tolerance is left alone.
     static constexpr double quiet_share = 0.1;
     // Of the largest slope in a pass, how far inside its bound a row is set aside. Sparse rows have
@@ -76,6 +77,8 @@ private:
         });
         visit_batch(state);
         solve_team(state);
+        for (int i = 0; i < n_again && !stop_.made(); ++i) team_.solve_again(state);
+        team_.forget();
     }
 
     // Scores the rows of the batch and screens them. When the team is full it is solved for, and

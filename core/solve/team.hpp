@@ -14,7 +14,7 @@
 namespace splinear {
 
 // Collects rows until it is full; solve() then takes steps on them, over and over until little is
-// left to gain, and writes the tables once.
+// left to gain, and writes the tables once. Products cost most of that; they are kept for a while.
 template <DualLoss Loss>
 class Team {
 public:
@@ -31,8 +31,51 @@ public:
 
     // Leaves the team empty.
     void solve(DualState& state) {
-        const std::size_t m = rows_.size();
         fill_gram(state);
+        if (kept_.size() < most_kept)
+            kept_.push_back({rows_, {gram_.data(), gram_.data() + rows_.size() * rows_.size()}});
+        settle(state);
+    }
+
+    // Solves for the teams since forget() once more, by the products that were kept of them: rows
+    // of different teams pull against each other, too.
+    void solve_again(DualState& state) {
+        if (kept_.size() < 2) return;
+        for (const Kept& team : kept_) {
+            rows_ = team.rows;
+            std::copy(team.gram.begin(), team.gram.end(), gram_.begin());
+            data_.rows.score(rows_, state.tables, scores_.data());
+            for (std::size_t a = 0; a < rows_.size(); ++a)
+                scores_[a] += data_.problem.bias * state.bias_weight;
+            settle(state);
+        }
+    }
+
+    void forget() noexcept { kept_.clear(); }
+
+private:
+    static constexpr int max_sweeps = 100;
+    static constexpr double settled = 0.1;        // share of a team's gap that may be left
+    static constexpr std::size_t most_kept = 32;  // teams, of 32 KB each
+
+    // What a sweep reads and writes of one row, side by side.
+    struct Member {
+        double alpha;
+        double y;
+        double target;
+        double curvature;
+        double cost;
+    };
+
+    // A team, and the products of its members.
+    struct Kept {
+        std::vector<Row> rows;
+        std::vector<double> gram;
+    };
+
+    // Takes steps on the members, by their products and scores. Leaves the team empty.
+    void settle(DualState& state) {
+        const std::size_t m = rows_.size();
         std::copy_n(scores_.begin(), m, scores_before_.begin());
         for (std::size_t a = 0; a < m; ++a) {
             const std::size_t k = index(rows_[a]);
@@ -47,19 +90,6 @@ public:
         data_.rows.add(rows_, steps_.data(), state.tables, state.workspace);
         rows_.clear();
     }
-
-private:
-    static constexpr int max_sweeps = 100;
-    static constexpr double settled = 0.1;  // share of a team's gap that may be left
-
-    // What a sweep reads and writes of one row, side by side.
-    struct Member {
-        double alpha;
-        double y;
-        double target;
-        double curvature;
-        double cost;
-    };
 
     // gram_[a * m + b]: product of the embeddings of members a and b, bias included.
     void fill_gram(DualState& state) {
@@ -107,6 +137,7 @@ private:
     }
 
     const DualData<Loss>& data_;
+    std::vector<Kept> kept_;
     std::vector<Row> rows_;
     std::array<Member, team_size> members_{};
     std::array<double, team_size> scores_{};  // intercept included

@@ -12,9 +12,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
-from splinear.solvers import certificate, dual_cd
+from splinear.solvers import certificate
 from splinear.solvers.certificate import certify_problem, certify_sum, solve_and_certify
-from splinear.solvers.problem import Result, Stopping
+from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.training import dual as dual_trainer
 
@@ -156,41 +157,51 @@ def few_rows():
     return X, np.sin(X).sum(axis=1) + 0.3 * random.normal(size=200)
 
 
-def test_few_rows_and_a_large_cost():
-    """On codes a gap of 6e-4 was claimed where that of X was 0.57."""
+def test_few_rows_and_a_large_cost(monkeypatch):
+    """On codes a gap of 6e-4 was claimed where that of X was 0.57; it takes no training on X."""
     X, y = few_rows()
     model = AdditiveSVR(C=1e4, random_state=0)
-    assert fit(model, X, y)
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingRows, "exactly", None)
+        assert fit(model, X, y)
     assert model.dual_gap_ <= model.tol
     better = AdditiveSVR(C=1e4, tol=1e-4, max_iter=100_000, random_state=0)
     assert fit(better, X, y)
     assert model.objective_ <= better.objective_ / (1.0 - model.tol)
 
 
-@pytest.mark.parametrize(("cost", "asked"), [(1e-3, [9.5e-3, 8e-3]), (9e-3, [9.5e-3, 1e-2])])
-def test_little_rounding_is_made_up_for_on_codes(cost, asked, numbers, monkeypatch):
-    """Codes whose gap is `cost` below that of X; X itself is for more than they can make up for."""
-    calls, solve, certify = [], dual_cd.solve, dual_trainer.certify_problem
+@pytest.mark.parametrize(
+    ("refines", "costs", "asked"),
+    [
+        (False, [1e-3, 1e-3], [9.5e-3, 8e-3]),  # more closely, by what rounding costs and a half
+        (False, [9e-3], [9.5e-3, 1e-2]),  # more than they can make up for
+        (True, [9e-3, 0.0], [9.5e-3, 9.5e-3]),
+        (True, [9e-3, 2e-3, 0.0], [9.5e-3, 9.5e-3, 9.5e-3]),
+        (True, [9e-3, 9e-3], [9.5e-3, 9.5e-3, 1e-2]),  # there is nothing to gain
+        (True, [9e-3, 6e-3, 4e-3, 2e-3], [9.5e-3, 9.5e-3, 9.5e-3, 9.5e-3, 1e-2]),
+    ],
+)
+def test_rounding_is_made_up_for_on_codes(refines, costs, asked):
+    """Codes whose gaps are some `costs` below those on X, which is for what they cannot make up."""
+    calls = []
 
-    def noted(rows, problem, stopping, *given, **named):
-        found = solve(rows, problem, stopping, *given, **named)
+    def solve(rows, stopping, last):
+        assert (last is None) == (not calls)
         calls.append((rows.is_coded, stopping.tol))
-        return replace(found, gap=stopping.tol)
+        own = {"primal": 1.0, "dual": 1.0, "n_iter": 1, "converged": True, "alpha": np.zeros(1)}
+        return [Result(coef=np.zeros(1), intercept=0.0, gap=stopping.tol, **own)]
 
-    def costly(rows, problem, start, found, stopping):
-        is_coded = calls[-1][0]
-        gap = found.gap + (cost if is_coded else 0.0)
-        own = certify(rows, problem, start, found, stopping)
-        return replace(own, gap=gap, certified=gap <= stopping.tol, converged=gap <= stopping.tol)
+    def certify(results):
+        gap = results[0].gap + (costs[len(calls) - 1] if calls[-1][0] else 0.0)
+        return [replace(results[0], gap=gap, certified=gap <= 1e-2)]
 
-    monkeypatch.setattr(dual_cd, "solve", noted)
-    monkeypatch.setattr(dual_trainer, "certify_problem", costly)
-    values, signal = numbers
-    model = AdditiveSVC(tol=1e-2, random_state=0)
-    assert fit(model, values, signal > 0)
+    x = SimpleNamespace(is_coded=False, plan=MemoryPlan())
+    codes = SimpleNamespace(is_coded=True, plan=MemoryPlan(), exactly=lambda: x)
+    stopping = Stopping(tol=1e-2)
+    [last] = solve_and_certify(codes, stopping, solve, certify, lambda _: None, refines=refines)
+    assert last.certified
     assert [tol for _, tol in calls] == pytest.approx(asked)
-    assert [is_coded for is_coded, _ in calls] == [True, cost < 5e-3]
-    assert model.dual_gap_ <= model.tol
+    assert [is_coded for is_coded, _ in calls] == [tol < 1e-2 for tol in asked]
 
 
 def found(primal, gap, *, certified=False):
@@ -257,8 +268,13 @@ def test_no_model_is_worse_than_a_flat_one(kind, monkeypatch):
 
 
 def test_codes_that_are_too_coarse_are_named(monkeypatch):
-    """Where X itself cannot be trained on, the warning says why and what to do."""
+    """Where X cannot be trained on, nor rounding made up for, the warning says what to do."""
     monkeypatch.setattr(TrainingRows, "exactly", lambda rows: rows)
+    monkeypatch.setattr(
+        dual_trainer,
+        "stand_in",
+        lambda rows, problem, start, found, n_threads: (problem, Start(alpha=found.alpha)),
+    )
     X, y = few_rows()
     model = AdditiveSVR(C=1e4, random_state=0)
     with pytest.warns(ConvergenceWarning, match="too far from the codes .* Raise tol, or lower C"):

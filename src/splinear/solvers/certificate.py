@@ -40,6 +40,8 @@ AIM = 0.95  # of the tolerance on rounded rows, so that rounding may cost the re
 LEAST_AIM = 5e-4  # on codes: about what is left then is rounding
 LAST_AIM = 5e-5  # on codes where nothing can follow: single precision can tell no less
 CLOSE = 0.4  # of that aim: closer to rounded rows is not worth a try
+TURNS = 3  # on codes whose rounding is made up for
+WORTH_IT = 0.9  # of the gap before: what a turn must reach for another to follow
 SPARSE_AIM = 2e-5  # on sparse rows in single precision, if X itself can follow
 FEW = 20  # passes over X itself that are worth a try, beyond as many as there were on rounded rows
 
@@ -55,15 +57,22 @@ def fine_enough(rows: TrainingRows, tol: float) -> TrainingRows:
 
 
 def solve_and_certify(
-    rows: TrainingRows, stopping: Stopping, solve: Solve, certify: Certify, flat: FlatIfLower
+    rows: TrainingRows,
+    stopping: Stopping,
+    solve: Solve,
+    certify: Certify,
+    flat: FlatIfLower,
+    *,
+    refines: bool = False,
 ) -> list[Result]:
     """Solve on rounded rows, and on X itself from there if X is too far from what was asked for.
 
     `solve` is given rows, when to stop, and where to begin; `certify` returns results with their
     objective and gap on X; `flat` returns the model without curves, if its objective is lower than
-    a number. Where rounding costs little, rounded rows are solved more closely first, which takes a
-    fraction of the time. Where not all of X may be in memory, or passes or time are at an end, it
-    is left at that; but no model is worse than a flat one.
+    a number. Codes are tried once more first, which takes a fraction of the time: if `solve`
+    refines, that is, makes up for their rounding from where it begins, as closely as X would be;
+    else more closely, where rounding costs little. Where not all of X may be in memory, or passes
+    or time are at an end, it is left at that; but no model is worse than a flat one.
     """
     aim = _aim(rows, stopping.tol)
     solved = solve(rows, replace(stopping, tol=aim), None)
@@ -72,7 +81,9 @@ def solve_and_certify(
     if aim < stopping.tol:  # what was asked for has been reached, but for rounding
         most = min(stopping.max_iter, FEW + 2 * found[0].n_iter)
         stopping = replace(stopping, max_iter=most)
-    if rows.is_coded and closer >= CLOSE * aim and not _is_over(found, stopping):
+    if refines:
+        found = _refined(rows, stopping, solve, certify, found)
+    elif rows.is_coded and closer >= CLOSE * aim and not _is_over(found, stopping):
         found = _go_on(rows, replace(stopping, tol=closer), solve, certify, found)
     if rows.plan.holds_values and not _is_over(found, stopping):
         found = _go_on(rows.exactly(), stopping, solve, certify, _not_astray(found, stopping, flat))
@@ -92,6 +103,21 @@ def _not_astray(found: list[Result], stopping: Stopping, flat: FlatIfLower) -> l
         return found
     pairs = zip(lower, found, strict=True)
     return [replace(own, n_iter=one.n_iter, rounded=one.rounded) for own, one in pairs]
+
+
+def _refined(
+    rows: TrainingRows, stopping: Stopping, solve: Solve, certify: Certify, found: list[Result]
+) -> list[Result]:
+    """Return what codes tell in several turns, each of which makes up for their rounding."""
+    closely = replace(stopping, tol=max(AIM * stopping.tol, LAST_AIM))
+    for _ in range(TURNS):
+        is_astray = not found[0].gap < 1.0  # or no number
+        if not rows.is_coded or is_astray or _is_over(found, stopping):
+            break
+        before, found = found, _go_on(rows, closely, solve, certify, found)
+        if not found[0].gap < WORTH_IT * before[0].gap:
+            break
+    return found
 
 
 def _is_over(found: list[Result], stopping: Stopping) -> bool:

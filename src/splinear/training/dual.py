@@ -18,6 +18,7 @@ from splinear.solvers.certificate import certify_problem, solve_and_certify
 from splinear.solvers.losses import Loss
 from splinear.solvers.memory import NEED_DUAL, BytesPerRow
 from splinear.solvers.problem import Problem, Result, Start, Stopping
+from splinear.solvers.refinement import stand_in
 from splinear.solvers.rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
@@ -163,8 +164,12 @@ def _proven(
     """Solve one problem, and certify what was found on X itself."""
 
     def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
-        first = start if last is None else replace(start or Start(), alpha=last[0].alpha)
-        return [dual_cd.solve(on, problem, when, first, keep_alpha=True)]
+        posed, first = problem, start
+        if last is not None and on.is_coded:
+            posed, first = stand_in(on, problem, start, last[0], when.n_threads)
+        elif last is not None:
+            first = replace(start or Start(), alpha=last[0].alpha)
+        return [dual_cd.solve(on, posed, when, first, keep_alpha=True)]
 
     def certify(results: list[Result]) -> list[Result]:
         return [certify_problem(rows, problem, start, results[0], stopping)]
@@ -173,7 +178,7 @@ def _proven(
         unmoved = _unmoved(rows, problem, start)
         return None if unmoved.primal >= worse else certify([unmoved])
 
-    return solve_and_certify(rows, stopping, solve, certify, flat)[0]
+    return solve_and_certify(rows, stopping, solve, certify, flat, refines=True)[0]
 
 
 def _unmoved(rows: TrainingRows, problem: Problem, start: Start | None) -> Result:
