@@ -38,7 +38,7 @@ from splinear.solvers.memory import (
     plan_memory,
     say_bytes,
 )
-from splinear.solvers.rows import STREAM, Order
+from splinear.solvers.order import STREAM, Order
 from splinear.tables.opening import open_table
 from splinear.terms import Hermite, Spline
 

@@ -241,7 +241,7 @@ class Space:
 
     def zero_scores(self) -> Floats:
         """Return the scores of the vector 0."""
-        return np.zeros((self.n_outputs, self.n_rows))
+        return self.rows.zero_scores(self.n_outputs)
 
     def join(self, parameters: Floats, b: Floats) -> Floats:
         """Return the vector of parameters and intercepts."""
@@ -322,7 +322,8 @@ class Space:
     def pair_blocks(self, H: Floats) -> list[list[Floats]]:
         """Return the same of surfaces; see PairRows.blocks."""
         pairs = self.rows.pairs
-        return [[] for _ in H] if pairs is None else pairs.blocks(H, self.n_threads)
+        none: list[list[Floats]] = [[] for _ in range(self.n_outputs)]
+        return none if pairs is None else pairs.blocks(H, self.n_threads)
 
     def ties(self, H: Floats, blocks: list[list[Floats]]) -> Floats:
         """Return sum_i h_i B_i of curves for each row h of H, (n_outputs, n_of_curves).

@@ -17,17 +17,19 @@ from splinear._types import AnyArray, Floats
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.scoring import group_columns
-from splinear.solvers.disk import codes_on_disk, entries_on_disk
+from splinear.solvers.coding import code_rows, read_codes
+from splinear.solvers.disk import entries_on_disk
+from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.order import Order
 from splinear.solvers.pair_rows import PairRows
+from splinear.solvers.row_sample import sample_rows
 from splinear.tables.chunks import Chunk, as_dense, as_sparse, csr_parts
 from splinear.tables.table import Table
 
-__all__ = ["Order", "TrainingRows", "ValuePiece"]
+__all__ = ["TrainingRows", "ValuePiece"]
 
-STREAM = 0x5EED
 _PIECE = 2**16  # rows of X in full precision
-_STEP = 2**18  # rows at a time, where NumPy would make an index of 8 bytes for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +43,19 @@ class ValuePiece:
 
     def scores(self, parameters: Floats, n_threads: int) -> Floats:
         """Return what TrainingRows.scores does, (n_outputs, n_rows of the piece)."""
-        tables = self.layout.tables(parameters)
+        return self.table_scores(self.layout.tables(parameters), n_threads)
+
+    def table_scores(self, tables: Floats, n_threads: int) -> Floats:
+        """Return the same, from tables."""
         return _all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
 
     def sums(self, R: Floats, n_threads: int) -> Floats:
         """Return what TrainingRows.sums does, for R (n_outputs, n_rows of the piece)."""
-        return self.layout.gather(_all_sums(self.groups, self.pairs, R, n_threads))
+        return self.layout.gather(self.raw_sums(R, n_threads))
+
+    def raw_sums(self, R: Floats, n_threads: int) -> Floats:
+        """Return what TrainingRows.raw_sums does."""
+        return _all_sums(self.groups, self.pairs, R, n_threads)
 
 
 def _all_scores(
@@ -122,7 +131,8 @@ class TrainingRows:
         if nonzeros and not exact:
             parts = _nonzeros(X, layout, order, plan)
         elif is_coded:
-            parts = _codes(X, layout, order, plan, n_threads)
+            codes = code_rows(X, layout, order, plan, n_threads)
+            parts = read_codes(codes, layout)
         else:
             parts = _values(X.whole(), layout, order.place(np.arange(X.shape[0])), nonzeros)
         n_values = (
@@ -224,6 +234,27 @@ class TrainingRows:
         return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
 
     @property
+    def n_sampled(self) -> int:
+        """Rows that a sample of them may have at most: else it is all of them."""
+        return self.n_rows - 1
+
+    def sampled(self, curvature: Curvature, n: int) -> tuple[TrainingRows, Curvature]:
+        """Return about n rows and their second derivatives, which stand for all.
+
+        Rows are taken by how much they add to the Hessian, and weigh accordingly; where a model is
+        sure of most rows, few of them make nearly all of it.
+        """
+        h = curvature.diagonal.sum(axis=0)
+        numbers, weights = sample_rows(h, n, in_order=self.is_on_disk)
+        some = self.first(n) if self.is_on_disk else self.some(numbers)
+        return some, curvature.some(numbers, weights)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the rows themselves are at hand, and not only passes over them."""
+        return True
+
+    @property
     def is_on_disk(self) -> bool:
         """Whether the rows are in a file, of which a block at a time is in memory."""
         return self.plan.rows_per_block is not None
@@ -234,8 +265,15 @@ class TrainingRows:
         `parameters` is (n_outputs, n_parameters); the result (n_outputs, n_rows), in the order of
         training.
         """
-        tables = self.layout.tables(parameters)
+        return self.table_scores(self.layout.tables(parameters), n_threads)
+
+    def table_scores(self, tables: Floats, n_threads: int = 1) -> Floats:
+        """Return the same, from tables."""
         return _all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
+
+    def zero_scores(self, n_outputs: int) -> Floats:
+        """Return the scores of parameters that are 0."""
+        return np.zeros((n_outputs, self.n_rows))
 
     def sums(self, R: Floats, n_threads: int = 1) -> Floats:
         """Return the derivative of sum(R * scores(parameters)) by parameters, R (n_outputs, n)."""
@@ -285,32 +323,28 @@ class TrainingRows:
         if not any(group.has_gaps for group in self.layout.groups):
             return self
         w = np.ones(self.n_rows) if weights is None else self.place(weights)
-        groups = list(self.layout.groups)
-        for k, group in enumerate(groups):
-            if group.has_gaps:
-                sums = _core.sum_all([over.groups[k]], w, n_threads).reshape(group.shape)
-                there = np.maximum(w.sum() - sums[:, -1:], np.finfo(float).tiny)
-                share = sums[:, -1] / max(float(w.sum()), np.finfo(float).tiny)
-                groups[k] = replace(group, mean=sums[:, :-1] / there, gap_share=share)
-        return self.with_layout(self.layout.with_groups(groups))
+        sums = [
+            _core.sum_all([over.groups[k]], w, n_threads).reshape(group.shape)
+            if group.has_gaps
+            else None
+            for k, group in enumerate(self.layout.groups)
+        ]
+        return self.with_layout(self.layout.with_gap_means(sums, float(w.sum())))
 
+    def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
+        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        F, sums = np.zeros_like(R), np.zeros_like(parameters)
+        for piece in self.values():
+            F[:, piece.places] = piece.scores(parameters, n_threads)
+            sums += piece.sums(R[:, piece.places], n_threads)
+        return F, sums
 
-def _codes(
-    X: Table, layout: Layout, order: Order, plan: MemoryPlan, n_threads: int
-) -> list[_core.Rows]:
-    if plan.rows_per_block is not None:
-        codes = codes_on_disk(
-            X, order.of, order.n_rows, layout.groups, plan.rows_per_block, n_threads
-        )
-    else:
-        codes = [_core.Codes(order.n_rows, g.n_features, g.grid) for g in layout.groups]
-        axes = [group.embedding.axes.core() for group in layout.groups]
-        for rows, piece in X.chunks():
-            places = order.of(rows)
-            for group, ax, out in zip(layout.groups, axes, codes, strict=True):
-                out.fill(as_dense(piece), group.features.astype(np.int64), places, ax, n_threads)
-    pairs = zip(layout.groups, codes, strict=True)
-    return [_core.coded_rows(out, group.embedding.axes.core()) for group, out in pairs]
+    def weighted_first(self, weights: Floats | None, n: int) -> tuple[TrainingRows, Floats]:
+        """Return the first n rows, or all, and their weights, given that of every row of X."""
+        w = np.ones(self.n_rows) if weights is None else self.place(weights)
+        if n < self.n_rows and w[:n].sum() > 0:
+            return self.first(n), w[:n]
+        return self, w
 
 
 def _takes_nonzeros(X: Table, layout: Layout) -> bool:
@@ -345,55 +379,3 @@ def _nonzeros(X: Table, layout: Layout, order: Order, plan: MemoryPlan) -> list[
         ]
     numbers, matrix = order.place(np.arange(X.shape[0])), as_sparse(X.whole())
     return [_entries(matrix, group, numbers, exact=False) for group in layout.groups]
-
-
-@dataclass(frozen=True, eq=False)
-class Order:
-    """A random place for every row that counts; NOWHERE, the largest number, for the others."""
-
-    places: AnyArray
-    n_rows: int  # that count
-
-    @classmethod
-    def draw(cls, n: int, kept: AnyArray | None, seed: int) -> Order:
-        """Draw the order of n rows, of which those in `kept` count, or all."""
-        dtype = np.uint32 if n < 2**32 - 1 else np.uint64
-        n_rows = n if kept is None else int(np.count_nonzero(kept))
-        shuffled = np.arange(n_rows, dtype=dtype)
-        # A stream of its own: data shuffled with the same seed must not come out in order.
-        np.random.default_rng([seed, STREAM]).shuffle(shuffled)
-        if kept is None:
-            return cls(shuffled, n_rows)
-        places = np.full(n, np.iinfo(dtype).max, dtype=dtype)
-        places[kept] = shuffled
-        return cls(places, n_rows)
-
-    def of(self, rows: slice) -> NDArray[np.int64]:
-        """Return the places of some rows, -1 for those that do not count."""
-        places = self.places[rows]
-        nowhere = places == np.iinfo(places.dtype).max
-        out = places.astype(np.int64)
-        out[nowhere] = -1
-        return out
-
-    def place(self, values: AnyArray) -> AnyArray:
-        """Return one value per row, in the order of training."""
-        out = np.empty(self.n_rows, dtype=values.dtype)
-        for rows in self._steps():
-            places = self.of(rows)
-            counts = places >= 0
-            out[places[counts]] = values[rows][counts]
-        return out
-
-    def restore(self, values: AnyArray) -> AnyArray:
-        """Undo place(); rows that do not count get 0."""
-        out = np.zeros(len(self.places), dtype=values.dtype)
-        for rows in self._steps():
-            places = self.of(rows)
-            counts = places >= 0
-            out[rows][counts] = values[places[counts]]
-        return out
-
-    def _steps(self) -> Iterator[slice]:
-        for start in range(0, len(self.places), _STEP):
-            yield slice(start, start + _STEP)
