@@ -63,6 +63,15 @@ def test_a_frame_with_gaps_text_and_categories(client, frame, ends):
     np.testing.assert_allclose(model.predict_proba(X), local.predict_proba(X), atol=1e-6)
 
 
+def test_y_of_another_frame_is_taken_in_order(client, frame):
+    """Whatever the indices are: those of Parquet files begin with 0 in every partition."""
+    X, y = frame
+    again = X.set_index(np.arange(len(X)) % 7)
+    dX, dy = divided(again, y, [450])[0], divided(X[::-1], y, [450])[1]
+    model = DaskAdditiveClassifier(random_state=0).fit(dX, dy)
+    check_same(model, AdditiveClassifier(random_state=0).fit(X, y), X)
+
+
 @LONG
 def test_partitions_of_one_class_and_of_one_level(client, frame):
     X, y = frame

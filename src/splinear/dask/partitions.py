@@ -37,10 +37,8 @@ class Partitions:
     @classmethod
     def of(cls, X: Input, y: Input, sample_weight: Input) -> Partitions:
         """Divide y and the weights as X is, or say why that cannot be."""
-        if is_frame(X) and _is_series(y) and (sample_weight is None or _is_series(sample_weight)):
-            joint = _joint(X, y, sample_weight)
-            if joint is not None:
-                return cls(*joint, X._meta_nonempty)
+        if is_frame(X) and _are_of_one_frame(X, y, sample_weight):
+            return cls(*_joint(X, y, sample_weight), X._meta_nonempty)
         if is_frame(X):
             parts, lengths, example = X.to_delayed(), None, X._meta_nonempty
         elif isinstance(X, da.Array) and X.ndim == 2:
@@ -64,23 +62,28 @@ def is_frame(X: Input) -> bool:
     return is_dask_collection(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
 
 
-def _is_series(y: Input) -> bool:
-    return is_dask_collection(y) and hasattr(y, "map_partitions") and hasattr(y, "to_frame")
+def _are_of_one_frame(X: Input, *others: Input) -> bool:
+    """Tell whether y and weights are computed from the frame that X is, row by row."""
+    try:
+        from dask.dataframe.dask_expr._expr import are_co_aligned
+    except ImportError:
+        return False
+    given = [other for other in others if other is not None]
+    if not all(hasattr(other, "expr") and hasattr(other, "to_frame") for other in given):
+        return False
+    return bool(are_co_aligned(X.expr, *(other.expr for other in given)))
 
 
 def _joint(
     X: Input, y: Input, weights: Input
-) -> tuple[list[Delayed], list[Delayed], list[Delayed | None]] | None:
-    """Divide columns of one frame alike; None: they are of several, whose indices are not known.
+) -> tuple[list[Delayed], list[Delayed], list[Delayed | None]]:
+    """Divide columns of one frame alike.
 
-    Dask may read few columns of files in fewer partitions than many of them.
+    By themselves they might not be: Dask may read few columns of files in fewer partitions than
+    many. Other frames are never joined to X, as that would be by their indices.
     """
     more = {Y: y} if weights is None else {Y: y, W: weights}
-    try:
-        parts = X.assign(**more).to_delayed()
-    except ValueError:
-        return None
-    pick = delayed(_picked, pure=False)
+    parts, pick = X.assign(**more).to_delayed(), delayed(_picked, pure=False)
     given: list[Delayed | None] = [None] * len(parts)
     if weights is not None:
         given = [pick(part, W) for part in parts]
