@@ -12,7 +12,7 @@ from splinear.model.information import Information, Thinned, thinned_within
 from splinear.model.layout import Layout
 from splinear.solvers.iterate import Space
 from splinear.solvers.loss_sums import Curvature, LossSum
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.passes import RowPasses
 
 __all__ = ["gather"]
 
@@ -24,7 +24,7 @@ LEAST_ROWS, MOST_ROWS, MOST_PRODUCTS = 3_072, 8_192, 2_000_000
 
 
 def gather(
-    rows: TrainingRows,
+    rows: RowPasses,
     total: LossSum,
     parameters: Floats,
     intercept: Floats,
