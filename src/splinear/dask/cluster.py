@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from distributed import Client, Future
+from distributed import Client, Future, wait
 
 from splinear._types import Floats
 from splinear.dask.expressions import Done, Node
@@ -15,6 +15,7 @@ from splinear.dask.parts import OnValues, Part
 __all__ = ["Cluster"]
 
 FAN_IN = 16  # results of parts that are added up at a time, on some worker
+LOOK_AFTER = 2.0  # seconds, after which to see whether all workers are still there
 
 Sums = tuple[Floats, ...]
 
@@ -65,20 +66,47 @@ class Cluster:
         """Note the sums of a recipe, which another pass has computed along."""
         self._summed = (node, sums)
 
+    def homes(self) -> list[str | None]:
+        """Return the worker that holds each part; None: nobody, as it is being computed."""
+        holders = self.client.who_has(self.parts)
+        return [min(holders.get(part.key) or (), default=None) for part in self.parts]
+
     def _reduced(self, nodes: Sequence[Node], reduce: Callable[..., Sums]) -> Sums:
-        told = self.client.submit(_same, tuple(nodes), pure=False)
+        while True:
+            homes = self.homes()
+            found = self._submitted(tuple(nodes), homes, reduce)
+            if self._is_done(found, homes):
+                break
+        sums: Sums = self.client.gather(found)
+        self.n_passes += 1
+        self.n_bytes += sum(own.nbytes for own in sums)
+        return sums
+
+    def _submitted(
+        self, nodes: tuple[Node, ...], homes: list[str | None], reduce: Callable[..., Sums]
+    ) -> Future[Sums]:
+        """Ask every part at its home: a part must not travel to where a recipe happens to be."""
+        told = self.client.submit(_same, nodes, pure=False)
         more: Sequence[Future[OnValues] | None] = self.values or [None] * len(self.parts)
         found = [
-            self.client.submit(_followed, part, told, values, pure=False)
-            for part, values in zip(self.parts, more, strict=True)
+            self.client.submit(_followed, part, told, values, pure=False, workers=home)
+            for part, values, home in zip(self.parts, more, homes, strict=True)
         ]
         while len(found) > 1:
             groups = [found[k : k + FAN_IN] for k in range(0, len(found), FAN_IN)]
             found = [self.client.submit(reduce, *group, pure=False) for group in groups]
-        sums: Sums = self.client.gather(found[0])
-        self.n_passes += 1
-        self.n_bytes += sum(own.nbytes for own in sums)
-        return sums
+        return found[0]
+
+    def _is_done(self, found: Future[Sums], homes: list[str | None]) -> bool:
+        """Wait for a result; False if a home is gone, whose parts Dask now computes elsewhere."""
+        while True:
+            try:
+                wait(found, timeout=LOOK_AFTER)
+            except TimeoutError:
+                if not {home for home in homes if home is not None} <= set(self.client.nthreads()):
+                    return False
+            else:
+                return True
 
 
 def _same(nodes: tuple[Node, ...]) -> tuple[Node, ...]:

@@ -220,8 +220,11 @@ class _ReadAgain:
         """Leave scores and sums of every partition in `cluster.values`."""
         told = delayed((self.reader, tables, R), pure=False)
         make = delayed(_on_values, pure=False)
-        pairs = zip(cluster.parts, self.X, strict=True)
-        cluster.values = cluster.client.compute([make(part, X, told) for part, X in pairs])
+        parts = zip(cluster.parts, self.X, cluster.homes(), strict=True)
+        cluster.values = [
+            cluster.client.compute(make(part, X, told), workers=home, allow_other_workers=True)
+            for part, X, home in parts
+        ]
 
 
 def _named(task: Callable[..., object], k: int, *args: object) -> object:
