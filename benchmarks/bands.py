@@ -137,8 +137,8 @@ def look(
 ) -> Found:
     """Compare the bands of one curve with the truth."""
     _, f = shape_function(model, j, grid=x, center=True)
-    _, lower, upper = band(model, j, LEVEL, grid=x)
-    _, all_lower, all_upper = band(model, j, LEVEL, "simultaneous", grid=x)
+    _, lower, upper = band(model, j, x, level=LEVEL)
+    _, all_lower, all_upper = band(model, j, x, level=LEVEL, kind="simultaneous")
     curve = model._posteriors[0].curve(j, 0)
     assert curve is not None
     term = model.terms_.of_feature(j)

@@ -86,8 +86,12 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=1, help="tables at a time")
     given = parser.parse_args()
     names = ["synthetic"] if given.quick else given.data.split(";")
-    with ProcessPoolExecutor(max_workers=given.at_once) as pool:
-        rows = list(pool.map(partial(compare, quick=given.quick), names))
+    compared = partial(compare, quick=given.quick)
+    if given.at_once == 1:
+        rows = [compared(name) for name in names]
+    else:
+        with ProcessPoolExecutor(max_workers=given.at_once) as pool:
+            rows = list(pool.map(compared, names))
     introduction = (report.CAUTION if given.quick else "") + INTRODUCTION
     report.publish(page(rows, introduction), given.output, "boosted.md")
 

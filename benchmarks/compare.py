@@ -73,6 +73,20 @@ def fit_sparse(n_rows: int, n_columns: int) -> Timed:
     return lambda: AdditiveSVC(random_state=0).fit(X, y)
 
 
+def fit_texts(n_rows: int, n_columns: int) -> Timed:
+    """AdditiveSVC on texts of five classes, about 20 words each, some of which many texts have."""
+    from splinear import AdditiveSVC
+
+    random = np.random.default_rng(0)
+    n_words = 100 * n_columns
+    y = random.integers(0, 5, n_rows // 4)
+    words = np.minimum(random.zipf(1.3, 20 * len(y)) - 1, n_words - 6)
+    words += np.repeat(y, 20) * (random.random(20 * len(y)) < 0.3)
+    places = np.repeat(np.arange(len(y)), 20), words
+    X = sparse.csr_array((np.ones(20 * len(y)), places), shape=(len(y), n_words))
+    return lambda: AdditiveSVC(random_state=0).fit(X, y)
+
+
 def fit_fixed(n_rows: int, n_columns: int) -> Timed:
     """AdditiveClassifier with a fixed C."""
     from splinear import AdditiveClassifier
@@ -110,6 +124,7 @@ LINES: dict[str, Callable[[int, int], Timed]] = {
     "AdditiveSVC": fit_svc,
     "decision_function": score_svc,
     "AdditiveSVC, sparse": fit_sparse,
+    "AdditiveSVC, texts of 5 classes": fit_texts,
     "AdditiveClassifier(C=1)": fit_fixed,
     "softmax, 5 classes": fit_softmax,
     "AdditiveClassifier()": fit_chosen,

@@ -179,7 +179,8 @@ def counted(n: int, found: dict[int, Measured]) -> list[str]:
     lines = [
         f"the model has {table / 8:.0f} coefficients, {table / 1e3:.1f} kB; the sums of a pass, "
         f"{own.n_bytes / own.n_passes / 1e3:.1f} kB on average, are what comes back",
-        f"all that {most} workers sent, the sample of rows included: {own.sent / 1e6:.1f} MB",
+        f"all that {most} workers sent, with the sample and the partitions of X that Dask moved: "
+        f"{own.sent / 1e6:.1f} MB",
         f"counted, not measured: with {MANY_ROWS:.0e} rows on {MANY_WORKERS:,} workers in "
         f"{parts:,} partitions, a pass reads {per_worker:.0e} rows per worker, "
         f"{per_row * per_worker:.1f} s at the speed above; is {tasks:,.0f} tasks, "

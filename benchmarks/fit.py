@@ -218,7 +218,7 @@ def mean_row(
     answers: list[measure.Answer],
     failure: str | None,
 ) -> Row:
-    """Summarise the answers for all classes of a case."""
+    """Summarize the answers for all classes of a case."""
     key, n_rows = job
     name = rivals.make(key, rivals.Curves(case.n_bins, case.order)).name
     note = failure or (f"on {n_rows:,} of {shape[0]:,} rows" if n_rows < shape[0] else "")

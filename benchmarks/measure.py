@@ -114,7 +114,7 @@ def probabilities(task: Task) -> Answer:
 
 
 def solver(task: Task) -> Answer:
-    """Minimise one objective by one solver: least seconds, memory, what was reached, steps."""
+    """Minimize one objective by one solver: least seconds, memory, what was reached, steps."""
     import solvers
 
     rival = solvers.RIVALS[task["rival"]].make()

@@ -235,7 +235,7 @@ def page(results: dict[str, Any], all_bars: Iterable[Bar], with_plot: bool) -> s
         "## Bars",
         caution(results) + items(all_bars),
     ]
-    return "\n\n".join(["# Benchmarks", *sections]) + "\n"
+    return "\n\n".join(["# Speed of training", *sections]) + "\n"
 
 
 def caution(results: dict[str, Any]) -> str:
@@ -249,7 +249,8 @@ INTRODUCTION = """\
 This page is written by one command, `python benchmarks/fit.py --output docs`, in one run on the
 machine below, which did nothing else. [benchmarks/README.md](../benchmarks/README.md) says what is
 compared and what the columns mean. One thread, but for the line that says otherwise. Compare
-ratios: seconds differ from machine to machine.
+ratios: seconds differ from machine to machine. D_0 and D_1 are penalties on coefficients and on
+differences of neighboring coefficients ([splines](guide/terms.md#splines)).
 
 LinearSVC stops by a rule of its own (tol=0.1), which leaves it at gaps from far above to far below
 ours; the column *gap* says where. A pass costs the reading of the rows, in proportion to columns,

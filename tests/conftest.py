@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,6 +26,10 @@ from splinear.tables.opening import open_table
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 from splinear.terms.base import Advice, ColumnData
 from splinear.terms.plan import TermPlan
+
+# What a shell runs in the background ignores Ctrl-C, and so would the processes of the tests.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("default", deadline=None, max_examples=40)
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
@@ -240,7 +245,7 @@ def _on_a_terminal(command: list[str], *, term: str = "xterm") -> str:
             break
         written += piece
     os.close(ours)
-    assert process.wait(timeout=60) == 0, written
+    assert process.wait(timeout=120) == 0, written
     return written.decode()
 
 

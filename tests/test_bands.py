@@ -97,7 +97,7 @@ def test_a_band_is_around_the_centered_curve(model):
     assert_array_equal(x, grid)
     assert_allclose((lower + upper) / 2, f, atol=1e-9)
     assert (lower < upper).all()
-    same = band(model, "bmi", grid=x[::10])
+    same = band(model, "bmi", x[::10])  # the grid comes third, as in shape_function
     assert_allclose(same.lower, lower[::10])
 
 
@@ -125,16 +125,19 @@ def test_a_simultaneous_band_holds_95_of_100_curves(model):
 def test_same_bits(diabetes, model):
     again = AdditiveRegressor(random_state=0).fit(*diabetes)
     for kind in ("pointwise", "simultaneous"):
-        for first, second in zip(band(model, 2, 0.9, kind), band(again, 2, 0.9, kind), strict=True):
+        bands = [band(fit, 2, level=0.9, kind=kind) for fit in (model, again)]
+        for first, second in zip(*bands, strict=True):
             assert_array_equal(first, second)
 
 
 def test_higher_levels_are_wider(model):
-    widths = [np.ptp(band(model, "bmi", level)[1:], axis=0).mean() for level in (0.5, 0.9, 0.99)]
+    widths = [
+        np.ptp(band(model, "bmi", level=level)[1:], axis=0).mean() for level in (0.5, 0.9, 0.99)
+    ]
     assert widths == sorted(widths)
     for level in (0.0, 1.0, -1.0, np.nan):
         with pytest.raises(ValueError, match="level must be"):
-            band(model, "bmi", level)
+            band(model, "bmi", level=level)
     with pytest.raises(ValueError, match="kind must be"):
         band(model, "bmi", kind="both")
     with pytest.raises(ValueError, match="kind must be"):

@@ -19,8 +19,9 @@ from splinear.terms.base import Advice
 from splinear.training import advice
 
 ROOT = Path(__file__).parents[1]
-EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PAGES = [*EXECUTED, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*EXECUTED, *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING"))]
+PAGES += [ROOT / "benchmarks" / "README.md"]
 GENERATED = re.compile("written by one command|writes\\s+this page|as the command wrote it")
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -54,6 +55,15 @@ def anchors(page: Path) -> set[str]:
     return {name.replace(" ", "-") for name in kept}
 
 
+def write_customers() -> None:
+    """The file that the landing page reads: numbers, text and gaps."""
+    rows = (
+        f"{20 + i % 50},{'' if i % 9 == 0 else 30 + 7 * (i % 11)},{'abc'[i % 3]},{i % 50 > 20}"
+        for i in range(300)
+    )
+    Path("customers.csv").write_text("\n".join(["age,charges,plan,churn", *rows]))
+
+
 @pytest.fixture
 def _no_windows() -> Iterator[None]:
     matplotlib = pytest.importorskip("matplotlib")
@@ -68,7 +78,8 @@ def _no_windows() -> Iterator[None]:
 @pytest.mark.parametrize("page", [p for p in EXECUTED if any(python_blocks(p))], ids=relative)
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    # Whatever a page does to it is undone afterwards.
+    write_customers()
+    # Whatever a page does to it is undone afterward.
     monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", os.environ.get("SPLINEAR_INSTRUCTIONS", ""))
     namespace: dict[str, object] = {"__name__": "__main__"}
     for line, block in python_blocks(page):
@@ -144,17 +155,21 @@ def test_numbers_are_those_of_the_code() -> None:
     narrow = advice.MOST_COEFFICIENTS // advice.MANY
     growth = " and ".join(f"{choosing.GROWTH**k:.0f}" for k in range(1, choosing.MOST_TRIALS))
     said = {
-        "docs/user_guide.md": [
+        "docs/guide/terms.md": [
             f"up to {narrow} columns | {advice.MANY} |",
             f"{advice.MOST_COEFFICIENTS:,} divided by the number of columns, but at least "
             f"{advice.LEAST} |",
             f"sparse tables | {advice.FEW} |",
             f"no more than {Advice(1, False).few} under a fixed `C`",
+        ],
+        "docs/guide/smoothness.md": [
             f"at most {choosing.MOST_ROWS:,} rows, drawn at random, choose them",
             f"more than {choosing.MOST_ROWS // choosing.ROWS_PER_LEVEL:,} levels",
             f"of {choosing.WIDE} terms or more",
             f"no more than {choosing.FEW_ROWS} rows per term (if they have {choosing.LEAST_ROWS}",
             f"with all variances times {growth}, are compared",
+        ],
+        "docs/guide/large.md": [
             f"or {memory.NEED_SOFTMAX.each:.0f} per class if there are more than two",
         ],
         "docs/mathematics.md": [

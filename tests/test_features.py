@@ -214,7 +214,7 @@ def test_unsigned_ignores_inverted_contrast_and_signed_does_not() -> None:
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize(("factor", "shift"), [(1e-25, 0), (1e25, 0), (2.0, 1e6)])
-def test_normalised_features_ignore_brightness_and_contrast(
+def test_normalized_features_ignore_brightness_and_contrast(
     norm: Literal["l1", "l2"], factor: float, shift: float
 ) -> None:
     X = images(3, 12, 12).astype(np.float64)

@@ -48,13 +48,13 @@ def make_frame(n=200):
     X = pd.DataFrame(
         {
             "age": random.normal(40, 10, n),
-            "colour": random.choice(["red", "green", "blue"], n),
+            "color": random.choice(["red", "green", "blue"], n),
             "dose": random.integers(0, 30, n),
             "flag": random.random(n) < 0.5,
             "city": pd.Categorical(random.choice([10, 20, 30], n)),
         }
     )
-    score = X["age"] - 40 + 8.0 * (X["colour"] == "red") + random.normal(0, 4, n)
+    score = X["age"] - 40 + 8.0 * (X["color"] == "red") + random.normal(0, 4, n)
     return X, np.where(score > score.median(), "yes", "no")
 
 
@@ -207,11 +207,11 @@ def make_churn(n=5282):
 def test_a_raw_table():
     X, y = make_churn()
     assert X.shape == (5282, 21)
-    began = time.monotonic()
+    began = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = AdditiveClassifier(random_state=0).fit(X, y)
-    assert time.monotonic() - began < 30  # 3 s of processor time; wide, for machines that are busy
+    assert time.process_time() - began < 20  # about three
     said = [str(warning.message) for warning in caught]
     assert [message.split(" has ")[0] for message in said] == [
         "column 'customerID'",
@@ -318,7 +318,7 @@ def test_what_scikit_learn_sets_survives_a_fit():
 
 def test_arrays_of_objects_are_tables():
     X, y = make_frame()
-    X = X[["age", "colour", "dose", "flag"]]
+    X = X[["age", "color", "dose", "flag"]]
     expected = AdditiveSVC(random_state=0).fit(X, y)
     rows = X.to_numpy(object)
     for table in (rows, rows.tolist(), [tuple(row) for row in rows.tolist()]):
@@ -338,7 +338,7 @@ def test_arrays_of_objects_are_tables():
         model = AdditiveSVC(random_state=0).fit(numbers, y)
         assert [term.had_missing for term in model.terms_] == [False, True]
         assert_array_equal(model.predict(numbers.tolist()), model.predict(numbers))
-    text = X[["colour"]].to_numpy(str)
+    text = X[["color"]].to_numpy(str)
     assert AdditiveSVC().fit(text, y).terms_[0].levels == ("blue", "green", "red")
 
 
@@ -348,8 +348,8 @@ def test_arrays_of_objects_are_tables():
 def test_a_gap_is_reported_in_the_users_columns():
     X, y = make_frame()
     bad = X.copy()
-    bad.loc[5, "colour"] = None
-    with pytest.raises(ValueError, match=r"NaN in column 'colour' \(first in row 5\); Addit"):
+    bad.loc[5, "color"] = None
+    with pytest.raises(ValueError, match=r"NaN in column 'color' \(first in row 5\); Addit"):
         AdditiveClassifier(missing="error").fit(bad, y)
     bad.loc[3, "age"] = np.nan
     message = r"NaN in column 'age' \(first in row 3\) and 1 other column; "
@@ -419,7 +419,7 @@ DATES = {
 
 
 @pytest.mark.parametrize("kind", DATES)
-@pytest.mark.parametrize("more", [["age"], ["age", "colour"]], ids=" and ".join)
+@pytest.mark.parametrize("more", [["age"], ["age", "color"]], ids=" and ".join)
 def test_dates_are_refused_by_name(kind, more):
     X, y = make_frame()
     bad = X[more].assign(when=DATES[kind])
@@ -444,8 +444,8 @@ def test_names_that_are_numbers_are_positions():
     lists = pd.DataFrame({1: X["age"], 0: [[k] for k in range(len(X))]})
     with pytest.raises(TypeError, match=r"hold other objects: column 1\. Every"):
         AdditiveClassifier(categorical_features=None).fit(lists, y)
-    colours = pd.DataFrame({1: X["age"], 0: X["colour"]})
-    by_position = AdditiveClassifier(C=1.0, categorical_features=[1]).fit(colours, y)
+    colors = pd.DataFrame({1: X["age"], 0: X["color"]})
+    by_position = AdditiveClassifier(C=1.0, categorical_features=[1]).fit(colors, y)
     assert [term.levels is None for term in by_position.terms_] == [True, False]
 
 
@@ -487,7 +487,7 @@ def test_other_numbers():
     """Decimals, as they come from a database, are numbers; complex numbers are not."""
     X, y = make_frame()
     exact = X.assign(age=[Decimal(repr(age)) for age in X["age"]])
-    for columns in (["age"], ["age", "colour"]):
+    for columns in (["age"], ["age", "color"]):
         model = AdditiveSVC(random_state=0).fit(exact[columns], y)
         plain = AdditiveSVC(random_state=0).fit(X[columns], y)
         assert_array_equal(parameters(model), parameters(plain))
@@ -504,7 +504,7 @@ def test_other_numbers():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, int, object])
 def test_what_is_masked_is_missing(dtype):
     X, y = make_frame()
-    columns = ["age", "dose"] if dtype is not object else ["age", "colour", "dose"]
+    columns = ["age", "dose"] if dtype is not object else ["age", "color", "dose"]
     values = X[columns].to_numpy(dtype)
     mask = np.random.default_rng(1).random(values.shape) < 0.1
     masked = np.ma.masked_array(values, mask=mask)
@@ -524,14 +524,14 @@ def test_what_is_masked_is_missing(dtype):
 
 def with_gaps():
     X, y = make_frame()
-    X = X[["age", "colour", "dose", "flag"]].astype({"dose": float, "flag": float})
+    X = X[["age", "color", "dose", "flag"]].astype({"dose": float, "flag": float})
     return X.mask(np.random.default_rng(1).random(X.shape) < 0.1), y
 
 
-@pytest.mark.parametrize("columns", [["age", "dose", "flag"], ["age", "colour", "dose", "flag"]])
+@pytest.mark.parametrize("columns", [["age", "dose", "flag"], ["age", "color", "dose", "flag"]])
 def test_types_of_pandas_with_a_value_for_what_is_missing(columns):
     X, y = with_gaps()
-    nullable = X.astype({"age": "Float64", "colour": "string", "dose": "Int64", "flag": "boolean"})
+    nullable = X.astype({"age": "Float64", "color": "string", "dose": "Int64", "flag": "boolean"})
     expected = AdditiveSVC(random_state=0).fit(X[columns], y)
     objects = nullable.astype(object)
     assert any(value is pd.NA for value in objects["dose"])
@@ -544,7 +544,7 @@ def test_types_of_pandas_with_a_value_for_what_is_missing(columns):
             AdditiveSVC(missing="error").fit(table, y)
 
 
-@pytest.mark.parametrize("columns", [["age", "dose", "flag"], ["age", "colour", "dose", "flag"]])
+@pytest.mark.parametrize("columns", [["age", "dose", "flag"], ["age", "color", "dose", "flag"]])
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_frames_of_other_libraries(library, columns):
     polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")

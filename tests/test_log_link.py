@@ -224,7 +224,7 @@ def test_statsmodels_finds_the_same_curve_for_the_smoothness_chosen():
     design = np.column_stack([phi, np.ones(len(x))])
     penalty = np.diag(np.append(np.ones(phi.shape[1]), 0.0))
     fitted = api.GLM(y, design, family=api.families.Poisson())
-    # Penalised iteratively reweighted least squares with the weights and responses of statsmodels.
+    # Penalized iteratively reweighted least squares with the weights and responses of statsmodels.
     mu = y + 0.5
     for _ in range(50):
         w = fitted.family.weights(mu)

@@ -122,7 +122,7 @@ def test_twin_maps_agree(penalty: Penalty, name: str) -> None:
     rows = np.random.default_rng(0).normal(size=(4, penalty.size))
     core = penalty.core(min(2, penalty.size))
     twin = getattr(penalty, name)(rows)
-    # atol: a difference of neighbours may cancel, and the sums run in another order.
+    # atol: a difference of neighbors may cancel, and the sums run in another order.
     atol = 1e-14 * np.abs(twin).max()
     assert_allclose(getattr(core, name)(rows), twin, rtol=1e-13, atol=atol)
 

@@ -87,7 +87,7 @@ def test_chosen_features_by_index_and_name(model, frame):
     assert first == second == 0
 
 
-def test_uncentred_curves(model, frame):
+def test_uncentered_curves(model, frame):
     X, _ = frame
     display = CurvesDisplay.from_estimator(model, X, features=[4], center=False)
     x, y = display.lines_[0].get_data()

@@ -238,7 +238,7 @@ def test_bad_parameters(params, message, diabetes):
 
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
 def test_levels_without_noise_are_found(gaps):
-    """Where nothing is penalised, what all levels have in common must not run away."""
+    """Where nothing is penalized, what all levels have in common must not run away."""
     random = np.random.default_rng(0)
     level = random.integers(0, 3, 2000).astype(float)
     level[random.random(2000) < gaps] = np.nan

@@ -63,7 +63,7 @@ void make_options(DualOptions* self, double tol, int max_iter, std::uint64_t see
 }
 
 // Asks a Python object with the methods poll() and on_pass(n_iter, gap, n_active) whether to stop.
-// An exception stops the fit as well, and is kept for whoever wants to raise it afterwards.
+// An exception stops the fit as well, and is kept so that the caller can raise it afterward.
 class PythonMonitor final : public Monitor {
 public:
     explicit PythonMonitor(nb::object watch)

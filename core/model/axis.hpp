@@ -32,7 +32,7 @@ public:
         knots_ = knots;
     }
 
-    // What argument() computes from, for those who do it for many values at once: where there are
+    // What argument() computes from, for callers that do many values at once: where there are
     // no knots it is first() + (x prescale() - scaled_lo()) slope(), clamped.
     bool has_knots() const noexcept { return !knots_.empty(); }
     std::span<const double> knots() const noexcept { return knots_; }

@@ -1,4 +1,4 @@
-// The squared length of a value's embedding, as one polynomial a bin.
+// The squared length of a value's embedding, as one polynomial per bin.
 #pragma once
 
 #include <array>

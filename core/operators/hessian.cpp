@@ -2,7 +2,7 @@
 //
 // Where every row has all features, a pair of features at a time: the sums of their products per
 // pair of cells stay in the nearest cache, and then go to their places in the matrix. What belongs
-// to one pair of features is nobody else's, so that pairs are divided among threads.
+// to one pair of features belongs to no other, so that pairs are divided among threads.
 #include "operators/hessian.hpp"
 
 #include <algorithm>

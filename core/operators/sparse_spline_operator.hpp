@@ -79,49 +79,44 @@ public:
         }
     }
 
-    // Feature by feature: most are in one row of a team only, and have no products.
     void gram(std::span<const Row> rows, double* out, TeamIndex& team) const override {
         const std::size_t m = rows.size();
-        std::vector<Argument> products(m * m);  // of rows b and a < b, at b * m + a
-        std::vector<Cell> cells;
-        std::vector<Argument> smooth(stride_ + Degree);
-        team.for_each_feature(source_, rows, [&](std::size_t j, std::span<const Occurrence> here) {
-            if (here.size() == 1) return;
-            cells.resize(here.size());
-            const auto variance = static_cast<Argument>(variance_[j]);
-            const std::size_t n = source_.places().size(j) + Degree;
-            cells[0] = cell(here[0].argument);
-            for (std::size_t b = 1; b < here.size(); ++b) {
-                cells[b] = cell(here[b].argument);
-                smooth_cell(cells[b], variance, std::span(smooth).first(n));
-                Argument* own = &products[here[b].row * m];
-                for (std::size_t a = 0; a < b; ++a)
-                    own[here[a].row] += product(cells[a], smooth.data());
-            }
-        });
+        const std::size_t stride = whole_pieces(m, simd::ramp_lanes);
+        std::vector<Argument> products(m * stride);  // of rows b and a < b, at b * stride + a
+        if (has_ramps())
+            multiply_ramps(rows, stride, products.data(), team);
+        else
+            multiply_cells(rows, stride, products.data(), team);
         for (std::size_t a = 0; a < m; ++a)
-            for (std::size_t b = 0; b < m; ++b)
-                out[a * m + b] = static_cast<double>(products[b * m + a]);
+            for (std::size_t b = a + 1; b < m; ++b)
+                out[a * m + b] = static_cast<double>(products[b * stride + a]);
     }
 
     void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
              TeamIndex&) const override {
         for (std::size_t a = 0; a < rows.size(); ++a) {
             const auto entries = source_.row(rows[a]);
-            simd::add_sparse(shape(), smoother_.data(), stride_, static_cast<Argument>(steps[a]),
-                             entries.data(), entries.size(), numbers(tables).data());
+            const auto step = static_cast<Argument>(steps[a]);
+            Argument* to = numbers(tables).data();
+            if (has_ramps())
+                simd::add_ramps(step, entries.data(), entries.size(), to);
+            else
+                simd::add_sparse(shape(), smoother_.data(), stride_, step, entries.data(),
+                                 entries.size(), to);
         }
     }
 
     void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
         Argument* to = numbers(tables).data();
-        for (std::size_t a = 0; a < rows.size(); ++a)
+        for (std::size_t a = 0; a < rows.size(); ++a) {
+            const auto step = static_cast<Argument>(steps[a]);
+            if (step == 0) continue;  // as for most rows: few decide
             for (const auto& entry : source_.row(rows[a])) {
                 const Cell at = cell(static_cast<double>(entry.argument));
-                const auto step = static_cast<Argument>(steps[a]);
                 for (std::size_t p = 0; p < support; ++p)
                     to[entry.place + at.first + p] += step * at.w[p];
             }
+        }
     }
 
     double squared_norm(Row row) const override {
@@ -129,8 +124,13 @@ public:
         double total = 0.0;
         for (const auto& entry : source_.row(row)) {
             const auto variance = static_cast<double>(numbers(zero_)[entry.place - 2]);
-            const int first = evaluate(static_cast<double>(entry.argument), w.data());
-            total += variance * penalty_.quadratic(first, w);
+            const auto argument = static_cast<double>(entry.argument);
+            if (has_ramps()) {
+                total += variance * ramp_norm(argument);
+            } else {
+                const int first = evaluate(argument, w.data());
+                total += variance * penalty_.quadratic(first, w);
+            }
         }
         return total;
     }
@@ -184,6 +184,7 @@ private:
 
     static constexpr double largest_ratio = 1 << 17;
     static constexpr std::size_t support = Degree + 1;
+    static constexpr std::size_t most_shared = 1024;  // features at a time: what a cache holds
 
     // The functions that are not zero at a place.
     struct Cell {
@@ -191,9 +192,66 @@ private:
         std::array<Argument, support> w;
     };
 
+    // The features that rows share, and what each row has of them: whole rows against all before.
+    void multiply_ramps(std::span<const Row> rows, std::size_t stride, Argument* products,
+                        TeamIndex& team) const {
+        std::vector<Argument> variance;
+        std::vector<Argument> before;  // arguments of the rows so far, per feature
+        std::vector<simd::SharedEntry<Argument>> own;
+        std::vector<Argument> more(stride);
+        team.for_each_shared(source_, rows, most_shared, [&](auto places) {
+            variance.clear();
+            for (const std::uint32_t place : places) variance.push_back(numbers(zero_)[place - 2]);
+            before.assign(places.size() * stride, Argument{0});
+            for (std::size_t b = 0; b < rows.size(); ++b) {
+                const auto entries = source_.row(rows[b]);
+                own.resize(entries.size() + 1);
+                std::size_t n = 0;  // without a branch that would be wrong every other time
+                for (const auto& entry : entries) {
+                    const std::uint32_t number = team.number_of(entry.place);
+                    own[n] = {number - 1, entry.argument};
+                    n += number != 0 && entry.argument > 0 ? 1 : 0;
+                }
+                simd::multiply_ramps(own.data(), n, variance.data(), before.data(), stride, b,
+                                     more.data());
+                for (std::size_t a = 0; a < b; ++a) products[b * stride + a] += more[a];
+                for (const auto& entry : std::span(own).first(n))
+                    before[entry.number * stride + b] = entry.argument;
+            }
+        });
+    }
+
+    // Feature by feature: most are in one row of a team only, and have no products.
+    void multiply_cells(std::span<const Row> rows, std::size_t stride, Argument* products,
+                        TeamIndex& team) const {
+        std::vector<Cell> cells;
+        std::vector<Argument> smooth(stride_ + Degree);
+        team.for_each_feature(source_, rows, [&](std::size_t j, std::span<const Occurrence> here) {
+            if (here.size() == 1) return;
+            cells.resize(here.size());
+            const auto variance = static_cast<Argument>(variance_[j]);
+            const std::size_t n = source_.places().size(j) + Degree;
+            cells[0] = cell(here[0].argument);
+            for (std::size_t b = 1; b < here.size(); ++b) {
+                cells[b] = cell(here[b].argument);
+                smooth_cell(cells[b], variance, std::span(smooth).first(n));
+                Argument* own = &products[here[b].row * stride];
+                for (std::size_t a = 0; a < b; ++a)
+                    own[here[a].row] += product(cells[a], smooth.data());
+            }
+        });
+    }
+
     // A missing value, which the group was not meant to have, is as zero.
     int evaluate(double argument, double* w) const noexcept {
         return basis_.evaluate(argument > 0.0 ? argument : 0.0, w);
+    }
+
+    // B(t)'L_d B(t); see simd/sparse.hpp.
+    static double ramp_norm(double argument) noexcept {
+        const double t = argument > 0.0 ? argument : 0.0;
+        const auto bin = static_cast<double>(static_cast<int>(t));
+        return bin + (t - bin) * (t - bin);
     }
 
     Cell cell(double argument) const noexcept {
@@ -229,6 +287,10 @@ private:
     }
 
     std::size_t size() const noexcept { return static_cast<std::size_t>(basis_.size()); }
+    // See simd/sparse.hpp.
+    bool has_ramps() const noexcept {
+        return Degree == 1 && penalty_.order() == 1 && penalty_.held() == 1;
+    }
     simd::SparseShape shape() const noexcept { return {Degree, basis_.n_bins}; }
 
     void write_headers(GroupTables& tables) const {

@@ -35,7 +35,51 @@ public:
         }
     }
 
+    // Numbers the features that more than one of the rows list, `most` of them at a time, and calls
+    // body(their places) each time; number_of() is theirs meanwhile.
+    template <class Source, class Body>
+    void for_each_shared(const Source& source, std::span<const Row> rows, std::size_t most,
+                         const Body& body) {
+        find_shared(source, rows);
+        for (std::size_t first = 0; first < shared_.size(); first += most) {
+            const auto some = std::span<const std::uint32_t>(shared_).subspan(first).first(
+                std::min(most, shared_.size() - first));
+            std::uint16_t next = 0;
+            for (const std::uint32_t place : some) marks_[place / 2] = ++next;
+            body(some);
+            for (const std::uint32_t place : some) marks_[place / 2] = 0;
+        }
+    }
+
+    // From 1 on; 0 for a feature that is not among those that body() was called with.
+    std::uint32_t number_of(std::uint32_t place) const noexcept { return marks_[place / 2]; }
+
 private:
+    template <class Source>
+    void find_shared(const Source& source, std::span<const Row> rows) {
+        marks_.resize(source.places().length() / 2 + 1, 0);
+        sorted_.clear();  // features_ will not be theirs
+        std::size_t n = 0;
+        for (const Row row : rows) n += source.row(row).size();
+        features_.resize(n);
+        shared_.resize(n);
+        // No branches: whether a feature was seen before is as good as random.
+        std::size_t n_features = 0;
+        std::size_t n_shared = 0;
+        for (const Row row : rows)
+            for (const auto& entry : source.row(row)) {
+                const std::uint16_t seen = marks_[entry.place / 2];
+                features_[n_features] = entry.place;
+                shared_[n_shared] = entry.place;
+                n_features += seen == 0 ? 1 : 0;
+                n_shared += seen == 1 ? 1 : 0;
+                marks_[entry.place / 2] = static_cast<std::uint16_t>(seen + (seen < 2 ? 1 : 0));
+            }
+        features_.resize(n_features);
+        shared_.resize(n_shared);
+        for (const std::uint32_t place : features_) marks_[place / 2] = 0;
+    }
+
     template <class Source>
     void sort(const Source& source, std::span<const Row> rows) {
         place_.resize(source.places().length() / 2 + 1, 0);
@@ -60,6 +104,8 @@ private:
 
     std::vector<std::uint32_t>
         place_;  // per two places, which no two tables start at; all zero between calls
+    std::vector<std::uint16_t> marks_;     // likewise
+    std::vector<std::uint32_t> shared_;    // by their places
     std::vector<Row> sorted_;              // the rows that the next three are about
     std::vector<std::uint32_t> features_;  // by their places
     std::vector<std::uint32_t> ends_;

@@ -62,6 +62,7 @@ template <Basis B, class Real>
 void decide_exactly(const B& basis, const MatrixView<Real>& X,
                     std::span<const std::int64_t> columns, const Curves& curves,
                     std::span<const Row> rows, double* out) {
+    if (rows.empty()) return;
     const std::size_t n_outputs = curves.n_outputs();
     std::vector<double> w(static_cast<std::size_t>(basis.support()));
     std::array<double, simd::column_rows> x{};

@@ -100,7 +100,7 @@ private:
     };
     using Memory = std::unique_ptr<std::byte[], Free>;
 
-    // Rows that nobody fills have codes, too: those of new memory, which is zero anyway.
+    // Rows that are never filled have codes, too: those of new memory, which is zero anyway.
     static Memory zeros(std::size_t n_bytes) {
         Memory memory(static_cast<std::byte*>(std::calloc(std::max<std::size_t>(n_bytes, 1), 1)));
         if (!memory) throw std::bad_alloc();

@@ -16,7 +16,7 @@ namespace splinear {
 inline void release_pages(const void* begin, const void* end, const void* map_begin,
                           const void* map_end) noexcept {
 #if __has_include(<sys/mman.h>)
-    // With a page Linux brings its neighbours, up to the next multiples of 64 kB: they go too.
+    // With a page Linux brings its neighbors, up to the next multiples of 64 kB: they go too.
     constexpr std::uintptr_t window = 1 << 16;
     const auto first = std::max(reinterpret_cast<std::uintptr_t>(begin) / window * window,
                                 reinterpret_cast<std::uintptr_t>(map_begin));

@@ -50,23 +50,6 @@ inline void add_tile(const Shape& shape, const Splitter& split, const RowTile& r
     }
 }
 
-// The same for any number of rows, and features from j on. Tables beyond the last feature take what
-// nobody reads.
-template <int Degree, class Length>
-void add_rows(const Shape& shape, const Code* const* codes, const float* steps, std::size_t n_rows,
-              std::size_t j, float* table) {
-    constexpr std::size_t ahead = 4;
-    const Splitter split(shape);
-    RowTile rows[ahead];
-    for (std::size_t a = 0; a < n_rows; a += ahead) {
-        const std::size_t n = n_rows - a < ahead ? n_rows - a : ahead;
-        for (std::size_t i = 0; i < n; ++i) split.load(codes[a + i], j, shape.n_features, rows[i]);
-        for (std::size_t i = 0; i < n; ++i)
-            if (steps[a + i] != 0.0f)
-                add_tile<Degree, Length>(shape, split, rows[i], steps[a + i], table);
-    }
-}
-
 // v + (v moved by N entries to the left inside each half), or to the right.
 template <int N>
 inline __m256 plus_from_right(__m256 v) {
@@ -115,26 +98,7 @@ inline void add_sums(const Shape& shape, float variance, float* sum, float* tabl
             table + k, _mm256_fmadd_ps(factor, _mm256_load_ps(sum + k), _mm256_load_ps(table + k)));
 }
 
-// The rows' weights are summed per basis function first, for a tile of features at a time.
-template <int Degree, class Length>
-void add_shape(const Shape& shape, const float* variance, const Code* const* codes,
-               const float* steps, std::size_t n_rows, float* tables) {
-    const int entries = Length::entries(shape);
-    constexpr int most = Length::most < most_in_tiles ? Length::most : most_in_tiles;
-    alignas(64) float sums[tile * most];
-    for (std::size_t j = 0; j < shape.n_features; j += tile) {
-        for (int k = 0; k < tile * entries; k += 8) _mm256_store_ps(sums + k, _mm256_setzero_ps());
-        add_rows<Degree, Length>(shape, codes, steps, n_rows, j, sums);
-        const std::size_t left = shape.n_features - j;
-        const std::size_t n = left < tile ? left : tile;
-        for (std::size_t f = 0; f < n; ++f) {
-            const std::size_t at = f * static_cast<std::size_t>(entries);
-            if (variance[j + f] != 0.0f)
-                add_sums(shape, variance[j + f], sums + at,
-                         tables + j * static_cast<std::size_t>(entries) + at);
-        }
-    }
-}
+#include "simd/tile_sums.hpp"
 
 }  // namespace
 
@@ -142,20 +106,12 @@ namespace splinear::simd::avx2 {
 
 void add(const Shape& shape, const float* smoother, const float* variance, const Code* const* codes,
          const float* steps, std::size_t n_rows, float* tables) {
-    if (shape.entries > most_in_tiles)
-        return add_loops(shape, smoother, variance, codes, steps, n_rows, tables);
-    by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        add_shape<Degree, Length>(shape, variance, codes, steps, n_rows, tables);
-    });
+    add_tiles(shape, smoother, variance, codes, steps, n_rows, tables);
 }
 
 void sum(const Shape& shape, const Code* const* codes, const float* steps, std::size_t n_rows,
          float* tables) {
-    by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        const auto entries = static_cast<std::size_t>(Length::entries(shape));
-        for (std::size_t j = 0; j < shape.n_features; j += tile)
-            add_rows<Degree, Length>(shape, codes, steps, n_rows, j, tables + j * entries);
-    });
+    sum_tiles(shape, codes, steps, n_rows, tables);
 }
 
 }  // namespace splinear::simd::avx2

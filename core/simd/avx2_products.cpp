@@ -92,49 +92,16 @@ inline __m256 sums_of(const __m256 v[8]) {
     return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
 }
 
-// found[b][a] += the products of row b, which the tables of 16 features hold, with the rows a < b.
-template <int Degree, class Length>
-inline void score_earlier(const Shape& shape, const float* table, const TeamTile<Degree>& team,
-                          int first, std::size_t b, float* found) {
-    for (std::size_t a = 0; a < b; a += 8) {
-        __m256 parts[8];
-        for (std::size_t r = 0; r < 8; ++r)
-            parts[r] = score_parts<Degree, Length>(shape, table, team.row[a + r].bin + first,
-                                                   team.weights[a + r]);
-        _mm256_store_ps(found + a, _mm256_add_ps(_mm256_load_ps(found + a), sums_of(parts)));
-    }
+using Parts = __m256;
+constexpr std::size_t summed_together = 8;
+
+inline void add_sums_of(const Parts* parts, float* found) {
+    _mm256_store_ps(found, _mm256_add_ps(_mm256_load_ps(found), sums_of(parts)));
 }
 
-// Every row in turn is written to tables of its own, 16 features at a time, and the rows before it
-// are scored by them; what is known of those is computed once.
-template <int Degree, class Length>
-void products_shape(const Shape& shape, const float* smoother, const float* variance,
-                    const Code* const* codes, std::size_t n_rows, float* out) {
-    constexpr int longest = Length::most < most_in_tiles ? Length::most : most_in_tiles;
-    const Splitter split(shape);
-    TeamTile<Degree> team = {};
-    alignas(64) float tables[16 * longest] = {};
-    alignas(64) float found[most][most] = {};
-    for (std::size_t j = 0; j < shape.n_features; j += tile) {
-        for (std::size_t a = 0; a < n_rows; ++a)
-            split.load(codes[a], j, shape.n_features, team.row[a]);
-        for (int first = 0; first < tile; first += 16) {
-            team.weigh(split, first, n_rows);
-            for (std::size_t b = 1; b < n_rows; ++b) {
-                for (int f = 0; f < 16; ++f) {
-                    const std::size_t k = j + static_cast<std::size_t>(first + f);
-                    embed<Degree, Length>(shape, smoother,
-                                          k < shape.n_features ? variance[k] : 0.0f,
-                                          team.row[b].bin[first + f], team.weights_of(b, f),
-                                          tables + f * Length::entries(shape));
-                }
-                score_earlier<Degree, Length>(shape, tables, team, first, b, found[b]);
-            }
-        }
-    }
-    for (std::size_t b = 1; b < n_rows; ++b)
-        for (std::size_t a = 0; a < b; ++a) out[a * n_rows + b] += found[b][a];
-}
+#include "simd/team_products.hpp"
+
+constexpr std::size_t codes_in_vector = 16;
 
 inline __m256i load_codes(const Code* at) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
@@ -230,62 +197,13 @@ private:
     }
 };
 
-constexpr std::size_t chunk = 256;  // vectors of 16 features that are prepared at a time
-
-// The place of a vector: the last one ends with the last feature.
-inline std::size_t place(std::size_t i, std::size_t n_features) {
-    return 16 * (i + 1) <= n_features ? 16 * i : n_features - 16;
-}
-
-// Which features of that vector the one before does not have.
-inline __m256i not_seen(std::size_t i, std::size_t n_features) {
-    const auto seen = static_cast<short>(16 * i - place(i, n_features));
+// Which features of a vector are not among the first n_seen.
+inline __m256i not_seen(std::size_t n_seen) {
     const __m256i number = _mm256_setr_epi16(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
-    return _mm256_cmpgt_epi16(number, _mm256_set1_epi16(seen));
+    return _mm256_cmpgt_epi16(number, _mm256_set1_epi16(static_cast<short>(n_seen)));
 }
 
-// sums[k] += those of row k, by the features from vector `first` on.
-template <class Kind, std::size_t N>
-inline void add_chunk(const Units& units, const Kind* x, std::size_t first, std::size_t n,
-                      std::size_t n_features, const Code* const* codes, float* out) {
-    typename Kind::Sum sums[N];
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t at = place(first + i, n_features);
-        for (std::size_t k = 0; k < N; ++k) x[i].add(units, load_codes(codes[k] + at), sums[k]);
-    }
-    for (std::size_t k = 0; k < N; ++k) out[k] = sums[k].value(units, n);
-}
-
-// out[b] = the sum over features of what Kind says of x and y_b.
-template <class Kind>
-void add_pairs(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
-               float* out) {
-    const Units units(shape.fraction_bits);
-    const std::size_t n_features = shape.n_features;
-    const std::size_t n_vectors = (n_features + 15) / 16;
-    double total[most] = {};
-    for (std::size_t first = 0; first < n_vectors; first += chunk) {
-        const std::size_t n = n_vectors - first < chunk ? n_vectors - first : chunk;
-        Kind prepared[chunk];
-        for (std::size_t i = 0; i < n; ++i) {
-            const __m256i codes_of_x = load_codes(x + place(first + i, n_features));
-            prepared[i].set(units, codes_of_x, not_seen(first + i, n_features));
-        }
-        float part[4];
-        for (std::size_t b = 0; b < n_rows; b += 4) {
-            const std::size_t n_some = n_rows - b < 4 ? n_rows - b : 4;
-            if (n_some == 4)
-                add_chunk<Kind, 4>(units, prepared, first, n, n_features, codes + b, part);
-            for (std::size_t k = 0; k < n_some; ++k) {
-                if (n_some < 4)
-                    add_chunk<Kind, 1>(units, prepared, first, n, n_features, codes + b + k,
-                                       part + k);
-                total[b + k] += static_cast<double>(part[k]);
-            }
-        }
-    }
-    for (std::size_t b = 0; b < n_rows; ++b) out[b] = static_cast<float>(total[b]);
-}
+#include "simd/code_pairs.hpp"
 
 }  // namespace
 
@@ -293,27 +211,17 @@ namespace splinear::simd::avx2 {
 
 void min_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
-    if (shape.n_features >= 16)
-        add_pairs<Minimum>(shape, x, codes, n_rows, out);
-    else
-        min_products_loops(shape, x, codes, n_rows, out);
+    min_pairs(shape, x, codes, n_rows, out);
 }
 
 void hat_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
-    if (shape.n_features >= 16 && shape.fraction_bits < 15)  // a bin fits a signed number
-        add_pairs<Hats>(shape, x, codes, n_rows, out);
-    else
-        hat_products_loops(shape, x, codes, n_rows, out);
+    hat_pairs(shape, x, codes, n_rows, out);
 }
 
 void products(const Shape& shape, const float* smoother, const float* variance,
               const Code* const* codes, std::size_t n_rows, float* out) {
-    if (shape.entries > most_in_tiles)
-        return products_loops(shape, smoother, variance, codes, n_rows, out);
-    by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        products_shape<Degree, Length>(shape, smoother, variance, codes, n_rows, out);
-    });
+    team_products(shape, smoother, variance, codes, n_rows, out);
 }
 
 }  // namespace splinear::simd::avx2

@@ -11,7 +11,7 @@ using splinear::simd::tile;
 constexpr int most_in_tiles = 512;  // entries of tables of which a tile fits a near cache
 
 // Bins and fractions, in units of a code, of a tile of features of one row. They go through memory:
-// whoever fetches entries needs the bins one by one.
+// code that fetches entries needs the bins one by one.
 struct RowTile {
     alignas(32) Code bin[tile];
     alignas(32) Code fraction[tile];

@@ -19,4 +19,7 @@ float norm(const Shape& shape, const float* polynomial, const float* variance,
 void min_products(const Shape& shape, const std::uint16_t* x, const std::uint16_t* const* codes,
                   std::size_t n_rows, float* out);
 
+void hat_products(const Shape& shape, const std::uint16_t* x, const std::uint16_t* const* codes,
+                  std::size_t n_rows, float* out);
+
 }  // namespace splinear::simd::avx512

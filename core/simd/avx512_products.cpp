@@ -30,6 +30,104 @@ float norm_shape(const Shape& shape, const float* polynomial, const float* varia
     return _mm512_reduce_add_ps(total);
 }
 
+constexpr int most = splinear::simd::max_team;
+constexpr std::size_t codes_in_vector = 32;
+
+inline __m512i load_codes(const Code* at) { return _mm512_loadu_si512(at); }
+
+// What the next two compute from a row's codes, 32 features at a time.
+struct Units {
+    __m512i mask;
+    __m512i one;  // a bin, or all but 2^-15 of it
+    __m128i to_top;
+    float unit;
+
+    explicit Units(int bits)
+        : mask(_mm512_set1_epi16(static_cast<short>((1 << bits) - 1))),
+          one(_mm512_set1_epi16(static_cast<short>(bits < 15 ? 1 << bits : 32767))),
+          to_top(_mm_cvtsi32_si128(15 - bits)),
+          unit(1.0f / static_cast<float>(1 << bits)) {}
+};
+
+// min(x, y) + [same bin] (a a' - min(a, a')), as by AVX2.
+struct Minimum {
+    __m512i begin;   // of x's bin
+    __m512i factor;  // a times 2^15
+
+    struct Sum {
+        __m512i total = _mm512_setzero_si512();
+
+        float value(const Units& units, std::size_t n) const {
+            alignas(64) int parts[16];
+            _mm512_store_si512(parts, total);
+            std::int64_t all = static_cast<std::int64_t>(n) * (32 << 15);
+            for (const int part : parts) all += part;
+            return static_cast<float>(all) * units.unit;
+        }
+    };
+
+    // keep: which features count.
+    void set(const Units& units, __m512i x, __m512i keep) {
+        const __m512i kept = _mm512_and_si512(x, keep);
+        begin = _mm512_andnot_si512(units.mask, kept);
+        factor = _mm512_sll_epi16(_mm512_and_si512(kept, units.mask), units.to_top);
+    }
+
+    // Numbers are moved down by 2^15 to fit a sign.
+    void add(const Units& units, __m512i y, Sum& sum) const {
+        const __m512i c = _mm512_min_epu16(_mm512_subs_epu16(y, begin), units.one);
+        const __m512i inside = _mm512_add_epi16(begin, _mm512_mulhrs_epi16(factor, c));
+        const __m512i moved =
+            _mm512_xor_si512(_mm512_min_epu16(inside, y), _mm512_set1_epi16(-0x8000));
+        sum.total = _mm512_add_epi32(sum.total, _mm512_madd_epi16(moved, _mm512_set1_epi16(1)));
+    }
+};
+
+// (1 - a) h(y - begin) + a h(y - begin - 1) with h(t) = max(0, 1 - |t|).
+struct Hats {
+    __m512i begin;  // of x's bin
+    __m512i end;
+    __m512i low;  // 1 - a and a, in turn, of the features that unpacking takes first
+    __m512i high;
+
+    struct Sum {
+        __m512 total = _mm512_setzero_ps();
+
+        float value(const Units& units, std::size_t) const {
+            return _mm512_reduce_add_ps(total) * units.unit * units.unit;
+        }
+    };
+
+    void set(const Units& units, __m512i x, __m512i keep) {
+        begin = _mm512_andnot_si512(units.mask, x);
+        end = _mm512_add_epi16(begin, units.one);
+        const __m512i a = _mm512_and_si512(x, units.mask);
+        const __m512i right = _mm512_and_si512(a, keep);
+        const __m512i left = _mm512_and_si512(_mm512_sub_epi16(units.one, a), keep);
+        low = _mm512_unpacklo_epi16(left, right);
+        high = _mm512_unpackhi_epi16(left, right);
+    }
+
+    void add(const Units& units, __m512i y, Sum& sum) const {
+        const __m512i left = hat(units, y, begin);
+        const __m512i right = hat(units, y, end);
+        const __m512i some = _mm512_madd_epi16(_mm512_unpacklo_epi16(left, right), low);
+        const __m512i others = _mm512_madd_epi16(_mm512_unpackhi_epi16(left, right), high);
+        sum.total = _mm512_add_ps(sum.total, _mm512_cvtepi32_ps(_mm512_add_epi32(some, others)));
+    }
+
+private:
+    static __m512i hat(const Units& units, __m512i y, __m512i top) {
+        const __m512i away = _mm512_or_si512(_mm512_subs_epu16(y, top), _mm512_subs_epu16(top, y));
+        return _mm512_subs_epu16(units.one, away);
+    }
+};
+
+// Which features of a vector are not among the first n_seen.
+inline __m512i not_seen(std::size_t n_seen) { return _mm512_movm_epi16(~__mmask32{0} << n_seen); }
+
+#include "simd/code_pairs.hpp"
+
 }  // namespace
 
 namespace splinear::simd::avx512 {
@@ -40,43 +138,14 @@ float norm(const Shape& shape, const float* polynomial, const float* variance, c
     });
 }
 
-// 32 features at a time, in 16-bit arithmetic: fractions as multiples of 2^-15, their products
-// rounded to that.
 void min_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
                   float* out) {
-    const int bits = shape.fraction_bits;
-    const __m512i ones = _mm512_set1_epi16(1);
-    const __m512i middle = _mm512_set1_epi16(static_cast<short>(0x8000));
-    const __m512i one_bin = _mm512_set1_epi16(static_cast<short>(1 << bits));
-    const __m128i to_top = _mm_cvtsi32_si128(16 - bits);
-    const std::size_t n_tiles = (shape.n_features + tile - 1) / tile;
-    const float unit = 1.0f / static_cast<float>(1 << bits);
-    const __m512i shifted_down = _mm512_set1_epi32(static_cast<int>(n_tiles * 65536));
-    for (std::size_t b = 0; b < n_rows; ++b) {
-        const Code* y = codes[b];
-        __m512i whole = _mm512_setzero_si512();
-        __m512i products = _mm512_setzero_si512();
-        for (std::size_t t = 0; t < n_tiles; ++t) {
-            const std::size_t left = shape.n_features - t * tile;
-            const __mmask32 have = left >= tile ? ~__mmask32{0} : (__mmask32{1} << left) - 1;
-            const __m512i p = _mm512_maskz_loadu_epi16(have, x + t * tile);
-            const __m512i q = _mm512_maskz_loadu_epi16(have, y + t * tile);
-            // Shifted down by 2^15 to fit a signed number; made good at the end.
-            const __m512i low = _mm512_xor_si512(_mm512_min_epu16(p, q), middle);
-            whole = _mm512_add_epi32(whole, _mm512_madd_epi16(low, ones));
-            const __mmask32 same = _mm512_cmplt_epu16_mask(_mm512_xor_si512(p, q), one_bin);
-            const __m512i a = _mm512_srli_epi16(_mm512_sll_epi16(p, to_top), 1);
-            const __m512i c = _mm512_srli_epi16(_mm512_sll_epi16(q, to_top), 1);
-            const __m512i product =
-                _mm512_maskz_sub_epi16(same, _mm512_mulhrs_epi16(a, c), _mm512_min_epi16(a, c));
-            products = _mm512_add_epi32(products, _mm512_madd_epi16(product, ones));
-        }
-        // What was shifted down comes back: 2^15 for each of the two numbers a lane takes per tile.
-        const __m512i minima = _mm512_add_epi32(whole, shifted_down);
-        out[b] = _mm512_reduce_add_ps(
-            _mm512_fmadd_ps(_mm512_cvtepi32_ps(products), _mm512_set1_ps(1.0f / 32768.0f),
-                            _mm512_mul_ps(_mm512_cvtepu32_ps(minima), _mm512_set1_ps(unit))));
-    }
+    min_pairs(shape, x, codes, n_rows, out);
+}
+
+void hat_products(const Shape& shape, const Code* x, const Code* const* codes, std::size_t n_rows,
+                  float* out) {
+    hat_pairs(shape, x, codes, n_rows, out);
 }
 
 }  // namespace splinear::simd::avx512

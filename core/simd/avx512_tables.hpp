@@ -48,7 +48,7 @@ struct MemoryTable {
 
     __m512 operator[](__m512i index) const { return _mm512_i32gather_ps(index, entries, 4); }
 
-    // Two neighbours are fetched as one number of 64 bits: half the fetches.
+    // Two neighbors are fetched as one number of 64 bits: half the fetches.
     void pair(__m512i index, __m512& first, __m512& second) const {
         const __m512i even =
             _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);

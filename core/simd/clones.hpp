@@ -1,5 +1,5 @@
 // SPLINEAR_CLONES before a function: the compiler makes a clone of it per instruction set and picks
-// one when the library is loaded. For loops that it vectorises by itself; files that use it are
+// one when the library is loaded. For loops that it vectorizes by itself; files that use it are
 // compiled without fused multiplication and addition, so that all clones round alike.
 #pragma once
 

@@ -24,6 +24,8 @@ std::vector<const Kernels*> available() {
     std::vector<const Kernels*> found;
     if (avx512_kernels() != nullptr && has_avx512()) found.push_back(avx512_kernels());
     if (avx2_kernels() != nullptr && has_avx2()) found.push_back(avx2_kernels());
+    if (neon_kernels() != nullptr)
+        found.push_back(neon_kernels());  // all of its processors have it
     found.push_back(&portable_kernels());
     return found;
 }

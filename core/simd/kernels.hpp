@@ -116,5 +116,6 @@ struct Kernels {
 const Kernels& portable_kernels();
 const Kernels* avx2_kernels();  // null where the compiler has no such instructions
 const Kernels* avx512_kernels();
+const Kernels* neon_kernels();
 
 }  // namespace splinear::simd

@@ -1,5 +1,5 @@
 // The kernels of Fourier and Hermite curves as plain loops over lanes, for the compiler to
-// vectorise. Included like loops.hpp, by the same files.
+// vectorize. Included like loops.hpp, by the same files.
 
 using splinear::simd::max_series;
 using splinear::simd::SeriesShape;

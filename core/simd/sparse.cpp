@@ -45,12 +45,28 @@ SPLINEAR_INLINE Real value(const SparseShape& shape, const Real* tables,
     return total;
 }
 
-// In order: an entry that adds nothing changes nothing. Memory is what this waits for.
+// Tables are read here and there, and memory is what all this waits for: those of the entries to
+// come are asked for ahead.
+constexpr std::size_t ahead = 16;
+
+template <class Real>
+SPLINEAR_INLINE void ask_for(const Real* tables, const SparseEntry<Real>& entry) {
+#ifdef __GNUC__
+    __builtin_prefetch(tables + entry.place);
+#else
+    static_cast<void>(tables), static_cast<void>(entry);
+#endif
+}
+
+// In order: an entry that adds nothing changes nothing.
 template <int Degree, class Real>
 SPLINEAR_INLINE Real score(const SparseShape& shape, const Real* tables,
                            const SparseEntry<Real>* entries, std::size_t n) {
     Real total = 0;
-    for (std::size_t k = 0; k < n; ++k) total += value<Degree>(shape, tables, entries[k]);
+    for (std::size_t k = 0; k < n; ++k) {
+        if (k + ahead < n) ask_for(tables, entries[k + ahead]);
+        total += value<Degree>(shape, tables, entries[k]);
+    }
     return total;
 }
 
@@ -58,6 +74,7 @@ template <int Degree, class Real>
 SPLINEAR_INLINE void add(const SparseShape& shape, const Real* smoother, std::size_t stride,
                          Real step, const SparseEntry<Real>* entries, std::size_t n, Real* tables) {
     for (std::size_t e = 0; e < n; ++e) {
+        if (e + ahead < n) ask_for(tables, entries[e + ahead]);
         const Cell<Degree, Real> cell(entries[e].argument, shape.n_bins - 1);
         Real* coef = tables + entries[e].place;
         const Real factor = step * coef[-2];
@@ -74,6 +91,52 @@ SPLINEAR_INLINE void add(const SparseShape& shape, const Real* smoother, std::si
             coef += sparse_lanes;
             rows += sparse_lanes;
         }
+    }
+}
+
+template <class Real>
+SPLINEAR_INLINE Real least(Real a, Real b) {
+    return a < b ? a : b;
+}
+
+template <class Real>
+SPLINEAR_INLINE void add_ramp(Real step, const SparseEntry<Real>* entries, std::size_t n,
+                              Real* tables) {
+    for (std::size_t e = 0; e < n; ++e) {
+        if (e + ahead < n) ask_for(tables, entries[e + ahead]);
+        const Real t = entries[e].argument > 0 ? entries[e].argument : Real{0};
+        Real* coef = tables + entries[e].place;
+        const Real factor = step * coef[-2];
+        const Real size = coef[-1];
+        for (Real first = 0; first < size; first += sparse_lanes) {
+            for (int k = 0; k < static_cast<int>(sparse_lanes); ++k) {
+                const Real at = first + static_cast<Real>(k);
+                const Real within = least(at + 1, size) - least(at, size);  // 1, or 0 behind it
+                coef[k] += factor * least(at, t) * within;
+            }
+            coef += sparse_lanes;
+        }
+    }
+}
+
+template <class Real>
+SPLINEAR_INLINE void multiply(const SharedEntry<Real>* entries, std::size_t n, const Real* variance,
+                              const Real* others, std::size_t stride, std::size_t n_before,
+                              Real* out) {
+    for (std::size_t first = 0; first < n_before; first += ramp_lanes) {
+        Real total[ramp_lanes] = {};
+        for (std::size_t e = 0; e < n; ++e) {
+            const Real t = entries[e].argument;
+            const auto bin = static_cast<Real>(static_cast<int>(t));
+            const Real inside = t - bin;
+            const Real factor = variance[entries[e].number];
+            const Real* u = others + entries[e].number * stride + first;
+            for (std::size_t k = 0; k < ramp_lanes; ++k) {
+                const Real below = least(u[k], bin);
+                total[k] += factor * (below + inside * (least(u[k], bin + 1) - below));
+            }
+        }
+        for (std::size_t k = 0; k < ramp_lanes; ++k) out[first + k] = total[k];
     }
 }
 
@@ -120,6 +183,28 @@ void add_sparse(const SparseShape& shape, const double* smoother, std::size_t st
     with_degree(shape.degree, [&]<int Degree>() SPLINEAR_INLINE_LAMBDA {
         add<Degree>(shape, smoother, stride, step, entries, n, tables);
     });
+}
+
+SPLINEAR_CLONES
+void add_ramps(float step, const SparseEntry<float>* entries, std::size_t n, float* tables) {
+    add_ramp(step, entries, n, tables);
+}
+
+SPLINEAR_CLONES
+void add_ramps(double step, const SparseEntry<double>* entries, std::size_t n, double* tables) {
+    add_ramp(step, entries, n, tables);
+}
+
+SPLINEAR_CLONES
+void multiply_ramps(const SharedEntry<float>* entries, std::size_t n, const float* variance,
+                    const float* others, std::size_t stride, std::size_t n_before, float* out) {
+    multiply(entries, n, variance, others, stride, n_before, out);
+}
+
+SPLINEAR_CLONES
+void multiply_ramps(const SharedEntry<double>* entries, std::size_t n, const double* variance,
+                    const double* others, std::size_t stride, std::size_t n_before, double* out) {
+    multiply(entries, n, variance, others, stride, n_before, out);
 }
 
 }  // namespace splinear::simd

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "rows/sparse_entry.hpp"
 
@@ -30,5 +31,30 @@ void add_sparse(const SparseShape& shape, const float* smoother, std::size_t str
                 const SparseEntry<float>* entries, std::size_t n, float* tables);
 void add_sparse(const SparseShape& shape, const double* smoother, std::size_t stride, double step,
                 const SparseEntry<double>* entries, std::size_t n, double* tables);
+
+// Ramps: degree 1 under D_1 where the first coefficient is held at zero, the curves that a sparse
+// table has unless it is asked for others. L_d B(t) is min(k, t) there, and B(t)'L_d B(u) is
+// min(u, b) and t - b times the part of u in b, for t in bin b: nothing needs to be looked up.
+
+// table[k] += step s_j^2 min(k, argument) for a row's entries.
+void add_ramps(float step, const SparseEntry<float>* entries, std::size_t n, float* tables);
+void add_ramps(double step, const SparseEntry<double>* entries, std::size_t n, double* tables);
+
+inline constexpr std::size_t ramp_lanes = 32;  // rows of a team that are compared at once
+
+// A value of a row, whose feature is `number` among those that rows of a team share.
+template <class Real>
+struct SharedEntry {
+    std::uint32_t number;
+    Real argument;
+};
+
+// out[a] = sum of s^2 B'L_d B of a row's entries and those of the rows a < n_before, whose
+// arguments are others[number * stride + a], 0 where a row does not have the feature. stride is a
+// multiple of ramp_lanes, and out has room for as many numbers.
+void multiply_ramps(const SharedEntry<float>* entries, std::size_t n, const float* variance,
+                    const float* others, std::size_t stride, std::size_t n_before, float* out);
+void multiply_ramps(const SharedEntry<double>* entries, std::size_t n, const double* variance,
+                    const double* others, std::size_t stride, std::size_t n_before, double* out);
 
 }  // namespace splinear::simd

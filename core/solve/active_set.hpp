@@ -14,7 +14,7 @@
 
 namespace splinear {
 
-// One bit a row, 64 rows a word. The rows were shuffled once when they were coded; so a pass visits
+// One bit per row, 64 to a word. The rows were shuffled once when they were coded; so a pass visits
 // words in a new random order and, inside a word, starts at a random row. It reads memory in long
 // runs, and the order needs no index per row.
 //

@@ -94,7 +94,7 @@ private:
         add_growth(data_, [&](std::size_t i) { return alpha[i] - grown * before[i]; }, state);
     }
 
-    // Goes back towards the values `before`, to where the dual is highest on the way.
+    // Goes back toward the values `before`, to where the dual is highest on the way.
     void step_back(const std::vector<double>& before, const GroupedRows::Tables& tables,
                    double bias_weight, DualState& state) {
         const GroupedRows& rows = data_.rows;

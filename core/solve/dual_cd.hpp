@@ -98,7 +98,7 @@ public:
 
     bool stopped() const noexcept { return stop_.made(); }
 
-    // The dual variables, for who needs no solver anymore.
+    // The dual variables, for callers that need no solver anymore.
     std::vector<double> take_alpha() noexcept { return std::move(state_.alpha); }
 
 private:

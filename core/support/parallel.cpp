@@ -26,7 +26,8 @@ using namespace std::chrono_literals;
 
 // How long a thread looks for work before it goes to sleep. The next job of a fit mostly comes
 // sooner than a sleeper would wake up. Much longer would be bad where other programs want the
-// processor as well: who looks for work without end is the first to be interrupted when it comes.
+// processor as well: a thread that never sleeps uses up its share of time, and is then interrupted
+// just when work arrives.
 constexpr auto patience = 100us;
 
 void pause() noexcept {

@@ -20,7 +20,7 @@ void run_on_pool(std::ptrdiff_t n_tasks, int n_threads, AnyTask task);
 // Runs task(0), ..., task(n_tasks - 1) on up to n_threads threads, in no fixed order. What a task
 // throws reaches the caller, whichever thread ran it: no other task is begun, those that were are
 // waited for, and of several exceptions the first is thrown. Results that must not depend on
-// n_threads are stored per task and combined afterwards. Inside a task it is a plain loop.
+// n_threads are stored per task and combined afterward. Inside a task it is a plain loop.
 template <class Task>
 void parallel_for(std::ptrdiff_t n_tasks, int n_threads, const Task& task) {
     if (n_threads > 1 && n_tasks > 1) {

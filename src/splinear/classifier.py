@@ -30,14 +30,14 @@ class AdditiveClassifier(ClassEstimator):
     """Additive classifier with probabilities, every curve as smooth as the data ask for.
 
     Learns f(x) = b + sum_k f_k(x), each f_k the curve of a feature of numbers, the effects of a
-    category's levels or a surface over two features, by minimising
+    category's levels or a surface over two features, by minimizing::
 
         sum_i c_i loss(y_i, f(x_i)) + 1/2 sum_k coef_k' S_k coef_k / t_k
 
     over the coefficients and b. The loss is log(1 + exp(-y f)) for two classes, y being -1 or 1,
-    and log sum_c exp f_c - f_y for more, where every class c has an f_c of its own. S_k penalises
+    and log sum_c exp f_c - f_y for more, where every class c has an f_c of its own. S_k penalizes
     rough curves (see the terms), and t_k, the variance of a term, comes from the data by restricted
-    maximum likelihood (REML), or is C s_k^2 for a given C. The intercept is not penalised.
+    maximum likelihood (REML), or is C s_k^2 for a given C. The intercept is not penalized.
 
     Parameters
     ----------

@@ -36,6 +36,14 @@ def min_kernel(X: AnyArray, Y: AnyArray | None = None, *, n_jobs: int | None = N
     -------
     K : ndarray of shape (n, m)
         float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.kernels import min_kernel
+    >>> min_kernel(np.array([[0.2, 0.8], [0.5, 0.5]])).round(2)
+    array([[1. , 0.7],
+           [0.7, 1. ]])
     """
     if n_jobs is not None:
         check_scalar(n_jobs, "n_jobs", Integral)
@@ -58,8 +66,8 @@ def spline_kernel(
     """K(x, y) = (1/N) sum_j phi^d(x_j)'phi^d(y_j) for B-splines on N bins of [0, 1].
 
     For d = 1 this is the min kernel but for values nearer to each other than r bins (r the degree),
-    and for a constant: (1/N) phi^1(x)'phi^1(y) = min(x, y) + (r + 1) / (2 N) where
-    |x - y| >= r / N. (The paper prints the constant as (r + 1) / 2, without the 1/N.)
+    and for a constant: ``(1/N) phi^1(x)'phi^1(y) = min(x, y) + (r + 1) / (2 N)`` where
+    ``|x - y| >= r / N``. (The paper prints the constant as (r + 1) / 2, without the 1/N.)
 
     Parameters
     ----------
@@ -76,6 +84,15 @@ def spline_kernel(
     Returns
     -------
     K : ndarray of shape (n, m)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.kernels import spline_kernel
+    >>> X = np.array([[0.1], [0.5]])
+    >>> spline_kernel(X, degree=1, n_bins=100).round(3)  # nearly the min kernel
+    array([[0.11, 0.11],
+           [0.11, 0.51]])
     """
     X, Y = check_pairwise_arrays(X, Y, dtype=np.float64)
     basis = BSplineBasis(degree, n_bins)

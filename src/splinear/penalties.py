@@ -1,6 +1,6 @@
 """Penalties that can be inverted: differences as running sums, weights, and any matrix.
 
-The paper penalises the differences of neighbouring coefficients, 1/2 |D_d a|^2, with square
+The paper penalizes the differences of neighboring coefficients, 1/2 |D_d a|^2, with square
 matrices: D_1 has 1 on the diagonal and -1 below it, and D_d = D_1^d. Being invertible they can be
 absorbed into the features: with a = D_d^{-1} w the penalty is 1/2 |w|^2 and the features are
 phi^d(x) = D_d^{-T} phi(x). Multiplying by D_1^{-1} is a running sum from the left, by D_1^{-T} one
@@ -36,36 +36,84 @@ MAX_ORDER = 10
 
 
 def difference_matrix(n: int, order: int) -> Floats:
-    """D_d, shape (n, n): lower triangular, ones on the diagonal."""
+    """D_d, shape (n, n): lower triangular, ones on the diagonal.
+
+    Examples
+    --------
+    >>> from splinear.penalties import difference_matrix
+    >>> difference_matrix(3, 1)
+    array([[ 1.,  0.,  0.],
+           [-1.,  1.,  0.],
+           [ 0., -1.,  1.]])
+    >>> difference_matrix(3, 2)
+    array([[ 1.,  0.,  0.],
+           [-2.,  1.,  0.],
+           [ 1., -2.,  1.]])
+    """
     first: Floats = np.eye(n) - np.eye(n, k=-1)
     power: Floats = np.linalg.matrix_power(first, order)
     return power
 
 
 def difference_inverse(n: int, order: int) -> Floats:
-    """D_d^{-1}, shape (n, n): lower triangular, all entries whole numbers."""
+    """D_d^{-1}, shape (n, n): lower triangular, all entries whole numbers.
+
+    Examples
+    --------
+    >>> from splinear.penalties import difference_inverse
+    >>> difference_inverse(3, 1)
+    array([[1., 0., 0.],
+           [1., 1., 0.],
+           [1., 1., 1.]])
+    """
     power: Floats = np.linalg.matrix_power(np.tril(np.ones((n, n))), order)
     return power
 
 
 def difference_inverse_transpose(n: int, order: int) -> Floats:
-    """D_d^{-T}, shape (n, n): ones for d = 1 and j - i + 1 for d = 2, on and above the diagonal."""
+    """D_d^{-T}, shape (n, n): ones for d = 1 and j - i + 1 for d = 2, on and above the diagonal.
+
+    Examples
+    --------
+    >>> from splinear.penalties import difference_inverse_transpose
+    >>> difference_inverse_transpose(3, 2)
+    array([[1., 2., 3.],
+           [0., 1., 2.],
+           [0., 0., 1.]])
+    """
     return difference_inverse(n, order).T
 
 
 def smoothing_matrix(n: int, order: int) -> Floats:
-    """L_d = D_d^{-1} D_d^{-T}, shape (n, n): what a step on phi^d does to the coefficients."""
+    """L_d = D_d^{-1} D_d^{-T}, shape (n, n): what a step on phi^d does to the coefficients.
+
+    Examples
+    --------
+    >>> from splinear.penalties import smoothing_matrix
+    >>> smoothing_matrix(3, 1)
+    array([[1., 1., 1.],
+           [1., 2., 2.],
+           [1., 2., 3.]])
+    """
     inverse = difference_inverse(n, order)
     return inverse @ inverse.T
 
 
 @dataclass(frozen=True)
 class DifferencePenalty:
-    """1/2 |D_d a|^2 on `size` coefficients a, by running sums along the last axis.
+    """The penalty ``1/2 |D_d a|^2`` on `size` coefficients a, by running sums along the last axis.
 
     The map T of the penalty is D_d^{-1}: coefficients are T w, the embedding is T' phi(x). The
     first `held` coefficients are held at zero; D_d is then that of the others, and all maps give
     zero in their places.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.penalties import DifferencePenalty
+    >>> penalty = DifferencePenalty(order=1, size=4)
+    >>> penalty.difference(np.array([1.0, 1.0, 3.0, 3.0]))  # steps from neighbor to neighbor
+    array([1., 0., 2., 0.])
     """
 
     order: int
@@ -148,10 +196,17 @@ class DifferencePenalty:
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
 class DiagonalPenalty:
-    """1/2 sum_k (a_k / weight_k)^2: the penalty of a basis with orthogonal derivatives.
+    """``1/2 sum_k (a_k / weight_k)^2``: the penalty of a basis with orthogonal derivatives.
 
     The map T of the penalty is diag(weights). The methods are those of DifferencePenalty. A weight
     of 0 holds its coefficient at zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.penalties import DiagonalPenalty
+    >>> DiagonalPenalty(np.array([1.0, 0.5])).difference(np.array([1.0, 1.0]))
+    array([1., 2.])
     """
 
     weights: Floats
@@ -204,10 +259,18 @@ class DiagonalPenalty:
 
 @dataclass(frozen=True, eq=False)
 class MatrixPenalty:
-    """1/2 |D a|^2 for an invertible matrix D (size, size) of one's own.
+    """The penalty ``1/2 |D a|^2`` for an invertible matrix D (size, size) of one's own.
 
     The map T of the penalty is D^{-1}. The methods are those of DifferencePenalty; they take size^2
     operations per vector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.penalties import MatrixPenalty
+    >>> penalty = MatrixPenalty(np.array([[1.0, 0.0], [-1.0, 1.0]]))  # D_1, written out
+    >>> penalty.difference(np.array([2.0, 5.0]))
+    array([2., 3.])
     """
 
     matrix: Floats

@@ -38,11 +38,11 @@ class AdditiveRegressor(RegressionEstimator):
     """Additive regression of numbers or counts, every curve as smooth as the data ask for.
 
     Learns f(x) = b + sum_k f_k(x), each f_k the curve of a feature of numbers or the effects of a
-    category's levels, by minimising
+    category's levels, by minimizing::
 
         sum_i c_i loss(y_i, f(x_i)) + 1/2 sum_k coef_k' S_k coef_k / t_k
 
-    over the coefficients and b, which is not penalised. S_k penalises rough curves (see the terms),
+    over the coefficients and b, which is not penalized. S_k penalizes rough curves (see the terms),
     and t_k, the variance of a term relative to the dispersion, comes from the data by restricted
     maximum likelihood (REML), or is C s_k^2 for a given C.
 

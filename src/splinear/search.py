@@ -92,7 +92,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
     best_score_ : float
         Its mean score over the folds.
     best_index_ : int
-        Its place in cv_results_.
+        Its place in `cv_results_`.
     cv_results_ : dict of ndarray
         As in GridSearchCV: "params", "param_C", ..., "split0_test_score", ..., "mean_test_score",
         "std_test_score", "rank_test_score", "mean_fit_time". Scores are NaN where the search was
@@ -102,7 +102,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
     n_splits_ : int
     refit_time_ : float
     classes_, n_features_in_, feature_names_in_
-        Of best_estimator_.
+        Of `best_estimator_`.
 
     Examples
     --------

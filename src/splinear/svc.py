@@ -25,15 +25,15 @@ __all__ = ["AdditiveSVC"]
 class AdditiveSVC(ClassEstimator):
     """The additive support vector classifier of the paper, trained as fast as a linear one.
 
-    Learns f(x) = b + sum_k f_k(x) by minimising
+    Learns f(x) = b + sum_k f_k(x) by minimizing::
 
         1/2 |w|^2 + 1/2 b^2 + C sum_i c_i loss(y_i (w'phi(x_i) + B b)),
 
     with phi the embedding of the paper (section 3), in which an additive model is linear: for
     splines coef_k = s_k D_d^{-1} w_k, so that the first part is the penalty
-    1/2 sum_k |D_d coef_k|^2 / s_k^2. Dual coordinate descent computes the embedding on the fly and
-    never stores it. More than two classes, or several labels per row, are trained one against the
-    rest. Beside LinearSVC it is what AdditiveClassifier is beside LogisticRegression: for wide
+    ``1/2 sum_k |D_d coef_k|^2 / s_k^2``. Dual coordinate descent computes the embedding on the fly
+    and never stores it. More than two classes, or several labels per row, are trained one against
+    the rest. Beside LinearSVC it is what AdditiveClassifier is beside LogisticRegression: for wide
     tables (histograms, images, text), and without probabilities
     (:class:`sklearn.calibration.CalibratedClassifierCV` adds them).
 
@@ -55,7 +55,7 @@ class AdditiveSVC(ClassEstimator):
     fit_intercept : bool, default=True
         Whether to learn b.
     intercept_scaling : float, default=1.0
-        B: the intercept is B times a penalised weight, so a larger B penalises it less.
+        B: the intercept is B times a penalized weight, so a larger B penalizes it less.
         At most 1e8; far smaller ones already take many passes.
     categorical_features, missing
         As in AdditiveClassifier.
@@ -150,7 +150,7 @@ class AdditiveSVC(ClassEstimator):
         """Learn from a chunk of rows, starting from what was learned from those before.
 
         The first chunk fixes ranges, knots and levels, so it should be representative: values
-        beyond count as the nearest end. Every chunk minimises
+        beyond count as the nearest end. Every chunk minimizes::
 
             1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(y_i f(x_i)),
 

@@ -23,7 +23,7 @@ __all__ = ["AdditiveSVR"]
 class AdditiveSVR(RegressionEstimator):
     """Additive support vector regression, by dual coordinate descent.
 
-    Learns f(x) = m + b + sum_k f_k(x), m the mean of y, by minimising
+    Learns f(x) = m + b + sum_k f_k(x), m the mean of y, by minimizing::
 
         1/2 |w|^2 + 1/2 b^2 + C sum_i c_i max(0, |w'phi(x_i) + B b - (y_i - m)| - epsilon),
 
@@ -40,7 +40,7 @@ class AdditiveSVR(RegressionEstimator):
     fit_intercept : bool, default=True
         Whether to learn the intercept m + b; if not, it is 0.
     intercept_scaling : float, default=1.0
-        B: b is B times a penalised weight, so a larger B penalises it less. At most 1e8.
+        B: b is B times a penalized weight, so a larger B penalizes it less. At most 1e8.
     categorical_features, missing, tol, max_iter, time_limit, callback, warm_start, max_memory, \
 n_jobs, random_state, verbose
         As in AdditiveSVC.
@@ -114,7 +114,7 @@ n_features_in_, feature_names_in_
     def partial_fit(self, X: Input, y: Input, sample_weight: Input = None) -> AdditiveSVR:
         """Learn from a chunk of rows, starting from what was learned from those before.
 
-        The first chunk fixes ranges, knots, levels and the mean m. Every chunk minimises
+        The first chunk fixes ranges, knots, levels and the mean m. Every chunk minimizes::
 
             1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(f(x_i) - y_i),
 
@@ -132,6 +132,6 @@ n_features_in_, feature_names_in_
         """
         self._check_params()
         recipe, more = self._recipe(), hasattr(self, "terms_")
-        if more:  # the last intercept is where the new one, which is penalised, stays close to
+        if more:  # the last intercept is where the new one, which is penalized, stays close to
             recipe = replace(recipe, reader=NumberReader(float(self.intercept_[0])))
         return self._fit(X, y, sample_weight, recipe, more=more)

@@ -148,6 +148,28 @@ class SplineEmbedding(_EmbeddingTransformer):
     embedding_ : Embedding
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import SplineEmbedding
+    >>> X = np.array([[0.0], [0.25], [1.0]])
+    >>> bumps = SplineEmbedding(n_bins=2, penalty_order=0, scale="native")
+    >>> bumps.fit_transform(X).toarray().round(2)
+    array([[0.71, 0.  , 0.  ],
+           [0.35, 0.35, 0.  ],
+           [0.  , 0.  , 0.71]])
+
+    Under D_1, a linear model on the embedding is an additive model whose curves prefer to
+    be flat:
+
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.pipeline import make_pipeline
+    >>> x = np.linspace(0, 1, 200)[:, None]
+    >>> y = np.sin(6 * x[:, 0])
+    >>> wave = make_pipeline(SplineEmbedding(n_bins=20), Ridge(alpha=0.001)).fit(x, y)
+    >>> print(f"{wave.score(x, y):.2f}")
+    1.00
     """
 
     _family = "bspline"
@@ -193,6 +215,17 @@ class FourierEmbedding(_EmbeddingTransformer):
     embedding_ : Embedding
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import FourierEmbedding
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> embedding = FourierEmbedding(degree=1).fit(X)
+    >>> print(embedding.transform(X).round(2) + 0.0)
+    [[-1.  0.]
+     [ 1.  0.]
+     [-1.  0.]]
     """
 
     _family = "fourier"
@@ -231,6 +264,14 @@ class HermiteEmbedding(_EmbeddingTransformer):
     embedding_ : Embedding
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import HermiteEmbedding
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> HermiteEmbedding(degree=2).fit_transform(X).shape
+    (3, 2)
     """
 
     _family = "hermite"

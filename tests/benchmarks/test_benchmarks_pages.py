@@ -251,6 +251,15 @@ def test_reml(tmp_path):
     assert "speed-up on 16 threads: (bar: at least 9) not measured" in page
 
 
+def test_threads(tmp_path):
+    run("threads", "--quick", "--most", "2", "--output", tmp_path)
+    page = (tmp_path / "threads.md").read_text()
+    [(_, _, *lines)] = tables_of(page)
+    assert {line[0] for line in lines} >= {"hinge", "Newton", "REML", "coding", "scoring"}
+    assert all(float(line[2]) > 0 and line[3] == "2" for line in lines)
+    assert page.count("not measured") == page.count("(bar: ") == 8
+
+
 def test_shapes(tmp_path):
     run("shapes", "--quick", "--output", tmp_path)
     page = (tmp_path / "shapes.md").read_text()

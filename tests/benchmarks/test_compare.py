@@ -13,6 +13,7 @@ LINES = [
     "AdditiveSVC",
     "decision_function",
     "AdditiveSVC, sparse",
+    "AdditiveSVC, texts of 5 classes",
     "AdditiveClassifier(C=1)",
     "softmax, 5 classes",
     "AdditiveClassifier()",

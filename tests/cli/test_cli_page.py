@@ -1,4 +1,4 @@
-"""docs/cli.md: its commands run as they are printed, and its options exist."""
+"""docs/guide/cli.md: its commands run as they are printed, and its options exist."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "cli.md"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

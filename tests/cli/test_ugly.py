@@ -127,7 +127,7 @@ def test_a_disk_that_is_full(model, train, run, tmp_path):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*COMMAND, "predict", str(model), str(train)],
-            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
         )  # fmt: skip
     assert done.returncode == 1
     assert "splinear: cannot write stdout: No space left on device" in done.stderr
@@ -152,7 +152,7 @@ def test_a_reader_that_stops_reading(model, train):
     line = " ".join([f"'{sys.executable}'", "-c 'from splinear.cli import main; main()'"])
     done = subprocess.run(
         f"{line} predict {model} {train} | head -1",
-        shell=True, capture_output=True, text=True, timeout=60, check=False,
+        shell=True, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.stdout.startswith('"prediction"')
     assert "Traceback" not in done.stderr
@@ -176,7 +176,7 @@ def test_interrupted_in_the_middle_of_a_fit(tmp_path):
     time.sleep(1.0)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert errors == "splinear: interrupted; nothing was written.\n"
     assert list(tmp_path.iterdir()) == [tmp_path / "x.parquet"]

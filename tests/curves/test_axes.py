@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from splinear import _core
-from splinear.curves.axes import Axes, standardised
+from splinear.curves.axes import Axes, standardized
 from splinear.curves.basis import Basis, BSplineBasis, HermiteBasis
 from splinear.tables.opening import open_table
 
@@ -55,7 +55,7 @@ def test_ends_middle_and_beyond(lo: float, hi: float) -> None:
     axes = axis(lo, hi, 0, 10)
     assert_array_equal(arguments(axes, [lo, hi, -LARGEST, LARGEST]), [0, 10, 0, 10])
     quarter, middle = 0.75 * lo + 0.25 * hi, 0.5 * lo + 0.5 * hi
-    if lo < quarter < middle < hi:  # neighbours have nothing between them
+    if lo < quarter < middle < hi:  # neighbors have nothing between them
         assert_allclose(arguments(axes, [quarter, middle]), [2.5, 5], rtol=1e-14)
 
 
@@ -180,7 +180,7 @@ def test_axes_of_some_features() -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_standardised_axes_measure_in_standard_deviations(weighted: bool) -> None:
+def test_standardized_axes_measure_in_standard_deviations(weighted: bool) -> None:
     """Over rows that count, by their weights, without gaps; a constant feature stays as it is."""
     random = np.random.default_rng(3)
     X = random.lognormal(size=(500, 4)) * [1.0, 1e200, 1e-200, 0.0]
@@ -191,7 +191,7 @@ def test_standardised_axes_measure_in_standard_deviations(weighted: bool) -> Non
     seen = np.where(kept[:, None], X, np.nan)
     lo, hi = np.nanmin(seen, axis=0)[columns], np.nanmax(seen, axis=0)[columns]
     axes = Axes.spanning(lo, hi, HermiteBasis(3))
-    found = standardised(open_table(X), columns, kept, axes, weights)
+    found = standardized(open_table(X), columns, kept, axes, weights)
     for k, j in enumerate(columns):
         there = kept & ~np.isnan(X[:, j])
         x, w = X[there, j], np.ones(500) if weights is None else weights

@@ -64,7 +64,7 @@ def test_weights_undo_coefficients(basis: Basis, order: int, native: bool) -> No
 
 @pytest.mark.parametrize("order", range(4))
 def test_without_a_level_a_curve_starts_at_zero(bspline: BSplineBasis, order: int) -> None:
-    """And is penalised by its differences alone; D_0 has no level to give away."""
+    """And is penalized by its differences alone; D_0 has no level to give away."""
     X = drawn()
     whole = embedding_of(X, bspline, order)
     found = whole.without_level()

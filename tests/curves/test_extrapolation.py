@@ -50,10 +50,10 @@ def model(request, rows):
     return AdditiveSVC(terms=terms_of(request.param, "linear"), random_state=0).fit(*rows)
 
 
-def slope(model, j, end, inwards):
+def slope(model, j, end, inward):
     """Of the curves of column j at one end, by their values there and a little inside."""
     term = model.terms_[j]
-    step = 1e-7 * inwards * (term.hi - term.lo)
+    step = 1e-7 * inward * (term.hi - term.lo)
     _, (at, beside) = shape_function(model, j, grid=[end, end + step])
     return at, (beside - at) / step
 
@@ -62,8 +62,8 @@ def test_goes_on_with_the_slope_of_the_end(model):
     for j in range(3):
         term = model.terms_[j]
         _, f = shape_function(model, j, grid=OUTSIDE)
-        for end, inwards, here in ((term.lo, 1, slice(0, 3)), (term.hi, -1, slice(3, 6))):
-            at, steep = slope(model, j, end, inwards)
+        for end, inward, here in ((term.lo, 1, slice(0, 3)), (term.hi, -1, slice(3, 6))):
+            at, steep = slope(model, j, end, inward)
             if term.kind == "Spline" and term.group.embedding.basis.degree == 0:
                 steep = 0 * steep
             expected = at + np.outer(OUTSIDE[here] - end, steep)

@@ -68,7 +68,7 @@ def test_bytes_in_255_bins_are_the_min_kernel_svm(bias: float) -> None:
 
 
 def test_a_free_intercept_gives_the_usual_min_kernel_svm() -> None:
-    """SVC does not penalise its bias, which then swallows the kernel's constant as well."""
+    """SVC does not penalize its bias, which then swallows the kernel's constant as well."""
     X, y = pixels()
     K = min_kernel(X) / 255
     svc = SVC(kernel="precomputed", tol=1e-9).fit(K, y)

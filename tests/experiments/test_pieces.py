@@ -19,7 +19,7 @@ from splinear import AdditiveSVC, cli
 from splinear.cli import reproduce
 from splinear.experiments import exactness, figure2
 from splinear.experiments.bench import Bench
-from splinear.experiments.catalogue import EXPERIMENTS, find
+from splinear.experiments.catalog import EXPERIMENTS, find
 from splinear.experiments.choosing import choose
 from splinear.experiments.machine import describe
 from splinear.experiments.mnist import to_bytes
@@ -204,7 +204,7 @@ def test_interruption_leaves_nothing(tmp_path):
     try:
         time.sleep(6)  # long enough to be fitting, far too short to be done
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode not in (0, None)

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 from splinear import SplineEmbedding
 from splinear.datasets import load_daimler
 from splinear.experiments import paper
-from splinear.experiments.catalogue import EXPERIMENTS
+from splinear.experiments.catalog import EXPERIMENTS
 from splinear.experiments.daimler import QUICK_STEP
 from splinear.features import GradientPyramid
 

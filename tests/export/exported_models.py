@@ -110,6 +110,12 @@ CASES = {
     "pairs with few nodes": Case(
         classifier(terms={"code": Category(), ("a", ODD_NAME): Pair(n_bins=2)}), two
     ),
+    "pairs of waves": Case(
+        classifier(
+            terms={"a": Fourier(period=0.7), ("a", "few"): Pair(), ("a", "code"): Pair(n_bins=1)}
+        ),
+        two,
+    ),
     "fixed C": Case(classifier(C=0.1), two),
     "squared error": Case(AdditiveRegressor(random_state=0, interactions=PAIRS[:2]), number),
     "poisson": Case(AdditiveRegressor(loss="poisson", random_state=0), count),

@@ -137,4 +137,11 @@ def place_of(axis: dict[str, Any], x: Any) -> float | None:
     if "levels" in axis:
         return axis["nodes"][axis["levels"].index(x)] if x in axis["levels"] else None
     knots = axis["knots"]
-    return float(np.interp(x, knots, np.arange(len(knots))))
+    if axis["period"] is not None:
+        x %= axis["period"]
+    if x <= knots[0] or len(knots) == 1:
+        return 0.0
+    if x >= knots[-1]:
+        return len(knots) - 1.0
+    k = max(i for i, knot in enumerate(knots) if knot <= x)
+    return k + (x - knots[k]) / (knots[k + 1] - knots[k])

@@ -10,10 +10,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from splinear.curves.basis import BSplineBasis
-from splinear.model.group import TermGroup, split_by
+from splinear.model.group import TermGroup
+from splinear.model.grouping import split_by
 from splinear.model.layout import Layout
 from splinear.penalties import DiagonalPenalty, DifferencePenalty, difference_matrix
-from splinear.solvers.banded import penalised_bands
+from splinear.solvers.banded import penalized_bands
 from splinear.solvers.objective import explicit, scores
 from splinear.solvers.rows import TrainingRows
 from splinear.tables.opening import open_table
@@ -275,7 +276,7 @@ def test_bands_of_a_group_are_its_penalty(group: TermGroup) -> None:
     for edges in (None, some_edges(group)):
         one = replace(group, edges=edges)
         support = group.embedding.basis.support
-        bands = penalised_bands(one, np.zeros((*group.shape, support)))
+        bands = penalized_bands(one, np.zeros((*group.shape, support)))
         for j in range(group.n_features):
             dense = stiffness(group, j, edges)
             n_bands = bands.shape[2]
@@ -302,6 +303,16 @@ def ends(group: TermGroup) -> np.ndarray:
     if not isinstance(group.embedding.basis, BSplineBasis):
         return group.embedding.axes.last
     return np.full(group.n_features, float(group.embedding.basis.n_bins))
+
+
+@every_group
+@pytest.mark.parametrize("variance", [1e-307, 5e-324])
+def test_bands_are_numbers_for_the_least_variances(group: TermGroup, variance: float) -> None:
+    least = np.where(group.embedding.variance > 0, variance, 0.0)
+    with np.errstate(over="ignore"):  # the inverse of the second
+        bands = group.with_variance(least, group.missing_variance).penalty_bands
+    assert np.isfinite(bands).all()
+    assert np.abs(bands[:, : group.size]).max() == pytest.approx(1e300, rel=0.999)
 
 
 @every_group

@@ -59,7 +59,7 @@ def matrix_of(function, group):
 # -- parameters and tables -----------------------------------------------------------------------
 
 
-def test_tables_are_centred(group):
+def test_tables_are_centered(group):
     """The means along either feature, weighted by the rows at the nodes, are 0."""
     T = group.tables(draw(group, 3)).reshape(3, *group.mass.shape)
     np.testing.assert_allclose((T * group.mass).sum(axis=-1), 0.0, atol=1e-12)

@@ -226,7 +226,7 @@ ODD = {
     "huge": np.array([-HUGE, -1e300, 0.0, 1e300, HUGE]),
     "denormal": np.array([0.0, TINY, 2 * TINY, 7 * TINY, 1e-310]),
     "huge and tiny": np.array([-HUGE, -TINY, 0.0, TINY, HUGE]),
-    "neighbours": np.nextafter(1.0, [0.0, 1.0, 2.0, 2.0, 2.0]),
+    "neighbors": np.nextafter(1.0, [0.0, 1.0, 2.0, 2.0, 2.0]),
     "whole numbers beyond 2^53": np.array([0, 2**53, 2**53 + 2, 2**60, 2**62]),
     "signed zeros": np.array([-0.0, 0.0, -0.0, 0.0, 1.0]),
 }

@@ -57,10 +57,10 @@ def table() -> tuple[np.ndarray, np.ndarray]:
 
 
 def least_squares(phi: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
-    """Predict with the w and b that minimise C/2 |y - phi w - b|^2 + 1/2 |w|^2."""
-    centred = phi - phi.mean(axis=0)
-    A = C * centred.T @ centred + np.eye(phi.shape[1])
-    return y.mean() + centred @ np.linalg.solve(A, C * centred.T @ y)
+    """Predict with the w and b that minimize C/2 |y - phi w - b|^2 + 1/2 |w|^2."""
+    centered = phi - phi.mean(axis=0)
+    A = C * centered.T @ centered + np.eye(phi.shape[1])
+    return y.mean() + centered @ np.linalg.solve(A, C * centered.T @ y)
 
 
 def least_hinge(phi: np.ndarray, label: np.ndarray) -> float:

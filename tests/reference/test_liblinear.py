@@ -134,7 +134,7 @@ def test_squared_hinge_has_the_same_optimum(order, real_data):
 
 
 def assert_same_logistic_model(ours, X, table, y):
-    """Beside LIBLINEAR, which penalises the intercept a little, and one that does not."""
+    """Beside LIBLINEAR, which penalizes the intercept a little, and one that does not."""
     phi = phi_of(ours, table)
     free = LogisticRegression(C=1.0, tol=1e-9, max_iter=10_000)
     free.fit(phi, y)

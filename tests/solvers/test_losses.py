@@ -1,4 +1,4 @@
-"""Losses: the values, the dual, and the step that maximises it along one coordinate."""
+"""Losses: the values, the dual, and the step that maximizes it along one coordinate."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_dual_is_the_conjugate(loss: Loss, cost: float, margin: float) -> None:
 
 
 @given(costs, margins, parts, st.floats(1e-2, 1e2))
-def test_step_maximises_the_dual_along_its_coordinate(
+def test_step_maximizes_the_dual_along_its_coordinate(
     loss: Loss, cost: float, margin: float, part: float, curvature: float
 ) -> None:
     low, end = ends(loss, cost, margin)

@@ -1,4 +1,4 @@
-"""Newton's method against other minimisers, and against its own certificate."""
+"""Newton's method against other minimizers, and against its own certificate."""
 
 from dataclasses import replace
 
@@ -100,15 +100,15 @@ def weights_of(layout, coef):
 
 
 def by_scipy(X, layout, problem):
-    """The least value of 1/2 |w|^2 + losses of w'phi + b, by L-BFGS; b is not penalised."""
+    """The least value of 1/2 |w|^2 + losses of w'phi + b, by L-BFGS; b is not penalized."""
     phi = np.column_stack([explicit(layout, X), np.ones(len(X))])
 
     def value_and_gradient(w):
         m = problem.margin(phi @ w)
-        penalised = np.append(w[:-1], 0.0)
-        value = 0.5 * penalised @ penalised + problem.cost @ problem.loss.value(m)
+        penalized = np.append(w[:-1], 0.0)
+        value = 0.5 * penalized @ penalized + problem.cost @ problem.loss.value(m)
         slopes = problem.cost * problem.y * problem.loss.slope(m)
-        return value, penalised + phi.T @ slopes
+        return value, penalized + phi.T @ slopes
 
     options = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-9}
     start = np.zeros(phi.shape[1])
@@ -140,7 +140,7 @@ def test_equals_scipy_on_the_explicit_embedding(basis, loss, way, make_problem):
 @pytest.mark.parametrize("loss", COMPILED, ids=repr)
 @by_basis
 def test_equals_dual_coordinate_descent(basis, loss, make_problem):
-    """Which penalises the intercept: its optimum lies above, by no more than that penalty."""
+    """Which penalizes the intercept: its optimum lies above, by no more than that penalty."""
     X, layout, problem = make_problem(loss, basis, seed=1, native=loss is LOSSES[0], bias=3.0)
     found = solve(X, layout, problem)
     stopping = Stopping(tol=1e-8, max_iter=100_000)

@@ -1,4 +1,4 @@
-"""What Newton's method claims is so: against another minimiser, for penalties from weak to none."""
+"""What Newton's method claims is so: against another minimizer, for penalties from weak to none."""
 
 import warnings
 from functools import partial
@@ -101,17 +101,17 @@ def least(phi, losses, n_outputs):
     """
     Z = np.column_stack([phi, np.ones(len(phi))])
     w = np.zeros((Z.shape[1], n_outputs))
-    penalised = np.ones_like(w)
-    penalised[-1] = 0.0
-    ridge = np.diag(penalised.ravel())[penalised.ravel() > 0]
+    penalized = np.ones_like(w)
+    penalized[-1] = 0.0
+    ridge = np.diag(penalized.ravel())[penalized.ravel() > 0]
 
     def value_at(w):
-        return 0.5 * np.sum((penalised * w) ** 2) + losses(Z @ w)[0]
+        return 0.5 * np.sum((penalized * w) ** 2) + losses(Z @ w)[0]
 
     value = value_at(w)
     for _ in range(200):
         _, slopes, roots = losses(Z @ w)
-        gradient = (Z.T @ slopes + penalised * w).ravel()
+        gradient = (Z.T @ slopes + penalized * w).ravel()
         A = np.vstack([np.einsum("nm,nkr->nrmk", Z, roots).reshape(-1, w.size), ridge])
         half = np.linalg.lstsq(A.T, -gradient, rcond=1e-15)[0]
         step = np.linalg.lstsq(A, half, rcond=1e-15)[0]

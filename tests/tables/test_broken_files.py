@@ -94,18 +94,18 @@ GOOD = b"1 1:1\n0 2:3\n\n# a remark\n1 1:2 3:1\n0 2:1\n"
 def test_a_wrong_line_is_named(line, reason, chunk, tmp_path, monkeypatch):
     monkeypatch.setattr("splinear.tables.libsvm.CHUNK", chunk)
     path = written(tmp_path / "odd.svm", GOOD + line + b"\n" + GOOD)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ValueError, match=rf"odd\.svm, line 7 .*{re.escape(reason)}"):
         AdditiveSVC().fit(path)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_a_wrong_line_in_a_long_file_is_found_soon(tmp_path):
     path = written(tmp_path / "odd.svm", 20_000 * GOOD + b"1 0:x\n" + 20_000 * GOOD)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ValueError, match=r"odd\.svm, line 120001 "):
         LibsvmFile(path)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_labels_alone(tmp_path):
@@ -131,10 +131,10 @@ def test_nothing_at_all(content, tmp_path):
 @pytest.mark.parametrize("model", [AdditiveSVC(), AdditiveClassifier(), SplineEmbedding()])
 def test_too_many_columns(model):
     wide = csr_array((np.ones(4), ([0, 1, 2, 3], [0, 1, 2, 400_000_000 - 1])))
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ValueError, match=f"400,000,000 features.*at most {MOST_COLUMNS:,}"):
         model.fit(wide, [0, 1, 0, 1])
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_repeated_names_in_parquet(tmp_path):

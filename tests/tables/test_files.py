@@ -91,7 +91,7 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_gives_the_model_of_the_array(kind, files, monkeypatch):
-    monkeypatch.setattr("splinear.tables.table.COPIED_AT_ONCE", 1000)  # 250 rows a chunk
+    monkeypatch.setattr("splinear.tables.table.COPIED_AT_ONCE", 1000)  # 250 rows per chunk
     source, target = files[kind]
     expected = AdditiveSVC(random_state=0).fit(X, Y)
     # LIBSVM files are sparse, and their zeros count for nothing unless one says so.
@@ -421,7 +421,7 @@ def test_python_objects_are_not_loaded(tmp_path):
 
 
 def test_columns_without_numbers_are_named(tmp_path):
-    table = as_table(X, Y).append_column("colour", pa.array(["red"] * len(X)))
+    table = as_table(X, Y).append_column("color", pa.array(["red"] * len(X)))
     table = table.append_column("day", pa.array([0] * len(X), pa.date32()))
     table = table.append_column("list", pa.array([[1.0]] * len(X)))
     pq.write_table(table, tmp_path / "x.parquet")
@@ -429,9 +429,9 @@ def test_columns_without_numbers_are_named(tmp_path):
     pq.write_table(table.drop_columns(["day"]), tmp_path / "x.parquet")
     fails(tmp_path / "x.parquet", "sick", "columns hold neither numbers nor text: list")
     model = AdditiveSVC(random_state=0).fit(X, Y)
-    model.feature_names_in_ = np.array(["age", "dose", "height", "colour"], dtype=object)
+    model.feature_names_in_ = np.array(["age", "dose", "height", "color"], dtype=object)
     pq.write_table(table.drop_columns(["day", "list"]), tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match=r"numeric, as it was in fit, but .*: colour"):
+    with pytest.raises(ValueError, match=r"numeric, as it was in fit, but .*: color"):
         model.predict(tmp_path / "x.parquet")
 
 

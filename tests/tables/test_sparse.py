@@ -411,15 +411,15 @@ def test_contributions_and_importances(counts):
     assert_allclose(parts.toarray(), contributions(model, X, center=False), atol=1e-12)
     total = np.asarray(parts.sum(axis=1)) + model.intercept_
     assert_allclose(total, model.decision_function(few), atol=1e-9)
-    centred = contributions(model, few)
-    assert_allclose(centred, parts.toarray() - parts.toarray().mean(axis=0), atol=1e-6)
+    centered = contributions(model, few)
+    assert_allclose(centered, parts.toarray() - parts.toarray().mean(axis=0), atol=1e-6)
     assert_allclose(importances(model, few), importances(model, X), atol=1e-12)
     assert_allclose(model.feature_importances_, importances(model, X), atol=1e-6)
     x, f = shape_function(model, 3)
     assert (x[0], f[0]) == (0.0, 0.0)
     assert knots(model, 3)[0] == 0.0
-    centred = shape_function(model, 3, center=True, X=few)[1]
-    assert_allclose(centred, shape_function(model, 3, center=True, X=X)[1])
+    centered = shape_function(model, 3, center=True, X=few)[1]
+    assert_allclose(centered, shape_function(model, 3, center=True, X=X)[1])
 
 
 def test_contributions_of_several_classes_want_a_target(counts):

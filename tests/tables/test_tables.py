@@ -48,13 +48,13 @@ def make_table(n=400, seed=0, holes=0.0):
     X = pd.DataFrame(
         {
             "age": random.normal(40, 10, n).round(1),
-            "colour": random.choice(["red", "green", "blue"], n),
+            "color": random.choice(["red", "green", "blue"], n),
             "tall": random.random(n) < 0.5,
             "dose": random.integers(0, 30, n),
             "city": pd.Categorical(random.choice([10, 20, 30, 40], n)),
         }
     )
-    score = np.sin(X["age"] / 8) + (X["colour"] == "red") + 0.5 * X["tall"] - X["dose"] / 20
+    score = np.sin(X["age"] / 8) + (X["color"] == "red") + 0.5 * X["tall"] - X["dose"] / 20
     score += 0.7 * (X["city"] == 20)
     y = score + random.logistic(0, 0.5, n) > score.median()
     if holes:
@@ -129,7 +129,7 @@ def test_a_gap_under_log_loss():
     assert_allclose(ours.decision_function(X), theirs.decision_function(phi), atol=1e-3)
 
 
-def test_few_gaps_shrink_towards_the_mean():
+def test_few_gaps_shrink_toward_the_mean():
     """Of two rows without a value little is learned; of two hundred, what they have in common."""
     random = np.random.default_rng(0)
     x = random.uniform(0, 1, 600)
@@ -183,7 +183,7 @@ def test_missing_values_are_an_error_on_request():
     model = AdditiveClassifier(missing="error", C=1.0, random_state=0)
     assert not model.__sklearn_tags__().input_tags.allow_nan
     assert AdditiveClassifier().__sklearn_tags__().input_tags.allow_nan
-    for name, value in (("age", np.nan), ("colour", None), ("city", np.nan)):
+    for name, value in (("age", np.nan), ("color", None), ("city", np.nan)):
         bad = X.copy()
         bad.loc[7, name] = value
         message = rf"NaN in column '{name}' \(first in row 7\); .*Use missing='level'"
@@ -193,8 +193,8 @@ def test_missing_values_are_an_error_on_request():
         for read in (model.predict, lambda X: contributions(model, X)):
             with pytest.raises(ValueError, match=message):
                 read(bad)
-    with pytest.raises(ValueError, match="NaN in column 'colour'"):
-        model.fit(X.assign(colour=pd.Categorical([None] * len(X))), y)
+    with pytest.raises(ValueError, match="NaN in column 'color'"):
+        model.fit(X.assign(color=pd.Categorical([None] * len(X))), y)
 
 
 def test_columns_of_nothing_have_no_effect():
@@ -228,7 +228,7 @@ def by_hand(X):
     """Write out phi(x) of the whole table: splines, and a column of 0 and 1 per level."""
     numbers = X[["age", "tall", "dose"]].to_numpy(float)
     phi = SplineEmbedding(knots="uniform").fit_transform(numbers)
-    return np.hstack([phi, one_hot(X, ["colour", "city"])])
+    return np.hstack([phi, one_hot(X, ["color", "city"])])
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-6])
@@ -244,15 +244,15 @@ def test_a_category_is_as_good_as_columns_of_zeros_and_ones(tol):
     assert [term.kind for term in ours.terms_] == [
         *("Spline", "Category", "Spline", "Spline", "Category")
     ]
-    colour, city = ours.terms_[1], ours.terms_[4]
-    assert colour.levels == ("blue", "green", "red")
+    color, city = ours.terms_[1], ours.terms_[4]
+    assert color.levels == ("blue", "green", "red")
     assert city.levels == (10, 20, 30, 40)
     assert [term.name for term in ours.terms_] == list(X.columns)
     assert ours.n_features_in_ == 5
     assert list(ours.feature_names_in_) == list(X.columns)
     if tol == 1e-6:
         assert_allclose(ours.decision_function(X), theirs.decision_function(phi), atol=2e-3)
-        assert_allclose(colour.coef[0], theirs.coef_[0, 30 + 3 : 33 + 3], atol=2e-3)
+        assert_allclose(color.coef[0], theirs.coef_[0, 30 + 3 : 33 + 3], atol=2e-3)
         assert_allclose(city.coef[0], theirs.coef_[0, 33 + 3 :], atol=2e-3)
 
 
@@ -267,16 +267,16 @@ def test_categories_under_log_loss():
 
 def test_effects_of_levels_are_shrunk_as_by_ridge_regression():
     X, _ = make_table()
-    y = X["dose"] + 4.0 * (X["colour"] == "red")
-    model = AdditiveRegressor(C=0.3, tol=1e-12).fit(X[["colour"]], y)
-    hot = one_hot(X, ["colour"])
+    y = X["dose"] + 4.0 * (X["color"] == "red")
+    model = AdditiveRegressor(C=0.3, tol=1e-12).fit(X[["color"]], y)
+    hot = one_hot(X, ["color"])
     ridge = Ridge(alpha=1 / 0.3).fit(hot, y)
-    assert_allclose(model.predict(X[["colour"]]), ridge.predict(hot), rtol=1e-6)
-    assert_allclose(shape_function(model, "colour")[1], ridge.coef_, rtol=1e-6)
+    assert_allclose(model.predict(X[["color"]]), ridge.predict(hot), rtol=1e-6)
+    assert_allclose(shape_function(model, "color")[1], ridge.coef_, rtol=1e-6)
 
 
 def test_effects_of_ordered_levels_are_smooth():
-    """D_1 shrinks the differences of neighbours, and the first to 0; in the order of the type."""
+    """D_1 shrinks the differences of neighbors, and the first to 0; in the order of the type."""
     random = np.random.default_rng(0)
     sizes = ["small", "medium", "large", "huge"]
     size = pd.Categorical(random.choice(sizes, 200), categories=sizes, ordered=True)
@@ -328,7 +328,7 @@ def test_duplicates_equal_weights(C, monkeypatch):
     monkeypatch.setattr(choosing, "MAX_TURNS", 200)
     X, y = make_table(holes=0.15)
     weights = np.random.default_rng(2).integers(0, 4, len(X))
-    X.loc[weights == 0, "colour"] = "only where nothing counts"
+    X.loc[weights == 0, "color"] = "only where nothing counts"
     rows = np.repeat(np.arange(len(X)), weights)
     model = AdditiveClassifier(**EXACT | {"C": C})
     weighted = clone(model).fit(X, y, weights)
@@ -342,15 +342,15 @@ def test_duplicates_equal_weights(C, monkeypatch):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda X: X.astype({"colour": "category", "city": object}),
-        lambda X: X.astype({"colour": "string", "age": "Float64"}),
-        lambda X: X.astype({"colour": object}),
-        lambda X: X.astype({"colour": "category"}).sample(frac=1, random_state=0).sort_index(),
+        lambda X: X.astype({"color": "category", "city": object}),
+        lambda X: X.astype({"color": "string", "age": "Float64"}),
+        lambda X: X.astype({"color": object}),
+        lambda X: X.astype({"color": "category"}).sample(frac=1, random_state=0).sort_index(),
     ],
 )
 def test_the_type_of_a_column_of_text_does_not_matter(holed, change):
     X, y, model = holed
-    listed = ["colour", "city"]
+    listed = ["color", "city"]
     same = AdditiveClassifier(categorical_features=listed, **EXACT).fit(change(X), y)
     assert_array_equal(parameters(same), parameters(model))
     assert_array_equal(model.predict(change(X)), model.predict(X))
@@ -395,13 +395,13 @@ def test_categories_of_arrays(whole, listed):
 @pytest.mark.parametrize(
     ("listed", "message"),
     [
-        (["color"], "there is no 'color' among 5 features, with the names age, colour"),
+        (["colors"], "there is no 'colors' among 5 features, with the names age, color"),
         ([5], "there is no 5 among 5 features"),
         ([True, False], "of length 2 for 5 features"),
         ([[1]], "categorical_features must be 'from_dtype', None, or list features"),
-        ("colour", "'categorical_features' parameter"),
-        ([4], "these columns hold text or categories: colour"),  # a list is all of them
-        (None, "these columns hold text or categories: colour, city"),
+        ("color", "'categorical_features' parameter"),
+        ([4], "these columns hold text or categories: color"),  # a list is all of them
+        (None, "these columns hold text or categories: color, city"),
     ],
 )
 def test_wrong_lists_of_categories(whole, listed, message):
@@ -411,8 +411,8 @@ def test_wrong_lists_of_categories(whole, listed, message):
 
 def test_what_is_no_category():
     X, y = make_table(4)
-    with pytest.raises(TypeError, match=r"numbers or categories in column 'colour': .*unhashable"):
-        AdditiveClassifier().fit(X.assign(colour=[[1], [2], [3], [4]]), y)
+    with pytest.raises(TypeError, match=r"numbers or categories in column 'color': .*unhashable"):
+        AdditiveClassifier().fit(X.assign(color=[[1], [2], [3], [4]]), y)
 
 
 def test_more_levels_than_16_bits_can_number():
@@ -432,15 +432,15 @@ def test_more_levels_than_16_bits_can_number():
 
 def test_unseen_levels_count_as_the_mean(whole):
     X, y, model = whole
-    new = X.head(3).assign(colour="violet")
+    new = X.head(3).assign(color="violet")
     mean = contributions(model, X, center=False)[:, 1].mean()
     assert_allclose(contributions(model, new, center=False)[:, 1], mean, atol=1e-9)
     assert_allclose(contributions(model, new)[:, 1], 0, atol=1e-9)
-    assert_allclose(shape_function(model, "colour", ["violet"])[1], mean, atol=1e-9)
-    strict = AdditiveClassifier(terms={"colour": Category(unseen="error")}, C=1.0).fit(X, y)
+    assert_allclose(shape_function(model, "color", ["violet"])[1], mean, atol=1e-9)
+    strict = AdditiveClassifier(terms={"color": Category(unseen="error")}, C=1.0).fit(X, y)
     strict.predict(X.assign(city=50))
     with pytest.raises(
-        ValueError, match=r"'violet' in column 'colour' \(first in row 0\).*levels are 'blue', 'gr"
+        ValueError, match=r"'violet' in column 'color' \(first in row 0\).*levels are 'blue', 'gr"
     ):
         strict.predict(new)
 
@@ -449,8 +449,8 @@ def test_unseen_levels_and_gaps_are_scored_as_the_terms_say(holed):
     X, _, model = holed
     X = X.head(50).copy()
     X.loc[::3, "city"] = np.nan
-    X["colour"] = np.where(np.arange(50) % 4 == 0, "violet", X["colour"])
-    codes = {"colour": ["blue", "green", "red"], "city": [10, 20, 30, 40]}
+    X["color"] = np.where(np.arange(50) % 4 == 0, "violet", X["color"])
+    codes = {"color": ["blue", "green", "red"], "city": [10, 20, 30, 40]}
     total = np.full(50, model.intercept_[0])
     for term in model.terms_:
         x = X[term.name]
@@ -511,8 +511,8 @@ def test_partial_fit_and_warm_start(holed):
     chunks.partial_fit(X[:300], y[:300], classes=[False, True])
     chunks.partial_fit(X[300:], y[300:])
     assert chunks.score(X, y) > 0.7
-    with pytest.raises(ValueError, match="a level in column 'colour' that was not there in the fi"):
-        chunks.partial_fit(X[300:].assign(colour="violet"), y[300:])
+    with pytest.raises(ValueError, match="a level in column 'color' that was not there in the fi"):
+        chunks.partial_fit(X[300:].assign(color="violet"), y[300:])
     warm = AdditiveSVC(warm_start=True, tol=1e-4, random_state=0).fit(X, y)
     assert warm.fit(X, y).n_iter_ <= 1
     smooth = clone(model).set_params(warm_start=True).fit(X, y)
@@ -557,7 +557,7 @@ def test_contributions_are_of_features(holed):
     assert_allclose(model.feature_importances_, parts.std(axis=0), rtol=1e-6)
     for name in X:
         values = X[name].astype(object).where(X[name].notna(), None)
-        grid = values if name in ("colour", "city") else X[name].astype(float)
+        grid = values if name in ("color", "city") else X[name].astype(float)
         _, f = shape_function(model, name, grid, center=True)
         assert_allclose(f, parts[:, X.columns.get_loc(name)], atol=1e-9)
         _, f = shape_function(model, name, grid, center=True, X=X)
@@ -566,12 +566,12 @@ def test_contributions_are_of_features(holed):
 
 def test_a_categorical_feature_has_levels(holed):
     model = holed[2]
-    levels, effects = shape_function(model, "colour")
+    levels, effects = shape_function(model, "color")
     assert list(levels) == ["blue", "green", "red", None]
     assert effects[2] == effects[:3].max()
-    assert knots(model, "colour").size == 0
+    assert knots(model, "color").size == 0
     assert len(knots(model, "dose")) > 5
-    with pytest.raises(ValueError, match="'colour' is a category and has no curve"):
+    with pytest.raises(ValueError, match="'color' is a category and has no curve"):
         shape_functions(model)
     assert shape_functions(model, ["age", "dose"], 5)[1].shape == (2, 5)
 
@@ -583,21 +583,21 @@ def test_pictures_of_levels_and_missing_values(holed):
     from splinear.plotting import CurvesDisplay
 
     X, y, model = holed
-    display = CurvesDisplay.from_estimator(model, X, features=["age", "colour"], figure=Figure())
-    age, colour = display.curves
+    display = CurvesDisplay.from_estimator(model, X, features=["age", "color"], figure=Figure())
+    age, color = display.curves
     parts = contributions(model, X, center=False)
     assert_allclose(age.f_missing, parts[X["age"].isna(), 0][0] - parts[:, 0].mean())
-    assert colour.levels[-1] == "red"
-    assert_array_equal(np.sort(colour.f), colour.f)
-    counts = X["colour"].value_counts()
-    assert_array_equal(colour.counts[colour.levels.index("red")], counts["red"])
-    assert_allclose(display.lines_[1].datavalues, colour.f)
-    assert [text.get_text() for text in display.axes_[1].get_xticklabels()] == list(colour.levels)
-    many = X.assign(colour=np.arange(len(X)).astype(str))
+    assert color.levels[-1] == "red"
+    assert_array_equal(np.sort(color.f), color.f)
+    counts = X["color"].value_counts()
+    assert_array_equal(color.counts[color.levels.index("red")], counts["red"])
+    assert_allclose(display.lines_[1].datavalues, color.f)
+    assert [text.get_text() for text in display.axes_[1].get_xticklabels()] == list(color.levels)
+    many = X.assign(color=np.arange(len(X)).astype(str))
     with pytest.warns(UserWarning, match="an identifier"):
         one_each = AdditiveClassifier(C=1.0, random_state=0).fit(many, y)
     (panel,) = CurvesDisplay.from_estimator(
-        one_each, many, features=["colour"], figure=Figure()
+        one_each, many, features=["color"], figure=Figure()
     ).curves
     assert (len(panel.levels), panel.n_hidden) == (12, 388)
 
@@ -632,9 +632,9 @@ def test_the_raw_table_goes_straight_in():
         model.fit(X[train], y[train])
         return roc_auc_score(y[test], model.predict_proba(X[test])[:, 1])
 
-    began = time.monotonic()
+    began = time.process_time()
     whole = auc(adult.data)
-    assert time.monotonic() - began < 30  # wide, for machines that are busy
+    assert time.process_time() - began < 30  # about three
     assert whole >= 0.923
     blank = np.random.default_rng(0).random(adult.data.shape) < 0.2
     assert auc(adult.data.mask(blank)) >= whole - 0.02
@@ -672,7 +672,7 @@ def test_terms_are_those_of_the_users_features():
 def test_a_large_matrix_is_made_in_pieces(holes, monkeypatch):
     """The same model to the bit, and the same errors, without the matrix ever being there."""
     X, y = make_table(holes=holes)
-    options = {"terms": {"colour": Category(unseen="error")}, "random_state": 0}
+    options = {"terms": {"color": Category(unseen="error")}, "random_state": 0}
     expected = AdditiveSVC(**options).fit(X, y)
     scores = expected.decision_function(X)
     monkeypatch.setattr("splinear.training.table.MOST_AT_ONCE", 100)
@@ -682,8 +682,8 @@ def test_a_large_matrix_is_made_in_pieces(holes, monkeypatch):
     assert_array_equal(model.decision_function(X), scores)
     assert_allclose(contributions(model, X), contributions(expected, X))
     X = X.copy()
-    X.loc[333, "colour"] = "violet"
-    with pytest.raises(ValueError, match=r"'violet' in column 'colour' \(first in row 333\)"):
+    X.loc[333, "color"] = "violet"
+    with pytest.raises(ValueError, match=r"'violet' in column 'color' \(first in row 333\)"):
         model.predict(X)
 
 

@@ -707,7 +707,7 @@ def test_gaps_by_hand(n_gaps):
 
 
 @pytest.mark.parametrize("model", FIXED, ids=lambda model: type(model).__name__)
-def test_few_gaps_shrink_towards_the_mean_of_the_curve(model):
+def test_few_gaps_shrink_toward_the_mean_of_the_curve(model):
     classifies = hasattr(model, "decision_function")
     shares = []
     for n_gaps in (1, 5, 100):

@@ -37,10 +37,10 @@ REFUSED = [
 
 @pytest.mark.parametrize(("model", "message"), REFUSED, ids=[text for _, text in REFUSED])
 def test_refused_at_once(model, message):
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ValueError, match=message):
         model.fit(X, Y)
-    assert time.monotonic() - began < 1.0
+    assert time.process_time() - began < 1.0
 
 
 def test_order_of_a_kernel():

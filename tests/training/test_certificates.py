@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.solvers import certificate, dual_cd
-from splinear.solvers.certificate import certify_problem, certify_sum
+from splinear.solvers.certificate import certify_problem, certify_sum, solve_and_certify
+from splinear.solvers.problem import Result, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.training import dual as dual_trainer
 
@@ -141,8 +143,10 @@ def test_the_gap_of_least_squares_is_that_of_numpy(form, C, numbers, monkeypatch
     unit = np.ptp(y) / np.ptp(targets)  # in which the solver sees the target
     dual = -float(R @ targets + 0.5 * R @ R) - 0.5 * float(np.sum((posed.phi.T @ R) ** 2))
     primal = objective_of(model, posed, X)
-    # What R sums to beside zero, at most 1e-9 of it as above, is paid for in our gap.
-    assert model.dual_gap_ == pytest.approx(1.0 - dual * unit**2 / primal, rel=1e-4, abs=2e-8)
+    # R sums to zero but for rounding, which our gap has times the intercept.
+    intercept = (model.intercept_[0] - (y - unit * targets).mean()) / unit
+    dual += intercept * float(R.sum())
+    assert model.dual_gap_ == pytest.approx(1.0 - dual * unit**2 / primal, rel=1e-7, abs=1e-12)
 
 
 def few_rows():
@@ -187,6 +191,69 @@ def test_little_rounding_is_made_up_for_on_codes(cost, asked, numbers, monkeypat
     assert [tol for _, tol in calls] == pytest.approx(asked)
     assert [is_coded for is_coded, _ in calls] == [True, cost < 5e-3]
     assert model.dual_gap_ <= model.tol
+
+
+def found(primal, gap, *, certified=False):
+    return Result(np.zeros(1), 0.0, primal, 0.0, gap, 5, certified, certified)
+
+
+@pytest.mark.parametrize(
+    ("of_codes", "of_X", "kept"),
+    [
+        (found(1e200, 0.5), found(1.0, 0.9), 1),
+        (found(1.0, 0.9), found(1e200, 0.5), 0),
+        (found(1.0, 0.9), found(1.0, 0.5), 1),
+        (found(1.0, 0.9), found(1.0 + 1e-4, 1e-3, certified=True), 1),
+        (found(np.nan, np.nan), found(1.0, 0.9), 1),
+        (found(1.0, 0.9), found(np.nan, np.nan), 0),
+        (found(1e3, 0.9), found(1e2, 0.9), 2),
+        (found(np.nan, np.nan), found(np.inf, np.nan), 2),
+    ],
+)
+def test_the_lower_objective_is_kept(of_codes, of_X, kept):
+    """Of a model of codes, one of X itself, and a flat one; X begins where X is lowest."""
+    flat, models, begun = found(50.0, 1.0), [of_codes, of_X], []
+
+    def solve(rows, stopping, last):
+        begun.append(None if last is None else last[0].primal)
+        return [models[len(begun) - 1]]
+
+    rows = SimpleNamespace(is_coded=False, plan=SimpleNamespace(holds_values=True))
+    rows.exactly = lambda: rows
+    [best] = solve_and_certify(
+        rows,
+        Stopping(tol=1e-2),
+        solve,
+        lambda results: results,
+        lambda worse: None if flat.primal >= worse else [flat],
+    )
+    assert best.primal == (of_codes, of_X, flat)[kept].primal
+    assert best.n_iter == (10 if kept == 1 else 5)
+    assert begun == [None, of_codes.primal if of_codes.primal < flat.primal else flat.primal]
+
+
+@pytest.mark.parametrize("kind", ["gamma", "epsilon", "partial"])
+def test_no_model_is_worse_than_a_flat_one(kind, monkeypatch):
+    """Where codes are all there is, and the objective of X is beyond that of no curves."""
+    monkeypatch.setattr(TrainingRows, "exactly", lambda rows: rows)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 10))
+    y = np.exp(3.0 * random.normal(size=60))
+    model = AdditiveSVR(C=1e12, max_iter=300, random_state=0)
+    if kind == "gamma":
+        model = AdditiveRegressor(loss="gamma", C=1e16, max_iter=20, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    if kind == "partial":
+        before = model.predict(X)
+        with pytest.warns(ConvergenceWarning):
+            model.partial_fit(X, y)
+        assert np.abs(model.predict(X) - y).sum() <= np.abs(before - y).sum() + 60 * model.epsilon
+        return
+    posed = pose(model, X, y, None)
+    value = objective_of(model, posed, X)
+    assert model.objective_ == pytest.approx(value, rel=1e-6)
+    assert value <= posed.losses(np.full_like(posed.targets, posed.flat)) * (1.0 + 1e-9)
 
 
 def test_codes_that_are_too_coarse_are_named(monkeypatch):

@@ -152,7 +152,7 @@ def test_scores_are_those_of_numpy(estimator, C):
 
 
 @both
-def test_surfaces_are_centred_over_the_training_rows(estimator):
+def test_surfaces_are_centered_over_the_training_rows(estimator):
     """Along either feature: for rows at the nodes the weighted means are 0."""
     X = np.random.default_rng(0).integers(0, 5, (400, 3)).astype(float)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 400)

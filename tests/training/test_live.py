@@ -76,7 +76,7 @@ def test_a_line_stays_one_line_on_a_narrow_terminal(written_by):
 @pytest.mark.parametrize(("script", "title"), [(FIT, "AdditiveClassifier"), (SEARCH, "PathSe")])
 def test_a_pipe_gets_the_last_line_alone(script: str, title: str):
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout == ""
     assert done.stderr.startswith(title)

@@ -179,7 +179,7 @@ def test_signs_and_costs_of_problems(name, balance, weights):
         np.testing.assert_allclose(per_row(data, problem.cost), expected[:, k])
         assert problem.bias == 0.5
         assert problem.targets is None
-    assert data.target.centre(data.weighted) == 0.0
+    assert data.target.center(data.weighted) == 0.0
 
 
 @pytest.mark.parametrize("name", ["two classes", "three classes", "labels"])
@@ -225,18 +225,18 @@ def test_numbers_are_trained_less_their_mean(dual):
     np.testing.assert_allclose(restored.coef, unit)
     assert restored.intercept == pytest.approx(5.0 * unit + mean)
     assert (restored.primal, restored.dual) == (3.0 * unit**2, 2.0 * unit**2)
-    [start] = data.centred([Start(restored.coef, restored.intercept)])
+    [start] = data.centered([Start(restored.coef, restored.intercept)])
     np.testing.assert_allclose(start.coef, found.coef)
     assert start.intercept == pytest.approx(5.0)
 
 
-def test_another_centre_may_be_given():
+def test_another_center_may_be_given():
     data = training_set(NUMBERS, dual=True)
-    fixed = NumberReader(fixed_centre=7.0).read(NUMBERS, None)
+    fixed = NumberReader(fixed_center=7.0).read(NUMBERS, None)
     problem = replace(data, target=fixed).problems(Hinge(), bias=1.0)(0)
     np.testing.assert_allclose(per_row(data, problem.targets), NUMBERS - 7.0)
     without = training_set(NUMBERS, dual=True, fit_intercept=False)
-    assert without.target.centre(without.weighted) == 0.0
+    assert without.target.center(without.weighted) == 0.0
 
 
 def test_the_unit_of_a_path():
@@ -346,8 +346,8 @@ def test_chunks_are_trained_by_the_same_objects(name, noted):
     assert cold is None
     assert all(start.proximal for start in starts)
     np.testing.assert_array_equal([start.coef for start in starts], first.parameters)
-    centre = first.intercept[0] if y is NUMBERS else 0.0
-    assert two.target.centre(two.weighted) == centre
+    center = first.intercept[0] if y is NUMBERS else 0.0
+    assert two.target.center(two.weighted) == center
 
 
 def test_there_are_no_classes_before_a_fit():

@@ -1,4 +1,4 @@
-"""Linear algebra keeps to one thread during fits, and has its threads back afterwards."""
+"""Linear algebra keeps to one thread during fits, and has its threads back afterward."""
 
 import os
 import threading

@@ -15,7 +15,7 @@ struct Hinge {
     // The feasible dual variable that is nearest to alpha.
     double nearest(double alpha, double c) const noexcept { return std::clamp(alpha, 0.0, c); }
 
-    // The alpha that maximises the dual along this coordinate, whose curvature is q.
+    // The alpha that maximizes the dual along this coordinate, whose curvature is q.
     double step(double alpha, double margin, double q, double c) const noexcept {
         return std::clamp(alpha + (1.0 - margin) / q, 0.0, c);
     }

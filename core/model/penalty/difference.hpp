@@ -18,7 +18,7 @@ public:
     // digit of a double is left.
     static constexpr int most_orders = 10;
 
-    // `support` neighbours are non-zero at once in the vectors given to quadratic().
+    // `support` neighbors are non-zero at once in the vectors given to quadratic().
     DifferencePenalty(int order, int size, int support, int held = 0)
         : order_(order),
           size_(size),

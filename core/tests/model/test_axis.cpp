@@ -41,7 +41,7 @@ void copes_with_any_width() {
     maps_ends_middle_and_beyond(-std::ldexp(smallest, 4), std::ldexp(smallest, 4));
 }
 
-void copes_with_neighbours() {
+void copes_with_neighbors() {
     for (const double lo : {1.0, 1e300, -1e-310, 0.0}) {
         const double hi = std::nextafter(lo, infinity);
         const Axis axis(lo, hi, -1.0, 1.0);
@@ -166,7 +166,7 @@ void columns_are_placed_like_single_values() {
 
 int main() {
     copes_with_any_width();
-    copes_with_neighbours();
+    copes_with_neighbors();
     is_exact_on_whole_numbers();
     a_constant_maps_to_the_first_place();
     warps_between_knots();

@@ -141,6 +141,52 @@ void missing_values_are_zero() {
     CHECK(near(score, op.squared_norm(0), 1e-5));
 }
 
+// Teams of many rows that share many features, more than are compared at a time.
+template <class Argument>
+void products_of_whole_teams(double tolerance) {
+    constexpr std::size_t n_features = 2500;
+    constexpr std::size_t n_rows = 64;
+    const std::vector<double> zeros(n_features, 0.0);
+    const std::vector<double> ends(n_features, n_bins);
+    const Axes axes(zeros, ends, zeros, ends);
+    std::vector<double> variance(n_features);
+    std::vector<std::int64_t> starts{0};
+    std::vector<std::int64_t> order(n_rows);
+    std::vector<std::int32_t> features;
+    std::vector<double> values;
+    Random random(3);
+    for (double& v : variance) v = static_cast<double>(1 + random.next() % 8) / 8.0;
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        for (std::size_t j = 0; j < n_features; ++j) {
+            if (random.next() % 8 != 0) continue;
+            features.push_back(static_cast<std::int32_t>(j));
+            values.push_back(static_cast<double>(random.next() % (8 * n_bins + 1)) / 8.0);
+        }
+        starts.push_back(static_cast<std::int64_t>(values.size()));
+    }
+    std::iota(order.begin(), order.end(), 0);
+    const SparseRowsOf<Argument> rows(
+        SparseView<double>{starts, features, values}, axes, order,
+        std::make_shared<TablePlaces>(std::vector<std::int64_t>(n_features, n_bins + 1)));
+    const DifferencePenalty penalty = penalty_of<1>(1);
+    const SparseOperator<SparseRowsOf<Argument>, BSpline<1>, DifferencePenalty> slow(
+        rows, {n_bins}, penalty, variance);
+    const SparseSplineOperator<1, Argument> fast(rows, {n_bins}, penalty, variance);
+    TeamIndex one;
+    TeamIndex two;
+    for (const std::size_t m : {64, 2, 33, 32}) {
+        std::vector<Row> team(m);
+        std::iota(team.begin(), team.end(), static_cast<Row>(n_rows - m));
+        std::vector<double> expected(m * m);
+        std::vector<double> found(m * m);
+        slow.gram(team, expected.data(), one);
+        fast.gram(team, found.data(), two);
+        for (std::size_t a = 0; a < m; ++a)
+            for (std::size_t b = a + 1; b < m; ++b)
+                CHECK(near(expected[a * m + b], found[a * m + b], tolerance));
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -150,5 +196,7 @@ int main() {
     agrees<3>();
     others_are_left_to_the_reference();
     missing_values_are_zero();
+    products_of_whole_teams<float>(1e-5);
+    products_of_whole_teams<double>(1e-12);
     return splinear::testing::result();
 }

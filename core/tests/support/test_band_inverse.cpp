@@ -24,7 +24,7 @@ std::vector<double> draw_factor(std::size_t n, std::size_t n_bands) {
     return out;
 }
 
-// (L L')^{-1}, column by column: forwards, then backwards.
+// (L L')^{-1}, column by column: forward, then backward.
 std::vector<double> dense_inverse(const std::vector<double>& factor, std::size_t n,
                                   std::size_t n_bands) {
     const auto L = [&](std::size_t i, std::size_t j) {

@@ -142,7 +142,7 @@ void many_failures() {
     CHECK(all);
 }
 
-// Through two levels; afterwards the outer level has its threads again.
+// Through two levels; afterward the outer level has its threads again.
 void nested_failures() {
     for (const int n_threads : {1, 3}) {
         bool caught = false;

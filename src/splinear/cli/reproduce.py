@@ -59,7 +59,7 @@ def _reproduce(
 ) -> None:
     """Run the experiments, with progress on stderr, and write the page at the end."""
     from splinear.experiments.bench import Bench
-    from splinear.experiments.catalogue import find
+    from splinear.experiments.catalog import find
     from splinear.experiments.page import write
     from splinear.experiments.reproduction import reproduce
 

@@ -13,7 +13,7 @@ from splinear.curves.basis import Basis, BSplineBasis
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
-__all__ = ["Axes", "standardised", "steps"]
+__all__ = ["Axes", "standardized", "steps"]
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
@@ -26,7 +26,7 @@ class Axes:
     B-spline basis it then takes only the first bins, one between two knots. A feature that has NaN
     alone is not warped.
 
-    A basis may be asked for a domain other than its own: Hermite polynomials on a standardised
+    A basis may be asked for a domain other than its own: Hermite polynomials on a standardized
     feature run from (lo - mean) / std to (hi - mean) / std. `first` and `last` are these ends.
     """
 
@@ -154,7 +154,7 @@ def _warp(x: Floats, knots: Floats) -> Floats:
     return np.where(x < knots[-1], cell + inside, n_cells) / n_cells
 
 
-def standardised(
+def standardized(
     X: Table,
     features: AnyArray,
     kept: AnyArray | None,

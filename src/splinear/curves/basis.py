@@ -93,7 +93,7 @@ class BSplineBasis:
     def derivative(self, t: Floats) -> Floats:
         """Slopes of all functions at the arguments t, shape (*t.shape, size); at a knot, after it.
 
-        The slope of a B-spline is the difference of two neighbours of a degree less.
+        The slope of a B-spline is the difference of two neighbors of a degree less.
         """
         if self.degree == 0:
             return np.zeros((*t.shape, self.size))

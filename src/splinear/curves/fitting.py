@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from splinear._compat import Interval, StrOptions
 from splinear._types import AnyArray, Constraints, Floats
-from splinear.curves.axes import Axes, standardised
+from splinear.curves.axes import Axes, standardized
 from splinear.curves.basis import (
     MAX_FREQUENCIES,
     MAX_HERMITE,
@@ -101,7 +101,7 @@ def fit_embedding(
     kept: AnyArray | None = None,
     weights: Floats | None = None,
 ) -> Embedding:
-    """Learn every column's axis from X, and scale and penalise its curve as asked.
+    """Learn every column's axis from X, and scale and penalize its curve as asked.
 
     `kept` (n_rows,) marks the rows that count, None: all; `weights` (n_rows,) say how much.
     """
@@ -119,7 +119,7 @@ def fit_embedding(
     knots = plan.place(X, lo, hi, kept, weights)
     axes = Axes.spanning(*plan.ranges(lo, hi), basis, knots, plan.n_bins)
     if scale == "standard":
-        axes = standardised(X, np.arange(X.shape[1]), kept, axes)
+        axes = standardized(X, np.arange(X.shape[1]), kept, axes)
     return Embedding.of(axes, basis, order, native=native)
 
 

@@ -135,8 +135,7 @@ class Sample:
         """The values without repetitions."""
         if not len(self.values):
             return self.values
-        found: Floats = self.values[np.append(True, self.values[1:] > self.values[:-1])]
-        return found
+        return without_repetitions(self.values)
 
 
 def values_at(
@@ -176,17 +175,19 @@ def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     other distinct values, so that a feature that is mostly zero, or has a long tail, has knots
     elsewhere too. Where quantiles of the rows repeat each other, the others are the more.
     """
-    ends = np.array([lo, hi])  # of all rows, not only of those looked at
     distinct = with_ends(seen.distinct, lo, hi)
     if len(distinct) <= n_bins + 1:
         return distinct
     n_inner = n_bins - 1
     shares = np.arange(1, n_inner // 2 + 1) / (n_inner // 2 + 1)
-    of_rows = np.setdiff1d(seen.quantiles(shares), ends)
+    of_rows = without_repetitions(seen.quantiles(shares))
+    of_rows = of_rows[(of_rows != lo) & (of_rows != hi)]
     others = _without(distinct[1:-1], of_rows)
     n_others = n_inner - len(of_rows)
     places = np.arange(1, n_others + 1) * (len(others) + 1) / (n_others + 1)
-    return np.sort(np.concatenate([ends, of_rows, others[np.floor(places - 0.5).astype(np.intp)]]))
+    return np.sort(
+        np.concatenate([[lo, hi], of_rows, others[np.floor(places - 0.5).astype(np.intp)]])
+    )
 
 
 def spread_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
@@ -216,8 +217,15 @@ def with_ends(distinct: Floats, lo: float, hi: float) -> Floats:
     for end in (lo, hi):
         at = int(np.searchsorted(distinct, end))
         if at == len(distinct) or distinct[at] != end:
-            distinct = np.insert(distinct, at, end)
+            distinct = np.concatenate([distinct[:at], [end], distinct[at:]])
     return distinct
+
+
+def without_repetitions(ascending: Floats) -> Floats:
+    """Return ascending numbers, each once; np.unique would sort them, for thousands of columns."""
+    is_new = np.ones(len(ascending), dtype=bool)
+    np.greater(ascending[1:], ascending[:-1], out=is_new[1:])
+    return ascending[is_new]
 
 
 def _without(distinct: Floats, few: Floats) -> Floats:
@@ -232,7 +240,7 @@ def filled(knots: Floats, n_bins: int, dtype: npt.DTypeLike = np.float64) -> Flo
     """Divide pieces until there are n_bins of them: all features alike is fast in the core.
 
     New knots are numbers of the column's type, which the core scores fast. There may be no such
-    number between two neighbours; then there are fewer.
+    number between two neighbors; then there are fewer.
     """
     n_cells = len(knots) - 1
     parts = np.full(n_cells, n_bins // n_cells)

@@ -32,12 +32,12 @@ class PartTarget:
     ----------
     like : Target
         That of a few rows, with all that rows have in common.
-    centre, unit : float
+    center, unit : float
         What is taken off numbers, and what the rest is divided by.
     """
 
     like: Target
-    centre: float = 0.0
+    center: float = 0.0
     unit: float = 1.0
 
     def read(self, y: AnyArray) -> Target:
@@ -47,7 +47,7 @@ class PartTarget:
             return replace(like, index=numbered(y, like.outputs.classes))
         values = np.asarray(y, dtype=np.float64)
         if isinstance(like, RegressionTarget):
-            return replace(like, values=(values - self.centre) / self.unit)
+            return replace(like, values=(values - self.center) / self.unit)
         assert isinstance(like, PositiveTarget | CountTarget)
         return replace(like, values=values)
 
@@ -60,8 +60,8 @@ def common_target(reader: Reader, found: Summary) -> PartTarget:
     like, mean = reader.read(ends, None), found.total / found.weight
     if isinstance(like, RegressionTarget):
         unit = power_of_two(ends - mean) if like.standardized else 1.0
-        centred = replace(like, fixed_centre=0.0, standardized=False)
-        return PartTarget(centred, mean, unit)
+        centered = replace(like, fixed_center=0.0, standardized=False)
+        return PartTarget(centered, mean, unit)
     assert isinstance(like, PositiveTarget | CountTarget)
     return PartTarget(replace(like, of_all=OfAll(found.most, mean)), float(np.log(found.most)))
 
@@ -117,10 +117,10 @@ class RemoteTarget:
         """The unit of the scores."""
         return self.sample.spread
 
-    def centre(self, rows: WeightedRows) -> float:
+    def center(self, rows: WeightedRows) -> float:
         """Return the number that is taken off before training."""
         del rows
-        return self.common.centre
+        return self.common.center
 
     def unit(self, rows: WeightedRows) -> float:
         """Return the number that what is left is divided by."""

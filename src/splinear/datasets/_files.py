@@ -39,7 +39,7 @@ class DataFile:
         Path relative to the data folder, with forward slashes.
     sha256 : str
         Checksum of the content after unpacking (.gz, .bz2), so that a file that was packed anew
-        is still recognised.
+        is still recognized.
     published : Published or None
         What is downloaded and read in its place; None if it was made from an original in another
         form.

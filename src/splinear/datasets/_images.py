@@ -34,6 +34,13 @@ def load_mnist(data_home: PathLike | None = None, *, download: bool = False) -> 
     bunch : Bunch
         `images` (70000, 28, 28) and `data` (70000, 784), the same uint8 values; `target` (70000,)
         from 0 to 9; `is_test` (70000,), true for the last 10,000; `DESCR`.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_mnist
+    >>> mnist = load_mnist()  # from the folder that SPLINEAR_DATA names
+    >>> mnist.data.shape
+    (70000, 784)
     """
     data_set = DATA_SETS["mnist"]
     train_images, train_target, test_images, test_target = map(
@@ -64,6 +71,13 @@ def load_daimler(data_home: PathLike | None = None, *, download: bool = False) -
         1 for pedestrians; `subset` (49000,), "1", "2", "3", "T1" or "T2"; `is_test` (49000,), true
         for T1 and T2; `cv`, the six usual runs as pairs (training rows, test rows), which
         scikit-learn takes as its `cv=`; `DESCR`.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_daimler
+    >>> daimler = load_daimler()  # from the folder that SPLINEAR_DATA names
+    >>> daimler.data.shape
+    (49000, 648)
     """
     data_set = DATA_SETS["daimler"]
     (content,) = read_files(data_set, data_home, download)

@@ -62,7 +62,7 @@ DATA_SETS: Final[dict[str, DataSet]] = {
                 "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
             ),
         ),
-        summary="Grey images of 28 x 28 pixels, 60,000 for training and 10,000 for testing. "
+        summary="Gray images of 28 x 28 pixels, 60,000 for training and 10,000 for testing. "
         "The target is the digit.",
     ),
     "daimler": DataSet(
@@ -75,7 +75,7 @@ DATA_SETS: Final[dict[str, DataSet]] = {
                 "66b1597468d1888da39ebd5dd0c6c0245ee705d283fddebd2a336d877c96a401",
             ),
         ),
-        summary="Grey images of 36 x 18 pixels in five subsets of 4,800 pedestrians (target 1) and "
+        summary="Gray images of 36 x 18 pixels in five subsets of 4,800 pedestrians (target 1) and "
         "5,000 others (target 0). One trains on two of the subsets 1, 2, 3 and tests on T1 or T2. "
         "Pedestrians come with mirrored copies, so a random split inside a subset is not honest. "
         "For research use only.",

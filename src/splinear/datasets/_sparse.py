@@ -21,12 +21,28 @@ from splinear.datasets._registry import DATA_SETS
 
 
 def load_a9a(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
-    """Load a9a: (48842, 123), two classes, training rows first."""
+    """Load a9a: (48842, 123), two classes, training rows first.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_a9a
+    >>> a9a = load_a9a()  # from the folder that SPLINEAR_DATA names
+    >>> a9a.data.shape
+    (48842, 123)
+    """
     return _load_libsvm("a9a", 123, data_home, download)
 
 
 def load_w8a(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
-    """Load w8a: (49749, 300), two classes."""
+    """Load w8a: (49749, 300), two classes.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_w8a
+    >>> w8a = load_w8a()  # from the folder that SPLINEAR_DATA names
+    >>> w8a.data.shape
+    (49749, 300)
+    """
     return _load_libsvm("w8a", 300, data_home, download)
 
 
@@ -34,6 +50,13 @@ def load_newsgroups20(data_home: PathLike | None = None, *, download: bool = Fal
     """Load 20 Newsgroups as counts of words: (18846, 130108), training rows first.
 
     The Bunch also holds `target_names`, the names of the 20 groups.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_newsgroups20
+    >>> newsgroups20 = load_newsgroups20()  # from the folder that SPLINEAR_DATA names
+    >>> newsgroups20.data.shape
+    (18846, 130108)
     """
     data_set = DATA_SETS["newsgroups20"]
     counts, words = read_files(data_set, data_home, download)

@@ -19,7 +19,15 @@ from splinear.datasets._registry import DATA_SETS
 
 
 def load_adult(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
-    """Load Adult census income: (48842, 108), two classes, with an official split."""
+    """Load Adult census income: (48842, 108), two classes, with an official split.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_adult
+    >>> adult = load_adult()  # from the folder that SPLINEAR_DATA names
+    >>> adult.data.shape
+    (48842, 108)
+    """
     return _load("adult", data_home, download)
 
 
@@ -41,6 +49,13 @@ def load_adult_raw(data_home: PathLike | None = None, *, download: bool = False)
         `data`, a DataFrame (48842, 14) with 6 columns of numbers and 8 of dtype `category`, NaN
         where the original has ``?``; `target` (48842,), 1 for an income above 50,000 dollars;
         `feature_names`; `is_test` (48842,), true for the last 16,281; `DESCR`.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_adult_raw
+    >>> adult = load_adult_raw()  # from the folder that SPLINEAR_DATA names
+    >>> adult.data.shape
+    (48842, 14)
     """
     try:
         import pandas
@@ -66,42 +81,106 @@ def load_adult_raw(data_home: PathLike | None = None, *, download: bool = False)
 
 
 def load_california_housing(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
-    """Load California housing: (20640, 8), regression."""
+    """Load California housing: (20640, 8), regression.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_california_housing
+    >>> california = load_california_housing()  # from the folder that SPLINEAR_DATA names
+    >>> california.data.shape
+    (20640, 8)
+    """
     return _load("california_housing", data_home, download)
 
 
 def load_cod_rna(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
-    """Load cod-rna: (59535, 8), two classes."""
+    """Load cod-rna: (59535, 8), two classes.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_cod_rna
+    >>> cod = load_cod_rna()  # from the folder that SPLINEAR_DATA names
+    >>> cod.data.shape
+    (59535, 8)
+    """
     return _load("cod_rna", data_home, download)
 
 
 def load_covtype(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
-    """Load forest cover types: (581012, 54), classes 1 to 7."""
+    """Load forest cover types: (581012, 54), classes 1 to 7.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_covtype
+    >>> covtype = load_covtype()  # from the folder that SPLINEAR_DATA names
+    >>> covtype.data.shape
+    (581012, 54)
+    """
     return _load("covtype", data_home, download)
 
 
 def load_credit_default(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
-    """Load defaults of credit card clients: (30000, 33), two classes."""
+    """Load defaults of credit card clients: (30000, 33), two classes.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_credit_default
+    >>> credit = load_credit_default()  # from the folder that SPLINEAR_DATA names
+    >>> credit.data.shape
+    (30000, 33)
+    """
     return _load("credit_default", data_home, download)
 
 
 def load_magic(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
-    """Load the MAGIC gamma telescope: (19020, 10), two classes."""
+    """Load the MAGIC gamma telescope: (19020, 10), two classes.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_magic
+    >>> magic = load_magic()  # from the folder that SPLINEAR_DATA names
+    >>> magic.data.shape
+    (19020, 10)
+    """
     return _load("magic", data_home, download)
 
 
 def load_skin(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
-    """Load skin segmentation: (245057, 3), two classes."""
+    """Load skin segmentation: (245057, 3), two classes.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_skin
+    >>> skin = load_skin()  # from the folder that SPLINEAR_DATA names
+    >>> skin.data.shape
+    (245057, 3)
+    """
     return _load("skin", data_home, download)
 
 
 def load_spambase(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
-    """Load Spambase: (4601, 57), two classes."""
+    """Load Spambase: (4601, 57), two classes.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_spambase
+    >>> spambase = load_spambase()  # from the folder that SPLINEAR_DATA names
+    >>> spambase.data.shape
+    (4601, 57)
+    """
     return _load("spambase", data_home, download)
 
 
 def load_usps(data_home: PathLike | None = None, *, download: bool = False) -> Bunch:
-    """Load the USPS digits: (9298, 256), classes 0 to 9, with an official split."""
+    """Load the USPS digits: (9298, 256), classes 0 to 9, with an official split.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_usps
+    >>> usps = load_usps()  # from the folder that SPLINEAR_DATA names
+    >>> usps.data.shape
+    (9298, 256)
+    """
     return _load("usps", data_home, download)
 
 

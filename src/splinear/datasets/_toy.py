@@ -26,6 +26,13 @@ def load_disk(n: int = 41, *, random_state: int | np.random.RandomState | None =
     -------
     bunch : Bunch
         `data` (n * n, 2), `target` (n * n,), `feature_names` and `DESCR`.
+
+    Examples
+    --------
+    >>> from splinear.datasets import load_disk
+    >>> disk = load_disk(n=5)
+    >>> disk.data.shape, int(disk.target.sum())
+    ((25, 2), 13)
     """
     if not isinstance(n, Integral) or isinstance(n, bool) or n < 2:
         raise ValueError(f"n must be an integer of at least 2; got {n!r}.")

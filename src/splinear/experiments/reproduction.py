@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from splinear.experiments import targets
 from splinear.experiments.bench import Bench
-from splinear.experiments.catalogue import EXPERIMENTS, Experiment
+from splinear.experiments.catalog import EXPERIMENTS, Experiment
 from splinear.experiments.machine import describe
 from splinear.experiments.results import Choice, Claim, Section
 

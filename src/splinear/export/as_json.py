@@ -42,7 +42,7 @@ def to_json(
     """Write a model's curves as a person or another language would read them.
 
     All numbers are those of the model to the last bit, so that scores can be computed anywhere.
-    The page docs/export.md describes the format. It is not for loading models back;
+    The page docs/guide/export.md describes the format. It is not for loading models back;
     `splinear.save` is.
 
     Parameters
@@ -56,6 +56,18 @@ def to_json(
     Returns
     -------
     text : str
+
+    Examples
+    --------
+    >>> import json
+    >>> from sklearn.datasets import load_iris
+    >>> from splinear import AdditiveClassifier
+    >>> from splinear.export import to_json
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = AdditiveClassifier(random_state=0).fit(X, y)
+    >>> content = json.loads(to_json(model))
+    >>> content["task"], content["classes"], len(content["terms"])
+    ('multiclass', [0, 1, 2], 4)
     """
     content = as_dict(read_model(model))
     text = json.dumps(content, indent=indent, allow_nan=False, ensure_ascii=False)
@@ -152,7 +164,7 @@ def _surface(term: SurfaceTerm) -> Object:
 def _axis(axis: SurfaceAxis) -> Object:
     out: Object = {"feature": axis.feature, "name": axis.name}
     if axis.levels is None:
-        out["knots"] = _list(axis.knots)
+        out |= {"knots": _list(axis.knots), "period": axis.period}
     else:
         out["levels"] = [_plain(level, "level") for level in axis.levels]
         out["nodes"] = _list(axis.nodes)

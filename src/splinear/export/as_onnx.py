@@ -49,6 +49,21 @@ def to_onnx(
     Returns
     -------
     onnx_model : onnx.ModelProto
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import onnxruntime
+    >>> from sklearn.datasets import load_iris
+    >>> from splinear import AdditiveClassifier
+    >>> from splinear.export import to_onnx
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = AdditiveClassifier(random_state=0).fit(X, y)
+    >>> graph = to_onnx(model, dtype="float64")
+    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+    >>> label, probabilities, scores = session.run(None, {"X": X.to_numpy()})
+    >>> bool(np.abs(probabilities - model.predict_proba(X)).max() < 1e-9)
+    True
     """
     _need("onnx")
     from splinear.export.onnx_model import build
@@ -62,6 +77,21 @@ def register_skl2onnx() -> None:
     """Let skl2onnx convert the additive estimators, also as the last step of a pipeline.
 
     Call it once; `skl2onnx.to_onnx(pipeline, X)` works from then on.
+
+    Examples
+    --------
+    >>> import skl2onnx
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from splinear import AdditiveClassifier
+    >>> from splinear.export import register_skl2onnx
+    >>> register_skl2onnx()
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pipeline = make_pipeline(StandardScaler(), AdditiveClassifier(random_state=0)).fit(X, y)
+    >>> graph = skl2onnx.to_onnx(pipeline, X[:1], options={"zipmap": False})
+    >>> [output.name for output in graph.graph.output]
+    ['label', 'probabilities']
     """
     _need("skl2onnx")
     from splinear.export.onnx_converter import register

@@ -47,6 +47,17 @@ def to_sql(
     Returns
     -------
     query : str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from splinear import AdditiveClassifier
+    >>> from splinear.export import to_sql
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = AdditiveClassifier(random_state=0).fit(X, y)
+    >>> query = to_sql(model.fit(X, y == 2), "flowers", "sqlite")
+    >>> "SELECT" in query and '"flowers"' in query
+    True
     """
     pieces = read_model(model)
     _check(pieces, dialect, reasons)

@@ -261,14 +261,16 @@ class OnnxTerms:
         axes = {axis.key: axis for term in terms for axis in term.axes}
         text = {key: axis for key, axis in axes.items() if axis.feature in self.inputs.text}
         numbers = {key: axis for key, axis in axes.items() if key not in text}
-        groups: dict[int, list[tuple[object, ...]]] = {1: [], 2: []}  # by powers
+        groups: dict[tuple[int, float | None], list[tuple[object, ...]]] = {}  # by powers, period
         for key, axis in numbers.items():
-            groups[1 if axis.knots is None or len(axis.knots) < 2 else 2].append(key)
+            n_powers = 1 if axis.knots is None or len(axis.knots) < 2 else 2
+            groups.setdefault((n_powers, axis.period), []).append(key)
         parts = []
-        for keys in groups.values():
-            if keys:
-                found = self._looked_up([_axis_lookup(numbers[key]) for key in keys])
-                parts.append(graph.squeezed(found, 2))
+        for (_, period), keys in groups.items():
+            given = self._given([numbers[key].feature for key in keys])
+            x = given if period is None else self._modulo(given, period)
+            found = self._looked_up([_axis_lookup(numbers[key]) for key in keys], x)
+            parts.append(graph.squeezed(found, 2))
         parts += [self._node_of_text(axis) for axis in text.values()]
         for keys in (*groups.values(), list(text)):
             for key in keys:

@@ -277,6 +277,8 @@ class SurfaceAxis:
         The node of every level.
     missing : int or None
         The node of missing values; None: they have none.
+    period : float or None
+        What a number is taken modulo before, as that of waves.
     """
 
     feature: int
@@ -285,12 +287,13 @@ class SurfaceAxis:
     levels: Levels | None
     nodes: NDArray[np.intp] | None
     missing: int | None
+    period: float | None
 
     @cached_property
     def key(self) -> tuple[object, ...]:
         """What two axes have in common only if they are the same."""
         arrays = (a if a is None else a.tobytes() for a in (self.knots, self.nodes))
-        return self.feature, self.missing, *arrays
+        return self.feature, self.missing, self.period, *arrays
 
     @cached_property
     def place(self) -> CurveTerm:

@@ -44,7 +44,7 @@ def read_model(model: AdditiveEstimator) -> ModelPieces:
     classes = None if task == "regression" else tuple(model.classes_.tolist())
     names = feature_names(model)
     terms: list[TermPieces] = [_read_term(model, term) for term in model.terms_.curves]
-    terms += [_read_surface(pair, names) for pair in model.terms_.pairs]
+    terms += [_read_surface(model, pair, names) for pair in model.terms_.pairs]
     return ModelPieces(
         estimator=type(model).__name__,
         task=task,
@@ -110,22 +110,24 @@ def _mean_of_levels(term: FittedTerm) -> Floats:
     return np.asarray(term.table @ term.group.mean[0])
 
 
-def _read_surface(pair: FittedPair, names: list[str]) -> SurfaceTerm:
-    first, second = pair.chains
+def _read_surface(model: AdditiveEstimator, pair: FittedPair, names: list[str]) -> SurfaceTerm:
+    (first, second), periods = pair.chains, model._columns.periods
     return SurfaceTerm(
         features=pair.features,
         name=pair.name,
         kind=pair.kind,
         axes=(
-            _axis(first, names[first.feature], pair.levels[0]),
-            _axis(second, names[second.feature], pair.levels[1]),
+            _axis(first, names[first.feature], pair.levels[0], periods.get(first.feature)),
+            _axis(second, names[second.feature], pair.levels[1], periods.get(second.feature)),
         ),
         values=pair.coef,
         mean=pair.mean,
     )
 
 
-def _axis(chain: Chain, name: str, levels: tuple[object, ...] | None) -> SurfaceAxis:
+def _axis(
+    chain: Chain, name: str, levels: tuple[object, ...] | None, period: float | None
+) -> SurfaceAxis:
     return SurfaceAxis(
         feature=chain.feature,
         name=name,
@@ -133,4 +135,5 @@ def _axis(chain: Chain, name: str, levels: tuple[object, ...] | None) -> Surface
         levels=None if chain.knots is not None else levels,
         nodes=chain.node_of_level,
         missing=chain.n_values if chain.has_missing else None,
+        period=period,
     )

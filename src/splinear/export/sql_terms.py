@@ -63,10 +63,7 @@ class SqlTerms:
         return [f"CASE WHEN {x} IS NULL THEN {gap} ELSE {f} END" for f, gap in given]
 
     def _wave(self, term: WaveTerm, x: str) -> list[str]:
-        if term.period is not None:
-            period = number(term.period)
-            rest = self.dialect.modulo.format(x, period)
-            x = f"(CASE WHEN {rest} < 0e0 THEN {rest} + {period} ELSE {rest} END)"
+        x = self._modulo(x, term.period)
         lo, hi = number(term.lo), number(term.hi)
         inside = f"CASE WHEN {x} < {lo} THEN {lo} WHEN {x} > {hi} THEN {hi} ELSE {x} END"
         width, turn = number(term.hi - term.lo), number(np.pi * (term.last - term.first))
@@ -82,6 +79,13 @@ class SqlTerms:
             ]
             out.append(f"({added(waves)})")
         return out
+
+    def _modulo(self, x: str, period: float | None) -> str:
+        """Return x modulo a period, if there is one, from 0 up."""
+        if period is None:
+            return x
+        rest = self.dialect.modulo.format(x, number(period))
+        return f"(CASE WHEN {rest} < 0e0 THEN {rest} + {number(period)} ELSE {rest} END)"
 
     def _category(self, term: CategoryTerm, x: str) -> list[str]:
         n_outputs = len(term.values)
@@ -132,4 +136,4 @@ class SqlTerms:
             assert axis.nodes is not None
             nodes = axis.nodes.astype(np.float64)
             return self._among(x, axis.feature, axis.levels, nodes, "(-1e0)")
-        return self.lookup.of_pieces(x, axis.place.pieces)[0]
+        return self.lookup.of_pieces(self._modulo(x, axis.period), axis.place.pieces)[0]

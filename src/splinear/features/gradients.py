@@ -1,4 +1,4 @@
-"""Oriented gradients of images: votes, filters, normalisation."""
+"""Oriented gradients of images: votes, filters, normalization."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from splinear.features.parameters import Floats, Pair, check_shape
 __all__ = [
     "axis_filters",
     "batches",
-    "centred",
+    "centered",
     "check_range",
     "flatten",
-    "normalised",
+    "normalized",
     "votes",
 ]
 
@@ -69,12 +69,12 @@ def votes(gx: Floats, gy: Floats, n_orientations: int, signed: bool) -> Floats:
     votes[first_bins + bins] = magnitude - to_upper
     bins += 1
     bins[bins == n_orientations] = 0
-    # Added, not assigned: with a single bin both neighbours are the same one.
+    # Added, not assigned: with a single bin both neighbors are the same one.
     votes[first_bins + bins] += to_upper
     return votes.reshape(*gx.shape, n_orientations)
 
 
-def normalised(level: Floats, norm: str | None) -> Floats:
+def normalized(level: Floats, norm: str | None) -> Floats:
     """Divide each row of a level (n, d) by its norm; rows of zeros stay."""
     if norm is None:
         return level
@@ -98,11 +98,11 @@ def batches(n_images: int, bytes_per_image: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def centred(rows: AnyArray, shape: Pair) -> Floats:
+def centered(rows: AnyArray, shape: Pair) -> Floats:
     """Return images (n, h, w) in float32, less the value of their first pixel.
 
     Gradients do not see the shift, but rounding does: without it a constant image would get tiny
-    gradients, which the normalisation would then blow up.
+    gradients, which the normalization would then blow up.
     """
     dtype = np.result_type(rows.dtype, np.float32)
     shifted: Floats = np.subtract(rows, rows[:, :1], dtype=dtype).astype(np.float32, copy=False)

@@ -3,7 +3,7 @@
 An image I of shape (h, w) becomes one long non-negative vector. With S the Gaussian smoothing and
 D the central difference along one axis, both written as matrices, the gradient of all pixels is
 
-    gx = S_h I (D_w S_w)',    gy = (D_h S_h) I S_w'        (x to the right, y downwards).
+    gx = S_h I (D_w S_w)',    gy = (D_h S_h) I S_w'        (x to the right, y downward).
 
 Pixel p votes with its magnitude m = sqrt(gx^2 + gy^2) at the position t = n_orientations * angle /
 period, shared linearly by the two bins on either side of t. Level l of the pyramid sums the votes
@@ -29,10 +29,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from splinear.features.gradients import (
     axis_filters,
     batches,
-    centred,
+    centered,
     check_range,
     flatten,
-    normalised,
+    normalized,
     votes,
 )
 from splinear.features.parameters import (
@@ -53,14 +53,14 @@ class GradientPyramid(TransformerMixin, BaseEstimator):
 
     Every pixel votes with the magnitude of its gradient for the two orientation bins nearest to
     the direction of its gradient; the votes are summed over the cells of each level, and every
-    level is normalised on its own. All features are non-negative, as additive kernels like the
+    level is normalized on its own. All features are non-negative, as additive kernels like the
     minimum kernel expect.
 
     Parameters
     ----------
     n_orientations : int, default=12
-        Number of orientation bins. Bin k is centred at the angle k * period / n_orientations,
-        measured from the direction of growing column index towards growing row index.
+        Number of orientation bins. Bin k is centered at the angle k * period / n_orientations,
+        measured from the direction of growing column index toward growing row index.
     signed : bool, default=True
         If True the period is 360 degrees: dark-to-bright and bright-to-dark edges differ. If
         False it is 180 degrees and they are counted together.
@@ -210,7 +210,7 @@ class GradientPyramid(TransformerMixin, BaseEstimator):
         check_range(table)
         features = np.empty((table.shape[0], self._plan.n_features), dtype=np.float32)
         for rows in batches(table.shape[0], self._plan.vote_bytes):
-            self._plan.describe(centred(table[rows], self.image_shape_), out=features[rows])
+            self._plan.describe(centered(table[rows], self.image_shape_), out=features[rows])
         return features
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
@@ -314,5 +314,5 @@ class _Plan:
         for rows, columns in zip(self.row_slices, self.column_cells, strict=True):
             level = (columns @ row_sums[:, rows]).reshape(n, -1)
             stop = start + level.shape[1]
-            out[:, start:stop] = normalised(level, self.norm)
+            out[:, start:stop] = normalized(level, self.norm)
             start = stop

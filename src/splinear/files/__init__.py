@@ -2,7 +2,7 @@
 
 A file is a zip archive of uncompressed parts: `structure.json`, the structure, and one part per
 array, its numbers as they lie in memory. Nothing in it is code, and nothing is believed: sizes,
-types, indices and numbers are checked before they are used. See docs/files.md.
+types, indices and numbers are checked before they are used. See docs/guide/files.md.
 """
 
 from splinear.files.saving import load, save

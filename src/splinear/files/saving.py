@@ -27,7 +27,7 @@ from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbe
 
 __all__ = ["VERSION", "load", "save"]
 
-VERSION = 1  # of the format; docs/files.md says what each holds
+VERSION = 1  # of the format; docs/guide/files.md says what each holds
 
 Saved: TypeAlias = (
     AdditiveClassifier
@@ -126,6 +126,20 @@ def load(path: str | os.PathLike[str]) -> Saved:
     ValueError
         If it is not such a file, or damaged, or of a newer version of the format. The message names
         the file, and what was found.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import splinear
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = splinear.AdditiveSVC(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     splinear.save(model, Path(folder) / "iris.splinear")
+    ...     again = splinear.load(Path(folder) / "iris.splinear")
+    >>> again
+    AdditiveSVC(random_state=0)
     """
     try:
         return _estimator(tree_of(read_parts(Path(path))))

@@ -1,7 +1,7 @@
 """How well curves, surfaces and scores are known: bands and standard errors.
 
 A band is of f_j - mean(f_j), the mean being that over the training rows, and so it lies about
-`shape_function(model, feature, center=True)`. The height of a curve is the intercept's affair. With
+`shape_function(model, feature, center=True)`. The height of a curve belongs to the intercept. With
 several classes a curve is that of a class less the mean of those of all classes. Surfaces are
 centered anyway, and their bands are about `surface(model, (first, second))`.
 
@@ -61,7 +61,19 @@ N_PLACES = 200  # at which a whole curve is looked at
 
 
 class Band(NamedTuple):
-    """Where a centered curve is: from `lower` to `upper` at `x`."""
+    """Where a centered curve is: from `lower` to `upper` at `x`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import band
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> found = band(model, "bmi", n_points=5)
+    >>> found.x.shape, found.lower.shape, found.upper.shape
+    ((5,), (5,), (5,))
+    """
 
     x: AnyArray
     lower: Floats
@@ -69,7 +81,19 @@ class Band(NamedTuple):
 
 
 class SurfaceBand(NamedTuple):
-    """Where a surface is: from `lower` to `upper` at values `x` and `z` of its two features."""
+    """Where a surface is: from `lower` to `upper` at values `x` and `z` of its two features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import band
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 2))
+    >>> model = AdditiveRegressor(interactions=[(0, 1)]).fit(X, X[:, 0] * X[:, 1])
+    >>> found = band(model, (0, 1), n_points=4)
+    >>> found.lower.shape
+    (4, 4)
+    """
 
     x: AnyArray
     z: AnyArray
@@ -81,11 +105,11 @@ class SurfaceBand(NamedTuple):
 def band(
     model: FittedModel,
     feature: int | str,
-    level: float = 0.95,
-    kind: BandKind = "pointwise",
-    *,
     grid: Grid | None = None,
     n_points: int | None = None,
+    *,
+    level: float = 0.95,
+    kind: BandKind = "pointwise",
     target: object = None,
 ) -> Band: ...
 
@@ -94,11 +118,11 @@ def band(
 def band(
     model: FittedModel,
     feature: tuple[int | str, int | str],
-    level: float = 0.95,
-    kind: BandKind = "pointwise",
-    *,
     grid: _TwoGrids | None = None,
     n_points: int | None = None,
+    *,
+    level: float = 0.95,
+    kind: BandKind = "pointwise",
     target: object = None,
 ) -> SurfaceBand: ...
 
@@ -106,11 +130,11 @@ def band(
 def band(
     model: FittedModel,
     feature: int | str | tuple[int | str, int | str],
-    level: float = 0.95,
-    kind: BandKind = "pointwise",
-    *,
     grid: Grid | _TwoGrids | None = None,
     n_points: int | None = None,
+    *,
+    level: float = 0.95,
+    kind: BandKind = "pointwise",
     target: object = None,
 ) -> Band | SurfaceBand:
     """Compute a band around a centered curve, around effects of levels, or around a surface.
@@ -120,12 +144,12 @@ def band(
     model : fitted AdditiveClassifier or AdditiveRegressor
         Or a fitted pipeline, or a search, that ends in one.
     feature : int or str, or a tuple of two
+    grid, n_points, target
+        As in :func:`shape_function`; of two features, as `grids` in :func:`surface` and so on.
     level : float, default=0.95
     kind : {"pointwise", "simultaneous"}, default="pointwise"
         "pointwise": at each x the curve is inside with this probability. "simultaneous": the whole
         curve is, over its training range; of a surface, all nodes that rows reach.
-    grid, n_points, target
-        As in :func:`shape_function`; of two features, as `grids` in :func:`surface` and so on.
 
     Returns
     -------
@@ -134,6 +158,17 @@ def band(
         Only of two features.
     lower, upper : ndarray of shape (n_points,) or (n_points, n_outputs)
         Of two features (n_x, n_z) or (n_x, n_z, n_outputs).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import band
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> x, lower, upper = band(model, "bmi", kind="simultaneous")
+    >>> bool((lower < upper).all())
+    True
     """
     model = resolve_model(model)
     posteriors_of(model)
@@ -196,6 +231,16 @@ def standard_error(model: FittedModel, X: Input, *, target: object = None) -> Fl
     Returns
     -------
     errors : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import standard_error
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> standard_error(model, X[:3]).shape
+    (3,)
     """
     model, X = resolve(model, X)
     posteriors_of(model)

@@ -81,6 +81,17 @@ def shape_function(
     x : ndarray of shape (n_points,)
     f : ndarray of shape (n_points,) or (n_points, n_outputs)
         One curve per column for several outputs and `target=None`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import shape_function
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> x, f = shape_function(model, "bmi", n_points=50, center=True)
+    >>> bool(f[-1] > f[0])  # a larger body mass index raises the prediction
+    True
     """
     model, X = resolve(model, X)
     output, j = output_of(model, target), feature_index(model, feature)
@@ -114,6 +125,17 @@ def shape_functions(
         One grid per row.
     f : ndarray of shape (len(features), n_points) or (len(features), n_points, n_outputs)
         One curve per row; the last axis is there for several outputs and `target=None`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import shape_functions
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> x, f = shape_functions(model, ["bmi", "bp"], n_points=50)
+    >>> f.shape
+    (2, 50)
     """
     model, X = resolve(model, X)
     columns = _curves_of(model, features)
@@ -141,6 +163,17 @@ def base_value(model: FittedModel, *, target: object = None) -> float | Floats:
     Returns
     -------
     base : float or ndarray of shape (n_outputs,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import base_value, contributions
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> score = base_value(model) + contributions(model, X).sum(axis=1)
+    >>> bool(abs(score - model.predict(X)).max() < 1e-9)
+    True
     """
     model = resolve_model(model)
     base = (model.intercept_ + model._model.means.sum(axis=1))[output_of(model, target)]
@@ -173,6 +206,19 @@ def contributions(
         axis is there for several outputs and `target=None`. A CSR array (n_samples, n_features) if
         X is sparse, the terms are zero at zero and `center` is False; of several outputs `target`
         then chooses one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import contributions
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> parts = contributions(model, X)
+    >>> parts.shape
+    (442, 10)
+    >>> bool(abs(parts.mean(axis=0)).max() < 0.001)  # centered
+    True
     """
     model, X = resolve(model, X)
     output = output_of(model, target)
@@ -218,6 +264,19 @@ def surface(
     z : ndarray of shape (n_z,)
         Values of the second.
     f : ndarray of shape (n_x, n_z) or (n_x, n_z, n_outputs)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import surface
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 2))
+    >>> model = AdditiveRegressor(interactions=[(0, 1)]).fit(X, X[:, 0] * X[:, 1])
+    >>> x, z, f = surface(model, (0, 1), n_points=11)
+    >>> f.shape
+    (11, 11)
+    >>> bool(f[0, 0] > 0 > f[0, -1])  # (-1)(-1) is positive, (-1)(1) is negative
+    True
     """
     model = resolve_model(model)
     output = output_of(model, target)
@@ -245,6 +304,17 @@ def knots(model: FittedModel, feature: int | str) -> Floats:
     places : ndarray of shape (n_knots,)
         Ascending. Empty where there are none: Fourier and Hermite curves are in one piece, and a
         constant feature, a category or one that was dropped has no curve.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import knots
+    >>> from splinear.terms import Spline
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> model = AdditiveRegressor(Spline(4, knots="uniform")).fit(x, x[:, 0] ** 2)
+    >>> knots(model, 0)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     model = resolve_model(model)
     term = model.terms_.of_feature(feature_index(model, feature))

@@ -68,6 +68,17 @@ def explain(
     explanation : Explanation
         Contributions, base value, scores, probabilities and predictions, with standard errors where
         the model has a posterior. It prints as a table, and `plot(row)` draws one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import explain
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> explanation = explain(model, X[:1], target_name="progression")
+    >>> explanation.reasons(0).terms[0].term  # what matters most for the first row
+    'bmi'
     """
     model, X = resolve(model, X)
     called = names_of_classes(model, class_names)

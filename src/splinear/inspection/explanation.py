@@ -59,6 +59,21 @@ class Explanation:
         How all classes are called in tables and pictures.
     units : tuple of str
         What each score is: the log-odds of a class, a margin, the target.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import explain
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> explanation = explain(model, X[:2])
+    >>> explanation.terms[:3]
+    ('age', 'sex', 'bmi')
+    >>> explanation.contribution.shape
+    (2, 10)
+    >>> bool(abs(explanation.score - model.predict(X[:2])).max() < 1e-9)
+    True
     """
 
     terms: tuple[str, ...]

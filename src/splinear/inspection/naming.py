@@ -40,6 +40,16 @@ def feature_names(model: FittedModel) -> list[str]:
     Returns
     -------
     names : list of str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import feature_names
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> feature_names(model)[:3]
+    ['age', 'sex', 'bmi']
     """
     model = resolve_model(model)
     names = model.terms_.names
@@ -61,6 +71,16 @@ def term_names(model: FittedModel) -> list[str]:
     names : list of str of length n_features + n_pairs
         Those of the columns of :func:`contributions`, and of `importances(..., by="term")`. The
         name of a surface is those of its two features, with a cross between.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import term_names
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 2))
+    >>> model = AdditiveRegressor(interactions=[(0, 1)]).fit(X, X[:, 0] * X[:, 1])
+    >>> term_names(model)
+    ['x0', 'x1', 'x0 × x1']
     """
     model = resolve_model(model)
     return feature_names(model) + [pair.name for pair in model.terms_.pairs]
@@ -88,6 +108,16 @@ def feature_index(
     ------
     ValueError
         If there is no such feature; the message names it and says what exists.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import feature_index
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> feature_index(model, "bmi")
+    2
     """
     model = resolve_model(model)
     if not isinstance(feature, str) and not is_whole(feature):

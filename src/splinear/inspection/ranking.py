@@ -50,6 +50,16 @@ def importances(
     -------
     deviations : ndarray of shape (n_features,) or (n_features + n_pairs,)
         In the units of the score (none, where it is the logarithm of the mean).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import importances
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> X.columns[importances(model, X).argmax()]
+    'bmi'
     """
     model, X = resolve(model, X)
     if by not in ("feature", "term"):

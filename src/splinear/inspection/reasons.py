@@ -30,6 +30,17 @@ class Reason(NamedTuple):
     contribution : float
     error : float
         The standard error of the contribution; NaN where it is not known.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import explain
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> reason = explain(model, X[:1]).reasons(0).terms[0]
+    >>> reason.term, reason.value
+    ('bmi', '0.0617')
     """
 
     term: str
@@ -64,6 +75,19 @@ class Reasons:
         NaN where there is none.
     probability_of : str
         The class that it is of.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import explain
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> reasons = explain(model, X[:1]).reasons(0, top=2)
+    >>> [reason.term for reason in reasons.terms]
+    ['bmi', 's5']
+    >>> reasons.others
+    '8 other terms'
     """
 
     row: int

@@ -80,6 +80,19 @@ class Summary:
     ----------
     title : str
     lines : tuple of TermSummary
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import summary
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> table = summary(model)
+    >>> table.lines[0].feature
+    'bmi'
+    >>> list(table.to_frame().columns)
+    ['term', 'feature', 'edf', 'importance', 'p_value', 'concurvity', 'lowest', 'highest']
     """
 
     title: str
@@ -139,6 +152,17 @@ def summary(model: FittedModel) -> Summary:
     Returns
     -------
     table : Summary
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import summary
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> table = summary(model)
+    >>> [line.feature for line in table.lines[:3]]  # the most important terms first
+    ['bmi', 's5', 'bp']
     """
     model = resolve_model(model)
     posteriors = posteriors_of(model)
@@ -179,6 +203,16 @@ def concurvity(model: FittedModel) -> Floats:
     shares : ndarray of shape (n_features,)
         From 0 to 1, the mean over outputs; NaN for features without a curve, and where terms are
         too many to be taken jointly.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.inspection import concurvity
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> concurvity(model).shape
+    (10,)
     """
     model = resolve_model(model)
     posteriors_of(model)

@@ -261,8 +261,8 @@ class JointPosterior:
             return np.nan
         at, curve = block.thinned, block.projection @ block.free_parameters
         n_left = n_rows - (n - len(curve))
-        centred = C[at, at] - np.outer(C[at, -1], C[at, -1]) / C[-1, -1]
-        in_all = float(curve @ centred @ curve)
+        centered = C[at, at] - np.outer(C[at, -1], C[at, -1]) / C[-1, -1]
+        in_all = float(curve @ centered @ curve)
         if not in_all > 0.0 or n_left <= 0:
             return np.nan
         left = float(curve @ np.linalg.solve(self._inverses[k][at, at], curve))

@@ -10,7 +10,7 @@ estimate and the square of its bias as the prior expects it,
 Penalties of first differences expect curves to be rougher than most are, and bands with that bias
 cover too much. So the second part is multiplied by kappa, which is estimated: the fitted curve,
 smoothed once more, says what its bias is about (what that has of noise is taken off). Where a curve
-has few degrees of freedom that says little, and kappa is drawn towards 1.
+has few degrees of freedom that says little, and kappa is drawn toward 1.
 """
 
 from __future__ import annotations
@@ -126,6 +126,6 @@ class CurvePosterior:
 
 
 def tempered_kappa(found: float, edf: float) -> float:
-    """Return kappa as it is used: within bounds, and drawn towards 1 where little is known."""
+    """Return kappa as it is used: within bounds, and drawn toward 1 where little is known."""
     found = float(np.clip(found, 0.0, MOST_KAPPA))
     return (PRIOR_FREEDOM + edf * found) / (PRIOR_FREEDOM + edf)

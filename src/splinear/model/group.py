@@ -16,10 +16,9 @@ from splinear.curves.axes import steps
 from splinear.curves.embedding import Embedding, bounded
 from splinear.curves.form import Form
 
-__all__ = ["Extrapolation", "TermGroup", "size_class", "split_by"]
+__all__ = ["Extrapolation", "TermGroup"]
 
-# The core pads tables to a multiple of 16 entries, so terms of one class cost alike.
-CLASSES = np.array([15, 31, 47, 63, *(2**k - 1 for k in range(7, 32))])
+MOST_STIFF = 1e300  # in a matrix that is to be factored
 
 
 class Extrapolation(str, Enum):
@@ -279,7 +278,9 @@ class TermGroup:
         stiffness = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
         out = np.zeros((*self.shape, penalty.bandwidth + 1))
         bands = penalty.stiffness_bands(self.edge_weights)
-        out[:, : self.size] = bands * stiffness[:, None, None]
+        # Only steps are made with these: what is beyond all numbers may be as stiff as numbers go.
+        most = MOST_STIFF / max(1.0, float(np.abs(bands).max(initial=0.0)))
+        out[:, : self.size] = bands * np.minimum(stiffness, most)[:, None, None]
         if self.has_gaps:
             out[:, -1, 0] = self._stiffness[1]
         return out
@@ -387,14 +388,3 @@ class TermGroup:
             bounded(missing_variance),
         )
         return replace(self, embedding=embedding, missing_variance=missing_variance, edges=edges)
-
-
-def split_by(keys: AnyArray) -> list[NDArray[np.intp]]:
-    """Return the places of equal rows of keys (n, n_keys), in the order of their first places."""
-    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return [np.flatnonzero(inverse.ravel() == k) for k in np.argsort(first)]
-
-
-def size_class(sizes: AnyArray) -> NDArray[np.intp]:
-    """Class terms by the number of their coefficients: terms of one class make a group."""
-    return np.searchsorted(CLASSES, sizes)

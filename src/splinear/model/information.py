@@ -123,7 +123,10 @@ class Information:
 
     @property
     def is_sampled(self) -> bool:
-        """Whether `coupling` is from some of the rows; `blocks` are from all."""
+        """Whether `coupling` is from some of the rows; `blocks` are from all.
+
+        After Ctrl-C they are from some as well, see `as_of`.
+        """
         return self.n_coupled < self.n_rows
 
     def in_units(self, unit: float) -> Information:
@@ -133,6 +136,22 @@ class Information:
             slopes=unit * self.slopes,
             pair_slopes=unit * self.pair_slopes,
             losses=unit**2 * self.losses,
+        )
+
+    def as_of(self, n_rows: int) -> Information:
+        """Return that of so many rows, of which these are a sample."""
+        share = n_rows / self.n_rows
+        return replace(
+            self,
+            blocks=[[share * block for block in own] for own in self.blocks],
+            ties=share * self.ties,
+            totals=share * self.totals,
+            coupling=share * self.coupling,
+            n_rows=n_rows,
+            slopes=share * self.slopes,
+            losses=share * self.losses,
+            pair_blocks=[[share * block for block in own] for own in self.pair_blocks],
+            pair_slopes=share * self.pair_slopes,
         )
 
     def coupling_matrix(self) -> Floats:

@@ -24,7 +24,7 @@ N_BANDS = 5  # of a block: a node with itself, and its neighbors at 1, m2 - 1, m
 class PairGroup:
     """One surface f_p(x, z) = sum_kl T_pkl B_k(x) B_l(z) for each of some pairs of features.
 
-    B_k is 1 at node k of a chain and falls to 0 towards its neighbors. The parameters of a surface
+    B_k is 1 at node k of a chain and falls to 0 toward its neighbors. The parameters of a surface
     are W (m1, m2), whose first row and column are 0. Its table is W without what functions of one
     feature can say, which is left to the curves:
 

@@ -37,12 +37,12 @@ class _Part:
     onto: Floats  # from directions to thinned functions
     at: slice
     kappa: float
-    centre: Floats  # taken off the directions' values, where terms are apart
+    center: Floats  # taken off the directions' values, where terms are apart
 
     def values(self, piece: AnyArray, weights: Floats) -> Floats:
         """Return the directions' values in some rows, (n_rows, n)."""
         x = piece[:, self.directions.features[0]]
-        return (self.directions.evaluate(x) - self.centre) * weights[:, [self.output]]
+        return (self.directions.evaluate(x) - self.center) * weights[:, [self.output]]
 
 
 class ScoreVariances:

@@ -54,8 +54,8 @@ class ContributionsDisplay:
     >>> from splinear.plotting import ContributionsDisplay
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = AdditiveClassifier(random_state=0).fit(X, y)
-    >>> display = ContributionsDisplay.from_estimator(model, X, row=7)  # doctest: +SKIP
-    >>> display.figure_.savefig("row.png")  # doctest: +SKIP
+    >>> display = ContributionsDisplay.from_estimator(model, X, row=7)
+    >>> display.figure_.savefig("row.png")
     """
 
     def __init__(self, reasons: Reasons) -> None:

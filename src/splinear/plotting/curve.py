@@ -55,6 +55,17 @@ class Curve:
         How values are placed along the axis.
     is_whole : bool
         Whether all values are whole numbers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.plotting import CurvesDisplay
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = AdditiveRegressor(random_state=0).fit(X, y)
+    >>> curve = CurvesDisplay.from_estimator(model, X, features=["bmi"]).curves[0]
+    >>> curve.name, curve.x.shape == curve.f.shape
+    ('bmi', True)
     """
 
     name: str
@@ -110,6 +121,12 @@ class Words:
         Names of the lines, where a panel has several; empty otherwise.
     axis : str
         What the height of a curve is.
+
+    Examples
+    --------
+    >>> from splinear.plotting import Words
+    >>> Words(up="raises the price", down="lowers the price", axis="effect on the price").up
+    'raises the price'
     """
 
     up: str = "raises the score"

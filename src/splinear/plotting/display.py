@@ -73,8 +73,8 @@ class CurvesDisplay:
     >>> from splinear.plotting import CurvesDisplay
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = AdditiveClassifier(random_state=0).fit(X, y)
-    >>> display = CurvesDisplay.from_estimator(model, X)  # doctest: +SKIP
-    >>> display.figure_.savefig("curves.png")  # doctest: +SKIP
+    >>> display = CurvesDisplay.from_estimator(model, X)
+    >>> display.figure_.savefig("curves.png")
     """
 
     def __init__(self, curves: Sequence[Curve | Surface], words: Words | None = None) -> None:

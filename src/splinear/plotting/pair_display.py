@@ -93,8 +93,8 @@ class PairDisplay:
     >>> from splinear.plotting import PairDisplay
     >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 3))
     >>> model = AdditiveRegressor(interactions="auto").fit(X, X[:, 0] * X[:, 1])
-    >>> display = PairDisplay.from_estimator(model, X, (0, 1))  # doctest: +SKIP
-    >>> display.figure_.savefig("surface.png")  # doctest: +SKIP
+    >>> display = PairDisplay.from_estimator(model, X, (0, 1))
+    >>> display.figure_.savefig("surface.png")
     """
 
     def __init__(self, surface: Surface, words: Words | None = None) -> None:

@@ -59,6 +59,17 @@ class Side:
         The share of rows in long tails, which are not shown.
     scale : Scale
         How values are placed along the axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.plotting import PairDisplay
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 2))
+    >>> model = AdditiveRegressor(interactions=[(0, 1)]).fit(X, X[:, 0] * X[:, 1])
+    >>> display = PairDisplay.from_estimator(model, X, (0, 1))
+    >>> display.surface.x.name
+    'x0'
     """
 
     name: str
@@ -127,13 +138,24 @@ class Surface:
     support : ndarray of shape (n_x, n_z)
         1 - exp(-n), n being the number of rows near: 0 where there are none.
     height : float
-        |f| of the deepest colors: that of 99.5 % of the rows is lower.
+        ``|f|`` of the deepest colors: that of 99.5 % of the rows is lower.
     share : float
         The surface's part of the sum of all importances, from 0 to 1.
     of : str
         The class whose surface it is, if there are several in a figure.
     unclear : ndarray of shape (n_x, n_z) or None
         Where the 95 % band of the surface contains 0; None: it is not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.plotting import PairDisplay
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 2))
+    >>> model = AdditiveRegressor(interactions=[(0, 1)]).fit(X, X[:, 0] * X[:, 1])
+    >>> display = PairDisplay.from_estimator(model, X, (0, 1))
+    >>> display.surface.x.name, display.surface.z.name
+    ('x0', 'x1')
     """
 
     x: Side

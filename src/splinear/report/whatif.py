@@ -198,7 +198,12 @@ def _wave(term: WaveTerm) -> dict[str, Value]:
 
 def _axis(axis: SurfaceAxis) -> dict[str, Value]:
     knots = None if axis.knots is None else _packed(axis.knots)
-    return {"feature": axis.feature, "knots": knots, "missing": axis.missing}
+    return {
+        "feature": axis.feature,
+        "knots": knots,
+        "missing": axis.missing,
+        "period": axis.period,
+    }
 
 
 def _packed(array: Floats) -> str:

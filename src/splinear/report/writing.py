@@ -56,6 +56,20 @@ def write(
     top : int, default=50
         Terms to show: the most important ones. Where a reader tries values, the others stay at
         their means.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from splinear import AdditiveClassifier, report
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = AdditiveClassifier(random_state=0).fit(X[:400], y[:400])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder) / "cancer.html"
+    ...     report.write(model, page, X[400:], y[400:], title="Which tumors are benign?")
+    ...     page.read_text(encoding="utf-8")[:15]
+    '<!DOCTYPE html>'
     """
     if X_test is None and (y_test is not None or sample_weight is not None):
         raise ValueError("y_test and sample_weight are of test rows: give X_test, too.")

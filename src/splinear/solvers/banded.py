@@ -9,7 +9,7 @@ from splinear._types import Floats
 from splinear.model.factoring import factor_with
 from splinear.model.group import TermGroup
 
-__all__ = ["factored", "penalised_bands"]
+__all__ = ["factored", "penalized_bands"]
 
 
 def factored(group: TermGroup, blocks: Floats, of_level: float) -> Floats:
@@ -17,7 +17,7 @@ def factored(group: TermGroup, blocks: Floats, of_level: float) -> Floats:
 
     A curve has no level, which is the intercept's: to be moved as a whole costs it `of_level`.
     """
-    used, bands = group.used, penalised_bands(group, blocks)
+    used, bands = group.used, penalized_bands(group, blocks)
     bands[:, :, 0] += ~used  # ones, so that it can be factored
     n_bands = bands.shape[2]
     if group.has_level and group.embedding.penalty.bandwidth > 0:
@@ -32,7 +32,7 @@ def factored(group: TermGroup, blocks: Floats, of_level: float) -> Floats:
     return factor_with(cholesky_banded, upper, upper[-1])
 
 
-def penalised_bands(group: TermGroup, blocks: Floats) -> Floats:
+def penalized_bands(group: TermGroup, blocks: Floats) -> Floats:
     """Add the penalty to blocks (n_features, stride, support), 0 where a parameter is not used.
 
     The bands are (n_features, stride, n_bands): entry [j, k, p] stands at (k, k + p) of the matrix

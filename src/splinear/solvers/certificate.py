@@ -24,6 +24,7 @@ from splinear.solvers import newton
 from splinear.solvers.iterate import Space, dot
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.problem import Problem, Result, Start, Stopping, stack
+from splinear.solvers.rounding import rows_in_doubt
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Watch
 
@@ -44,6 +45,7 @@ FEW = 20  # passes over X itself that are worth a try, beyond as many as there w
 
 Solve = Callable[[TrainingRows, Stopping, list[Result] | None], list[Result]]
 Certify = Callable[[list[Result]], list[Result]]
+FlatIfLower = Callable[[float], "list[Result] | None"]
 
 
 def fine_enough(rows: TrainingRows, tol: float) -> TrainingRows:
@@ -53,14 +55,15 @@ def fine_enough(rows: TrainingRows, tol: float) -> TrainingRows:
 
 
 def solve_and_certify(
-    rows: TrainingRows, stopping: Stopping, solve: Solve, certify: Certify
+    rows: TrainingRows, stopping: Stopping, solve: Solve, certify: Certify, flat: FlatIfLower
 ) -> list[Result]:
     """Solve on rounded rows, and on X itself from there if X is too far from what was asked for.
 
     `solve` is given rows, when to stop, and where to begin; `certify` returns results with their
-    objective and gap on X. Where rounding costs little, rounded rows are solved more closely first,
-    which takes a fraction of the time. Where not all of X may be in memory, or passes or time are
-    at an end, it is left at that.
+    objective and gap on X; `flat` returns the model without curves, if its objective is lower than
+    a number. Where rounding costs little, rounded rows are solved more closely first, which takes a
+    fraction of the time. Where not all of X may be in memory, or passes or time are at an end, it
+    is left at that; but no model is worse than a flat one.
     """
     aim = _aim(rows, stopping.tol)
     solved = solve(rows, replace(stopping, tol=aim), None)
@@ -72,8 +75,23 @@ def solve_and_certify(
     if rows.is_coded and closer >= CLOSE * aim and not _is_over(found, stopping):
         found = _go_on(rows, replace(stopping, tol=closer), solve, certify, found)
     if rows.plan.holds_values and not _is_over(found, stopping):
-        found = _go_on(rows.exactly(), stopping, solve, certify, found)
-    return found
+        found = _go_on(rows.exactly(), stopping, solve, certify, _not_astray(found, stopping, flat))
+    return _not_astray(found, stopping, flat)
+
+
+def _not_astray(found: list[Result], stopping: Stopping, flat: FlatIfLower) -> list[Result]:
+    """Return the flat model instead, where rounding has led to one that is worse on X."""
+    if stopping.watch.error is not None or all(one.certified for one in found):
+        return found
+    try:
+        lower = flat(found[0].primal)
+    except KeyboardInterrupt as error:
+        stopping.watch.fail(error)
+        return found
+    if lower is None:
+        return found
+    pairs = zip(lower, found, strict=True)
+    return [replace(own, n_iter=one.n_iter, rounded=one.rounded) for own, one in pairs]
 
 
 def _is_over(found: list[Result], stopping: Stopping) -> bool:
@@ -92,7 +110,14 @@ def _go_on(
     again = _certified(certify, solve(on, when, found), n_iter, watch)
     if watch.error is not None:  # what was reached since has no certificate
         return found
-    return again if again[0].gap <= found[0].gap or math.isnan(found[0].gap) else found
+    return again if again[0].certified or _is_lower(again[0], found[0]) else found
+
+
+def _is_lower(one: Result, other: Result) -> bool:
+    """Tell whether a model has the lower objective on X, or a better proof of the same."""
+    if one.primal == other.primal or math.isnan(other.primal):
+        return not one.gap > other.gap
+    return one.primal < other.primal
 
 
 def _cost_of_rounding(found: Result, solved: Result) -> float:
@@ -138,7 +163,7 @@ def certify_problem(
     coef, intercept, layout = found.coef, found.intercept, rows.layout
     losses = gap = slope = 0.0
     sums = np.zeros_like(coef)
-    for piece in rows.values():
+    for piece in rows.values(rows_in_doubt(rows, problem, found, stopping.n_threads)):
         some, alpha = problem.some(piece.places), found.alpha[piece.places]
         F = piece.scores(coef[None], stopping.n_threads)[0]
         R = -some.y * alpha
@@ -174,7 +199,11 @@ def minimize_and_certify(
     def certify(results: list[Result]) -> list[Result]:
         return certify_sum(rows, total, results, stopping)
 
-    found = solve_and_certify(rows, stopping, solve, certify)
+    def flat(worse: float) -> list[Result] | None:
+        first = newton.begin(rows, total, stopping.n_threads, None)
+        return None if first.value >= worse else certify(first.results(stopping.tol))
+
+    found = solve_and_certify(rows, stopping, solve, certify, flat)
     return [replace(one, slopes=None) for one in found]
 
 

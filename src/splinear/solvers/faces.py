@@ -1,6 +1,6 @@
 """A step of Newton's method for curves that are held to a form.
 
-Minimises the quadratic model g's + 1/2 s'H s over steps s with A (theta + s) >= 0, by conjugate
+Minimizes the quadratic model g's + 1/2 s'H s over steps s with A (theta + s) >= 0, by conjugate
 gradients that stay on a face of the cone, with M, the preconditioner, for H. At every turn the
 direction is the best one if rho M were the Hessian,
 
@@ -68,7 +68,7 @@ class _Inside:
             p = self.model.precondition(pushed)
             # It leads to `ends`, but for rounding, which a high order of differences magnifies.
             p[:, :-1] = self.cone.with_slack(p[:, :-1], ends - slacks)
-        return self.model.space.levelled(p), ~self.above
+        return self.model.space.leveled(p), ~self.above
 
 
 @dataclass
@@ -170,7 +170,7 @@ class _Way:
 def step_inside(
     model: QuadraticModel, at: Iterate, cone: Cone, radius: float, watch: Watch, aim: Aim
 ) -> Step:
-    """Minimise the model over steps that stay in the cone; a part of that if it is too long."""
+    """Minimize the model over steps that stay in the cone; a part of that if it is too long."""
     state, last = _State.begin(at, cone, model), _Last()
     inside = _Inside(model, cone, state.slacks)
     n_products, goal = 0, 0.0

@@ -32,9 +32,9 @@ def begin(rows: RowPasses, total: LossSum, n_threads: int, start: Start | None =
         )
     if start is None or start.coef is None:
         return zero
-    # Levelled before it is scored: in single precision large levels would cost digits.
+    # Leveled before it is scored: in single precision large levels would cost digits.
     theta = space.join(np.atleast_2d(start.coef), np.atleast_1d(start.intercept))
-    theta = space.levelled(theta)
+    theta = space.leveled(theta)
     first = Iterate(space, total, theta, space.scores(theta))
     return first if first.value < zero.value else zero
 
@@ -48,7 +48,7 @@ class Iterate:
     def __init__(self, space: Space, total: LossSum, theta: Floats, F: Floats) -> None:
         shift = total.best_shift(F) if space.is_free else np.zeros(space.n_outputs)
         self.space, self.total = space, total
-        self.theta = space.levelled(space.shifted(theta, shift))
+        self.theta = space.leveled(space.shifted(theta, shift))
         self.F = F + shift[:, None]
         if space.n_outputs > 1:  # what all classes have in common changes nothing, and is kept at 0
             common = self.theta[:, -1].mean()
@@ -251,7 +251,7 @@ class Space:
         out[:, -1] += shift
         return out
 
-    def levelled(self, theta: Floats) -> Floats:
+    def leveled(self, theta: Floats) -> Floats:
         """Move the levels of curves and categories to the intercept.
 
         No score changes by that, and the penalty is least; else it would be a direction in which

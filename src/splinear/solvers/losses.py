@@ -58,6 +58,11 @@ class ConvexLoss(Protocol):
         """
         return np.maximum(0.0, cost * self.value(m) - self.dual(alpha, cost) + alpha * m)
 
+    @property
+    def at_no_cost(self) -> tuple[float, float] | None:
+        """The ends between which the loss is 0, and with alpha = 0 the gap too; None: nowhere."""
+        return None
+
 
 @runtime_checkable
 class Loss(ConvexLoss, Protocol):
@@ -147,6 +152,11 @@ class Hinge:
         """Return each row's part of the gap."""
         return np.where(m < 1.0, (cost - alpha) * (1.0 - m), alpha * (m - 1.0))
 
+    @property
+    def at_no_cost(self) -> tuple[float, float] | None:
+        """(1, inf)."""
+        return 1.0, np.inf
+
 
 @dataclass(frozen=True)
 class SquaredHinge(SmoothLoss):
@@ -190,6 +200,11 @@ class SquaredHinge(SmoothLoss):
         """Return each row's part of the gap."""
         inside = cost * (1.0 - m - alpha / (2.0 * cost)) ** 2
         return np.where(m < 1.0, inside, alpha * (m - 1.0) + alpha**2 / (4.0 * cost))
+
+    @property
+    def at_no_cost(self) -> tuple[float, float] | None:
+        """(1, inf)."""
+        return 1.0, np.inf
 
 
 @dataclass(frozen=True)
@@ -337,6 +352,11 @@ class EpsilonInsensitive:
         outside = np.where(alpha * m <= 0.0, beyond * (cost - size), cost * beyond)
         outside += np.where(alpha * m <= 0.0, 0.0, size * (np.abs(m) + self.epsilon))
         return np.where(beyond > 0.0, outside, self.epsilon * size + alpha * m)
+
+    @property
+    def at_no_cost(self) -> tuple[float, float] | None:
+        """(-epsilon, epsilon)."""
+        return -self.epsilon, self.epsilon
 
 
 def _divergence(p: Floats, off: Floats, m: Floats) -> Floats:

@@ -1,11 +1,11 @@
 """Newton's method for smooth losses: primal, with a trust region and free intercepts.
 
-Minimises, over the parameters theta (n_outputs, n_parameters) of a layout and b (n_outputs,),
+Minimizes, over the parameters theta (n_outputs, n_parameters) of a layout and b (n_outputs,),
 
     P = sum_k 1/2 theta_k' S_k theta_k / t_k + L(F),   F = f(x) + b,
 
-summed over outputs, L being a sum of losses of the scores (see `smooth`); b is not penalised. Each
-step minimises the quadratic model of P inside a trust region by conjugate gradients (Steihaug's way
+summed over outputs, L being a sum of losses of the scores (see `smooth`); b is not penalized. Each
+step minimizes the quadratic model of P inside a trust region by conjugate gradients (Steihaug's way
 out at the edge); see `hessian` for the model.
 
 After every step the intercepts are solved for exactly. The losses' derivatives at F are then
@@ -68,7 +68,7 @@ def solve(
     *,
     preconditioner: Preconditioner = "auto",
 ) -> list[Result]:
-    """Minimise to a relative gap of stopping.tol; one result per output.
+    """Minimize to a relative gap of stopping.tol; one result per output.
 
     "auto" takes whichever preconditioner should be faster, step by step. The primal, the gap and
     the number of steps belong to all outputs together.
@@ -202,7 +202,7 @@ def _prove(at: Iterate, moved: Iterate, step: Step, scores: Floats, tol: float) 
 
 
 def _least(model: QuadraticModel, at: Iterate, radius: float, watch: Watch, aim: Aim) -> Step:
-    """Minimise the model over steps within the radius, and within the cone if there is one."""
+    """Minimize the model over steps within the radius, and within the cone if there is one."""
     if (cone := at.space.cone) is None:
         return _conjugate_gradients(model, at.gradient, radius, watch, aim)
     return step_inside(model, at, cone, radius, watch, aim)
@@ -217,7 +217,7 @@ def _conjugate_gradients(
     residual = -gradient
     if space.is_free:  # intercepts follow every step, and have followed the last
         residual[:, -1] = 0.0
-    z = space.levelled(model.precondition(residual))
+    z = space.leveled(model.precondition(residual))
     direction, rz = z, dot(residual, z)
     goal, decrease, left = aim.accuracy**2 * rz, 0.0, np.inf
     length, at_edge, n_products = _Length(radius, direction=rz), False, 0
@@ -233,7 +233,7 @@ def _conjugate_gradients(
         if at_edge or watch.poll():
             break
         residual = residual - t * product
-        z = space.levelled(model.precondition(residual))
+        z = space.leveled(model.precondition(residual))
         previous, rz = rz, dot(residual, z)
         # The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
         left = space.gap(residual, step) if rz <= 2.0 * ENOUGH * aim.gap else np.inf

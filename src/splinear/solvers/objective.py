@@ -1,4 +1,4 @@
-"""The functions that are minimised, written out in NumPy: slow, readable, and what tests hold to.
+"""The functions that are minimized, written out in NumPy: slow, readable, and what tests hold to.
 
 AdditiveSVC and AdditiveSVR (`bias` B, lambda = 1 / (C n) in the paper):
 

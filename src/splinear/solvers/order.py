@@ -1,4 +1,4 @@
-"""The order of training: rows are shuffled once."""
+"""The random order of the rows of training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from splinear._types import AnyArray
 
-__all__ = ["STREAM", "Order"]
+__all__ = ["Order"]
 
 STREAM = 0x5EED
 _STEP = 2**18  # rows at a time, where NumPy would make an index of 8 bytes for each

@@ -1,7 +1,7 @@
 """Turns that choose variances, made longer where many short ones would follow each other.
 
 Each turn changes the logarithm of a variance by a share of what is missing. Where a term has nearly
-nothing to say that share is small, and its variance creeps towards 0. So a term's step is made
+nothing to say that share is small, and its variance creeps toward 0. So a term's step is made
 longer and longer while it goes on in the same direction, and is a plain one again when it turns
 back. With steps of which each is r times the last, a factor of 1 / (1 - r) would lead to the end at
 once. A step is longer than the last one that did not lead too far by GROWTH at most, so it leads

@@ -26,7 +26,7 @@ def newton_path(
     stopping: Stopping,
     start: Start | None = None,
 ) -> list[list[Result]]:
-    """Minimise with all variances times each C in turn; one result per output for each.
+    """Minimize with all variances times each C in turn; one result per output for each.
 
     Fewer than there are Cs if the watch stopped it.
     """

@@ -1,4 +1,4 @@
-"""What the posterior of a penalised fit says of curves: variances and degrees of freedom."""
+"""What the posterior of a penalized fit says of curves: variances and degrees of freedom."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.penalties import DifferencePenalty
-from splinear.solvers.banded import penalised_bands
+from splinear.solvers.banded import penalized_bands
 from splinear.solvers.iterate import Iterate
 
 __all__ = ["Measures", "posterior_variances"]
@@ -90,7 +90,7 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
     u (n_features, stride) is what ties the tables to the intercept, divided by the square root of
     its own second derivative: with the intercept integrated out the block M_j is M_j - u_j u_j'.
     """
-    bands = penalised_bands(group, blocks)
+    bands = penalized_bands(group, blocks)
     bands[:, :, 0] += ~group.used
     penalty = group.embedding.penalty
     takes_steps = isinstance(penalty, DifferencePenalty) and penalty.order <= 1

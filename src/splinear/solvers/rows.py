@@ -29,7 +29,7 @@ from splinear.tables.table import Table
 
 __all__ = ["TrainingRows", "ValuePiece"]
 
-_PIECE = 2**16  # rows of X in full precision
+_PIECE, _SPARSE_PIECE = 2**14, 2**16  # rows of X in full precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +155,14 @@ class TrainingRows:
             pairs=None if self.pairs is None else self.pairs.of_values(as_dense(whole), numbers),
         )
 
-    def values(self) -> Iterator[ValuePiece]:
-        """Yield X itself in full precision, some rows at a time, in the order of X."""
+    def values(self, only: NDArray[np.bool_] | None = None) -> Iterator[ValuePiece]:
+        """Yield X itself in full precision, some rows at a time, in the order of X.
+
+        `only` says which of the rows, in the order of training; None: all.
+        """
+        if only is not None:
+            yield from self._pieces(only)
+            return
         with self._one_reader:  # the others wait for what it has read
             all_of_it = self._only_piece
         if all_of_it is None:
@@ -175,23 +181,32 @@ class TrainingRows:
     @property
     def _piece_rows(self) -> int:
         # Pieces of a long table need little memory; adding up their tables must cost little too.
-        return max(_PIECE, self.table.rows_of(2 * self.layout.n_parameters))
+        least = _SPARSE_PIECE if _takes_nonzeros(self.table, self.layout) else _PIECE
+        return max(least, self.table.rows_of(2 * self.layout.n_parameters))
 
-    def _pieces(self) -> Iterator[ValuePiece]:
+    def _pieces(self, only: NDArray[np.bool_] | None = None) -> Iterator[ValuePiece]:
         order, nonzeros = self.order(), _takes_nonzeros(self.table, self.layout)
         step = self._piece_rows
         for rows, chunk in self.table.chunks():
-            places = order.of(rows)
-            all_numbers = np.flatnonzero(places >= 0)
-            for start in range(0, len(all_numbers), step):
-                numbers = all_numbers[start : start + step]
-                parts = _values(chunk, self.layout, numbers, nonzeros)
-                pairs = zip(self.layout.groups, parts, strict=True)
-                groups = [group.core(part) for group, part in pairs]
-                own = None
-                if self.pairs is not None:
-                    own = self.pairs.of_values(as_dense(chunk), numbers)
-                yield ValuePiece(self.layout, groups, places[numbers], own)
+            # Of sparse rows each piece would go through the whole chunk.
+            for some in [rows] if nonzeros else _divided(rows, step):
+                places = order.of(some)
+                there = np.flatnonzero(places >= 0)
+                if only is not None:
+                    there = there[only[places[there]]]
+                for start in range(0, len(there), step):
+                    numbers = there[start : start + step]
+                    inside = numbers + (some.start - rows.start)
+                    yield self._piece(chunk, inside, places[numbers], nonzeros)
+
+    def _piece(
+        self, chunk: Chunk, numbers: AnyArray, places: AnyArray, nonzeros: bool
+    ) -> ValuePiece:
+        parts = _values(chunk, self.layout, numbers, nonzeros)
+        pairs = zip(self.layout.groups, parts, strict=True)
+        groups = [group.core(part) for group, part in pairs]
+        own = None if self.pairs is None else self.pairs.of_values(as_dense(chunk), numbers)
+        return ValuePiece(self.layout, groups, places, own)
 
     @cached_property
     def n_rows(self) -> int:
@@ -324,10 +339,8 @@ class TrainingRows:
             return self
         w = np.ones(self.n_rows) if weights is None else self.place(weights)
         sums = [
-            _core.sum_all([over.groups[k]], w, n_threads).reshape(group.shape)
-            if group.has_gaps
-            else None
-            for k, group in enumerate(self.layout.groups)
+            _core.sum_all([own], w, n_threads).reshape(group.shape) if group.has_gaps else None
+            for group, own in zip(self.layout.groups, over.groups, strict=True)
         ]
         return self.with_layout(self.layout.with_gap_means(sums, float(w.sum())))
 
@@ -349,6 +362,12 @@ class TrainingRows:
 
 def _takes_nonzeros(X: Table, layout: Layout) -> bool:
     return X.is_sparse and all(group.embedding.through_zero for group in layout.groups)
+
+
+def _divided(rows: slice, step: int) -> list[slice]:
+    """Return slices of so many rows at most."""
+    starts = range(rows.start, rows.stop, step)
+    return [slice(start, min(start + step, rows.stop)) for start in starts]
 
 
 def _values(chunk: Chunk, layout: Layout, numbers: AnyArray, nonzeros: bool) -> list[_core.Rows]:

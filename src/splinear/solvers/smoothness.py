@@ -1,6 +1,6 @@
 """How smooth each term should be, from the data themselves and without folds.
 
-A penalised fit is a Bayesian one. With d_j = T^{-1} coef_j the differences that the penalty is of,
+A penalized fit is a Bayesian one. With d_j = T^{-1} coef_j the differences that the penalty is of,
 exp(-1/2 sum_k w_jk d_jk^2 / t_j) is a prior on the curve of feature j, and its variance t_j can be
 chosen to make the data most likely once the curves are integrated out (restricted maximum
 likelihood, REML, as in mixed models). The maximum is where
@@ -148,7 +148,7 @@ def _turns(
         measures = Measures.of_all(found, layout)
         edf = [measure.edf for measure in measures]
         noise = _noise(found, edf, how.weight, flat, noise if layout.pairs else None)
-        gap = np.nan  # a pass over the rows, for those who want to know
+        gap = np.nan  # costs a pass over the rows, so only on request
         if stopping.watch.tell is not None:
             gap = max(point.relative_gap for point in found)
         if how.pooled:

@@ -28,7 +28,7 @@ LEAST_CURVATURE = 1e-12  # of a loss that can be divided by
 class Softmax:
     """sum_i c_i (log sum_k exp F_ki - F_{label_i, i}).
 
-    Penalised alike, all classes are needed: none stands for the rest.
+    Penalized alike, all classes are needed: none stands for the rest.
     """
 
     labels: NDArray[np.intp]  # (n_rows,)

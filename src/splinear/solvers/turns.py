@@ -91,7 +91,7 @@ class DirectTurns:
         step[0, places] = cho_solve(
             factor, np.append(-at.gradient[0, places[:-1]], 0.0), check_finite=False
         )
-        step = at.space.levelled(step)
+        step = at.space.leveled(step)
         there = Iterate(at.space, at.total, at.theta + step, at.F + at.space.scores(step))
         if there.value <= at.value * (1.0 + ROUNDING):
             return there

@@ -123,7 +123,7 @@ class Table(ABC):
         return self
 
     def blanked(self, columns: Collection[int]) -> Table:
-        """Return the table with numbers in some columns, whatever they hold: nobody reads them."""
+        """Return the table with numbers in some columns, whatever they hold: they are not read."""
         del columns
         return self
 

@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator
 
 from splinear._types import AnyArray, Constraints, Floats
 from splinear.curves.embedding import Embedding
-from splinear.model.group import Extrapolation, TermGroup, split_by
+from splinear.model.group import Extrapolation, TermGroup
+from splinear.model.grouping import split_by
 from splinear.tables.table import Table
 
 __all__ = ["Advice", "ColumnData", "Term", "curve_groups"]
@@ -124,6 +125,14 @@ class Term(BaseEstimator):
 
     A subclass has constructor parameters, `_parameter_constraints` in scikit-learn's form, and
     `place`. To add a kind of term is one such class.
+
+    Examples
+    --------
+    >>> from splinear.terms import Spline, Term
+    >>> isinstance(Spline(), Term)
+    True
+    >>> Spline(n_bins=20).get_params()["n_bins"]
+    20
     """
 
     _parameter_constraints: Constraints = {}  # noqa: RUF012 (scikit-learn's own form)

@@ -12,7 +12,8 @@ from splinear._types import Constraints
 from splinear.curves.axes import Axes
 from splinear.curves.basis import BSplineBasis
 from splinear.curves.embedding import Embedding
-from splinear.model.group import TermGroup, size_class, split_by
+from splinear.model.group import TermGroup
+from splinear.model.grouping import size_class, split_by
 from splinear.terms.base import Advice, ColumnData, Term
 
 __all__ = ["Category"]
@@ -21,8 +22,9 @@ __all__ = ["Category"]
 class Category(Term):
     """An effect per level of a categorical feature: a curve of degree 0 over the levels.
 
-    The penalty is 1/2 |coef|^2 / s^2, a ridge: with a smoothness chosen from the data, a random
-    effect. Where the levels are ordered it is 1/2 |D_1 coef|^2 / s^2, on differences of neighbours.
+    The penalty is ``1/2 |coef|^2 / s^2``, a ridge: with a smoothness chosen from the data, a random
+    effect. Where the levels are ordered it is ``1/2 |D_1 coef|^2 / s^2``: D_1 takes the differences
+    of neighboring levels.
 
     Parameters
     ----------
@@ -32,6 +34,20 @@ class Category(Term):
     ordered : bool, default=False
         Whether the order of the levels means something. The levels of an ordered pandas or polars
         category are in its order, others in ascending order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.terms import Category
+    >>> X = pd.DataFrame({"size": ["small", "large", "small", "large"] * 25})
+    >>> y = np.where(X["size"] == "large", 2.0, 1.0)
+    >>> model = AdditiveRegressor(terms={"size": Category(unseen="error")}).fit(X, y)
+    >>> model.terms_[0].levels
+    ('large', 'small')
+    >>> model.predict(pd.DataFrame({"size": ["small", "large"]})).round(1)
+    array([1., 2.])
     """
 
     _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)

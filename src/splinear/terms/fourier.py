@@ -39,6 +39,17 @@ class Fourier(Term):
         and in prediction. None is the training range, outside of which values count as its ends.
     scale : {"unit", "native"}, default="unit"
         s^2 is 1, or the length of the period in the feature's own units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.terms import Fourier
+    >>> hour = np.linspace(0, 23, 200)[:, None]
+    >>> y = np.sin(np.pi * hour[:, 0] / 12)
+    >>> model = AdditiveRegressor(Fourier(period=24)).fit(hour, y)
+    >>> model.predict([[6.0], [30.0]]).round(2)  # six o'clock, today and tomorrow
+    array([1., 1.])
     """
 
     _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)

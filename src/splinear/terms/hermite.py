@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints
-from splinear.curves.axes import Axes, standardised
+from splinear.curves.axes import Axes, standardized
 from splinear.curves.basis import MAX_HERMITE, HermiteBasis
 from splinear.curves.embedding import Embedding
 from splinear.curves.through_zero import axes_of_odd
@@ -35,6 +35,16 @@ class Hermite(Term):
     scale : {"unit", "native", "standard"}, default="unit"
         s^2 is 1, or the width of the range in the feature's own units ("native"). "standard"
         measures x in standard deviations from its mean instead of mapping its range to [-1, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.terms import Hermite
+    >>> x = np.linspace(-1, 1, 100)[:, None]
+    >>> model = AdditiveRegressor(Hermite(degree=2)).fit(x, x[:, 0] ** 2)
+    >>> model.predict([[0.5]]).round(2)
+    array([0.25])
     """
 
     _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
@@ -66,6 +76,16 @@ class Linear(Term):
     """A straight line: one slope, f(x) = a u with u the place of x on [-1, 1].
 
     Outside the training range the line goes on. The penalty is 1/2 a^2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.terms import Linear
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> model = AdditiveRegressor(Linear()).fit(x, 3 * x[:, 0])
+    >>> model.predict([[2.0]]).round(2)  # beyond the training range the line goes on
+    array([6.])
     """
 
     def place(
@@ -96,7 +116,7 @@ def _place(
     else:
         axes = Axes.spanning(lo, hi, basis)
     if scale == "standard":
-        axes = standardised(data.table, features, data.kept, axes, data.weights)
+        axes = standardized(data.table, features, data.kept, axes, data.weights)
     embedding = Embedding.of(
         axes, basis, order, native=scale == "native", through_zero=data.through_zero
     )

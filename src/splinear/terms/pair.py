@@ -29,8 +29,8 @@ class Pair(Term):
     feature could say is left to the curves: over the training rows, the mean of a surface along
     either feature is 0.
 
-    With W the values at the nodes, the penalty is 1/2 |D_1 W D_1'|^2 / s^2, of mixed differences:
-    the surface's kernel is the product of two min kernels.
+    With W the values at the nodes, the penalty is ``1/2 |D_1 W D_1'|^2 / s^2``, of mixed
+    differences: the surface's kernel is the product of two min kernels.
 
     Parameters
     ----------

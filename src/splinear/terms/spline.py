@@ -30,7 +30,8 @@ from splinear.curves.knots import (
     with_ends,
 )
 from splinear.curves.through_zero import axes_from_zero, no_longer_than_linear
-from splinear.model.group import Extrapolation, TermGroup, size_class, split_by
+from splinear.model.group import Extrapolation, TermGroup
+from splinear.model.grouping import size_class, split_by
 from splinear.penalties import MAX_ORDER
 from splinear.terms.base import Advice, ColumnData, Term
 
@@ -43,11 +44,11 @@ MOST_HELD = 64  # pieces, where the estimator would advise more: docs/shapes.md
 
 
 class Spline(Term):
-    """A curve of polynomial pieces, smooth because neighbouring coefficients are.
+    """A curve of polynomial pieces, smooth because neighboring coefficients are.
 
     f(x) = coef' B(x), with B the n_bins + degree B-splines of the given degree over the feature's
-    training range. The penalty is 1/2 |D_d coef|^2 / s^2: D_0 is the identity and shrinks the
-    coefficients themselves, D_1 takes differences of neighbours and shrinks slopes, D_2 takes
+    training range. The penalty is ``1/2 |D_d coef|^2 / s^2``: D_0 is the identity and shrinks the
+    coefficients themselves, D_1 takes differences of neighbors and shrinks slopes, D_2 takes
     differences of these and shrinks curvature.
 
     Parameters
@@ -55,7 +56,7 @@ class Spline(Term):
     n_bins : int or None, default=None
         The number of pieces. None is as many as the estimator advises: many where smoothness is
         chosen from the data, fewer on wide tables and (64 at most) of curves that are monotone or
-        have a curvature, and one between any two neighbouring values of a feature that has few
+        have a curvature, and one between any two neighboring values of a feature that has few
         (with knots="auto").
     degree : int, default=1
         The degree of the pieces, 0 to 3.
@@ -70,7 +71,7 @@ class Spline(Term):
         equal width, unless a feature has a long tail. A sequence is the knots themselves, two or
         more ascending numbers, the first and last of which are the ends of the feature's range.
     monotone : {"increasing", "decreasing"} or None, default=None
-        Whether the curve may not fall, or not rise. It is fitted so, not repaired afterwards. If
+        Whether the curve may not fall, or not rise. It is fitted so, not repaired afterward. If
         there are surfaces of the feature, the curve with all of them may not.
     curvature : {"convex", "concave"} or None, default=None
         Which way the curve may bend, over the training range; beyond it only with

@@ -139,7 +139,7 @@ class DualTrainer:
         rows, outputs = data.rows, data.outputs
         width = min(stopping.n_threads, outputs.n_outputs, rows.plan.width)
         problem_of = data.problems(self.loss, self.bias)
-        starts = None if starts is None else data.centred(starts)
+        starts = None if starts is None else data.centered(starts)
         if rows.layout.cone is not None:
             check_forms(self.loss, starts)
             starts = None  # dual variables are no help there
@@ -169,7 +169,24 @@ def _proven(
     def certify(results: list[Result]) -> list[Result]:
         return [certify_problem(rows, problem, start, results[0], stopping)]
 
-    return solve_and_certify(rows, stopping, solve, certify)[0]
+    def flat(worse: float) -> list[Result] | None:
+        unmoved = _unmoved(rows, problem, start)
+        return None if unmoved.primal >= worse else certify([unmoved])
+
+    return solve_and_certify(rows, stopping, solve, certify, flat)[0]
+
+
+def _unmoved(rows: TrainingRows, problem: Problem, start: Start | None) -> Result:
+    """Return the model of dual variables that are all 0: no curves, or those to be added to.
+
+    Its objective is known without X in the first case, and said to be 0 in the second.
+    """
+    coef, intercept = np.zeros(rows.layout.n_parameters), 0.0
+    primal = float(problem.cost @ problem.loss.value(problem.margin(np.zeros(rows.n_rows))))
+    if start is not None and start.proximal and start.coef is not None:
+        coef, intercept, primal = start.coef, float(start.intercept), 0.0
+    alpha = np.zeros(rows.n_rows)
+    return Result(coef, intercept, primal, 0.0, 1.0, n_iter=0, converged=False, alpha=alpha)
 
 
 def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int) -> Start:

@@ -160,7 +160,7 @@ class AdditiveEstimator(Stateful):
             line.say(_of_coding(training_set.rows))
         stopping = work._stopping(training_set.rows, line.telling(self.callback))
         trained = trainer.fit(training_set, stopping, starts)
-        work._store(trained)
+        work._store(trained, in_haste=stopping.watch.error is not None)
         self._adopt(work)
         return trained, stopping.watch
 
@@ -318,12 +318,15 @@ class AdditiveEstimator(Stateful):
 
     # -- what a fit leaves -----------------------------------------------------------------------
 
-    def _store(self, trained: Trained) -> None:
+    def _store(self, trained: Trained, *, in_haste: bool = False) -> None:
         """Store what was learned."""
         data, results = trained.data, trained.results
         rows = fine_enough(data.rows, self.tol).with_layout(trained.layout)
         parameters, intercept = stack(results)
-        layout, deviations = moments(rows, parameters, data.weighted.weights, self._n_threads())
+        weights = data.weighted.weights
+        layout, deviations = moments(
+            rows, parameters, weights, self._n_threads(), in_haste=in_haste
+        )
         self._show(Model(layout, parameters, intercept), data.outputs, trained.edf)
         self._duals = trained.duals
         self._posteriors = joint_posteriors(self._model, trained.information)
@@ -346,7 +349,7 @@ class AdditiveEstimator(Stateful):
             message = how_it_ended(self, trained, watch.reason)
             warnings.warn(message, ConvergenceWarning, stacklevel=4)  # who has called fit
 
-    # -- afterwards ------------------------------------------------------------------------------
+    # -- afterward ------------------------------------------------------------------------------
 
     def _read_table(self, X: Input) -> Table:
         """Check rows to predict, and return them as numbers."""

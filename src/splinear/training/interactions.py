@@ -26,7 +26,7 @@ from splinear import _core
 from splinear._lookup import is_whole
 from splinear._types import Floats
 from splinear.model.chains import Chain
-from splinear.model.group import split_by
+from splinear.model.grouping import split_by
 from splinear.model.pairs import PairGroup, chains_of
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.memory import BytesPerRow
@@ -333,9 +333,9 @@ def _along(coef: Floats, weight: Floats) -> Floats:
     if len(coef) == 1 or coef.shape[1] < 2:  # a category may have no level at all
         return np.asarray(coef[0])
     share = weight / max(float(weight.sum()), np.finfo(float).tiny)
-    centred = coef - (coef @ share)[:, None]
-    directions, _, _ = np.linalg.svd(centred * np.sqrt(share), full_matrices=False)
-    return np.asarray(directions[:, 0] @ centred)
+    centered = coef - (coef @ share)[:, None]
+    directions, _, _ = np.linalg.svd(centered * np.sqrt(share), full_matrices=False)
+    return np.asarray(directions[:, 0] @ centered)
 
 
 def _strengths(points: Sequence[Iterate], n_columns: int) -> Floats:

@@ -66,7 +66,7 @@ class LiveLine:
         return time.monotonic() - self._began
 
     def show(self, text: str, *, at_once: bool = False) -> None:
-        """Show a state of affairs in the live line, if there is one, a few times a second."""
+        """Show the state in the live line, if there is one, a few times a second."""
         with self._lock:
             now = time.monotonic()
             if self.is_live and (at_once or now - self._shown_at >= EVERY):

@@ -15,19 +15,27 @@ from splinear.solvers.rows import TrainingRows
 __all__ = ["moments"]
 
 MOST_VALUES = 2 * 10**7  # of X that are looked at; of a larger table, some of its rows
+MOST_IN_HASTE = 10**6  # after Ctrl-C
 LEAST_ROWS = 5_000
 
 
 def moments(
-    rows: TrainingRows, parameters: Floats, weights: Floats | None, n_threads: int
+    rows: TrainingRows,
+    parameters: Floats,
+    weights: Floats | None,
+    n_threads: int,
+    *,
+    in_haste: bool = False,
 ) -> tuple[Layout, Floats]:
     """Return the layout with the mean m_j of every basis, and the deviation of every column's term.
 
     The deviation is the weighted standard deviation of the term over the training rows, the mean
     over outputs, shape (n_columns,), a surface's half to each of its columns. Of a table of more
-    than 20 million values as many rows as have so many, drawn at random, are looked at.
+    than 20 million values as many rows as have so many, drawn at random, are looked at; in haste
+    a million are enough.
     """
-    n_rows = max(LEAST_ROWS, MOST_VALUES * rows.n_rows // max(1, rows.n_values))
+    most = MOST_IN_HASTE if in_haste else MOST_VALUES
+    n_rows = max(LEAST_ROWS, most * rows.n_rows // max(1, rows.n_values))
     rows, w = rows.weighted_first(weights, n_rows)
     layout, out = rows.layout, np.zeros(rows.layout.n_columns)
     w = w / w.sum()
@@ -90,7 +98,7 @@ def _own_deviations(group: TermGroup, parameters: Floats, sums: Floats, blocks: 
     table = group.tables(parameters)
     mean = np.einsum("jk,jk->j", table, sums)
     is_partition = group.embedding.basis.is_partition and not group.embedding.through_zero
-    if is_partition:  # the functions sum to one, so a table can be centred without loss of digits
+    if is_partition:  # the functions sum to one, so a table can be centered without loss of digits
         table = table - mean[:, None]
     square = np.einsum("jk,jk->j", table**2, blocks[:, :, 0])
     for p in range(1, min(group.size, blocks.shape[2])):

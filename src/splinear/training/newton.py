@@ -19,6 +19,7 @@ from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.path import newton_path
 from splinear.solvers.problem import Result, Start, Stopping, stack, start_at
+from splinear.solvers.rows import TrainingRows
 from splinear.solvers.smoothness import Smoothness
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
@@ -31,6 +32,8 @@ from splinear.training.trainer import LastFit, Trained, starts_of
 __all__ = ["NewtonTrainer"]
 
 ENOUGH = 50_000  # rows in which pairs are looked for
+# Values of X, for all outputs, from which the information of an interrupted fit comes, in 0.3 s.
+LEAST_IN_HASTE, MOST_IN_HASTE = 2_000, 5_000_000  # rows, values
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class NewtonTrainer:
             starts, is_whole = [start_at(found, layout) for found in results], False
             n_before = max(found.n_iter for found in results)
         if data.interactions is not None and stopping.watch.reason is None:
-            own = _per_sum(data.sums(self.loss), data.centred(results))
+            own = _per_sum(data.sums(self.loss), data.centered(results))
             data, is_whole = self._with_pairs(data, layout, own, stopping), True
             layout = data.rows.layout.scaled(C)
             starts = [start_at(found, layout) for found in results]
@@ -131,13 +134,13 @@ class NewtonTrainer:
         if data.rows.layout.pairs:  # which the last model had not, or others
             starts = None
         # A sum of squares is least after a Newton step or two, from wherever it starts. The
-        # intercepts of others are solved for at once, whatever the target's centre is.
+        # intercepts of others are solved for at once, whatever the target's center is.
         if starts is None and not isinstance(self.loss, SquaredError):
             starts = _starts_of(chosen)
         sums = data.sums(self.loss)
         results = self._proven(data, sums, stopping, starts)
         if settled:
-            models = data.centred(results)
+            models = data.centered(results)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
         information = self._information(data, sums, results, stopping)
         return Trained(
@@ -159,7 +162,10 @@ class NewtonTrainer:
         stopping: Stopping,
     ) -> list[Information]:
         """Return what the rows say of the models, problem by problem."""
-        models, rows, out = data.centred(results), fine_enough(data.rows, stopping.tol), []
+        models, rows, out = data.centered(results), fine_enough(data.rows, stopping.tol), []
+        if stopping.watch.error is not None:  # somebody waits for the end
+            rows = rows.first(_enough_in_haste(rows, len(models)))
+            sums = data.sums(self.loss, rows)
         n_threads = stopping.n_threads
         weight = dispersion = None
         if self.loss.has_dispersion:
@@ -169,7 +175,7 @@ class NewtonTrainer:
             found = gather(
                 rows, total, *stack(own), n_threads, weight=weight, dispersion=dispersion
             )
-            out.append(found.in_units(data.unit))
+            out.append(found.as_of(data.rows.n_rows).in_units(data.unit))
         return out
 
     def _choose_pairs(
@@ -234,11 +240,17 @@ class NewtonTrainer:
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
 
 
+def _enough_in_haste(rows: TrainingRows, n_outputs: int) -> int:
+    """Return how many rows say enough of the models of a fit that was interrupted."""
+    n_rows = MOST_IN_HASTE * rows.n_rows // max(1, n_outputs * rows.n_values)
+    return max(LEAST_IN_HASTE, n_rows)
+
+
 def _posed(
     data: TrainingSet, sums: Sequence[LossSum], stopping: Stopping, starts: list[Start] | None
 ) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
     """Yield each sum to minimize, with who watches it and where it starts."""
-    joint = _joint(sums, None if starts is None else data.centred(starts))
+    joint = _joint(sums, None if starts is None else data.centered(starts))
     for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
         label = data.outputs.label(k) if len(sums) > 1 else None
         yield total, replace(stopping, watch=stopping.watch.of(label)), start

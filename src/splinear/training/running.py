@@ -86,12 +86,12 @@ class _SharedLimit:
             self._take_control()
             self._lift()
             self._lift = None
-            self._take_control()  # and leave it to whoever wants it next
+            self._take_control()  # and leave it to the next one
 
     def _take_control(self) -> None:
         """Let any thread set limits; threadpoolctl may ignore all but the first that has done so.
 
-        Who lifts the limit need not be who has set it.
+        The fit that lifts the limit need not be the one that set it.
         """
         for library in _blas(per_thread=False).lib_controllers:
             if hasattr(library, "clear_controlling_thread"):

@@ -25,8 +25,8 @@ Found = TypeVar("Found", Result, Start)
 class TrainingSet:
     """Weighted rows and their target, from which the problems for solvers are posed.
 
-    A solver sees what the target's centre leaves, in the target's unit; `centred` and `restored` go
-    there and back.
+    A solver sees what the target's center leaves, in the target's unit; `centered` and `restored`
+    go there and back.
     """
 
     weighted: WeightedRows
@@ -64,23 +64,23 @@ class TrainingSet:
         weighted = self.weighted if rows is None else self.weighted.over(rows)
         return self.target.sums(weighted, loss)
 
-    def centred(self, starts: Sequence[Found]) -> list[Found]:
+    def centered(self, starts: Sequence[Found]) -> list[Found]:
         """Return models as a solver sees them."""
-        centre, unit = self._centre_and_unit()
-        return [_divided(one, -centre, unit) for one in starts]
+        center, unit = self._center_and_unit()
+        return [_divided(one, -center, unit) for one in starts]
 
     def restored(self, results: Sequence[Result]) -> list[Result]:
         """Return what a solver found as models of the target itself."""
-        centre, unit = self._centre_and_unit()
-        return [_multiplied(found, centre, unit) for found in results]
+        center, unit = self._center_and_unit()
+        return [_multiplied(found, center, unit) for found in results]
 
     @property
     def unit(self) -> float:
         """The target's unit."""
         return self.target.unit(self.weighted)
 
-    def _centre_and_unit(self) -> tuple[float, float]:
-        return self.target.centre(self.weighted), self.target.unit(self.weighted)
+    def _center_and_unit(self) -> tuple[float, float]:
+        return self.target.center(self.weighted), self.target.unit(self.weighted)
 
 
 def _divided(one: Found, shift: float, unit: float) -> Found:
@@ -88,14 +88,14 @@ def _divided(one: Found, shift: float, unit: float) -> Found:
     return replace(one, coef=coef, intercept=(one.intercept + shift) / unit)
 
 
-def _multiplied(found: Result, centre: float, unit: float) -> Result:
+def _multiplied(found: Result, center: float, unit: float) -> Result:
     """Return a result in other units; the objective, a sum of squares, is in their square."""
-    if centre == 0.0 and unit == 1.0:
+    if center == 0.0 and unit == 1.0:
         return found  # without a copy of the coefficients
     return replace(
         found,
         coef=unit * found.coef,
-        intercept=unit * found.intercept + centre,
+        intercept=unit * found.intercept + center,
         primal=unit**2 * found.primal,
         dual=unit**2 * found.dual,
     )

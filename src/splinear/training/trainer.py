@@ -147,6 +147,6 @@ def starts_of(model: Model, *, proximal: bool = False) -> list[Start]:
 
 
 def objective(results: Sequence[Result], outputs: Outputs) -> float:
-    """Return the value of the function that was minimised, summed over problems."""
+    """Return the value of the function that was minimized, summed over problems."""
     # Outputs that are one problem have its value in common.
     return float(sum(found.primal for found in results[:: outputs.together]))

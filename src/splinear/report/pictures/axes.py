@@ -76,7 +76,7 @@ class Axis:
 
 
 def choose_axis(lo: float, hi: float, start: float, end: float, spread: Spread) -> Axis:
-    """Return the axis of a feature: bent if most rows would else lie in a corner of it."""
+    """Return the axis of a feature: bent if most rows would otherwise lie in a corner."""
     if not lo < hi:
         room = max(1.0, abs(lo)) / 2
         return Axis(lo - room, lo + room, start, end, places=(lo,))

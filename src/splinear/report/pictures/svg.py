@@ -109,7 +109,7 @@ class Picture:
         self._parts += parts
 
     def rendered(self, words: str, kind: str = "") -> str:
-        """Return the picture; `words` say what is in it to who does not see it."""
+        """Return the picture; `words` describe it for screen readers."""
         box = f"0 0 {_number(self.width)} {_number(self.height)}"
         return element(
             "svg",

@@ -75,11 +75,7 @@
 
     waves(term, value) {
       const [lo, hi, first, last] = term.range;
-      let x = value.number;
-      if (term.period !== null) {
-        x %= term.period;
-        if (x < 0) x += term.period;
-      }
+      const x = modulo(value.number, term.period);
       const u = first + (Math.min(Math.max(x, lo), hi) - lo) / (hi - lo) * (last - first);
       const n = term.cosines.length / nOutputs;
       return each((output) => {
@@ -92,6 +88,12 @@
       });
     },
   };
+
+  function modulo(x, period) {
+    if (period === null) return x;
+    const rest = x % period;
+    return rest < 0 ? rest + period : rest;
+  }
 
   // The value of a curve in pieces: at(k, u) in piece k, and rise(k) over the whole of it.
   function between(term, x, at, rise) {
@@ -117,11 +119,11 @@
     if (value.missing) return axis.missing;
     if (value.unseen) return null;
     if (axis.knots === null) return value.level;
-    const knots = axis.knots, n = knots.length;
-    if (n < 2 || value.number <= knots[0]) return 0;
-    if (value.number >= knots[n - 1]) return n - 1;
-    const k = lastUpTo(knots, value.number);
-    return k + (value.number - knots[k]) / (knots[k + 1] - knots[k]);
+    const knots = axis.knots, n = knots.length, x = modulo(value.number, axis.period);
+    if (n < 2 || x <= knots[0]) return 0;
+    if (x >= knots[n - 1]) return n - 1;
+    const k = lastUpTo(knots, x);
+    return k + (x - knots[k]) / (knots[k + 1] - knots[k]);
   }
 
   function surface(term, row) {

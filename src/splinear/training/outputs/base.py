@@ -95,7 +95,7 @@ class Target(Protocol):
         """The unit of the scores."""
         ...
 
-    def centre(self, rows: WeightedRows) -> float:
+    def center(self, rows: WeightedRows) -> float:
         """Return the number that is taken off before training, and belongs to the intercept."""
         ...
 
@@ -120,7 +120,7 @@ class MarginTarget:
         """The unit of the scores."""
         return 1.0
 
-    def centre(self, rows: WeightedRows) -> float:
+    def center(self, rows: WeightedRows) -> float:
         """Return 0."""
         del rows
         return 0.0

@@ -48,7 +48,7 @@ class Regression:
 
 @dataclass(frozen=True, eq=False)
 class RegressionTarget:
-    """`values` (n,); of these `fixed_centre` is taken off, or else their mean.
+    """`values` (n,); of these `fixed_center` is taken off, or else their mean.
 
     Without it sums of squares would lose digits, and a penalized intercept would be pulled to 0.
     If `standardized`, what is left is divided by a power of 2, which changes no bits, so that no
@@ -56,13 +56,13 @@ class RegressionTarget:
     """
 
     values: Floats
-    fixed_centre: float | None = None
+    fixed_center: float | None = None
     standardized: bool = False
     outputs: Regression = Regression()
 
     @property
     def need(self) -> BytesPerRow:
-        """Bytes of the values, of what the centre leaves, and of that in the order of training."""
+        """Bytes of the values, of what the center leaves, and of that in the order of training."""
         return BytesPerRow(shared=16, each=8)
 
     @property
@@ -70,9 +70,9 @@ class RegressionTarget:
         """The standard deviation of the values; 1 if they are all the same."""
         return float(np.std(self.values)) or 1.0
 
-    def centre(self, rows: WeightedRows) -> float:
+    def center(self, rows: WeightedRows) -> float:
         """Return what is taken off the values."""
-        return rows.mean(self.values) if self.fixed_centre is None else self.fixed_centre
+        return rows.mean(self.values) if self.fixed_center is None else self.fixed_center
 
     def unit(self, rows: WeightedRows) -> float:
         """Return what the rest of the values is divided by."""
@@ -97,8 +97,8 @@ class RegressionTarget:
         return separable(self, rows, loss)
 
     def _left(self, rows: WeightedRows) -> Floats:
-        """Return what the centre leaves of the values, in the order of training."""
-        return rows.rows.place(self.values - self.centre(rows))
+        """Return what the center leaves of the values, in the order of training."""
+        return rows.rows.place(self.values - self.center(rows))
 
 
 def power_of_two(values: Floats) -> float:
@@ -110,7 +110,7 @@ def power_of_two(values: Floats) -> float:
 class NumberReader:
     """Reads the numbers of a regression; the other attributes are those of RegressionTarget."""
 
-    fixed_centre: float | None = None
+    fixed_center: float | None = None
     standardized: bool = False
 
     @property
@@ -127,4 +127,4 @@ class NumberReader:
                 f"Targets of up to {largest:.2g} are too large for single precision, in which some "
                 f"predictions are computed; divide y to have at most {LARGEST:g}."
             )
-        return RegressionTarget(values, self.fixed_centre, self.standardized)
+        return RegressionTarget(values, self.fixed_center, self.standardized)

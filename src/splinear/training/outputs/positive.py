@@ -88,7 +88,7 @@ class LogTarget:
         """The unit of the scores."""
         return 1.0
 
-    def centre(self, rows: WeightedRows) -> float:
+    def center(self, rows: WeightedRows) -> float:
         """Return the logarithm of the largest value."""
         del rows
         return float(np.log(self.largest))

@@ -78,7 +78,7 @@ def fitted_plain(of: Fitted) -> dict[str, Plain]:
 
 
 def restore(estimator: Fitted, data: object, where: str = "fitted") -> None:
-    """Give an estimator what was learned, from plain data."""
+    """Set what an estimator has learned, from plain data."""
     f = Fields(
         data,
         where,

@@ -35,7 +35,7 @@ def transformer_plain(of: Transformer) -> Plain:
 
 
 def restore(transformer: Transformer, data: object, where: str = "fitted") -> None:
-    """Give a transformer what was learned, from plain data."""
+    """Set what a transformer has learned, from plain data."""
     f = Fields(data, where, "n_features names embedding")
     n = f.integer("n_features", 1)
     embedding = embedding_from(f.get("embedding"), f.at("embedding"), n)

@@ -1,0 +1,161 @@
+"""How well threads share the work: one thread against many, in one run.
+
+python benchmarks/threads.py --quick              small tables: some seconds
+python benchmarks/threads.py                      200,000 x 100 and the digits of MNIST
+python benchmarks/threads.py --most 8             as many threads at most
+python benchmarks/threads.py --output docs        writes docs/threads.md, too
+
+Seconds of the clock: the machine should do nothing else meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import command
+import numpy as np
+import report
+import sets
+from sklearn.exceptions import ConvergenceWarning
+
+from splinear import AdditiveClassifier, AdditiveSVC, _core
+from splinear.terms import Spline
+
+DIGIT = 3
+REPEATS = 2
+
+INTRODUCTION = """\
+Seconds of the clock on one thread and on many, the least of {repeats} that take turns, and how many
+times as fast the many are. *hinge*: `AdditiveSVC(Spline(40), tol=1e-2).fit`. *Newton*:
+`AdditiveClassifier(Spline(40), C=1.0).fit`. *REML*: `AdditiveClassifier().fit`. *coding*: turning
+the values of X into codes, which every fit begins with. *scoring*: `decision_function`. Every pair
+of models was compared: the scores are the same to the last bit.
+`python benchmarks/threads.py --output docs` writes this page."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Work that takes a number of threads, and returns its seconds and what must not change."""
+
+    name: str
+    size: str
+    work: Callable[[int], tuple[float, Any]]
+    wanted: int  # threads, if the machine has as many
+    least: float | None  # times as fast on so many
+
+
+def seconds_of(job: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds of a job, and what it returns."""
+    start = time.perf_counter()
+    out = job()
+    return time.perf_counter() - start, out
+
+
+def fit(model: Any, X: Any, y: Any, n_jobs: int) -> tuple[float, Any]:
+    """Fit, and score some rows."""
+    seconds, fitted = seconds_of(lambda: model.set_params(n_jobs=n_jobs).fit(X, y))
+    return seconds, fitted.decision_function(X[:1000])
+
+
+def score(model: Any, X: Any, n_jobs: int) -> tuple[float, Any]:
+    """Score all rows."""
+    return seconds_of(lambda: model.set_params(n_jobs=n_jobs).decision_function(X))
+
+
+def code(X: Any, y: Any, n_jobs: int) -> tuple[float, Any]:
+    """Begin a fit, and count only what coding takes."""
+    seconds, fill_codes = 0.0, _core.Codes.fill
+
+    class Codes(_core.Codes):
+        def fill(self, *args: Any, **kwargs: Any) -> Any:
+            nonlocal seconds
+            took, out = seconds_of(lambda: fill_codes(self, *args, **kwargs))
+            seconds += took
+            return out
+
+    model = AdditiveSVC(Spline(40), max_iter=1, random_state=0, n_jobs=n_jobs)
+    with patch.object(_core, "Codes", Codes), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    return seconds, model.decision_function(X[:1000])
+
+
+def waves(n_rows: int, n_columns: int) -> tuple[Any, Any]:
+    """Return columns of noise in single precision, and classes that depend on waves over them."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n_rows, n_columns)).astype(np.float32)
+    f = sum(np.sin((1 + j % 4) * X[:, j]) / (1 + j % 7) for j in range(n_columns))
+    return X, (f + random.logistic(size=n_rows) > 0).astype(np.int64)
+
+
+def cases(quick: bool) -> Iterator[Case]:
+    """Yield what is measured; tables are made as they are needed."""
+    X, y = waves(2_000 if quick else 200_000, 100)
+    size = f"{len(X):,} x {X.shape[1]}"
+    svc = AdditiveSVC(Spline(40), tol=1e-2, random_state=0)
+    yield Case("hinge", size, partial(fit, svc, X, y), 8, 3.5)
+    newton = AdditiveClassifier(Spline(40), C=1.0, random_state=0)
+    yield Case("Newton", size, partial(fit, newton, X, y), 16, 9.0)
+    reml = AdditiveClassifier(random_state=0)
+    yield Case("REML", size, partial(fit, reml, X, y), 16, 9.0)
+    yield Case("coding", size, partial(code, X, y), 16, 12.0)
+    yield Case("scoring", size, partial(score, svc, X), 16, 12.0)
+    try:
+        X, y, *_ = sets.synthetic(1_000) if quick else sets.mnist(None)
+    except OSError as error:
+        print(f"mnist: left out. {error}")
+        return
+    X, size = X.astype(np.float32), f"{len(X):,} x {X.shape[1]:,}"
+    digit = y == (1 if quick else DIGIT)
+    yield Case("hinge, one digit", size, partial(fit, svc, X, digit), 8, 3.5)
+    yield Case("coding", size, partial(code, X, digit), 16, 12.0)
+    yield Case("scoring", size, partial(score, svc, X), 16, 12.0)
+    yield Case("hinge, all classes", size, partial(fit, svc, X, y), 8, None)
+
+
+def measure(case: Case, most: int) -> tuple[float, float]:
+    """Return the seconds on one thread and on many."""
+    one, many = [], []
+    for _ in range(REPEATS):
+        for threads, seconds in ((1, one), (most, many)):
+            took, found = case.work(threads)
+            seconds.append(took)
+            if threads == 1:
+                expected = found
+            elif not np.array_equal(found, expected):
+                raise AssertionError(f"{case.name}, {case.size}: threads change the result")
+    return min(one), min(many)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what was asked for and print it."""
+    parser = command.make_parser(__doc__, quick="small tables", output="folder for threads.md")
+    most = os.cpu_count() or 1
+    parser.add_argument("--most", type=int, default=most, help="threads (default: cores)")
+    given = parser.parse_args(arguments)
+    table = [["what", "size", "one thread, s", "threads", "many, s", "times as fast"]]
+    bars = []
+    for case in cases(given.quick):
+        threads = min(case.wanted, given.most)
+        one, many = measure(case, threads)
+        numbers = [f"{one:.3g}", str(threads), f"{many:.3g}", f"{one / many:.2f}"]
+        table.append([case.name, case.size, *numbers])
+        print(" | ".join(table[-1]), flush=True)
+        if case.least is not None:
+            what = f"{case.name}, {case.size}: {case.wanted} threads"
+            speed_up = one / many if threads == case.wanted else None
+            bars.append(report.Bar(what, speed_up, least=case.least))
+    parts = ["# Threads", INTRODUCTION.format(repeats=REPEATS), report.machine_block()]
+    parts += [report.markdown(table), "## Bars", report.items(bars)]
+    report.publish(parts, given.output, "threads.md")
+
+
+if __name__ == "__main__":
+    main()
