@@ -23,12 +23,13 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["images/*.py"]
+smartquotes = False  # quotes are those of code, mostly
 default_role = "literal"  # of `names` in docstrings
 highlight_language = "none"  # formulas in docstrings are no Python
 
 # -- pages in Markdown -----------------------------------------------------------------------------
 
-myst_enable_extensions = ["colon_fence", "attrs_inline", "attrs_block", "smartquotes"]
+myst_enable_extensions = ["colon_fence", "attrs_inline", "attrs_block"]
 myst_heading_anchors = 4  # the same anchors as GitHub's, so that links hold in both places
 
 # -- reference -------------------------------------------------------------------------------------
@@ -56,6 +57,9 @@ sphinx_gallery_conf = {
 
 # -- how it looks ----------------------------------------------------------------------------------
 
+# Wide tables take the room of the table of contents.
+WIDE = "boosted pairs tabular defaults benchmarks mixed sparse one_row solvers reproduce"
+
 html_theme = "pydata_sphinx_theme"
 html_title = f"splinear {release}"
 html_static_path = ["_static"]
@@ -69,7 +73,7 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"]} | {page: [] for page in WIDE.split()},
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -164,3 +164,13 @@ def test_metadata_requests_survive_a_fit(cancer):
         model = make().set_fit_request(sample_weight=True).fit(*cancer)
         assert model.get_metadata_routing().fit.requests == {"sample_weight": True}
         assert clone(model).get_metadata_routing().fit.requests == {"sample_weight": True}
+
+
+@pytest.mark.parametrize(
+    "terms", [None, {0: Spline(monotone="increasing")}], ids=["dual", "Newton"]
+)
+def test_squared_hinge_does_not_stagnate(terms, cancer):
+    """Once a gap of 0.39 after 1,000 steps, where dual coordinate descent takes 19 passes."""
+    model = AdditiveSVC(loss="squared_hinge", C=100.0, terms=terms, random_state=0).fit(*cancer)
+    assert model.certified_
+    assert model.n_iter_ < 100

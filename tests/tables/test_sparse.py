@@ -141,11 +141,11 @@ def _transformer(curve, **more):
 
 def test_binary_columns_are_a_linear_model():
     random = np.random.default_rng(1)
-    X = sparse.random_array(
-        (200, 30), density=0.2, rng=random, data_sampler=lambda size: np.ones(size)
+    ones = sparse.random_array(
+        (200, 30), density=0.2, random_state=random, data_sampler=lambda size: np.ones(size)
     )
+    X = sparse.csr_array(ones)
     y = np.where(X[:, [0]].toarray().ravel() + random.normal(0, 0.4, 200) > 0.5, 1, -1)
-    X = sparse.csr_array(X)
     spline = AdditiveSVC(tol=1e-8, random_state=0).fit(X, y)
     line = LinearSVC(loss="hinge", tol=1e-8, max_iter=100_000, random_state=0).fit(X, y)
     assert_allclose(spline.decision_function(X), line.decision_function(X), atol=2e-3)
@@ -158,7 +158,7 @@ def test_binary_columns_are_a_linear_model():
 def test_small_values_stay_small():
     """A word that is always 1/50 weighs no more than in a linear model."""
     random = np.random.default_rng(1)
-    X = sparse.random_array((200, 30), density=0.2, rng=random, format="csr")
+    X = sparse.random_array((200, 30), density=0.2, random_state=random, format="csr")
     X.data[:] = 0.02
     y = X[:, [0]].toarray().ravel() > 0
     spline = AdditiveClassifier(C=5.0, tol=1e-9).fit(X, y)
@@ -316,7 +316,7 @@ def test_training_goes_on(counts):
 def test_a_million_columns_cost_nothing():
     """Coefficients are there for all columns, but work is done for the non-zeros only."""
     random = np.random.default_rng(0)
-    X = sparse.random_array((500, 1_000_000), density=2e-5, rng=random, format="csr")
+    X = sparse.random_array((500, 1_000_000), density=2e-5, random_state=random, format="csr")
     y = random.integers(0, 2, 500)
     X = X + sparse.csr_array((y.astype(float), (range(500), [5] * 500)), shape=X.shape)
     model = AdditiveSVC(Spline(2), time_limit=60, random_state=0).fit(X, y)

@@ -225,7 +225,8 @@ def without_repetitions(ascending: Floats) -> Floats:
     """Return ascending numbers, each once; np.unique would sort them, for thousands of columns."""
     is_new = np.ones(len(ascending), dtype=bool)
     np.greater(ascending[1:], ascending[:-1], out=is_new[1:])
-    return ascending[is_new]
+    found: Floats = ascending[is_new]
+    return found
 
 
 def _without(distinct: Floats, few: Floats) -> Floats:

@@ -22,6 +22,7 @@ __all__ = ["error_of_codes", "rows_in_doubt"]
 HALF_A_STEP = 0.5 * (1 + 1e-6)  # codes are rounded in double precision
 UNIT = 2.0**-24  # rounding of single precision, in which codes are scored
 N_ROUNDINGS = 64  # of one curve's value, at most
+STEP = 2**14  # rows at a time: what is computed of all of them takes memory
 MOST_READ = 0.5  # share of the rows; where more have dual variables, all may as well be read
 
 
@@ -33,18 +34,19 @@ def rows_in_doubt(
     The others' dual variables are 0, and so is their loss, on X as on its codes.
     """
     assert found.alpha is not None
-    there, ends = found.alpha != 0.0, problem.loss.at_no_cost
-    if ends is None or not rows.is_coded or np.count_nonzero(there) > MOST_READ * len(there):
+    in_doubt: NDArray[np.bool_] = found.alpha != 0.0
+    ends, n_read = problem.loss.at_no_cost, np.count_nonzero(in_doubt)
+    if ends is None or not rows.is_coded or n_read > MOST_READ * len(in_doubt):
         return None
     error = error_of_codes(rows, found.coef)
     if error is None or not np.isfinite(error):
         return None
     scores = rows.scores(found.coef[None], n_threads)[0]
-    scores += found.intercept
-    margin = problem.margin(scores)
-    # Not the other way around: a margin that is no number is in doubt.
-    safe = (margin > ends[0] + error) & (margin < ends[1] - error)
-    in_doubt: NDArray[np.bool_] = there | ~safe
+    for start in range(0, len(scores), STEP):
+        numbers = np.arange(start, min(start + STEP, len(scores)))
+        margin = problem.some(numbers).margin(scores[numbers] + found.intercept)
+        # Not the other way around: a margin that is no number is in doubt.
+        in_doubt[numbers] |= ~((margin > ends[0] + error) & (margin < ends[1] - error))
     return in_doubt
 
 
