@@ -167,6 +167,12 @@ void bind_data(nb::module_& m) {
     codes.def_prop_ro("array", &array_of, nb::rv_policy::reference_internal,
                       nb::for_getter(nb::sig("def array(self) -> object")),
                       "The codes themselves, n_rows x n_features, uint16 or uint32.");
+    codes.def(
+        "some_rows",
+        [](const Codes& self, const Vector<std::int64_t>& numbers) {
+            return self.some_rows(as_span(numbers));
+        },
+        nb::arg("numbers").noconvert(), "Some rows, copied to memory of their own.");
     codes.def_prop_ro("rows_per_block", &Codes::rows_per_block,
                       "How many rows are to be in memory at a time.");
     nb::class_<AnyRows>(m, "Rows", "Where training reads the arguments of the basis from.");

@@ -146,6 +146,20 @@ class Layout:
         """Return a layout of the same columns and curves with other surfaces."""
         return replace(self, pairs=tuple(pairs))
 
+    def with_gap_means(self, sums: Sequence[Floats | None], weight: float) -> Layout:
+        """Return the layout with m_j, the mean of the basis, of groups that have gaps.
+
+        `sums` are those of the basis over rows of this weight in all, (n_features, stride) per
+        group, a gap's own last; None: the group has no gaps.
+        """
+        groups, tiny = list(self.groups), np.finfo(float).tiny
+        for k, own in enumerate(sums):
+            if own is not None:
+                there = np.maximum(weight - own[:, -1:], tiny)
+                share = own[:, -1] / max(weight, tiny)
+                groups[k] = replace(groups[k], mean=own[:, :-1] / there, gap_share=share)
+        return self.with_groups(groups)
+
     def without_forms(self) -> Layout:
         """Return the layout with curves and surfaces that are held to nothing."""
         curves = self.with_groups([replace(group, form=None) for group in self.groups])

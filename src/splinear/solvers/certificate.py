@@ -243,10 +243,7 @@ def certify_sum(
     coef, total = np.stack([found.coef for found in results]), total.on_threads(stopping.n_threads)
     slopes = [found.slopes for found in results if found.slopes is not None]
     R = slopes[0][None] if len(slopes) == 1 else np.stack(slopes)
-    F, sums = np.zeros_like(R), np.zeros_like(coef)
-    for piece in rows.values():
-        F[:, piece.places] = piece.scores(coef, stopping.n_threads)
-        sums += piece.sums(R[:, piece.places], stopping.n_threads)
+    F, sums = rows.on_values(coef, R, stopping.n_threads)
     intercepts = np.array([found.intercept for found in results])
     F += intercepts[:, None]
     space = Space(rows, len(results), stopping.n_threads, total.bias)

@@ -30,7 +30,7 @@ from splinear.solvers.smoothness import (
     degrees_of_freedom,
 )
 
-__all__ = ["WIDE", "choose", "choose_with_pairs", "final_edf"]
+__all__ = ["WIDE", "choose", "choose_with_pairs", "enough_rows", "final_edf"]
 
 WIDE, FEW_ROWS = 200, 20  # a table is wide from so many terms on, or if a term has so few rows
 LEAST_ROWS = 200  # that can be divided
@@ -137,6 +137,11 @@ def final_edf(
 def _enough(layout: Layout) -> int:
     """Return the number of rows that are enough for REML."""
     most_levels = max((g.size for g in layout.groups if g.levels is not None), default=0)
+    return enough_rows(most_levels)
+
+
+def enough_rows(most_levels: int) -> int:
+    """Return the number of rows that are enough for REML, given the most levels of a category."""
     return max(MOST_ROWS, ROWS_PER_LEVEL * most_levels)
 
 

@@ -27,8 +27,8 @@ from splinear.model.factoring import factor_with
 from splinear.model.nonnegative import Metric
 from splinear.solvers.banded import factored
 from splinear.solvers.iterate import Iterate, Space
+from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_blocks import SurfaceBlocks
-from splinear.solvers.row_sample import sample_rows
 from splinear.solvers.whole_hessian import WholeHessian, entries_per_row, forms_hessian
 
 __all__ = ["Chooser", "Preconditioner", "QuadraticModel"]
@@ -92,6 +92,8 @@ class Chooser:
         has_levels = any(group.levels is not None for group in space.layout.groups)
         n_first = LARGER_SAMPLE if has_levels or space.n_outputs > 1 else FIRST_SAMPLE
         self.n_product = space.n_rows if space.n_rows <= 2 * n_first else n_first
+        if not space.rows.is_here:  # a pass over all rows costs far more than one over the sample
+            self.n_product = space.rows.n_sampled
         if space.cone is not None and self.dense_price == 0.0:  # steps take few, and may prove
             self.n_product = space.n_rows
         elif at.n_product is not None:
@@ -116,8 +118,9 @@ class Chooser:
 
     def grow_sample(self) -> None:
         """Take a larger sample, or all rows."""
-        n = SAMPLE_GROWTH * self.n_product
-        self.n_product = self.space.n_rows if 2 * n > self.space.n_rows else n
+        n, most = SAMPLE_GROWTH * self.n_product, self.space.rows.n_sampled
+        is_enough = n <= most and 2 * n <= self.space.n_rows
+        self.n_product = n if is_enough else max(most + 1, self.space.n_rows)
 
     def note(self, n_products: int) -> None:
         """Note how many products a step took."""
@@ -125,28 +128,32 @@ class Chooser:
 
 
 class _Part:
-    """The Hessian's own view of a point: all rows, or some n of them, which stand for all.
-
-    Rows are taken by how much they add to the Hessian, and weigh accordingly; where a model is sure
-    of most rows, few of them make nearly all of it.
-    """
+    """The Hessian's own view of a point: all rows, or some n of them, which stand for all."""
 
     def __init__(self, at: Iterate, n: int) -> None:
-        self.is_whole = n >= at.space.n_rows
+        self.is_whole = n > at.space.rows.n_sampled
         self.all_rows, self.all_curvature = at.space, at.step_curvature
         self.space, self.curvature = self.all_rows, self.all_curvature
         if self.is_whole and at.is_bare:
             self.blocks, self.ties, self.pair_blocks = at.blocks, at.ties, at.pair_blocks
             return
         if not self.is_whole:
-            h, rows = self.curvature.diagonal.sum(axis=0), at.space.rows
-            numbers, weights = sample_rows(h, n, in_order=rows.is_on_disk)
-            some = rows.first(n) if rows.is_on_disk else rows.some(numbers)
+            some, self.curvature = at.space.rows.sampled(self.curvature, n)
             self.space = at.space.over(some)
-            self.curvature = self.curvature.some(numbers, weights)
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
         self.pair_blocks = self.space.pair_blocks(self.curvature.diagonal)
+
+    def of_dense(self, n: int) -> tuple[Space, Curvature, list[list[Floats]]]:
+        """Return rows whose first n make the dense preconditioner, and what is known of them."""
+        space, curvature = self.all_rows, self.all_curvature
+        if space.rows.is_here:
+            return space, curvature, self.blocks
+        if self.is_whole:
+            some, curvature = space.rows.sampled(curvature, n)
+            space = space.over(some)
+            return space, curvature, space.blocks(curvature.diagonal)
+        return self.space, self.curvature, self.blocks
 
 
 class _ByPasses:
@@ -267,14 +274,16 @@ class _Dense(_ByPasses):
 
     def __init__(self, part: _Part, n_sample: int) -> None:
         super().__init__(part)
-        space, curvature = part.all_rows, part.all_curvature
+        space, curvature, all_blocks = part.of_dense(n_sample)
+        n_sample = min(n_sample, space.n_rows)
         self.whole = WholeHessian(space)
         self.places = self.whole.places
-        pairs = zip(curvature.diagonal, part.blocks, strict=True)
+        pairs = zip(curvature.diagonal, all_blocks, strict=True)
         self.matrices = [self._matrix(h, blocks, n_sample) for h, blocks in pairs]
         self.factors = [factor_with(cho_factor, H, np.einsum("kk->k", H)) for H in self.matrices]
         self._metric: Metric | None = None
-        is_exact = n_sample == space.n_rows and space.n_outputs == 1 and not space.layout.pairs
+        is_all = n_sample == space.n_rows and (part.all_rows.rows.is_here or not part.is_whole)
+        is_exact = is_all and space.n_outputs == 1 and not space.layout.pairs
         self.exact = self.matrices[0] if is_exact else None
 
     def _matrix(self, h: Floats, blocks: list[Floats], n_sample: int) -> Floats:

@@ -12,7 +12,7 @@ from splinear.model.information import Information, Thinned, thinned_within
 from splinear.model.layout import Layout
 from splinear.solvers.iterate import Space
 from splinear.solvers.loss_sums import Curvature, LossSum
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.passes import RowPasses
 
 __all__ = ["gather"]
 
@@ -24,7 +24,7 @@ LEAST_ROWS, MOST_ROWS, MOST_PRODUCTS = 3_072, 8_192, 2_000_000
 
 
 def gather(
-    rows: TrainingRows,
+    rows: RowPasses,
     total: LossSum,
     parameters: Floats,
     intercept: Floats,
@@ -43,7 +43,7 @@ def gather(
     curvature = total.curvature(F)
     blocks = space.blocks(curvature.diagonal)
     thinned = thinned_within(rows.layout, total.n_outputs, MOST_COUPLED, PIECES)
-    n_rows = min(rows.n_rows, _enough_rows(rows.layout, total.n_outputs))
+    n_rows = rows.first(_enough_rows(rows.layout, total.n_outputs)).n_rows
     slopes, n_of_curves = rows.raw_sums(total.gradient(F), n_threads), rows.layout.n_of_curves
     return Information(
         blocks=blocks,
@@ -72,10 +72,11 @@ def _coupling(space: Space, curvature: Curvature, thinned: Thinned, n_rows: int)
     """Return the upper half of the matrix of all outputs, from the first rows."""
     n, n_outputs = thinned.n_reached + 1, space.n_outputs
     out = np.zeros((n_outputs, n, n_outputs, n))
-    groups, factors = space.rows.groups, np.array(thinned.factors, dtype=np.int64)
+    groups, factors = space.rows.first(n_rows).groups, np.array(thinned.factors, dtype=np.int64)
+    some = curvature.some(np.arange(n_rows), np.full(n_rows, space.n_rows / n_rows))
     for k in range(n_outputs):
         for m in range(k, n_outputs):
-            h = curvature.between(k, m)[:n_rows] * (space.n_rows / n_rows)
+            h = some.between(k, m)
             found = _core.hessian_thinned(
                 groups, factors, thinned.places, n, np.ascontiguousarray(h), 1.0, space.n_threads
             )

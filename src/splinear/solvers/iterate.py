@@ -10,8 +10,8 @@ import numpy as np
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.solvers.loss_sums import Curvature, LossSum
+from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Result, Start
-from splinear.solvers.rows import TrainingRows
 
 __all__ = ["Iterate", "Space", "begin", "dot"]
 
@@ -20,9 +20,7 @@ MOST_EXTRA = 1e32  # curvature of a row: sums over codes are in single precision
 LEAST_BIAS = 1e-15  # an intercept of less is none, to all digits
 
 
-def begin(
-    rows: TrainingRows, total: LossSum, n_threads: int, start: Start | None = None
-) -> Iterate:
+def begin(rows: RowPasses, total: LossSum, n_threads: int, start: Start | None = None) -> Iterate:
     """Return the point to start from: an earlier model, if that is better than zero."""
     space, total = Space(rows, total.n_outputs, n_threads, total.bias), total.on_threads(n_threads)
     theta = space.zeros()
@@ -221,7 +219,7 @@ class Space:
     """
 
     def __init__(
-        self, rows: TrainingRows, n_outputs: int, n_threads: int, bias: float | None = None
+        self, rows: RowPasses, n_outputs: int, n_threads: int, bias: float | None = None
     ) -> None:
         self.rows, self.n_outputs, self.n_threads, self.bias = rows, n_outputs, n_threads, bias
         self.is_free = bias is None
@@ -231,7 +229,7 @@ class Space:
         self.cone = self.layout.cone
         self.has_level = self.is_free and any(group.has_level for group in self.layout.groups)
 
-    def over(self, rows: TrainingRows) -> Space:
+    def over(self, rows: RowPasses) -> Space:
         """Return the same space for other rows."""
         return Space(rows, self.n_outputs, self.n_threads, self.bias)
 
@@ -241,7 +239,7 @@ class Space:
 
     def zero_scores(self) -> Floats:
         """Return the scores of the vector 0."""
-        return np.zeros((self.n_outputs, self.n_rows))
+        return self.rows.zero_scores(self.n_outputs)
 
     def join(self, parameters: Floats, b: Floats) -> Floats:
         """Return the vector of parameters and intercepts."""
@@ -322,7 +320,8 @@ class Space:
     def pair_blocks(self, H: Floats) -> list[list[Floats]]:
         """Return the same of surfaces; see PairRows.blocks."""
         pairs = self.rows.pairs
-        return [[] for _ in H] if pairs is None else pairs.blocks(H, self.n_threads)
+        none: list[list[Floats]] = [[] for _ in range(self.n_outputs)]
+        return none if pairs is None else pairs.blocks(H, self.n_threads)
 
     def ties(self, H: Floats, blocks: list[list[Floats]]) -> Floats:
         """Return sum_i h_i B_i of curves for each row h of H, (n_outputs, n_of_curves).

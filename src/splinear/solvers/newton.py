@@ -41,8 +41,8 @@ from splinear.solvers.faces import bring_inside, step_inside
 from splinear.solvers.hessian import Chooser, Preconditioner, QuadraticModel
 from splinear.solvers.iterate import Iterate, begin, dot
 from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Result, Start, Stopping
-from splinear.solvers.rows import TrainingRows
 from splinear.solvers.steps import ENOUGH, MAX_CG, Aim, Step
 from splinear.solvers.watch import Watch
 
@@ -61,7 +61,7 @@ N_ROUGH, ROUGH_ABOVE, ROUGH_ACCURACY = 2, 0.1, 0.3
 
 
 def solve(
-    rows: TrainingRows,
+    rows: RowPasses,
     total: LossSum,
     stopping: Stopping,
     start: Start | None = None,

@@ -17,10 +17,13 @@ from splinear._types import AnyArray, Floats
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.scoring import group_columns
-from splinear.solvers.disk import codes_on_disk, entries_on_disk
+from splinear.solvers.coding import code_rows, read_codes
+from splinear.solvers.disk import entries_on_disk
+from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order
 from splinear.solvers.pair_rows import PairRows
+from splinear.solvers.row_sample import sample_rows
 from splinear.tables.chunks import Chunk, as_dense, as_sparse, csr_parts
 from splinear.tables.table import Table
 
@@ -40,12 +43,19 @@ class ValuePiece:
 
     def scores(self, parameters: Floats, n_threads: int) -> Floats:
         """Return what TrainingRows.scores does, (n_outputs, n_rows of the piece)."""
-        tables = self.layout.tables(parameters)
+        return self.table_scores(self.layout.tables(parameters), n_threads)
+
+    def table_scores(self, tables: Floats, n_threads: int) -> Floats:
+        """Return the same, from tables."""
         return _all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
 
     def sums(self, R: Floats, n_threads: int) -> Floats:
         """Return what TrainingRows.sums does, for R (n_outputs, n_rows of the piece)."""
-        return self.layout.gather(_all_sums(self.groups, self.pairs, R, n_threads))
+        return self.layout.gather(self.raw_sums(R, n_threads))
+
+    def raw_sums(self, R: Floats, n_threads: int) -> Floats:
+        """Return what TrainingRows.raw_sums does."""
+        return _all_sums(self.groups, self.pairs, R, n_threads)
 
 
 def _all_scores(
@@ -121,7 +131,8 @@ class TrainingRows:
         if nonzeros and not exact:
             parts = _nonzeros(X, layout, order, plan)
         elif is_coded:
-            parts = _codes(X, layout, order, plan, n_threads)
+            codes = code_rows(X, layout, order, plan, n_threads)
+            parts = read_codes(codes, layout)
         else:
             parts = _values(X.whole(), layout, order.place(np.arange(X.shape[0])), nonzeros)
         n_values = (
@@ -238,6 +249,27 @@ class TrainingRows:
         return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
 
     @property
+    def n_sampled(self) -> int:
+        """Rows that a sample of them may have at most: else it is all of them."""
+        return self.n_rows - 1
+
+    def sampled(self, curvature: Curvature, n: int) -> tuple[TrainingRows, Curvature]:
+        """Return about n rows and their second derivatives, which stand for all.
+
+        Rows are taken by how much they add to the Hessian, and weigh accordingly; where a model is
+        sure of most rows, few of them make nearly all of it.
+        """
+        h = curvature.diagonal.sum(axis=0)
+        numbers, weights = sample_rows(h, n, in_order=self.is_on_disk)
+        some = self.first(n) if self.is_on_disk else self.some(numbers)
+        return some, curvature.some(numbers, weights)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the rows themselves are at hand, and not only passes over them."""
+        return True
+
+    @property
     def is_on_disk(self) -> bool:
         """Whether the rows are in a file, of which a block at a time is in memory."""
         return self.plan.rows_per_block is not None
@@ -248,8 +280,15 @@ class TrainingRows:
         `parameters` is (n_outputs, n_parameters); the result (n_outputs, n_rows), in the order of
         training.
         """
-        tables = self.layout.tables(parameters)
+        return self.table_scores(self.layout.tables(parameters), n_threads)
+
+    def table_scores(self, tables: Floats, n_threads: int = 1) -> Floats:
+        """Return the same, from tables."""
         return _all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
+
+    def zero_scores(self, n_outputs: int) -> Floats:
+        """Return the scores of parameters that are 0."""
+        return np.zeros((n_outputs, self.n_rows))
 
     def sums(self, R: Floats, n_threads: int = 1) -> Floats:
         """Return the derivative of sum(R * scores(parameters)) by parameters, R (n_outputs, n)."""
@@ -299,32 +338,26 @@ class TrainingRows:
         if not any(group.has_gaps for group in self.layout.groups):
             return self
         w = np.ones(self.n_rows) if weights is None else self.place(weights)
-        groups = list(self.layout.groups)
-        for k, group in enumerate(groups):
-            if group.has_gaps:
-                sums = _core.sum_all([over.groups[k]], w, n_threads).reshape(group.shape)
-                there = np.maximum(w.sum() - sums[:, -1:], np.finfo(float).tiny)
-                share = sums[:, -1] / max(float(w.sum()), np.finfo(float).tiny)
-                groups[k] = replace(group, mean=sums[:, :-1] / there, gap_share=share)
-        return self.with_layout(self.layout.with_groups(groups))
+        sums = [
+            _core.sum_all([own], w, n_threads).reshape(group.shape) if group.has_gaps else None
+            for group, own in zip(self.layout.groups, over.groups, strict=True)
+        ]
+        return self.with_layout(self.layout.with_gap_means(sums, float(w.sum())))
 
+    def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
+        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        F, sums = np.zeros_like(R), np.zeros_like(parameters)
+        for piece in self.values():
+            F[:, piece.places] = piece.scores(parameters, n_threads)
+            sums += piece.sums(R[:, piece.places], n_threads)
+        return F, sums
 
-def _codes(
-    X: Table, layout: Layout, order: Order, plan: MemoryPlan, n_threads: int
-) -> list[_core.Rows]:
-    if plan.rows_per_block is not None:
-        codes = codes_on_disk(
-            X, order.of, order.n_rows, layout.groups, plan.rows_per_block, n_threads
-        )
-    else:
-        codes = [_core.Codes(order.n_rows, g.n_features, g.grid) for g in layout.groups]
-        axes = [group.embedding.axes.core() for group in layout.groups]
-        for rows, piece in X.chunks():
-            places = order.of(rows)
-            for group, ax, out in zip(layout.groups, axes, codes, strict=True):
-                out.fill(as_dense(piece), group.features.astype(np.int64), places, ax, n_threads)
-    pairs = zip(layout.groups, codes, strict=True)
-    return [_core.coded_rows(out, group.embedding.axes.core()) for group, out in pairs]
+    def weighted_first(self, weights: Floats | None, n: int) -> tuple[TrainingRows, Floats]:
+        """Return the first n rows, or all, and their weights, given that of every row of X."""
+        w = np.ones(self.n_rows) if weights is None else self.place(weights)
+        if n < self.n_rows and w[:n].sum() > 0:
+            return self.first(n), w[:n]
+        return self, w
 
 
 def _takes_nonzeros(X: Table, layout: Layout) -> bool:

@@ -78,7 +78,7 @@ class WholeHessian:
         space, n = self.space, int(self._free[-1]) + 1
         share = n_sample / space.n_rows
         H: Floats = _core.hessian_some(
-            space.rows.groups,
+            space.rows.first(space.n_rows).groups,
             self._raw,
             n,
             np.ascontiguousarray(h[:n_sample]) / share,

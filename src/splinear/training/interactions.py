@@ -183,7 +183,7 @@ class Interactions:
         return BytesPerRow(shared=6.0 * n_chains + of_surfaces / n_rows)
 
     def _effects(self, points: Sequence[Iterate]) -> LevelEffects:
-        rows, weights = points[0].space.rows, self.data.weights
+        rows, weights = _rows_of(points), self.data.weights
         w = np.ones(rows.n_rows) if weights is None else rows.place(weights)
         return _effects(points, w)
 
@@ -203,7 +203,7 @@ class Interactions:
         pairs: list[FeaturePair],
     ) -> Floats:
         """Return z of every pair: the sum over outputs, by the root of their number."""
-        rows = points[0].space.rows
+        rows = _rows_of(points)
         n = int(np.clip(MOST_WORK // len(pairs), LEAST_ROWS, MOST_ROWS))
         n = min(n, rows.n_rows)
         positions = self._positions(tuple(chains.values()), rows, n)
@@ -290,6 +290,12 @@ class Interactions:
             for k, chain in enumerate(chains):
                 out[k, to] = chain.positions(values[:, k])
         return out
+
+
+def _rows_of(points: Sequence[Iterate]) -> TrainingRows:
+    """Return the rows of all points, which are here."""
+    space = points[0].space
+    return space.rows.first(space.n_rows)
 
 
 def _mean_square(g: Floats, h: Floats) -> float:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from splinear import _core
 from splinear._types import Floats
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
@@ -36,13 +35,11 @@ def moments(
     a million are enough.
     """
     most = MOST_IN_HASTE if in_haste else MOST_VALUES
-    w = np.ones(rows.n_rows) if weights is None else rows.place(weights)
     n_rows = max(LEAST_ROWS, most * rows.n_rows // max(1, rows.n_values))
-    if n_rows < rows.n_rows and w[:n_rows].sum() > 0:
-        rows, w = rows.first(n_rows), w[:n_rows]
+    rows, w = rows.weighted_first(weights, n_rows)
     layout, out = rows.layout, np.zeros(rows.layout.n_columns)
-    w /= w.sum()  # in place: it is as long as X
-    sums = layout.split(_core.sum_all(rows.groups, w, n_threads))
+    w = w / w.sum()
+    sums = layout.split(rows.raw_sums(w[None], n_threads)[0, : layout.n_of_curves])
     [all_blocks], groups = rows.blocks(w[None], n_threads), []
     for group, sum_, part, blocks in zip(
         layout.groups, sums, layout.split(parameters), all_blocks, strict=True

@@ -21,7 +21,7 @@ from splinear.training.outputs.classes import (
 )
 from splinear.training.outputs.labels import MultiLabel, MultiLabelTarget
 
-__all__ = ["ClassReader"]
+__all__ = ["ClassReader", "numbered"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class ClassReader:
                 f"the type of the target is {kind}."
             )
         classes = self._found(_distinct(y, kept))
-        index = _numbered(y, classes)
+        index = numbered(y, classes)
         if len(classes) == 2:
             return BinaryTarget(Binary(classes), index, self.class_weight)
         if self.coupled:
@@ -103,7 +103,7 @@ def _distinct(y: AnyArray, kept: AnyArray | None) -> AnyArray:
     return np.unique(np.concatenate([np.unique(piece) for piece in kept_pieces(y, kept)]))
 
 
-def _numbered(y: AnyArray, classes: AnyArray) -> AnyArray:
+def numbered(y: AnyArray, classes: AnyArray) -> AnyArray:
     """Return the number of each row's class.
 
     A class seen only in rows that do not count gets the number of some other class.

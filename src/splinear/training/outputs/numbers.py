@@ -16,7 +16,7 @@ from splinear.tables.target import read_numbers
 from splinear.training.outputs.base import Problems, separable
 from splinear.training.weighted import WeightedRows
 
-__all__ = ["NumberReader", "Regression", "RegressionTarget"]
+__all__ = ["NumberReader", "Regression", "RegressionTarget", "power_of_two"]
 
 LARGEST = 1e37  # of targets
 
@@ -76,14 +76,14 @@ class RegressionTarget:
 
     def unit(self, rows: WeightedRows) -> float:
         """Return what the rest of the values is divided by."""
-        return _power_of_two(self._left(rows)) if self.standardized else 1.0
+        return power_of_two(self._left(rows)) if self.standardized else 1.0
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the one problem."""
         left = self._left(rows)
         problem = Problem(
             y=np.ones(rows.rows.n_rows, dtype=np.int8),
-            targets=left / _power_of_two(left) if self.standardized else left,
+            targets=left / power_of_two(left) if self.standardized else left,
             loss=loss,
             cost_negative=1.0,
             cost_positive=1.0,
@@ -101,7 +101,7 @@ class RegressionTarget:
         return rows.rows.place(self.values - self.center(rows))
 
 
-def _power_of_two(values: Floats) -> float:
+def power_of_two(values: Floats) -> float:
     """Return the least power of 2 above all values, whatever their signs."""
     return float(np.exp2(np.frexp(np.abs(values).max())[1]))
 

@@ -20,7 +20,7 @@ from splinear.training.outputs.base import Problems, separable
 from splinear.training.outputs.numbers import NumberReader
 from splinear.training.weighted import WeightedRows
 
-__all__ = ["CountReader", "CountTarget", "LogMean", "PositiveReader", "PositiveTarget"]
+__all__ = ["CountReader", "CountTarget", "LogMean", "OfAll", "PositiveReader", "PositiveTarget"]
 
 LEAST_COUNT = 1e-30  # of the mean count
 ROUNDING = 1e-9  # of predictions
@@ -61,6 +61,14 @@ class LogMean:
         return float(d2_tweedie_score(y, mu, sample_weight=weights, power=self.power))
 
 
+@dataclass(frozen=True)
+class OfAll:
+    """What is known of the targets of all rows, where those at hand are some of them."""
+
+    largest: float
+    mean: float
+
+
 class LogTarget:
     """A target of `values`, of which logarithms are learned, less that of the largest.
 
@@ -68,6 +76,12 @@ class LogTarget:
     """
 
     values: Floats
+    of_all: OfAll | None
+
+    @property
+    def largest(self) -> float:
+        """The largest value."""
+        return float(self.values.max()) if self.of_all is None else self.of_all.largest
 
     @property
     def spread(self) -> float:
@@ -77,7 +91,7 @@ class LogTarget:
     def center(self, rows: WeightedRows) -> float:
         """Return the logarithm of the largest value."""
         del rows
-        return float(np.log(self.values.max()))
+        return float(np.log(self.largest))
 
     def unit(self, rows: WeightedRows) -> float:
         """Return 1."""
@@ -91,6 +105,7 @@ class PositiveTarget(LogTarget):
 
     values: Floats
     outputs: LogMean = LogMean(power=2)
+    of_all: OfAll | None = None
 
     @property
     def need(self) -> BytesPerRow:
@@ -99,7 +114,8 @@ class PositiveTarget(LogTarget):
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the one problem."""
-        problem = _posed(rows, -1, self.values, rows.place_weights(), loss, bias)
+        logs = np.log(self.values) - np.log(self.largest)
+        problem = _posed(rows, -1, logs, rows.place_weights(), loss, bias)
         return lambda _: problem
 
     def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
@@ -118,6 +134,7 @@ class CountTarget(LogTarget):
 
     values: Floats
     outputs: LogMean = LogMean(power=1)
+    of_all: OfAll | None = None
 
     @property
     def need(self) -> BytesPerRow:
@@ -126,11 +143,12 @@ class CountTarget(LogTarget):
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the one problem."""
-        mean = rows.mean(self.values)
+        mean = rows.mean(self.values) if self.of_all is None else self.of_all.mean
         if not mean > 0.0:
             raise ValueError(NO_COUNTS)  # in the rows of a fold
         counts = np.maximum(self.values, LEAST_COUNT * mean)
-        problem = _posed(rows, 1, counts, rows.place_weights(counts), loss, bias)
+        logs = np.log(counts) - np.log(self.largest)
+        problem = _posed(rows, 1, logs, rows.place_weights(counts), loss, bias)
         return lambda _: problem
 
     def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
@@ -141,14 +159,12 @@ class CountTarget(LogTarget):
 def _posed(
     rows: WeightedRows,
     sign: int,
-    values: Floats,
+    logs: Floats,
     weights: Floats | None,
     loss: ConvexLoss,
     bias: float,
 ) -> Problem:
-    """Pose the problem of a loss of m = sign (f - log y)."""
-    logs = np.log(values)
-    logs -= logs.max()
+    """Pose the problem of a loss of m = sign (f - log y), given log y."""
     return Problem(
         y=np.full(rows.rows.n_rows, sign, dtype=np.int8),
         targets=sign * rows.rows.place(logs),

@@ -1,0 +1,108 @@
+"""What the estimators share: a client, one way to fit, lazy predictions."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TypeVar
+
+from dask.base import is_dask_collection
+from distributed import Client, default_client
+from sklearn.base import clone
+
+from splinear._types import Input
+from splinear.dask.fitting import Distributed
+from splinear.dask.partitions import Partitions
+from splinear.dask.predicting import lazily
+from splinear.dask.targets import common_target
+from splinear.solvers.watch import Watch
+from splinear.training.estimator import AdditiveEstimator
+from splinear.training.interactions import asks_for_pairs
+from splinear.training.live import FitLine
+from splinear.training.newton import NewtonTrainer
+from splinear.training.parameters import draw_seed
+from splinear.training.table import term_plan
+from splinear.training.trainer import Recipe, Trained
+
+__all__ = ["DaskEstimator"]
+
+Self = TypeVar("Self", bound="DaskEstimator")
+
+
+class DaskEstimator(AdditiveEstimator):
+    """What the estimators of this module share: a client, and rows on its workers."""
+
+    client: Client | None
+    _LOCAL: type[AdditiveEstimator]
+
+    @property
+    def client_(self) -> Client:
+        """The client whose workers are used: `client`, or the one that Dask knows of."""
+        return default_client() if self.client is None else self.client
+
+    def to_local(self) -> AdditiveEstimator:
+        """Return the same estimator without Dask, with what was learned.
+
+        Returns
+        -------
+        estimator : AdditiveClassifier or AdditiveRegressor
+        """
+        params = self.get_params(deep=False)
+        params.pop("client")
+        local = self._LOCAL(**params)
+        local._adopt(self)
+        local.__dict__.pop("client", None)
+        return local
+
+    def __sklearn_clone__(self: Self) -> Self:
+        """Copy the parameters; the client is the same."""
+        params = self.get_params(deep=False)
+        client = params.pop("client")
+        own = {name: clone(value, safe=False) for name, value in params.items()}
+        return type(self)(**own, client=client)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out the client, which belongs to its process."""
+        bare = copy(self)
+        bare.client = None
+        return super(DaskEstimator, bare).__getstate__()
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if asks_for_pairs(getattr(self, "interactions", 0), self.terms):
+            raise ValueError(
+                f"{type(self).__name__} has no surfaces over pairs of features. Leave out "
+                f"interactions and pairs in terms, or use {self._LOCAL.__name__}."
+            )
+        if self.max_memory is not None:
+            raise ValueError(
+                f"{type(self).__name__} has no max_memory: Dask's workers have limits of their own."
+            )
+
+    def _learn(
+        self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, line: FitLine, *, more: bool
+    ) -> tuple[Trained, Watch]:
+        """Fit a copy, and take over what it has learned."""
+        del more
+        work, trainer, client = self._fresh(), recipe.trainer, self.client_
+        assert isinstance(trainer, NewtonTrainer)
+        given = Partitions.of(X, y, sample_weight)
+        steps = Distributed(work, given, client, draw_seed(self.random_state))
+        found, reader = steps.survey(recipe.reader)
+        work._columns = reader.columns
+        common = common_target(recipe.reader, found)
+        sample = steps.sample(found, reader)
+        columns = steps.columns(found, reader, sample)
+        layout = term_plan(work).place(columns, trainer.advice(sample.table))
+        data = steps.training_set(found, reader, sample, layout, common, trainer)
+        line.say(f"coded {data.rows.n_rows:,} rows in {len(given.X):,} partitions")
+        starts = self._warm_starts(trainer, layout, data.outputs, data.rows.n_rows)
+        stopping = work._stopping(data.rows, line.telling(self.callback))
+        trained = trainer.fit(data, stopping, starts)
+        work._store(trained)
+        self._adopt(work)
+        return trained, stopping.watch
+
+    def _predicted(self, name: str, X: Input) -> Input:
+        """Return predictions of a method: lazily, of a collection of Dask."""
+        local = self.to_local()
+        return lazily(local, name, X) if is_dask_collection(X) else getattr(local, name)(X)

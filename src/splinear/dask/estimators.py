@@ -1,0 +1,240 @@
+"""The estimators themselves: those of one machine, whose rows are on many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from distributed import Client
+
+from splinear._types import Input, Terms
+from splinear.classifier import AdditiveClassifier
+from splinear.dask.estimator import DaskEstimator
+from splinear.regressor import AdditiveRegressor
+from splinear.solvers.watch import Progress
+from splinear.terms.base import Term
+from splinear.training.outputs.class_weights import ClassWeight
+
+__all__ = ["DaskAdditiveClassifier", "DaskAdditiveRegressor"]
+
+
+class DaskAdditiveClassifier(DaskEstimator, AdditiveClassifier):
+    """:class:`~splinear.AdditiveClassifier` for the rows of a cluster.
+
+    The model is that of a local fit, within tol, whatever the number of workers and partitions;
+    `dual_gap_` is proven over all rows. Knots and smoothness come from a sample of 131,072 rows, as
+    those of a local fit come from one of 50,000. There are no surfaces over pairs of features.
+
+    Parameters
+    ----------
+    curve, terms, interactions, C, class_weight, categorical_features, missing, tol, max_iter, \
+time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
+        As in AdditiveClassifier; interactions must be 0, and max_memory None.
+    client : distributed.Client, default=None
+        None: the client that Dask knows of, as the one made last.
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client in use. All others are those of AdditiveClassifier.
+    """
+
+    _LOCAL = AdditiveClassifier
+
+    def __init__(
+        self,
+        curve: Term | None = None,
+        *,
+        terms: Terms | None = None,
+        interactions: int | str | Sequence[Sequence[str | int]] = 0,
+        C: float | None = None,
+        class_weight: ClassWeight = None,
+        categorical_features: Input = "from_dtype",
+        missing: Literal["level", "error"] = "level",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        callback: Callable[[Progress], object] | None = None,
+        warm_start: bool = False,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Input = None,
+        verbose: int = 0,
+        client: Client | None = None,
+    ) -> None:
+        super().__init__(
+            curve,
+            terms=terms,
+            interactions=interactions,
+            C=C,
+            class_weight=class_weight,
+            categorical_features=categorical_features,
+            missing=missing,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            callback=callback,
+            warm_start=warm_start,
+            max_memory=max_memory,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.client = client
+
+    def fit(
+        self: DaskAdditiveClassifier, X: Input, y: Input = None, sample_weight: Input = None
+    ) -> DaskAdditiveClassifier:
+        """Learn the terms from the rows of all workers.
+
+        Parameters
+        ----------
+        X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
+            Numbers, text, categories and missing values, in partitions of rows. It is read four
+            times; X.persist() keeps it in the workers' memory, if it fits.
+        y : collection of Dask of shape (n_samples,), divided as X is
+            The classes.
+        sample_weight : collection of Dask of shape (n_samples,), default=None
+            The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight)
+
+    def predict(self, X: Input) -> Input:
+        """Predict the class of every row of X.
+
+        Parameters
+        ----------
+        X : collection of Dask, or what the local estimator takes
+
+        Returns
+        -------
+        labels : dask.array.Array of shape (n_samples,), or an ndarray
+        """
+        return self._predicted("predict", X)
+
+    def predict_proba(self, X: Input) -> Input:
+        """Compute the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : collection of Dask, or what the local estimator takes
+
+        Returns
+        -------
+        probabilities : dask.array.Array of shape (n_samples, n_classes), or an ndarray
+        """
+        return self._predicted("predict_proba", X)
+
+    def decision_function(self, X: Input) -> Input:
+        """Compute the scores: for two classes positive for classes_[1], else highest for the best.
+
+        Parameters
+        ----------
+        X : collection of Dask, or what the local estimator takes
+
+        Returns
+        -------
+        scores : dask.array.Array of shape (n_samples,) or (n_samples, n_classes), or an ndarray
+        """
+        return self._predicted("decision_function", X)
+
+
+class DaskAdditiveRegressor(DaskEstimator, AdditiveRegressor):
+    """:class:`~splinear.AdditiveRegressor` for the rows of a cluster.
+
+    See :class:`DaskAdditiveClassifier`.
+
+    Parameters
+    ----------
+    curve, terms, interactions, loss, C, categorical_features, missing, tol, max_iter, \
+time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
+        As in AdditiveRegressor; interactions must be 0, and max_memory None.
+    client : distributed.Client, default=None
+        None: the client that Dask knows of, as the one made last.
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client in use. All others are those of AdditiveRegressor.
+    """
+
+    _LOCAL = AdditiveRegressor
+
+    def __init__(
+        self,
+        curve: Term | None = None,
+        *,
+        terms: Terms | None = None,
+        interactions: int | str | Sequence[Sequence[str | int]] = 0,
+        loss: Literal["squared_error", "poisson", "gamma"] = "squared_error",
+        C: float | None = None,
+        categorical_features: Input = "from_dtype",
+        missing: Literal["level", "error"] = "level",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        callback: Callable[[Progress], object] | None = None,
+        warm_start: bool = False,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Input = None,
+        verbose: int = 0,
+        client: Client | None = None,
+    ) -> None:
+        super().__init__(
+            curve,
+            terms=terms,
+            interactions=interactions,
+            loss=loss,
+            C=C,
+            categorical_features=categorical_features,
+            missing=missing,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            callback=callback,
+            warm_start=warm_start,
+            max_memory=max_memory,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.client = client
+
+    def fit(
+        self: DaskAdditiveRegressor, X: Input, y: Input = None, sample_weight: Input = None
+    ) -> DaskAdditiveRegressor:
+        """Learn the terms from the rows of all workers.
+
+        Parameters
+        ----------
+        X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
+            Numbers, text, categories and missing values, in partitions of rows. It is read four
+            times; X.persist() keeps it in the workers' memory, if it fits.
+        y : collection of Dask of shape (n_samples,), divided as X is
+            The targets.
+        sample_weight : collection of Dask of shape (n_samples,), default=None
+            The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight)
+
+    def predict(self, X: Input) -> Input:
+        """Compute f(x), or exp(f(x)) where f is the logarithm of the mean.
+
+        Parameters
+        ----------
+        X : collection of Dask, or what the local estimator takes
+
+        Returns
+        -------
+        values : dask.array.Array of shape (n_samples,), or an ndarray
+        """
+        return self._predicted("predict", X)

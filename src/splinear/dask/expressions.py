@@ -1,0 +1,208 @@
+"""Values of all rows, which no machine has: what workers compute from the rows that they hold.
+
+Newton's method treats scores and derivatives of rows as arrays. Here such an array is a recipe, a
+small tree of what to do; NumPy's functions of it make larger ones. Workers follow it for their own
+rows in a pass (`splinear.dask.cluster`), which returns sums over all rows.
+
+Scores are linear in the tables of a model. So sums and multiples of scores are scores again, of
+other tables, and no recipe grows with the number of steps.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn, cast
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from splinear._types import Floats, Input
+
+if TYPE_CHECKING:
+    from splinear.dask.cluster import Cluster
+    from splinear.dask.parts import Part
+
+__all__ = ["PART", "Apply", "Call", "Done", "Member", "Node", "RowValues", "Scores", "bare"]
+
+Done = dict[int, object]
+
+
+class Node:
+    """One thing to do, for the rows of one part."""
+
+    def on(self, part: Part, done: Done) -> object:
+        """Return its value; what other nodes were worth is in `done`, by their identities."""
+        if id(self) not in done:
+            done[id(self)] = self.of(part, done)
+        return done[id(self)]
+
+    def of(self, part: Part, done: Done) -> object:
+        """Compute its value."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class _ThePart(Node):
+    """The part itself."""
+
+    def of(self, part: Part, done: Done) -> object:
+        del done
+        return part
+
+
+PART = _ThePart()
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(Node):
+    """F (n_outputs, n_rows): by `tables` (n_outputs, n_entries), and intercepts (n_outputs,)."""
+
+    tables: Floats
+    intercepts: Floats
+
+    def of(self, part: Part, done: Done) -> object:
+        """Score the rows, unless that was done in the last passes."""
+        del done
+        return part.scores(self.tables, self.intercepts)
+
+
+@dataclass(frozen=True, eq=False)
+class Apply(Node):
+    """A function of values."""
+
+    function: Callable[..., object]
+    args: tuple[object, ...]
+    kwargs: dict[str, object] = field(default_factory=dict)
+
+    def of(self, part: Part, done: Done) -> object:
+        """Call it."""
+        return self.function(*_values(self.args, part, done), **self.kwargs)
+
+
+@dataclass(frozen=True, eq=False)
+class Member(Node):
+    """An attribute of a value."""
+
+    owner: Node
+    name: str
+
+    def of(self, part: Part, done: Done) -> object:
+        """Look it up."""
+        return getattr(self.owner.on(part, done), self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Node):
+    """A method of a value."""
+
+    owner: Node
+    name: str
+    args: tuple[object, ...] = ()
+    kwargs: dict[str, object] = field(default_factory=dict)
+
+    def of(self, part: Part, done: Done) -> object:
+        """Call it."""
+        method = getattr(self.owner.on(part, done), self.name)
+        return method(*_values(self.args, part, done), **self.kwargs)
+
+
+def _values(args: tuple[object, ...], part: Part, done: Done) -> list[object]:
+    return [_value(arg, part, done) for arg in args]
+
+
+def _value(arg: object, part: Part, done: Done) -> object:
+    if isinstance(arg, Node):
+        return arg.on(part, done)
+    if isinstance(arg, list):
+        return [_value(one, part, done) for one in arg]
+    return arg
+
+
+class RowValues(NDArrayOperatorsMixin):
+    """A number per row, or one per output and row, as an array that is computed elsewhere."""
+
+    def __init__(self, cluster: Cluster, node: Node) -> None:
+        self.cluster, self.node = cluster, node
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object
+    ) -> object:
+        kwargs.pop("out", None)  # in-place operators: a name for another array, as these are
+        if method != "__call__" or kwargs:
+            return NotImplemented
+        args = [bare(one) for one in inputs]
+        scores = _linear(ufunc, args)
+        return RowValues(self.cluster, scores or Apply(ufunc, tuple(args)))
+
+    def __array_function__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> object:
+        del types
+        return RowValues(self.cluster, Apply(func, tuple(map(bare, args)), kwargs))
+
+    def __getitem__(self, key: object) -> RowValues:
+        return RowValues(self.cluster, Apply(operator.getitem, (self.node, key)))
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("The rows are elsewhere: there is nothing here to go through.")
+
+    def sum(self, axis: int | None = None) -> RowValues | Floats:
+        """Return sums over outputs (axis 0), per row, or over the rows of all parts."""
+        summed = Apply(np.sum, (self.node,), {"axis": axis})
+        if axis == 0:
+            return RowValues(self.cluster, summed)
+        return self.cluster.row_sums(self.node, summed)
+
+    def max(self, initial: float) -> float:
+        """Return the largest number, or `initial`."""
+        return self.cluster.largest(Apply(np.max, (self.node,), {"initial": initial}))
+
+
+def bare(value: object) -> Input:
+    """Return what a worker is told, of an array or a list of them."""
+    if isinstance(value, RowValues):
+        return value.node
+    return [bare(one) for one in value] if isinstance(value, list) else value
+
+
+def _linear(ufunc: np.ufunc, args: list[object]) -> Scores | None:
+    """Return scores as scores: of sums, of multiples, and with other intercepts."""
+    if ufunc is np.multiply and _number(args[0]) is not None and isinstance(args[1], Scores):
+        return _times(args[1], cast(float, _number(args[0])))
+    if ufunc is np.multiply and _number(args[1]) is not None and isinstance(args[0], Scores):
+        return _times(args[0], cast(float, _number(args[1])))
+    if ufunc not in (np.add, np.subtract):
+        return None
+    first, second = (_as_scores(args[0], args[1]), _as_scores(args[1], args[0]))
+    if first is None or second is None:
+        return None
+    if ufunc is np.subtract:
+        second = _times(second, -1.0)
+    return Scores(first.tables + second.tables, first.intercepts + second.intercepts)
+
+
+def _times(scores: Scores, factor: float) -> Scores:
+    return Scores(factor * scores.tables, factor * scores.intercepts)
+
+
+def _number(value: object) -> float | None:
+    is_number = isinstance(value, int | float | np.number)
+    return float(cast(float, value)) if is_number else None
+
+
+def _as_scores(value: object, like: object) -> Scores | None:
+    """Return scores, or a number per output as scores of tables of 0."""
+    if isinstance(value, Scores) or not isinstance(like, Scores):
+        return value if isinstance(value, Scores) else None
+    n = len(like.intercepts)
+    if (number := _number(value)) is not None:
+        return Scores(np.zeros_like(like.tables), np.full(n, number))
+    if isinstance(value, np.ndarray) and value.shape == (n, 1):
+        return Scores(np.zeros_like(like.tables), value[:, 0].astype(np.float64))
+    return None

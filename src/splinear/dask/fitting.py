@@ -1,0 +1,263 @@
+"""From collections of Dask to a training set whose rows are where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from dask.delayed import Delayed, delayed
+from distributed import Client, Future
+from sklearn.base import BaseEstimator
+
+from splinear._types import AnyArray, Floats, Input
+from splinear.dask.cluster import Cluster
+from splinear.dask.expressions import Node
+from splinear.dask.partitions import Partitions
+from splinear.dask.parts import OnValues, Part
+from splinear.dask.passes import RemoteRows
+from splinear.dask.reading import Rows, Summary, TableReader, survey
+from splinear.dask.targets import PartTarget, RemoteTarget
+from splinear.model.layout import Layout
+from splinear.solvers.choosing import enough_rows
+from splinear.solvers.losses import SmoothLoss
+from splinear.tables.checks import check_columns, feature_label
+from splinear.tables.chunks import as_dense
+from splinear.tables.dense import ArrayTable
+from splinear.tables.kinds import refuse_others, refuse_text
+from splinear.tables.opening import open_table
+from splinear.terms.base import ColumnData
+from splinear.training.columns import Columns
+from splinear.training.newton import NewtonTrainer
+from splinear.training.outputs.base import Reader, Target
+from splinear.training.set import TrainingSet
+from splinear.training.table import find_categorical, term_plan
+from splinear.training.weighted import WeightedRows
+
+__all__ = ["Distributed"]
+
+# Rows at hand, for knots, smoothness and products with the Hessian: so many, or so many values.
+SAMPLE, SAMPLED_VALUES = 2**17, 2**26
+HELD_OUT = 4 / 3  # of the rows that choose the smoothness, where some are held out
+
+
+@dataclass(eq=False)
+class Distributed:
+    """The steps of a fit before training.
+
+    Parameters
+    ----------
+    estimator : AdditiveEstimator
+        Learns the names of columns and how they become numbers.
+    given : Partitions
+    client : Client
+    seed : int
+    """
+
+    estimator: BaseEstimator
+    given: Partitions
+    client: Client
+    seed: int
+
+    def survey(self, reader: Reader) -> tuple[Summary, TableReader]:
+        """Find ranges, gaps, levels and targets, and how columns become numbers."""
+        work = self.estimator
+        table = check_columns(work, open_table(self.given.example), reset=True)
+        table, categorical = find_categorical(work, table)
+        refuse_others(table)
+        refuse_text(table, categorical, reset=True)
+        plan = term_plan(work)
+        dropped, periods = frozenset(plan.dropped), plan.periods(categorical)
+        n = table.shape[1]
+        first = TableReader(Columns(n, {}, periods=periods, dropped=dropped), table.names)
+        told = delayed((first, categorical, reader.numeric), pure=False)
+        found = self._asked(_surveyed, told)
+        summary: Summary = found[0]
+        for one in found[1:]:
+            summary.add(one)
+        self._check(summary)
+        levels = {j: own.levels() for j, own in summary.seen.items()}
+        columns = Columns(
+            n,
+            levels,
+            plan.strict(categorical),
+            periods,
+            dropped,
+            takes_gaps=work.missing == "level",
+            n_rows=sum(summary.n_rows),
+            counts={j: tuple(summary.seen[j].values[own] for own in levels[j]) for j in levels},
+        )
+        return summary, TableReader(columns, table.names)
+
+    def _check(self, found: Summary) -> None:
+        """Refuse what no fit takes; name the column."""
+        work, n_rows = self.estimator, sum(found.n_rows)
+        if not n_rows:
+            raise ValueError("There are no rows that count in X.")
+        for own in found.seen.values():
+            own.warn_of_identifiers(n_rows)
+        wrong = {"infinity": np.isposinf(found.hi) | np.isneginf(found.lo)}
+        wrong["infinity"] &= found.hi >= found.lo
+        wrong["NaN"] = found.has_gap & (work.missing == "error")
+        for what, columns in wrong.items():
+            if columns.any():
+                label = feature_label(work, int(np.argmax(columns)))
+                raise ValueError(f"Input X contains {what} in {label}.")
+
+    def sample(self, found: Summary, reader: TableReader) -> _Sampled:
+        """Draw rows from all partitions, whatever their number; in order."""
+        n_rows, n_columns = sum(found.n_rows), max(1, reader.columns.n_features)
+        levels = max((len(own) for own in reader.columns.levels.values()), default=0)
+        most = max(int(HELD_OUT * enough_rows(levels)), min(SAMPLE, SAMPLED_VALUES // n_columns))
+        chosen = np.arange(n_rows)
+        if most < n_rows:
+            drawn = np.random.default_rng(0).choice(n_rows, most, replace=False)
+            chosen = np.sort(drawn)
+        ends = np.cumsum(found.n_rows)
+        numbers = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+        own = [part - (end - n) for part, end, n in zip(numbers, ends, found.n_rows, strict=True)]
+        taken = self._asked(_taken, delayed(reader, pure=False), own)
+        rows = [one for one in taken if len(one.y)]
+        weights = None if rows[0].weights is None else np.concatenate([r.weights for r in rows])
+        X = np.concatenate([one.X for one in rows])
+        return _Sampled(ArrayTable(X), np.concatenate([one.y for one in rows]), weights)
+
+    def columns(self, found: Summary, reader: TableReader, sample: _Sampled) -> ColumnData:
+        """Look at the columns as terms do: at the sample, with the ranges of all rows."""
+        lo, hi = found.lo.copy(), found.hi.copy()
+        for j, levels in reader.columns.levels.items():
+            lo[j], hi[j] = 0.0, len(levels) - 1.0
+        empty = lo > hi
+        lo[empty] = hi[empty] = np.nan
+        return ColumnData(
+            table=sample.table,
+            lo=lo,
+            hi=hi,
+            has_gap=found.has_gap,
+            levels=reader.columns.levels,
+            kept=None,
+            weights=sample.weights,
+            through_zero=False,
+            label=partial(feature_label, self.estimator),
+        )
+
+    def training_set(
+        self,
+        found: Summary,
+        reader: TableReader,
+        sample: _Sampled,
+        layout: Layout,
+        common: PartTarget,
+        trainer: NewtonTrainer,
+    ) -> TrainingSet:
+        """Code the rows where they lie."""
+        coding = _Coding(reader, layout, common, trainer.loss, self.seed)
+        target = common.read(sample.y)
+        here = coding.part(sample.table, target, sample.weights, None)
+        there = [k for k, n in enumerate(found.n_rows) if n]
+        told = delayed(coding, pure=False)
+        tasks = self._tasks(_coded, told)
+        parts: list[Future[Part]] = self.client.compute([tasks[k] for k in there])
+        cluster = Cluster(self.client, parts, here)
+        values = _ReadAgain([self.given.X[k] for k in there], reader)
+        rows = RemoteRows(
+            cluster, layout, sum(found.n_rows), found.weight, values, self.seed
+        ).with_gap_means()
+        weighted = WeightedRows(rows, sample.weights)  # type: ignore[arg-type]
+        return TrainingSet(weighted, RemoteTarget(common, target, cluster))
+
+    def _asked(self, task: Callable[..., object], told: Delayed, each: Input = None) -> list[Input]:
+        """Return what a task finds in every partition."""
+        found: list[Input] = self.client.gather(self.client.compute(self._tasks(task, told, each)))
+        return found
+
+    def _tasks(
+        self, task: Callable[..., object], told: Delayed, each: Input = None
+    ) -> list[Delayed]:
+        given, make = self.given, delayed(_named, pure=False)
+        more = [None] * len(given.X) if each is None else each
+        all_parts = zip(given.X, given.y, given.weights, more, strict=True)
+        return [make(task, k, *one, told) for k, one in enumerate(all_parts)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sampled:
+    """Rows of the sample, as numbers."""
+
+    table: ArrayTable
+    y: AnyArray
+    weights: Floats | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Coding:
+    """How rows become a part."""
+
+    reader: TableReader
+    layout: Layout
+    common: PartTarget
+    loss: SmoothLoss
+    seed: int
+
+    def part(
+        self, table: Input, target: Target, weights: Floats | None, kept: AnyArray | None
+    ) -> Part:
+        """Code the rows of a table of numbers."""
+        part = Part.coded(table, self.layout, self.seed, kept)
+        weighted = WeightedRows(part.rows, weights, kept)
+        return part.with_sums(target.sums(weighted, self.loss), weighted.place_weights())
+
+
+@dataclass(frozen=True, eq=False)
+class _ReadAgain:
+    """Reads the partitions of X anew, for the certificate."""
+
+    X: list[Delayed]
+    reader: TableReader
+
+    def read(self, cluster: Cluster, tables: Floats, R: object) -> None:
+        """Leave scores and sums of every partition in `cluster.values`."""
+        told = delayed((self.reader, tables, R), pure=False)
+        make = delayed(_on_values, pure=False)
+        parts = zip(cluster.parts, self.X, cluster.homes(), strict=True)
+        cluster.values = [
+            cluster.client.compute(make(part, X, told), workers=home, allow_other_workers=True)
+            for part, X, home in parts
+        ]
+
+
+def _named(task: Callable[..., object], k: int, *args: object) -> object:
+    """Run a task; say of which partition an error is."""
+    try:
+        return task(*args)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{error} (in partition {k})") from error
+
+
+def _surveyed(X: Input, y: Input, weights: Input, each: None, told: Input) -> Summary:
+    del each
+    reader, categorical, numeric = told
+    return survey(X, y, weights, reader, categorical, numeric)
+
+
+def _taken(X: Input, y: Input, weights: Input, numbers: AnyArray, reader: TableReader) -> Rows:
+    """Return rows of these numbers among those that count."""
+    if not len(numbers):
+        return Rows(None, np.empty(0), None, None)
+    rows = Rows.of(X, y, weights, numeric=False)
+    at = numbers if rows.kept is None else np.flatnonzero(rows.kept)[numbers]
+    own = None if rows.weights is None else rows.weights[at]
+    return Rows(np.array(as_dense(reader.table(X).sample(at))), rows.y[at], own, None)
+
+
+def _coded(X: Input, y: Input, weights: Input, each: None, coding: _Coding) -> Part:
+    del each
+    rows = Rows.of(X, y, weights, numeric=False)
+    table, kept = coding.reader.table(X), rows.kept
+    return coding.part(table, coding.common.read(rows.y), rows.weights, kept)
+
+
+def _on_values(part: Part, X: Input, told: tuple[TableReader, Floats, Node]) -> OnValues:
+    reader, tables, R = told
+    return part.on_values(reader.table(X), tables, R)

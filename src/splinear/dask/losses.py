@@ -1,0 +1,169 @@
+"""Sums of losses over the rows of all workers, as Newton's method sees such sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.dask.cluster import Cluster
+from splinear.dask.expressions import PART, Apply, Call, Member, Node, RowValues, bare
+from splinear.solvers.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS, Curvature, LossSum
+
+__all__ = ["RemoteSum"]
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteSum:
+    """Sum number `k` of all parts; `like` is the same over the sample."""
+
+    cluster: Cluster
+    k: int
+    like: LossSum
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores per row."""
+        return self.like.n_outputs
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether it equals its quadratic model."""
+        return self.like.is_quadratic
+
+    @property
+    def farthest(self) -> float:
+        """How far a score may move for its rise to say what curvature a step should have had."""
+        return self.like.farthest
+
+    @property
+    def bias(self) -> float | None:
+        """B of penalized intercepts; None: they are free."""
+        return self.like.bias
+
+    def dispersion(self, deviance: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        return self.like.dispersion(deviance)
+
+    def on_threads(self, n: int) -> RemoteSum:
+        """Return the same sum: workers have threads of their own."""
+        del n
+        return self
+
+    def each(self, F: Floats) -> Floats:
+        """Return the terms of the sum."""
+        return _array(self.cluster, self._called("each", F))
+
+    def value(self, F: Floats) -> float:
+        """Return the sum."""
+        return float(self.cluster.add_up(self._called("value", F))[0])
+
+    def gradient(self, F: Floats) -> Floats:
+        """Return its derivatives by F."""
+        return _array(self.cluster, self._called("gradient", F))
+
+    def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
+        """Return its second derivatives at F."""
+        node = Call(self._own, "curvature", (bare(F),), {"cautious": cautious})
+        return RemoteCurvature(self.cluster, node, self.n_outputs)
+
+    def gap(self, F: Floats, R: Floats) -> float:
+        """Return L(F) + L*(R) - sum(R * F)."""
+        return float(self.cluster.add_up(self._called("gap", F, R))[0])
+
+    def best_shift(self, F: Floats) -> Floats:
+        """Return the numbers (n_outputs,) whose addition to F makes the sum least.
+
+        By Newton's method, one pass per step; the same number for all classes is kept at 0.
+        """
+        shift = np.zeros(self.n_outputs)
+        most = np.inf if self.is_quadratic else 1.0
+        for _ in range(MAX_SHIFTS):
+            at = bare(F + shift[:, None])
+            slope, H = self.cluster.add_up(
+                Apply(np.sum, (Call(self._own, "gradient", (at,)),), {"axis": 1}),
+                Apply(_of_levels, (Call(self._own, "curvature", (at,)), self.n_outputs)),
+            )
+            step = np.clip(_level_step(H, slope), -most, most)
+            shift = shift + step
+            if np.abs(step).max() <= LAST_SHIFT or np.abs(shift).max() > FARTHEST:
+                break
+        return shift
+
+    @property
+    def _own(self) -> Node:
+        return Call(Member(PART, "sums"), "__getitem__", (self.k,))
+
+    def _called(self, name: str, *args: Floats) -> Node:
+        return Call(self._own, name, tuple(map(bare, args)))
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteCurvature:
+    """Second derivatives of a sum over all parts."""
+
+    cluster: Cluster
+    node: Node
+    n_outputs: int
+
+    @property
+    def diagonal(self) -> Floats:
+        """Return the diagonal."""
+        return _array(self.cluster, Member(self.node, "diagonal"))
+
+    @property
+    def independent(self) -> Floats:
+        """Return the diagonal of one whose outputs do not depend on each other."""
+        return _array(self.cluster, Member(self.node, "independent"))
+
+    def between(self, k: int, m: int) -> Floats:
+        """Return the second derivatives by the scores of outputs k and m."""
+        return _array(self.cluster, Call(self.node, "between", (k, m)))
+
+    def times(self, V: Floats) -> Floats:
+        """Multiply by V."""
+        return _array(self.cluster, Call(self.node, "times", (bare(V),)))
+
+    def level(self, V: Floats) -> Floats:
+        """Return the numbers (n_outputs,) whose addition to V makes the sums of times(V) zero."""
+        [slope] = self.cluster.add_up(
+            Apply(np.sum, (Call(self.node, "times", (bare(V),)),), {"axis": 1})
+        )
+        return _level_step(self._levels, slope)
+
+    @cached_property
+    def _levels(self) -> Floats:
+        return self.cluster.add_up(Apply(_of_levels, (self.node, self.n_outputs)))[0]
+
+    def raised(self, extra: Floats) -> Curvature:
+        """Return it with more on the diagonal."""
+        node = Call(self.node, "raised", (bare(extra),))
+        return RemoteCurvature(self.cluster, node, self.n_outputs)
+
+    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
+        """Return that of the rows of the sample with these numbers."""
+        here = cast(Curvature, self.node.on(self.cluster.sample, {}))
+        return here.some(numbers, weights)
+
+
+def _of_levels(curvature: Curvature, n_outputs: int) -> Floats:
+    """Return the second derivatives by a number that is added to all scores of an output."""
+    H = np.zeros((n_outputs, n_outputs))
+    for k in range(n_outputs):
+        for m in range(k, n_outputs):
+            H[k, m] = H[m, k] = curvature.between(k, m).sum()
+    return H
+
+
+def _level_step(H: Floats, slope: Floats) -> Floats:
+    """Return -H^{-1} slope; where the same number for all outputs changes nothing, none."""
+    if len(slope) == 1:
+        return np.asarray(-slope / max(float(H[0, 0]), np.finfo(float).tiny))
+    return np.asarray(-np.linalg.pinv(H, rcond=1e-12, hermitian=True) @ slope)
+
+
+def _array(cluster: Cluster, node: Node) -> Floats:
+    return cast(Floats, RowValues(cluster, node))

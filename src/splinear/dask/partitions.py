@@ -1,0 +1,134 @@
+"""X, y and weights, as Dask has them, partition by partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeGuard
+
+import dask.array as da
+import numpy as np
+from dask.base import is_dask_collection
+from dask.delayed import Delayed, delayed
+
+from splinear._types import Input
+
+__all__ = ["Partitions", "is_frame"]
+
+Y, W = "y of splinear.dask", "weights of splinear.dask"  # columns beside those of X
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """What fit was given, divided alike.
+
+    Attributes
+    ----------
+    X, y, weights : list of Delayed
+        One per partition; weights may be None, each.
+    example : ndarray or DataFrame
+        Some rows that have the columns and types of X, and whatever values.
+    """
+
+    X: list[Delayed]
+    y: list[Delayed]
+    weights: list[Delayed | None]
+    example: Input
+
+    @classmethod
+    def of(cls, X: Input, y: Input, sample_weight: Input) -> Partitions:
+        """Divide y and the weights as X is, or say why that cannot be."""
+        if is_frame(X) and _are_of_one_frame(X, y, sample_weight):
+            return cls(*_joint(X, y, sample_weight), X._meta_nonempty)
+        if is_frame(X):
+            parts, lengths, example = X.to_delayed(), None, X._meta_nonempty
+        elif isinstance(X, da.Array) and X.ndim == 2:
+            if X.numblocks[1] > 1:
+                X = X.rechunk({1: X.shape[1]})
+            parts, lengths = X.to_delayed().ravel().tolist(), X.chunks[0]
+            example = np.zeros((1, X.shape[1]), dtype=X.dtype)
+        else:
+            raise TypeError(
+                "X must be a dask.array of two dimensions or a dask.dataframe; got a "
+                f"{type(X).__name__}. For data in memory use the estimator without Dask."
+            )
+        weights: list[Delayed | None] = [None] * len(parts)
+        if sample_weight is not None:
+            weights = list(_divided(sample_weight, "sample_weight", lengths, len(parts)))
+        return cls(parts, _divided(y, "y", lengths, len(parts)), weights, example)
+
+
+def is_frame(X: Input) -> bool:
+    """Tell whether X is a data frame of Dask."""
+    return is_dask_collection(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
+
+
+def _are_of_one_frame(X: Input, *others: Input) -> bool:
+    """Tell whether y and weights are computed from the frame that X is, row by row."""
+    try:
+        from dask.dataframe.dask_expr._expr import are_co_aligned
+    except ImportError:
+        return False
+    given = [other for other in others if other is not None]
+    if not all(hasattr(other, "expr") and hasattr(other, "to_frame") for other in given):
+        return False
+    return bool(are_co_aligned(X.expr, *(other.expr for other in given)))
+
+
+def _joint(
+    X: Input, y: Input, weights: Input
+) -> tuple[list[Delayed], list[Delayed], list[Delayed | None]]:
+    """Divide columns of one frame alike.
+
+    By themselves they might not be: Dask may read few columns of files in fewer partitions than
+    many. Other frames are never joined to X, as that would be by their indices.
+    """
+    more = {Y: y} if weights is None else {Y: y, W: weights}
+    parts, pick = X.assign(**more).to_delayed(), delayed(_picked, pure=False)
+    given: list[Delayed | None] = [None] * len(parts)
+    if weights is not None:
+        given = [pick(part, W) for part in parts]
+    return [pick(part, None) for part in parts], [pick(part, Y) for part in parts], given
+
+
+def _picked(part: Input, name: str | None) -> Input:
+    """Return a column of a partition, or what it has beside y and weights."""
+    if name is not None:
+        return part[name]
+    return part.drop(columns=[own for own in (Y, W) if own in part.columns])
+
+
+def _divided(y: Input, name: str, lengths: tuple[float, ...] | None, n: int) -> list[Delayed]:
+    """Return the partitions of y, which must be those of X."""
+    if y is None:
+        raise ValueError(f"{name} is None; a fit needs one.")
+    known = lengths is not None and not np.isnan(lengths).any()
+    if not is_dask_collection(y) and known:
+        y = da.from_array(np.asarray(y), chunks=-1)
+    if _is_array(y):
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y.ndim != 1:
+            raise ValueError(f"{name} must have one dimension; it has {y.ndim}.")
+        if known and not np.isnan(y.chunks[0]).any():
+            if sum(y.chunks[0]) != sum(lengths or ()):
+                raise ValueError(
+                    f"X has {int(sum(lengths or ()))} rows, but {name} has {sum(y.chunks[0])}."
+                )
+            y = y.rechunk((lengths,))
+        parts: list[Delayed] = y.to_delayed().ravel().tolist()
+    elif is_dask_collection(y) and hasattr(y, "to_delayed"):
+        parts = list(y.to_delayed())
+    else:
+        raise TypeError(
+            f"{name} must be a collection of Dask, divided as X is; got a {type(y).__name__}."
+        )
+    if len(parts) != n:
+        raise ValueError(
+            f"X has {n} partitions, but {name} has {len(parts)}. Make both from one collection, "
+            "or rechunk or repartition one of them."
+        )
+    return parts
+
+
+def _is_array(y: Input) -> TypeGuard[da.Array]:
+    return isinstance(y, da.Array)

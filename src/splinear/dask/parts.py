@@ -1,0 +1,165 @@
+"""What a worker holds: the rows of one partition, coded, and their sums of losses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.dask.expressions import Node
+from splinear.model.layout import Layout
+from splinear.solvers.coding import code_rows, copied_codes, read_codes
+from splinear.solvers.loss_sums import LossSum, Separable
+from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.order import Order
+from splinear.solvers.rows import TrainingRows
+from splinear.solvers.softmax import Softmax
+from splinear.tables.dense import ArrayTable
+from splinear.tables.table import Table
+
+__all__ = ["OnValues", "Part"]
+
+KEPT_SCORES = 2  # of a point, and of a direction
+NEAR_CODES = 32  # bytes per row and output beside the codes: scores and derivatives
+
+
+@dataclass(frozen=True, eq=False)
+class OnValues:
+    """What was computed from a partition of X itself: scores, and sums by tables."""
+
+    F: Floats
+    sums: Floats
+
+
+class Part:
+    """The rows of a partition that count.
+
+    Attributes
+    ----------
+    codes : list of ndarray
+        Per group of the layout, (n_rows, n_features): 2 bytes per value.
+    rows : TrainingRows
+        The same as the core reads them.
+    sums : list of LossSum
+    weights : ndarray of shape (n_rows,) or None
+        In the order of training.
+    values : OnValues or None
+    """
+
+    def __init__(
+        self,
+        codes: Sequence[_core.Codes],
+        like: TrainingRows,
+        sums: Sequence[LossSum],
+        weights: Floats | None,
+    ) -> None:
+        self._codes, self.rows, self.sums, self.weights = list(codes), like, list(sums), weights
+        self.values: OnValues | None = None
+        self._scores: list[tuple[bytes, Floats]] = []
+
+    @classmethod
+    def coded(cls, table: Table, layout: Layout, seed: int, kept: AnyArray | None) -> Part:
+        """Code the rows of a table; sums and weights come later."""
+        order = Order.draw(table.shape[0], kept, seed)
+        codes = code_rows(table, layout, order, MemoryPlan(), n_threads=1)
+        return cls(codes, _rows(codes, layout, kept, table.shape[0], seed), [], None)
+
+    def with_sums(self, sums: Sequence[LossSum], weights: Floats | None) -> Part:
+        """Return the part with a target."""
+        return Part(self._codes, self.rows, sums, weights)
+
+    def with_values(self, values: object) -> Part:
+        """Return the part with what was computed from X itself, if anything was."""
+        if values is None:
+            return self
+        assert isinstance(values, OnValues)
+        own = copy(self)
+        own.values = values
+        return own
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that count."""
+        return self.rows.n_rows
+
+    @property
+    def row_weights(self) -> Floats:
+        """The weight of every row."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights
+
+    def scores(self, tables: Floats, intercepts: Floats) -> Floats:
+        """Return the scores of all outputs by tables; those of the last few are kept."""
+        key = blake2b(tables.tobytes() + intercepts.tobytes(), digest_size=16).digest()
+        for known, F in self._scores:
+            if known == key:
+                return F
+        F = self.rows.table_scores(np.ascontiguousarray(tables))
+        F += intercepts[:, None]
+        self._scores[:] = [(key, F), *self._scores[: KEPT_SCORES - 1]]
+        return F
+
+    def raw_sums(self, R: Floats) -> Floats:
+        """Return the sums of R (n_outputs, n_rows) by the entries of tables."""
+        return self.rows.raw_sums(R)
+
+    def blocks(self, H: Floats) -> Floats:
+        """Return the blocks of TrainingRows.blocks as (n_outputs, n)."""
+        return np.stack([np.concatenate([b.ravel() for b in own]) for own in self.rows.blocks(H)])
+
+    def on_values(self, table: Table, tables: Floats, R: Node) -> OnValues:
+        """Score the rows of X itself, and add up R over them."""
+        slopes = np.asarray(R.on(self, {}))
+        F, sums = np.empty_like(slopes), np.zeros_like(tables)
+        for piece in replace(self.rows, table=table).values():
+            F[:, piece.places] = piece.table_scores(tables, 1)
+            sums += piece.raw_sums(slopes[:, piece.places], 1)
+        return OnValues(F, sums)
+
+    def __sizeof__(self) -> int:
+        """Bytes, for Dask, which may write parts to disk when memory runs out."""
+        n_outputs = sum(total.n_outputs for total in self.sums)
+        n_bytes = sum(np.asarray(own.array).nbytes for own in self._codes)
+        return n_bytes + NEAR_CODES * n_outputs * self.n_rows
+
+    def __reduce__(self) -> tuple[object, ...]:
+        rows, fresh = self.rows, [_fresh(total) for total in self.sums]
+        arrays = [np.asarray(own.array) for own in self._codes]
+        how = (rows.layout, rows.kept, rows.n_given, rows.seed)
+        return _restored, (arrays, how, fresh, self.weights)
+
+
+def _restored(
+    arrays: list[AnyArray],
+    how: tuple[Layout, AnyArray | None, int, int],
+    sums: list[LossSum],
+    weights: Floats | None,
+) -> Part:
+    """Undo pickling."""
+    layout, kept, n_given, seed = how
+    codes = [copied_codes(own, group) for own, group in zip(arrays, layout.groups, strict=True)]
+    return Part(codes, _rows(codes, layout, kept, n_given, seed), sums, weights)
+
+
+def _rows(
+    codes: Sequence[_core.Codes], layout: Layout, kept: AnyArray | None, n_given: int, seed: int
+) -> TrainingRows:
+    """Return rows of codes, whose table is nowhere."""
+    parts = read_codes(codes, layout)
+    nowhere = ArrayTable(np.empty((0, layout.n_columns)))
+    n_values = n_given * sum(group.n_features for group in layout.groups)
+    return TrainingRows(
+        tuple(parts), layout, kept, n_given, seed, n_values, is_coded=True, table=nowhere
+    )
+
+
+def _fresh(total: LossSum) -> LossSum:
+    """Return a sum without what it has computed: that is compiled, or as long as the rows."""
+    if isinstance(total, Separable):
+        return replace(total, _known={})
+    assert isinstance(total, Softmax)
+    return replace(total, _last=[])

@@ -1,0 +1,139 @@
+"""The rows of all workers, as Newton's method sees rows: passes, and a sample that is at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Protocol, cast
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.dask.cluster import Cluster
+from splinear.dask.expressions import PART, Apply, Call, Member, Node, RowValues, Scores, bare
+from splinear.model.layout import Layout
+from splinear.solvers.loss_sums import Curvature
+from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.rows import TrainingRows
+
+__all__ = ["RemoteRows", "ValueReader"]
+
+
+class ValueReader(Protocol):
+    """Reads X itself, partition by partition, where the parts are."""
+
+    def read(self, cluster: Cluster, tables: Floats, R: object) -> None:
+        """Leave scores and sums of every partition in `cluster.values`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteRows:
+    """What :class:`~splinear.solvers.rows.TrainingRows` is, where workers hold the rows.
+
+    What is one number per row there is a recipe here (`splinear.dask.expressions`); what is summed
+    over rows is a pass over all parts.
+    """
+
+    cluster: Cluster
+    layout: Layout
+    n_rows: int
+    total: float  # their weight
+    reader: ValueReader
+    seed: int = 0
+
+    is_coded = True
+    is_here = False
+    is_on_disk = False
+    pairs = None
+    plan = MemoryPlan(holds_values=False)
+
+    @property
+    def n_values(self) -> int:
+        """Values that a pass reads."""
+        return self.n_rows * sum(group.n_features for group in self.layout.groups)
+
+    @property
+    def n_sampled(self) -> int:
+        """Rows of the sample that is at hand."""
+        return self.cluster.sample.n_rows
+
+    def with_layout(self, layout: Layout) -> RemoteRows:
+        """Return the same rows for a layout of the same groups."""
+        return replace(self, layout=layout)
+
+    def weight(self, weights: Floats | None) -> float:
+        """Return the weight of all rows; `weights` are those of the sample."""
+        del weights
+        return self.total
+
+    def first(self, n: int) -> TrainingRows:
+        """Return some rows of the sample, which are here."""
+        return self.cluster.sample.rows.with_layout(self.layout).first(n)
+
+    def sampled(self, curvature: Curvature, n: int) -> tuple[TrainingRows, Curvature]:
+        """Return n rows of the sample and their second derivatives, which stand for all rows."""
+        n = min(n, self.n_sampled)
+        return self.first(n), curvature.some(np.arange(n), np.full(n, self.n_rows / n))
+
+    def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
+        """Return the scores of all rows."""
+        del n_threads
+        return self._as_array(Scores(self.layout.tables(parameters), np.zeros(len(parameters))))
+
+    def zero_scores(self, n_outputs: int) -> Floats:
+        """Return the scores of parameters that are 0."""
+        return self.scores(np.zeros((n_outputs, self.layout.n_parameters)))
+
+    def sums(self, R: Floats, n_threads: int = 1) -> Floats:
+        """Return the derivative of sum(R * scores(parameters)) by parameters."""
+        return self.layout.gather(self.raw_sums(R, n_threads))
+
+    def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
+        """Return the same derivative by the entries of tables; those of R alone come along."""
+        del n_threads
+        node: Node = bare(R)
+        in_all = Apply(np.sum, (node,), {"axis": 1})
+        sums, own = self.cluster.add_up(Call(PART, "raw_sums", (node,)), in_all)
+        self.cluster.remember(node, own)
+        return sums
+
+    def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
+        """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
+        del n_threads
+        [flat] = self.cluster.add_up(Call(PART, "blocks", (bare(H),)))
+        return [self._split(own) for own in flat]
+
+    def _split(self, flat: Floats) -> list[Floats]:
+        parts, start = [], 0
+        for group in self.layout.groups:
+            shape = (*group.shape, group.embedding.basis.support)
+            parts.append(flat[start : start + prod(shape)].reshape(shape))
+            start += prod(shape)
+        return parts
+
+    def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
+        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        del n_threads
+        self.reader.read(self.cluster, self.layout.tables(parameters), bare(R))
+        values = Member(PART, "values")
+        [sums] = self.cluster.add_up(Member(values, "sums"))
+        return self._as_array(Member(values, "F")), self.layout.gather(sums)
+
+    def weighted_first(self, weights: Floats | None, n: int) -> tuple[RemoteRows, Floats]:
+        """Return all rows, and their weights."""
+        del weights, n
+        return self, self._as_array(Member(PART, "row_weights"))
+
+    def with_gap_means(self) -> RemoteRows:
+        """Return the rows with m_j, the mean of the basis, of groups that have gaps."""
+        if not any(group.has_gaps for group in self.layout.groups):
+            return self
+        _, weights = self.weighted_first(None, 0)
+        sums = self.layout.split(self.raw_sums(weights[None])[0])
+        pairs = zip(self.layout.groups, sums, strict=True)
+        own = [part if group.has_gaps else None for group, part in pairs]
+        return self.with_layout(self.layout.with_gap_means(own, self.total))
+
+    def _as_array(self, node: Node) -> Floats:
+        return cast(Floats, RowValues(self.cluster, node))

@@ -1,0 +1,40 @@
+"""Predictions that are made when Dask asks for them, partition by partition."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import dask.array as da
+import numpy as np
+
+from splinear._types import AnyArray, Input
+from splinear.dask.partitions import is_frame
+from splinear.training.estimator import AdditiveEstimator
+
+__all__ = ["lazily"]
+
+
+def lazily(model: AdditiveEstimator, name: str, X: Input) -> da.Array:
+    """Return model.name(X) as an array of Dask, with the partitions of X."""
+    like = _example(model, name)
+    predict = partial(_predicted, model, name, like)
+    if is_frame(X):
+        frame: da.Array = X.map_partitions(predict, meta=like)
+        return frame
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: X.shape[1]})
+    how = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], (like.shape[1],))}
+    made: da.Array = X.map_blocks(predict, dtype=like.dtype, meta=like, **how)
+    return made
+
+
+def _example(model: AdditiveEstimator, name: str) -> AnyArray:
+    """Return what is predicted for no rows: its type and shape."""
+    outputs, scores = model._outputs, np.zeros((0, model._model.n_outputs))
+    made = {"predict": "predict", "decision_function": "decision"}.get(name, "probabilities")
+    return np.asarray(getattr(outputs, made)(scores))
+
+
+def _predicted(model: AdditiveEstimator, name: str, like: AnyArray, X: Input) -> AnyArray:
+    """Predict the rows of a partition."""
+    return np.asarray(getattr(model, name)(X)) if len(X) else like

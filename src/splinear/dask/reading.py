@@ -1,0 +1,173 @@
+"""What workers read of a partition: its numbers, and what is to be known of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear._types import AnyArray, Floats, Input
+from splinear.tables.checks import check_weights
+from splinear.tables.chunks import ranges
+from splinear.tables.opening import open_table
+from splinear.tables.table import Table
+from splinear.tables.target import check_target, read_numbers
+from splinear.training.columns import Columns, NumberTable, Seen
+
+__all__ = ["Rows", "Summary", "TableReader", "survey"]
+
+
+@dataclass(frozen=True, eq=False)
+class TableReader:
+    """How a partition of X becomes a table of numbers; `names` are those of its columns."""
+
+    columns: Columns
+    names: list[str] | None
+
+    def table(self, X: Input) -> Table:
+        """Read a partition."""
+        table = open_table(X)
+        if table.shape[1] != self.columns.n_features or (
+            self.names is not None and table.names != self.names
+        ):
+            raise ValueError(
+                f"A partition of X has {table.shape[1]} columns, {table.names}; the others have "
+                f"{self.columns.n_features}, {self.names}."
+            )
+        table = table.blanked(self.columns.dropped)
+        plain = self.columns.is_plain
+        return table if plain else NumberTable(table, self.columns, partial(_label, self.names))
+
+
+def _label(names: list[str] | None, j: int) -> str:
+    return f"column {j}" if names is None else f"column {names[j]!r}"
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A partition as it was given, checked."""
+
+    X: Input
+    y: AnyArray
+    weights: Floats | None
+    kept: AnyArray | None  # None: all rows count
+
+    @classmethod
+    def of(cls, X: Input, y: Input, weights: Input, *, numeric: bool) -> Rows:
+        """Check lengths, targets and weights."""
+        n = len(X)
+        target = np.asarray(y)
+        if n:
+            target = np.asarray(check_target(target, numeric=numeric))
+        if target.shape != (n,):
+            raise ValueError(f"X has {n} rows in a partition, but y has {target.shape} there.")
+        if weights is None:
+            return cls(X, target, None, None)
+        own = np.asarray(weights, dtype=np.float64)
+        if own.shape != (n,):
+            raise ValueError(f"X has {n} rows in a partition, but there are {own.shape} weights.")
+        if n and own.any():
+            check_weights(own, n)
+        kept = own > 0
+        return cls(X, target, own, None if kept.all() else kept)
+
+    @property
+    def counted(self) -> AnyArray:
+        """The targets of the rows that count."""
+        return self.y if self.kept is None else self.y[self.kept]
+
+
+@dataclass(eq=False)
+class Summary:
+    """What is to be known of some partitions; those of all of them are added up in order."""
+
+    n_rows: list[int]  # that count, per partition
+    weight: float
+    lo: Floats
+    hi: Floats
+    has_gap: NDArray[np.bool_]
+    seen: dict[int, Seen]
+    classes: dict[object, int] = field(default_factory=dict)  # and how many rows have each
+    least: float = np.inf  # of numbers
+    most: float = -np.inf
+    total: float = 0.0  # their weighted sum
+
+    def add(self, other: Summary) -> None:
+        """Add what is known of the next partitions."""
+        self.n_rows += other.n_rows
+        self.weight += other.weight
+        self.lo, self.hi = np.fmin(self.lo, other.lo), np.fmax(self.hi, other.hi)
+        self.has_gap |= other.has_gap
+        for j, own in other.seen.items():
+            mine = self.seen[j]
+            for level, n in own.values.items():
+                mine.values[level] = mine.values.get(level, 0) + n
+            mine.ordered = own.ordered if mine.ordered is None else mine.ordered
+        for value, n in other.classes.items():
+            self.classes[value] = self.classes.get(value, 0) + n
+        self.least, self.most = min(self.least, other.least), max(self.most, other.most)
+        self.total += other.total
+
+
+def survey(
+    X: Input,
+    y: Input,
+    weights: Input,
+    reader: TableReader,
+    categorical: Sequence[int],
+    numeric: bool,
+) -> Summary:
+    """Look at one partition: ranges, gaps, levels, targets."""
+    rows = Rows.of(X, y, weights, numeric=numeric)
+    n = reader.columns.n_features
+    counted = rows.counted
+    w = np.ones(len(counted)) if rows.weights is None else rows.weights[rows.weights > 0]
+    found = Summary(
+        [len(counted)],
+        float(w.sum()),
+        np.full(n, np.inf),
+        np.full(n, -np.inf),
+        np.zeros(n, dtype=bool),
+        {j: Seen(_label(reader.names, j)) for j in categorical},
+    )
+    if not len(counted):
+        return found
+    if numeric:
+        values = read_numbers(counted, None)
+        found.least, found.most = float(values.min()), float(values.max())
+        found.total = float(w @ values)
+    else:
+        distinct, counts = np.unique(counted, return_counts=True)
+        found.classes = dict(zip(distinct.tolist(), counts.tolist(), strict=True))
+    _look_at_columns(found, reader.table(X), rows.kept, categorical, reader)
+    return found
+
+
+def _look_at_columns(
+    found: Summary,
+    table: Table,
+    kept: AnyArray | None,
+    categorical: Sequence[int],
+    reader: TableReader,
+) -> None:
+    raw = table.table if isinstance(table, NumberTable) else table
+    for rows, columns in raw.columns(categorical) if categorical else ():
+        here = slice(None) if kept is None else kept[rows]
+        for j, values in zip(categorical, columns, strict=True):
+            before = sum(found.seen[j].values.values())
+            found.seen[j].add(values, here)
+            n = len(values) if kept is None else int(np.count_nonzero(kept[rows]))
+            found.has_gap[j] |= sum(found.seen[j].values.values()) - before < n
+    others = set(categorical) | reader.columns.dropped
+    numbers = np.array([j for j in range(table.shape[1]) if j not in others], dtype=np.intp)
+    with np.errstate(invalid="ignore"):
+        for rows, piece in table.chunks(numbers) if len(numbers) else ():
+            counted = piece if kept is None else piece[kept[rows]]
+            if counted.shape[0]:
+                lo, hi, gap = ranges(counted)
+                found.lo[numbers] = np.fmin(found.lo[numbers], lo)
+                found.hi[numbers] = np.fmax(found.hi[numbers], hi)
+                found.has_gap[numbers] |= gap

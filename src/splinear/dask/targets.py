@@ -1,0 +1,139 @@
+"""Targets of parts: what all rows have in common is known before, and the same for each part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.dask.cluster import Cluster
+from splinear.dask.losses import RemoteSum
+from splinear.dask.reading import Summary
+from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.losses import ConvexLoss, SmoothLoss
+from splinear.solvers.memory import BytesPerRow
+from splinear.training.outputs.base import Outputs, Problems, Reader, Target
+from splinear.training.outputs.class_reader import ClassReader, numbered
+from splinear.training.outputs.class_weights import ClassWeight, class_weights
+from splinear.training.outputs.classes import BinaryTarget, OneVsRestTarget
+from splinear.training.outputs.numbers import RegressionTarget, power_of_two
+from splinear.training.outputs.positive import CountTarget, OfAll, PositiveTarget
+from splinear.training.weighted import WeightedRows
+
+__all__ = ["PartTarget", "RemoteTarget", "common_target"]
+
+
+@dataclass(frozen=True, eq=False)
+class PartTarget:
+    """How y of some rows becomes a target that belongs to that of all rows.
+
+    Attributes
+    ----------
+    like : Target
+        That of a few rows, with all that rows have in common.
+    center, unit : float
+        What is taken off numbers, and what the rest is divided by.
+    """
+
+    like: Target
+    center: float = 0.0
+    unit: float = 1.0
+
+    def read(self, y: AnyArray) -> Target:
+        """Return the target of some rows that count."""
+        like = self.like
+        if isinstance(like, BinaryTarget | OneVsRestTarget):
+            return replace(like, index=numbered(y, like.outputs.classes))
+        values = np.asarray(y, dtype=np.float64)
+        if isinstance(like, RegressionTarget):
+            return replace(like, values=(values - self.center) / self.unit)
+        assert isinstance(like, PositiveTarget | CountTarget)
+        return replace(like, values=values)
+
+
+def common_target(reader: Reader, found: Summary) -> PartTarget:
+    """Return what all rows have in common; refuse what the reader does not take."""
+    if isinstance(reader, ClassReader):
+        return _of_classes(reader, found)
+    ends = np.array([found.least, found.most])
+    like, mean = reader.read(ends, None), found.total / found.weight
+    if isinstance(like, RegressionTarget):
+        unit = power_of_two(ends - mean) if like.standardized else 1.0
+        centered = replace(like, fixed_center=0.0, standardized=False)
+        return PartTarget(centered, mean, unit)
+    assert isinstance(like, PositiveTarget | CountTarget)
+    return PartTarget(replace(like, of_all=OfAll(found.most, mean)), float(np.log(found.most)))
+
+
+def _of_classes(reader: ClassReader, found: Summary) -> PartTarget:
+    classes = np.unique(np.array(list(found.classes)))
+    like = reader.read(np.tile(classes, 2), None)  # twice each, as single ones are warned about
+    assert isinstance(like, BinaryTarget | OneVsRestTarget)
+    counts = [found.classes[name] for name in like.outputs.classes.tolist()]
+    weights = _resolved(reader.class_weight, like.outputs.classes, counts)
+    return PartTarget(replace(like, class_weight=weights))
+
+
+def _resolved(weight: ClassWeight, classes: AnyArray, counts: list[int]) -> ClassWeight:
+    """Return the weight of every class by its name."""
+    if weight is None:
+        return None
+    if weight == "balanced":
+        each: Floats = sum(counts) / (len(classes) * np.array(counts, dtype=np.float64))
+    else:
+        each = class_weights(weight, classes, np.arange(len(classes)), None)
+    return dict(zip(classes.tolist(), each.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteTarget:
+    """The target of the rows of all workers, and of the sample.
+
+    Attributes
+    ----------
+    common : PartTarget
+    sample : Target
+        That of the sample.
+    cluster : Cluster
+    """
+
+    common: PartTarget
+    sample: Target
+    cluster: Cluster
+
+    @property
+    def outputs(self) -> Outputs:
+        """What the model will predict."""
+        return self.sample.outputs
+
+    @property
+    def need(self) -> BytesPerRow:
+        """Bytes per row."""
+        return self.sample.need
+
+    @property
+    def spread(self) -> float:
+        """The unit of the scores."""
+        return self.sample.spread
+
+    def center(self, rows: WeightedRows) -> float:
+        """Return the number that is taken off before training."""
+        del rows
+        return self.common.center
+
+    def unit(self, rows: WeightedRows) -> float:
+        """Return the number that what is left is divided by."""
+        del rows
+        return self.common.unit
+
+    def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
+        """Pose the problems of rows of the sample."""
+        return self.sample.problems(rows, loss, bias)
+
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
+        """Return the sums of losses, over all rows or over some of the sample."""
+        if rows.rows.is_here:
+            return self.sample.sums(rows, loss)
+        likes = self.cluster.sample.sums
+        return [RemoteSum(self.cluster, k, like) for k, like in enumerate(likes)]

@@ -1,0 +1,95 @@
+"""What Newton's method asks of the rows: a few passes over all of them, and a sample at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from splinear._types import Floats
+from splinear.model.layout import Layout
+from splinear.solvers.loss_sums import Curvature
+from splinear.solvers.pair_rows import PairRows
+
+if TYPE_CHECKING:
+    from splinear.solvers.rows import TrainingRows
+
+__all__ = ["RowPasses"]
+
+
+class RowPasses(Protocol):
+    """Rows, wherever they are.
+
+    :class:`~splinear.solvers.rows.TrainingRows` has them here; `splinear.dask.passes.RemoteRows`
+    has workers that hold them. An array of one number per row, (n_outputs, n_rows), is what the
+    rows make of it: Newton's method applies NumPy's functions to it, and hands it back.
+    """
+
+    @property
+    def layout(self) -> Layout:
+        """The terms."""
+        ...
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that count."""
+        ...
+
+    @property
+    def n_values(self) -> int:
+        """Values that a pass reads."""
+        ...
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether values are rounded to codes."""
+        ...
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the rows themselves are at hand, and not only passes over them."""
+        ...
+
+    @property
+    def n_sampled(self) -> int:
+        """Rows that a sample of them may have at most."""
+        ...
+
+    @property
+    def pairs(self) -> PairRows | None:
+        """The rows as surfaces see them; None: there are none."""
+        ...
+
+    def with_layout(self, layout: Layout) -> RowPasses:
+        """Return the same rows for a layout of the same groups."""
+        ...
+
+    def first(self, n: int) -> TrainingRows:
+        """Return some n rows, drawn at random, that are here."""
+        ...
+
+    def sampled(self, curvature: Curvature, n: int) -> tuple[TrainingRows, Curvature]:
+        """Return about n rows and their second derivatives, which stand for all."""
+        ...
+
+    def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
+        """Return the scores of all rows."""
+        ...
+
+    def zero_scores(self, n_outputs: int) -> Floats:
+        """Return the scores of parameters that are 0."""
+        ...
+
+    def sums(self, R: Floats, n_threads: int = 1) -> Floats:
+        """Return the derivative of sum(R * scores(parameters)) by parameters."""
+        ...
+
+    def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
+        """Return the same derivative by the entries of tables."""
+        ...
+
+    def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
+        """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
+        ...
+
+    def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
+        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        ...

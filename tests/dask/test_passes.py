@@ -1,0 +1,52 @@
+"""What Newton's method asks of rows is there, wherever the rows are."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="dask is not installed")
+
+from splinear.dask.expressions import RowValues, Scores
+from splinear.dask.passes import RemoteRows
+from splinear.solvers.passes import RowPasses
+from splinear.solvers.rows import TrainingRows
+
+pytestmark = pytest.mark.dask
+
+
+def members(kind: type) -> set[str]:
+    """Return the names that objects of a class have."""
+    return set(dir(kind)) | set(inspect.get_annotations(kind))
+
+
+@pytest.mark.parametrize("rows", [TrainingRows, RemoteRows])
+def test_both_kinds_of_rows_have_all_passes(rows):
+    asked = {name for name in vars(RowPasses) if not name.startswith("_")}
+    assert asked <= members(rows)
+
+
+def test_sums_and_multiples_of_scores_are_scores():
+    """However many steps lead there: no recipe grows."""
+    random = np.random.default_rng(0)
+    tables, intercepts = random.normal(size=(3, 2, 5)), random.normal(size=(3, 2))
+    a, b, c = (RowValues(None, Scores(*own)) for own in zip(tables, intercepts, strict=True))
+    shift = random.normal(size=(2, 1))
+    made = (a + 0.5 * b - np.float64(2.0) * c + shift) - 3.0
+    assert isinstance(made.node, Scores)
+    np.testing.assert_allclose(made.node.tables, tables[0] + 0.5 * tables[1] - 2.0 * tables[2])
+    expected = intercepts[0] + 0.5 * intercepts[1] - 2.0 * intercepts[2] + shift[:, 0] - 3.0
+    np.testing.assert_allclose(made.node.intercepts, expected)
+    made += shift
+    assert isinstance(made.node, Scores)
+
+
+def test_other_functions_are_recipes():
+    one = RowValues(None, Scores(np.ones((1, 2)), np.zeros(1)))
+    for made in (np.abs(one), one * one, np.where(one > 0.0, one, 0.0), np.clip(one, -1.0, 1.0)):
+        assert isinstance(made, RowValues)
+        assert not isinstance(made.node, Scores)
+    with pytest.raises(TypeError, match="elsewhere"):
+        list(one)
