@@ -2,6 +2,7 @@
 
 python benchmarks/instructions.py --quick         2,000 rows of waves: some seconds
 python benchmarks/instructions.py                 one digit of MNIST against the others
+python benchmarks/instructions.py --repeats 1     every fit once, not twice
 python benchmarks/instructions.py --output docs   writes docs/instructions.md, too
 
 One thread, and seconds of the processor, the least of some repeats that take turns; the machine
@@ -28,7 +29,7 @@ from splinear.terms import Spline
 
 DIGIT = 3
 N_SCORED = 10_000
-N_TIMES, N_QUICK = 2, 1
+N_TIMES = 2
 VARIABLE = "SPLINEAR_INSTRUCTIONS"
 D0, D1, CUBIC = "D_0, 20 bins", "D_1, 40 bins", "cubic, D_2, 20 bins"
 WARPED = ", default knots"
@@ -173,13 +174,14 @@ def main() -> None:
     parser = command.make_parser(
         __doc__, quick="2,000 rows, and no files", output="folder for instructions.md"
     )
+    parser.add_argument("--repeats", type=int, default=N_TIMES, help="fits of a kind")
     given = parser.parse_args()
     try:
         X, y, *_ = sets.synthetic(2_000) if given.quick else sets.mnist(None)
     except OSError as error:
         print(f"mnist: left out. {error}")
         return
-    n_times = N_QUICK if given.quick else N_TIMES
+    n_times = 1 if given.quick else given.repeats
     target = y == (1 if given.quick else DIGIT)
     found = measure(X.astype(np.float32), target, n_times)
     shape = f"{len(X):,} x {X.shape[1]:,}" + ("" if given.quick else f", the digit {DIGIT}")

@@ -317,3 +317,25 @@ def test_ctrl_c_while_it_is_certified_leaves_a_model(module, when, monkeypatch, 
     assert not model.certified_
     assert np.isfinite(model.predict(X)).all()
     assert model.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("refines", [False, True])
+def test_ctrl_c_before_the_first_step_of_a_second_fit_leaves_the_first(refines):
+    calls = []
+
+    def solve(rows, stopping, last):
+        calls.append(rows)
+        if last is not None:
+            raise KeyboardInterrupt
+        return [replace(found(1.0, 1e-3), alpha=np.zeros(1))]
+
+    x = SimpleNamespace(is_coded=False, plan=MemoryPlan())
+    codes = SimpleNamespace(is_coded=True, plan=MemoryPlan(), exactly=lambda: x)
+    stopping = Stopping(tol=1e-2)
+    first = found(1.0, 0.5)
+    got = solve_and_certify(
+        codes, stopping, solve, lambda _: [first], lambda _: None, refines=refines
+    )
+    assert [(one.primal, one.gap) for one in got] == [(1.0, 0.5)]
+    assert len(calls) == 2
+    assert isinstance(stopping.watch.error, KeyboardInterrupt)

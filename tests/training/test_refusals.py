@@ -48,7 +48,7 @@ def with_value(value):
     return out
 
 
-def refuse(*_):
+def refuse(*_, **__):
     raise ValueError("refused in the middle")
 
 

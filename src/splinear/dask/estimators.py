@@ -37,6 +37,19 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
     ----------
     client_ : distributed.Client
         The client in use. All others are those of AdditiveClassifier.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from splinear.dask import DaskAdditiveClassifier
+    >>> X = da.random.default_rng(0).random((3000, 2), chunks=(1000, 2))
+    >>> y = abs(X[:, 0] - 0.5) < 0.2
+    >>> with Client(processes=False, dashboard_address=":0") as client:
+    ...     model = DaskAdditiveClassifier(client=client).fit(X, y)
+    ...     share = float((model.predict(X) == y).mean().compute())
+    >>> share > 0.95
+    True
     """
 
     _LOCAL = AdditiveClassifier
@@ -160,6 +173,21 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
     ----------
     client_ : distributed.Client
         The client in use. All others are those of AdditiveRegressor.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from splinear.dask import DaskAdditiveRegressor
+    >>> rng = da.random.default_rng(0)
+    >>> X = rng.random((3000, 2), chunks=(1000, 2))
+    >>> y = np.sin(6 * X[:, 0]) + 0.1 * rng.normal(size=3000, chunks=1000)
+    >>> with Client(processes=False, dashboard_address=":0") as client:
+    ...     model = DaskAdditiveRegressor(client=client).fit(X, y)
+    ...     local = model.to_local()
+    >>> bool(abs(local.predict([[0.25, 0.5]])[0] - np.sin(1.5)) < 0.05)
+    True
     """
 
     _LOCAL = AdditiveRegressor

@@ -133,7 +133,12 @@ def _go_on(
     """Return what is found from there on some rows, if it is better on X."""
     n_iter, watch = found[0].n_iter, stopping.watch
     when = replace(stopping, max_iter=stopping.max_iter - n_iter, watch=watch.after(n_iter))
-    again = _certified(certify, solve(on, when, found), n_iter, watch)
+    try:
+        solved = solve(on, when, found)
+    except KeyboardInterrupt as error:  # before the first step there
+        watch.fail(error)
+        return found
+    again = _certified(certify, solved, n_iter, watch)
     if watch.error is not None:  # what was reached since has no certificate
         return found
     return again if again[0].certified or _is_lower(again[0], found[0]) else found

@@ -32,16 +32,17 @@ def stand_in(
     Rows that rounding leaves no doubt about keep their targets.
     """
     assert found.alpha is not None
-    R = problem.y * found.alpha
-    off = rows.scores(found.coef[None], n_threads)[0]
-    sums = -rows.sums(R[None], n_threads)[0]
+    doubt = rows_in_doubt(rows, problem, found, n_threads)
+    sums = -rows.sums((problem.y * found.alpha)[None], n_threads)[0]
+    targets: Floats = rows.scores(found.coef[None], n_threads)[0]
     seen = np.zeros(rows.n_rows, dtype=bool)
-    for piece in rows.values(rows_in_doubt(rows, problem, found, n_threads)):
-        off[piece.places] -= piece.scores(found.coef[None], n_threads)[0]
-        sums += piece.sums(R[piece.places][None], n_threads)[0]
-        seen[piece.places] = True
-    off[~seen] = 0.0
-    targets: Floats = problem.y * off
+    for piece in rows.values(doubt):
+        here = piece.places
+        targets[here] -= piece.scores(found.coef[None], n_threads)[0]
+        sums += piece.sums((problem.y[here] * found.alpha[here])[None], n_threads)[0]
+        seen[here] = True
+    targets[~seen] = 0.0
+    targets *= problem.y
     if problem.targets is not None:
         targets += problem.targets
     shift, intercept = rows.layout.soften(sums), 0.0

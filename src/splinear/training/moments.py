@@ -38,7 +38,7 @@ def moments(
     n_rows = max(LEAST_ROWS, most * rows.n_rows // max(1, rows.n_values))
     rows, w = rows.weighted_first(weights, n_rows)
     layout, out = rows.layout, np.zeros(rows.layout.n_columns)
-    w = w / w.sum()
+    w /= w.sum()  # in place: it is as long as X
     sums = layout.split(rows.raw_sums(w[None], n_threads)[0, : layout.n_of_curves])
     [all_blocks], groups = rows.blocks(w[None], n_threads), []
     for group, sum_, part, blocks in zip(
