@@ -58,7 +58,8 @@ sphinx_gallery_conf = {
 # -- how it looks ----------------------------------------------------------------------------------
 
 # Wide tables take the room of the table of contents.
-WIDE = "boosted pairs tabular defaults benchmarks mixed sparse one_row solvers reproduce"
+WIDE = "boosted pairs tabular defaults benchmarks instructions threads bounds mixed sparse one_row"
+WIDE += " solvers reproduce"
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"splinear {release}"
