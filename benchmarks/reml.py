@@ -115,28 +115,20 @@ def watching() -> Iterator[Watch]:
         yield watch
 
 
-def synthetic(n_rows: int, n_columns: int) -> tuple[Any, Any]:
-    """Return columns of noise in single precision, and classes that depend on waves over them."""
-    random = np.random.default_rng(0)
-    X = random.normal(size=(n_rows, n_columns)).astype(np.float32)
-    f = sum(np.sin((1 + j % 4) * X[:, j]) / (1 + j % 7) for j in range(n_columns))
-    return X, (f + random.logistic(size=n_rows) > 0).astype(np.int64)
-
-
 def cases(quick: bool, threads: tuple[int, ...]) -> Iterator[Case]:
     """Yield the tables, one after the other: they are large."""
     raw = sets.raw_synthetic(500) if quick else load_adult_raw()
     train = ~np.asarray(raw.is_test, dtype=bool)
     yield Case("census, raw", raw.data[train], np.asarray(raw.target)[train], None, (1,), REPEATS)
     two = (min(2, os.cpu_count() or 1),)
-    yield Case("a million rows", *synthetic(2_000 if quick else 10**6, 30), Spline(128), two)
-    yield Case("100 columns", *synthetic(2_000 if quick else 200_000, 100), None, threads)
+    yield Case("a million rows", *sets.waves(2_000 if quick else 10**6, 30), Spline(128), two)
+    yield Case("100 columns", *sets.waves(2_000 if quick else 200_000, 100), None, threads)
 
 
 def measure(case: Case) -> Found:
     """Fit a case as often as it asks for, then once more on one thread and watched."""
     found = Found()
-    AdditiveClassifier(random_state=0).fit(*synthetic(300, 3))  # what is imported late, is
+    AdditiveClassifier(random_state=0).fit(*sets.waves(300, 3))  # what is imported late, is
     for n_jobs in case.threads:
         model = AdditiveClassifier(case.curve, n_jobs=n_jobs, random_state=0)
         found.seconds[n_jobs] = min(seconds_of(model, case) for _ in range(case.repeats))

@@ -77,6 +77,14 @@ def synthetic(n_rows: int | None) -> Split:
     return _split(X, (signal > np.median(signal)).astype(int), np.arange(len(X)) % 4 == 0, None)
 
 
+def waves(n_rows: int, n_columns: int) -> tuple[Array, Array]:
+    """Return columns of noise in single precision, and classes that depend on waves over them."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n_rows, n_columns)).astype(np.float32)
+    f = sum(np.sin((1 + j % 4) * X[:, j]) / (1 + j % 7) for j in range(n_columns))
+    return X, (f + random.logistic(size=n_rows) > 0).astype(np.int64)
+
+
 def raw_synthetic(n_rows: int) -> Bunch:
     """Waves of 4 numbers, effects of 2 text columns, and missing values: a data frame."""
     import pandas as pd

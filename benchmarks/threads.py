@@ -87,17 +87,9 @@ def code(X: Any, y: Any, n_jobs: int) -> tuple[float, Any]:
     return seconds, model.decision_function(X[:1000])
 
 
-def waves(n_rows: int, n_columns: int) -> tuple[Any, Any]:
-    """Return columns of noise in single precision, and classes that depend on waves over them."""
-    random = np.random.default_rng(0)
-    X = random.normal(size=(n_rows, n_columns)).astype(np.float32)
-    f = sum(np.sin((1 + j % 4) * X[:, j]) / (1 + j % 7) for j in range(n_columns))
-    return X, (f + random.logistic(size=n_rows) > 0).astype(np.int64)
-
-
 def cases(quick: bool) -> Iterator[Case]:
     """Yield what is measured; tables are made as they are needed."""
-    X, y = waves(2_000 if quick else 200_000, 100)
+    X, y = sets.waves(2_000 if quick else 200_000, 100)
     size = f"{len(X):,} x {X.shape[1]}"
     svc = AdditiveSVC(Spline(40), tol=1e-2, random_state=0)
     yield Case("hinge", size, partial(fit, svc, X, y), 8, 3.5)
