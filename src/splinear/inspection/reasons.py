@@ -107,7 +107,7 @@ class Reasons:
         """The prediction, and how probable it is."""
         if np.isnan(self.probability):
             return f"Row {self.row}: {self.prediction}"
-        chance = f"probability of {self.probability_of} {_percent(self.probability)}"
+        chance = f"probability of {self.probability_of}: {_percent(self.probability)}"
         return f"Row {self.row}: {self.prediction} ({chance})"
 
     @property
