@@ -12,7 +12,7 @@ from splinear._types import Floats
 from splinear.dask.cluster import Cluster
 from splinear.dask.expressions import PART, Apply, Call, Member, Node, RowValues, Scores, bare
 from splinear.model.layout import Layout
-from splinear.solvers.loss_sums import Curvature
+from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.rows import TrainingRows
 
@@ -46,6 +46,7 @@ class RemoteRows:
     is_here = False
     is_on_disk = False
     pairs = None
+    value_price = 2.0
     plan = MemoryPlan(holds_values=False)
 
     @property
@@ -61,6 +62,10 @@ class RemoteRows:
     def with_layout(self, layout: Layout) -> RemoteRows:
         """Return the same rows for a layout of the same groups."""
         return replace(self, layout=layout)
+
+    def adopted(self, total: LossSum) -> LossSum:
+        """Return a sum of losses as it is: it is that of all parts."""
+        return total
 
     def weight(self, weights: Floats | None) -> float:
         """Return the weight of all rows; `weights` are those of the sample."""
