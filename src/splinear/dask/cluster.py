@@ -63,11 +63,11 @@ class Cluster:
         return self.add_up(summed)[0]
 
     def remember(self, node: Node, sums: Floats) -> None:
-        """Note the sums of a recipe, which another pass has computed along."""
+        """Note the sums of a recipe that another pass has computed as well."""
         self._summed = (node, sums)
 
     def homes(self) -> list[str | None]:
-        """Return the worker that holds each part; None: nobody, as it is being computed."""
+        """Return the worker that holds each part; None while it is being computed."""
         holders = self.client.who_has(self.parts)
         return [min(holders.get(part.key) or (), default=None) for part in self.parts]
 

@@ -45,7 +45,7 @@ class RemoteSum:
         return self.like.bias
 
     def dispersion(self, deviance: float) -> float:
-        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        """Return the divisor that makes the losses negative log-likelihoods."""
         return self.like.dispersion(deviance)
 
     def on_threads(self, n: int) -> RemoteSum:
@@ -62,7 +62,7 @@ class RemoteSum:
         return float(self.cluster.add_up(self._called("value", F))[0])
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F."""
+        """Return its derivatives with respect to F."""
         return _array(self.cluster, self._called("gradient", F))
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:

@@ -31,7 +31,7 @@ from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_blocks import SurfaceBlocks
 from splinear.solvers.whole_hessian import WholeHessian, entries_per_row, forms_hessian
 
-__all__ = ["Chooser", "Preconditioner", "QuadraticModel"]
+__all__ = ["Arrow", "Chooser", "Preconditioner", "QuadraticModel"]
 
 Preconditioner = Literal["auto", "banded", "dense"]
 
@@ -192,7 +192,7 @@ class _Banded(_ByPasses):
         s = part.curvature.diagonal.sum(axis=1) + self.space.stiffness_of_b
         s = np.maximum(s, np.finfo(float).tiny)
         self.outputs = [
-            _Arrow(self.space, blocks, u, float(of_b))
+            Arrow(self.space, blocks, u, float(of_b))
             for blocks, u, of_b in zip(part.blocks, part.ties, s, strict=True)
         ]
 
@@ -216,7 +216,7 @@ class _Banded(_ByPasses):
         return out
 
 
-class _Arrow:
+class Arrow:
     """The blocks of one output's curves, factored, and what ties them to the intercept."""
 
     def __init__(self, space: Space, blocks: list[Floats], ties: Floats, of_b: float) -> None:

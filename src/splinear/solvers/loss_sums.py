@@ -80,7 +80,7 @@ class LossSum(Protocol):
         ...
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F, same shape."""
+        """Return its derivatives with respect to F, same shape."""
         ...
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
@@ -201,7 +201,7 @@ class Separable:
         return float(self._at(F, "value")[0])
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F, same shape."""
+        """Return its derivatives with respect to F, same shape."""
         return self._at(F, "slopes")[None]
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:

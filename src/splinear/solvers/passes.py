@@ -1,4 +1,4 @@
-"""What Newton's method asks of the rows: a few passes over all of them, and a sample at hand."""
+"""What Newton's method needs of the rows: a few passes over all of them, and a sample."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RowPasses(Protocol):
 
     @property
     def is_here(self) -> bool:
-        """Whether the rows themselves are at hand, and not only passes over them."""
+        """Whether the rows themselves are available, and not only passes over them."""
         ...
 
     @property

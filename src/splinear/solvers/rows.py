@@ -276,7 +276,7 @@ class TrainingRows:
 
     @property
     def is_here(self) -> bool:
-        """Whether the rows themselves are at hand, and not only passes over them."""
+        """Whether the rows themselves are available, and not only passes over them."""
         return True
 
     @property

@@ -64,7 +64,7 @@ class Softmax:
         return self._last[1]
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F: c_i (probability - indicator)."""
+        """Return its derivatives with respect to F: c_i (probability - indicator)."""
         out = np.exp(self._log_softmax(F))
         out[self.labels, np.arange(F.shape[1])] -= 1.0
         out *= self.cost

@@ -115,7 +115,7 @@ class AdditiveEstimator(Stateful):
         return super().set_params(**params)  # type: ignore[no-any-return]
 
     def _recipe(self) -> Recipe:
-        """Return what the parameters ask for: how y is read, and who trains."""
+        """Return what the parameters ask for: how y is read, and what trains."""
         raise NotImplementedError
 
     # -- a fit -----------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class AdditiveEstimator(Stateful):
     def _fit(
         self: Self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, *, more: bool = False
     ) -> Self:
-        """Learn from rows; if `more`, go on from the last model, with its knots and levels."""
+        """Learn from rows; if `more`, continue from the last model, with its knots and levels."""
         with FitLine(type(self).__name__, self.verbose) as line:
             trained, watch = self._learn(X, y, sample_weight, recipe, line, more=more)
             stopped = "" if watch.reason is None else "stopped after "
@@ -222,14 +222,14 @@ class AdditiveEstimator(Stateful):
         self._columns = data.columns
 
     def _check_finite(self, data: TrainingTable) -> None:
-        """Refuse infinity in a later chunk of rows, and gaps and levels that were not there."""
+        """Refuse infinity in a later chunk of rows, and new gaps and levels."""
         gaps = self.missing == "level"
         lo, _, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
         for group in self._model.layout.groups:
             if group.levels is not None and (lo[group.features] < 0).any():
                 raise ValueError(
                     f"Input X contains a level in {feature_label(self, int(group.features[0]))} "
-                    "that was not there in the first call of partial_fit. Begin with a chunk that "
+                    "that did not occur in the first call of partial_fit. Begin with a chunk that "
                     "has all levels."
                 )
             new = group.features[has_gap[group.features]]

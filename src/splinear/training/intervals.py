@@ -98,7 +98,7 @@ def class_intervals(estimator: AdditiveEstimator, X: Input, level: float) -> Flo
 
 
 def _log_odds(scores: Floats, k: int) -> tuple[Floats, Floats]:
-    """Return the log-odds of output k, (n_rows,), and their derivatives by the scores."""
+    """Return the log-odds of output k, (n_rows,), and their derivatives with respect to scores."""
     if scores.shape[1] == 1:
         return scores[:, 0], np.ones_like(scores)
     others = np.delete(scores, k, axis=1)
