@@ -199,6 +199,16 @@ def test_predictions_are_lazy(client, frame):
     )
 
 
+def test_targets_that_are_computed_from_x(client, caplog):
+    """Both are made of the same tasks."""
+    numbers = da.arange(900, chunks=300)[:, None]
+    X = da.sin(numbers * np.array([[0.7, 1.3]]))
+    y = X[:, 0] + da.cos(numbers[:, 0]) > 0
+    model = DaskAdditiveClassifier(random_state=0).fit(X, y)
+    assert model.certified_
+    assert "run_spec" not in caplog.text
+
+
 def test_parquet(client, frame, tmp_path):
     X, y = frame
     for k, rows in enumerate((slice(0, 300), slice(300, None))):
@@ -220,7 +230,7 @@ def test_pickles_and_clones(client, frame):
 def test_progress_and_limits(client, frame):
     X, y = frame
     told = []
-    model = DaskAdditiveClassifier(random_state=0, callback=told.append, max_iter=1, tol=1e-9)
+    model = DaskAdditiveClassifier(C=1.0, callback=told.append, max_iter=1, tol=1e-9)
     with pytest.warns(ConvergenceWarning):
         model.fit(*divided(X, y, [400]))
     assert {progress.n_rows for progress in told} == {len(X)}
