@@ -146,10 +146,10 @@ class CudaCells:
         values = replace(backend.valued(group, X), axes=self.axes)
         kernel = values._kernel("encode", 1, code=self.cells.dtype.str[1:])
         there = backend.array(places.astype(np.int64))
-        n = len(X) * group.n_features
+        grid_of_rows = min(max(1, ceil(len(X) / 8)), 32 * backend.n_processors)
         kernel(
-            (ceil(n / 256),),
-            (256,),
+            (grid_of_rows, ceil(group.n_features / LANES)),
+            (LANES, 8),
             (
                 *values._source(group.size if group.has_gaps else -1),
                 self.cells,
@@ -189,7 +189,8 @@ class CudaCells:
         n_outputs, n_features, stride = tables.shape
         entries, lanes, n_chunks = self._entries(stride), *self._shape()
         bytes_per_chunk = entries * n_outputs * LANES * self.real.itemsize
-        at_once = backend.shared_bytes // bytes_per_chunk
+        # Two blocks per processor, unless one chunk takes more.
+        at_once = max(backend.shared_bytes // 2 // bytes_per_chunk, min(1, backend.shared_bytes // bytes_per_chunk))
         shared, width = (True, LANES) if at_once else (False, lanes)
         at_once = min(at_once or n_chunks, n_chunks)
         padded = cp.zeros((n_chunks * lanes, entries, n_outputs), dtype=self.real)
@@ -198,16 +199,18 @@ class CudaCells:
         laid = cp.ascontiguousarray(cp.tile(laid, width // lanes))
         n_bytes = at_once * bytes_per_chunk if shared else 0
         kernel = self._kernel("score", n_outputs, n_bytes=n_bytes)
-        per_processor = max(1, min(8, backend.shared_bytes // max(n_bytes, 1)))
-        threads = min(1024, 2048 // per_processor)
-        grid = min(backend.n_processors * per_processor, ceil(self.n_rows / threads))
-        size = stride - self.group.size
+        per_processor = max(1, min(8, backend.shared_bytes // (n_bytes + 1024)))
+        threads = min(512, 2048 // per_processor)
+        warps = backend.n_processors * per_processor * threads // LANES
+        tile = LANES if self.n_rows >= 4 * LANES * warps else max(LANES // lanes, 8)
+        grid = min(warps * LANES // threads, ceil(self.n_rows * LANES / (tile * threads)))
+        has_gap = stride > self.group.size
         for chunk in range(0, n_chunks, at_once):
             kernel(
                 (max(1, grid),),
                 (threads,),
                 (
-                    *self._source(self.group.size if size else -1),
+                    *self._source(self.group.size if has_gap else -1),
                     laid[chunk:],
                     out,
                     np.int64(self.n_rows),
@@ -217,6 +220,7 @@ class CudaCells:
                     np.int32(entries),
                     np.int32(width),
                     np.int32(shared),
+                    np.int32(tile),
                 ),
                 shared_mem=n_bytes,
             )
@@ -273,7 +277,6 @@ class CudaCells:
                 out,
                 np.int64(self.n_rows),
                 np.int32(lanes.bit_length() - 1),
-                np.int32(0),
                 np.int32(entries),
                 np.int32(width),
                 np.float64(scale),
@@ -349,7 +352,8 @@ class CudaCells:
             "BLOCKS": int(blocks),
             "FIXED": int(fixed),
         }
-        module = self.backend.module(*(f"-D{key}={value}" for key, value in defined.items()))
+        options = [f"-D{key}={value}" for key, value in defined.items()]
+        module = self.backend.module(f"-DONLY_{name}", *options)
         kernel = module.get_function(name)
         if n_bytes > 48 * 1024:
             kernel.max_dynamic_shared_size_bytes = n_bytes

@@ -14,6 +14,7 @@
 //   OUTPUTS   how many scores per row at a time
 //   BLOCKS    1: sums of products of two functions; 0: of one
 //   FIXED     1: sums in whole numbers of 64 bits, for tables that shared memory has no room for
+//   ONLY_...  which kernel is wanted: each is compiled by itself
 
 typedef long long Row;
 
@@ -155,11 +156,13 @@ __device__ Place place(const Source& s, Row i, int j, bool there) {
     return at;
 }
 
+#ifdef ONLY_score
 // out (OUTPUTS, n) += the sum of the curves of the features from 32 first_chunk on. `tables` are
-// (n_chunks, entries, OUTPUTS, width): width 32 and `shared`, where they fit into shared memory.
-extern "C" __global__ void score(SOURCE, const REAL* __restrict__ tables, double* out, Row n,
-                                 int lanes_log2, int first_chunk, int n_chunks, int entries,
-                                 int width, int shared) {
+// (n_chunks, entries, OUTPUTS, width): width 32 and `shared`, where they fit into shared memory. A
+// warp takes `tile` rows, up to 32, and writes their scores together.
+extern "C" __global__ void __launch_bounds__(512)
+    score(SOURCE, const REAL* __restrict__ tables, double* __restrict__ out, Row n, int lanes_log2,
+          int first_chunk, int n_chunks, int entries, int width, int shared, int tile) {
     const Source s = THE_SOURCE;
     extern __shared__ double memory[];
     const int per_chunk = entries * OUTPUTS * width;
@@ -174,12 +177,11 @@ extern "C" __global__ void score(SOURCE, const REAL* __restrict__ tables, double
     const int own = lane & (lanes - 1), sub = lane >> lanes_log2;
     const Row n_warps = (Row)gridDim.x * (blockDim.x >> 5);
     const Row warp = (Row)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
-    for (Row base = warp * 32; base < n; base += n_warps * 32) {
+    for (Row base = warp * tile; base < n; base += n_warps * tile) {
         REAL kept[OUTPUTS];
 #pragma unroll
         for (int k = 0; k < OUTPUTS; ++k) kept[k] = 0;
-#pragma unroll 4
-        for (int r = 0; r < lanes; ++r) {
+        for (int r = 0; r < tile / at_once; ++r) {
             const Row i = base + r * at_once + sub;
             REAL sum[OUTPUTS];
 #pragma unroll
@@ -187,7 +189,8 @@ extern "C" __global__ void score(SOURCE, const REAL* __restrict__ tables, double
 #pragma unroll 4
             for (int c = 0; c < n_chunks; ++c) {
                 const Place at = place(s, i, (first_chunk + c) * 32 + own, i < n);
-                const REAL* t = table + c * per_chunk + at.bin * OUTPUTS * width + (lane & (width - 1));
+                const REAL* t =
+                    table + c * per_chunk + at.bin * OUTPUTS * width + (lane & (width - 1));
 #pragma unroll
                 for (int p = 0; p < SUPPORT; ++p)
 #pragma unroll
@@ -198,28 +201,52 @@ extern "C" __global__ void score(SOURCE, const REAL* __restrict__ tables, double
             for (int k = 0; k < OUTPUTS; ++k) {
                 for (int other = lanes >> 1; other > 0; other >>= 1)
                     sum[k] += __shfl_xor_sync(0xffffffffu, sum[k], other);
-                const REAL v = __shfl_sync(0xffffffffu, sum[k], (lane & (at_once - 1)) << lanes_log2);
-                if (lane / at_once == r) kept[k] = v;
+                if (at_once > 1)
+                    sum[k] = __shfl_sync(0xffffffffu, sum[k], (lane & (at_once - 1)) << lanes_log2);
+                if (lane / at_once == r) kept[k] = sum[k];
             }
         }
-        if (base + lane < n)
+        if (lane < tile && base + lane < n)
 #pragma unroll
             for (int k = 0; k < OUTPUTS; ++k) out[k * n + base + lane] += kept[k];
     }
 }
+#endif
 
+#ifdef ONLY_add
 #if FIXED
 typedef unsigned long long Sum;
 #else
 typedef REAL Sum;
 #endif
 
-// Sums over rows of R (n, OUTPUTS) times functions of features 32 first_chunk + 32 blockIdx.y on:
-// into `out` (gridDim.y, n_warps, entries, OUTPUTS, 32), a part per warp; or, FIXED, all of them
-// into (gridDim.y, entries, OUTPUTS, width), in units of 1 / scale.
-extern "C" __global__ void add(SOURCE, const REAL* __restrict__ R, Sum* out, Row n,
-                               int lanes_log2, int first_chunk, int entries, int width,
-                               double scale) {
+// Add a row to a table, R (OUTPUTS) times its functions, or products of two of them.
+__device__ void add_row(const Place& at, const REAL* r, Sum* table, int width, double scale) {
+    Sum* to = table + at.bin * (BLOCKS ? SUPPORT : 1) * OUTPUTS * width;
+#pragma unroll
+    for (int p = 0; p < SUPPORT; ++p)
+#pragma unroll
+        for (int q = 0; q < (BLOCKS ? SUPPORT - p : 1); ++q) {
+            const REAL w = BLOCKS ? at.w[p] * at.w[p + q] : at.w[p];
+            const int entry = BLOCKS ? p * SUPPORT + q : p;
+#pragma unroll
+            for (int k = 0; k < OUTPUTS; ++k) {
+#if FIXED
+                const long long part = llrint((double)(r[k] * w) * scale);
+                if (part) atomicAdd(to + (entry * OUTPUTS + k) * width, (Sum)part);
+#else
+                to[(entry * OUTPUTS + k) * width] += r[k] * w;
+#endif
+            }
+        }
+}
+
+// Sums over rows of R (n, OUTPUTS) times functions of features 32 blockIdx.y on: into `out`
+// (gridDim.y, n_warps, entries, OUTPUTS, 32), a part per warp; or, FIXED, all of them into
+// (gridDim.y, entries, OUTPUTS, width), in units of 1 / scale.
+extern "C" __global__ void __launch_bounds__(256)
+    add(SOURCE, const REAL* __restrict__ R, Sum* __restrict__ out, Row n, int lanes_log2,
+        int entries, int width, double scale) {
     const Source s = THE_SOURCE;
     extern __shared__ double memory[];
     const int lane = threadIdx.x & 31, at_once = 32 >> lanes_log2;
@@ -235,43 +262,22 @@ extern "C" __global__ void add(SOURCE, const REAL* __restrict__ R, Sum* out, Row
     __syncwarp();
     Sum* table = mine + lane;
 #endif
-    const int j = (first_chunk + blockIdx.y) * 32 + own;
+    const int j = blockIdx.y * 32 + own;
     const Row span = ((n + n_warps - 1) / n_warps + 31) / 32 * 32;
     const Row end = warp * span + span < n ? warp * span + span : n;
-#pragma unroll 4
-    for (Row base = warp * span; base < end; base += at_once) {
-        const Row i = base + sub;
-        const bool there = i < end;
-        const Place at = place(s, i, j, there);
-        const REAL* r = R + (there ? i : base) * OUTPUTS;
-#if BLOCKS
-        Sum* to = table + at.bin * SUPPORT * OUTPUTS * width;
-#else
-        Sum* to = table + at.bin * OUTPUTS * width;
-#endif
+    constexpr int some = SUPPORT * OUTPUTS > 16 ? 2 : 4;  // rows whose cells are read together
+    for (Row base = warp * span; base < end; base += some * at_once) {
+        Place at[some];
+        REAL r[some][OUTPUTS];
 #pragma unroll
-        for (int p = 0; p < SUPPORT; ++p) {
-#if BLOCKS
+        for (int u = 0; u < some; ++u) {
+            const Row i = base + u * at_once + sub;
+            at[u] = place(s, i, j, i < end);
 #pragma unroll
-            for (int q = 0; q < SUPPORT - p; ++q) {
-                const REAL w = at.w[p] * at.w[p + q];
-                const int entry = p * SUPPORT + q;
-#else
-            {
-                const REAL w = at.w[p];
-                const int entry = p;
-#endif
-#pragma unroll
-                for (int k = 0; k < OUTPUTS; ++k) {
-#if FIXED
-                    const long long part = llrint((double)(r[k] * w) * scale);
-                    if (part) atomicAdd(to + (entry * OUTPUTS + k) * width, (Sum)part);
-#else
-                    to[(entry * OUTPUTS + k) * width] += r[k] * w;
-#endif
-                }
-            }
+            for (int k = 0; k < OUTPUTS; ++k) r[u][k] = __ldg(R + (i < end ? i : base) * OUTPUTS + k);
         }
+#pragma unroll
+        for (int u = 0; u < some; ++u) add_row(at[u], r[u], table, width, scale);
     }
 #if !FIXED
     __syncwarp();
@@ -279,7 +285,9 @@ extern "C" __global__ void add(SOURCE, const REAL* __restrict__ R, Sum* out, Row
     for (int k = lane; k < size; k += 32) part[k] = mine[k];
 #endif
 }
+#endif
 
+#ifdef ONLY_total
 // out (gridDim.y, size) = the sum of parts (gridDim.y, n_parts, size), in order. 32 x 32 threads.
 extern "C" __global__ void total(const REAL* __restrict__ parts, double* out, int n_parts,
                                  int size) {
@@ -295,24 +303,26 @@ extern "C" __global__ void total(const REAL* __restrict__ parts, double* out, in
     for (int other = 1; other < 32; ++other) sum += sums[other][threadIdx.x];
     out[(Row)blockIdx.y * size + k] = sum;
 }
+#endif
 
-#if !CODES
-// Codes of rows: row i goes to places[i]. A thread per value.
+#ifdef ONLY_encode
+// Codes of rows: row i goes to places[i]. Threads of a warp are features.
 extern "C" __global__ void encode(SOURCE, CODE* out, const Row* places, Row n, Row pitch,
                                   const double* steps, double rounding, double last) {
     const Source s = THE_SOURCE;
-    const Row k = (Row)blockIdx.x * blockDim.x + threadIdx.x;
-    const Row i = k / s.n_features;
-    const int j = (int)(k % s.n_features);
-    if (i >= n || places[i] < 0) return;
-    const VALUE x = ((const VALUE*)s.cells)[i * s.row_stride + s.columns[j] * s.column_stride];
-    CODE code;
-    if (isnan(x) && s.gap >= 0) {
-        code = (CODE)s.gap_code;
-    } else {
-        const double a = (argument(s, j, (REAL)x) - s.axes[5 * j + 3]) * steps[j] + rounding;
-        code = (CODE)(unsigned int)(a < last ? a : last);
+    const int j = blockIdx.y * 32 + threadIdx.x;
+    if (j >= s.n_features) return;
+    const double first = s.axes[5 * j + 3], density = steps[j];
+    const Row step = (Row)gridDim.x * blockDim.y;
+    for (Row i = (Row)blockIdx.x * blockDim.y + threadIdx.y; i < n; i += step) {
+        if (places[i] < 0) continue;
+        const VALUE x = ((const VALUE*)s.cells)[i * s.row_stride + s.columns[j] * s.column_stride];
+        CODE code = (CODE)s.gap_code;
+        if (!isnan(x) || s.gap < 0) {
+            const double a = (argument(s, j, (REAL)x) - first) * density + rounding;
+            code = (CODE)(unsigned int)(a < last ? a : last);
+        }
+        out[places[i] * pitch + j] = code;
     }
-    out[places[i] * pitch + j] = code;
 }
 #endif

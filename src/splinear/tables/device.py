@@ -13,7 +13,7 @@ from splinear.tables import table as sizes
 from splinear.tables.chunks import Chunk, float_type
 from splinear.tables.table import ColumnNumbers, Table
 
-__all__ = ["DeviceTable", "is_on_device", "on_host", "to_cupy"]
+__all__ = ["DeviceTable", "is_on_device", "on_host", "to_cupy", "to_cupy_like"]
 
 ON_GPU = 2  # of DLPack's kinds of devices
 
@@ -42,6 +42,11 @@ def to_cupy(X: Any) -> Any:
 def on_host(values: Input) -> Input:
     """Return an array that lies on a GPU as one of NumPy, and all else as it is."""
     return to_cupy(values).get() if is_on_device(values) else values
+
+
+def to_cupy_like(found: AnyArray, X: Input) -> Any:
+    """Return an array of NumPy as one of CuPy, if X lies on a GPU."""
+    return _like(to_cupy(X), found) if is_on_device(X) else found
 
 
 class DeviceTable(Table):

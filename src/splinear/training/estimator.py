@@ -33,7 +33,7 @@ from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Watch
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
 from splinear.tables.chunks import dense_columns
-from splinear.tables.device import DeviceTable
+from splinear.tables.device import DeviceTable, to_cupy_like
 from splinear.tables.table import Table
 from splinear.terms.base import ColumnData, Term
 from splinear.terms.plan import check_terms
@@ -391,7 +391,7 @@ class AdditiveEstimator(Stateful):
         gaps = self._columns.takes_gaps
         if not gaps or not np.isfinite(out).all():
             column_ranges(self, table, gaps=gaps)  # names what is not finite
-        return out
+        return to_cupy_like(out, X)
 
     def _check_ranges(self, table: Table) -> None:
         """Refuse values outside the ranges of terms with extrapolation="error"."""
