@@ -1,8 +1,8 @@
 """Fits, predictions and kernels on a GPU, against the processor and the GPU's memory.
 
-python benchmarks/cuda.py --quick         small tables: half a minute
-python benchmarks/cuda.py                 needs SPLINEAR_DATA: some minutes
-python benchmarks/cuda.py --output docs   writes docs/cuda.md, too
+python benchmarks/gpu.py --quick         small tables: half a minute
+python benchmarks/gpu.py                 needs SPLINEAR_DATA: some minutes
+python benchmarks/gpu.py --output docs   writes docs/gpu.md, too
 
 Needs an NVIDIA GPU and `pip install 'splinear[cuda]'`. X lies in the GPU's memory before a fit is
 timed, and every fit is made once before, so that kernels are compiled.
@@ -35,7 +35,7 @@ LONGEST = 60.0  # seconds that the processor is given
 INTRODUCTION = """\
 Fits and kernels on a GPU ({device}), and the same fits on the processor in the same run (all
 cores). X lies in the GPU's memory before the time begins; kernels have been compiled by an earlier
-fit. Gaps are certified on X itself in both. `python benchmarks/cuda.py --output docs` writes this
+fit. Gaps are certified on X itself in both. `python benchmarks/gpu.py --output docs` writes this
 page on a machine with a GPU. *bound*: what a kernel reads and writes, divided by the bandwidth at
 which the GPU reads an array once, {bandwidth:,.0f} GB/s. *ms*: the median of {n_times}, with the
 copy of tables to the GPU, or of sums from it."""
@@ -140,7 +140,7 @@ def kernels(name: str, n: int, columns: int, n_bins: int, n_outputs: int, speed:
 
 def main() -> None:
     """Run what was asked for and print it."""
-    parser = command.make_parser(__doc__, quick="small tables", output="folder for cuda.md")
+    parser = command.make_parser(__doc__, quick="small tables", output="folder for gpu.md")
     given = parser.parse_args()
     speed, n = bandwidth(), QUICK_ROWS if given.quick else ROWS
     limit = 5_000 if given.quick else None
@@ -206,7 +206,7 @@ def main() -> None:
             report.items(bars),
         ],
         given.output,
-        "cuda.md",
+        "gpu.md",
     )
 
 
