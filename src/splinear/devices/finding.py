@@ -48,7 +48,7 @@ def _found() -> Backend:
 
 def _cupy() -> Any:
     try:
-        import cupy  # noqa: PLC0415
+        import cupy
     except ImportError as error:
         raise ImportError(
             "device='cuda' needs CuPy: pip install 'splinear[cuda]'. device='auto' uses the "

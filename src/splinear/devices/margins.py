@@ -84,9 +84,7 @@ class DeviceMargins:
         (y, cost), m = self._signs_and_costs, self._margin(F)
         moved = y * bare(D, self.backend)
         weighted = cost * moved
-        sums = [
-            -(weighted * self._slope(m + float(t) * moved, ramps)).sum(axis=1) for t in shares
-        ]
+        sums = [-(weighted * self._slope(m + float(t) * moved, ramps)).sum(axis=1) for t in shares]
         return self.backend.numpy(np.stack(sums, axis=1))
 
     def gaps(self, F: Floats, R: Floats) -> tuple[Floats, Floats]:
@@ -107,7 +105,7 @@ class DeviceMargins:
 
     @cached_property
     def _signs_and_costs(self) -> tuple[Any, Any]:
-        """y and c of all outputs, (n_outputs, n_rows) each."""
+        """Y and c of all outputs, (n_outputs, n_rows) each."""
         problems, n = self.like.problems, self.n_rows
         y = np.stack([problem.y[:n] for problem in problems]).astype(np.float64)
         cost = np.stack([problem.cost[:n] for problem in problems])

@@ -29,7 +29,7 @@ def is_on_device(X: object) -> bool:
 def to_cupy(X: Any) -> Any:
     """Return an array in the memory of a GPU as one of CuPy, without a copy."""
     try:
-        import cupy  # noqa: PLC0415
+        import cupy
     except ImportError as error:
         raise ImportError(
             "X lies on a GPU, which is read by CuPy: pip install 'splinear[cuda]'."
