@@ -44,9 +44,10 @@ def on_host(values: Input) -> Input:
     return to_cupy(values).get() if is_on_device(values) else values
 
 
-def to_cupy_like(found: AnyArray, X: Input) -> Any:
+def to_cupy_like(found: Floats, X: Input) -> Floats:
     """Return an array of NumPy as one of CuPy, if X lies on a GPU."""
-    return _like(to_cupy(X), found) if is_on_device(X) else found
+    there: Floats = _like(to_cupy(X), found) if is_on_device(X) else found
+    return there
 
 
 class DeviceTable(Table):
