@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,9 @@ pytest.importorskip("distributed", reason="dask is not installed")
 
 from splinear.dask import DaskAdditiveClassifier, fitting  # noqa: E402
 from splinear.dask.expressions import PART, Apply, Member  # noqa: E402
+from splinear.dask.holding import Holding  # noqa: E402
+from splinear.dask.parts import OnValues  # noqa: E402
+from splinear.dask.storing import Room  # noqa: E402
 from splinear.dask.tree import SumTree  # noqa: E402
 
 pytestmark = pytest.mark.dask
@@ -76,3 +81,20 @@ def test_rows_that_workers_have_stay_where_they_are(client):
 def test_errors_of_a_pass_reach_the_client(cluster):
     with pytest.raises(AttributeError, match="nothing"):
         cluster.add_up(Member(PART, "nothing"))
+
+
+def test_memory_is_taken_for_as_long_as_a_part_is_there(cluster, monkeypatch):
+    """Whoever holds it: parts are given more from pass to pass."""
+    room = Room(1e9, None)
+    monkeypatch.setattr(Room, "here", staticmethod(lambda: room))
+    part = cluster.sample.with_sums(cluster.sample.sums, cluster.sample.weights)
+    held = Holding(part)
+    n_bytes = held.n_bytes
+    assert room.left == 1e9 - n_bytes
+    more = held.with_values(OnValues(np.zeros((1, 5)), np.zeros((1, 5))))
+    del part, held
+    gc.collect()
+    assert room.left == 1e9 - n_bytes - 5 * 8
+    del more
+    gc.collect()
+    assert room.left == 1e9

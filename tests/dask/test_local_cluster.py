@@ -318,5 +318,5 @@ def test_refusals(client, frame):
         DaskAdditiveClassifier(interactions=2).fit(dX, dy)
     with pytest.raises(ValueError, match="max_memory"):
         DaskAdditiveClassifier(max_memory="1GB").fit(dX, dy)
-    with pytest.raises(ValueError, match="no rows that count"):
+    with pytest.raises(ValueError, match="no rows, or none with a weight"):
         fit(dX.iloc[:, :].loc[dX["x"] > 99], dy.loc[dX["x"] > 99])

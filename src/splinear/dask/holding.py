@@ -31,7 +31,7 @@ class Holding:
         self._values: Kept[OnValues] | None = None
         self._table: Kept[AnyArray] | None = None
         self._exact: Part | None = None
-        if not room.take(part.n_bytes, self):
+        if not room.take(part.n_bytes, part):  # which copies of this share
             groups = part.rows.layout.groups
             pairs = zip(part.arrays(), groups, strict=True)
             self._codes = [mapped_codes(own, group, room) for own, group in pairs]
@@ -77,6 +77,12 @@ class Holding:
     def __sizeof__(self) -> int:
         """Bytes in memory, for Dask."""
         return 1000 + self.n_bytes
+
+    def __copy__(self) -> Holding:
+        """Share all that it has; by default, copies would be made by pickling."""
+        made = object.__new__(Holding)
+        made.__dict__.update(self.__dict__)
+        return made
 
     def __reduce__(self) -> tuple[object, ...]:
         with self.in_use() as part:

@@ -147,6 +147,12 @@ class Part:
         n_outputs = sum(total.n_outputs for total in self.sums)
         return sum(own.nbytes for own in self.arrays()) + NEAR_CODES * n_outputs * self.n_rows
 
+    def __copy__(self) -> Part:
+        """Share all that it has; by default, copies would be made by pickling."""
+        made = object.__new__(Part)
+        made.__dict__.update(self.__dict__)
+        return made
+
     def __reduce__(self) -> tuple[object, ...]:
         rows = self.rows
         how = (rows.layout, rows.kept, rows.n_given, rows.seed)

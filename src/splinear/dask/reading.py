@@ -1,4 +1,4 @@
-"""What workers read of a partition: its numbers, and what is to be known of all of them."""
+"""What workers read from a partition: its numbers, and what a fit must know of all rows."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Rows:
 
 @dataclass(eq=False)
 class Summary:
-    """What is to be known of some partitions; those of all of them are added up in order."""
+    """What a fit must know of some partitions; that of all of them is added up in order."""
 
     n_rows: list[int]  # that count, per partition
     weight: float
