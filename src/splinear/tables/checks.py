@@ -103,7 +103,12 @@ def check_weights(sample_weight: Input, n_rows: int) -> Floats | None:
 
 
 def column_ranges(
-    estimator: BaseEstimator, table: Table, kept: AnyArray | None = None, *, gaps: bool = False
+    estimator: BaseEstimator,
+    table: Table,
+    kept: AnyArray | None = None,
+    *,
+    gaps: bool = False,
+    n_threads: int = 1,
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return lowest and highest value of every column, and which have missing values.
 
@@ -117,7 +122,7 @@ def column_ranges(
         for rows, piece in table.chunks():
             counted = piece if kept is None else piece[kept[rows]]
             if counted.shape[0]:
-                least, most, missing = ranges(counted)
+                least, most, missing = ranges(counted, n_threads)
                 lo, hi = np.fmin(lo, least), np.fmax(hi, most)
                 has_gap |= missing
     dropped = list(getattr(getattr(estimator, "_columns", None), "dropped", ()))
