@@ -61,6 +61,7 @@ public:
         blend_tables(a, tables, b, others);
     }
 
+    bool has_dear_products() const noexcept override { return pair_kernel_ == nullptr; }
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override;
 
     // For degrees up to 1 in equal units under D_1 by the kernel of minima, under D_0 by that of
