@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats, Input
+from splinear.dask.partitions import refuse_sparse
 from splinear.tables.checks import check_weights
 from splinear.tables.chunks import ranges
 from splinear.tables.opening import open_table
@@ -58,6 +59,7 @@ class Rows:
     @classmethod
     def of(cls, X: Input, y: Input, weights: Input, *, numeric: bool) -> Rows:
         """Check lengths, targets and weights."""
+        refuse_sparse(X)
         n = len(X)
         target = np.asarray(y)
         if n:
