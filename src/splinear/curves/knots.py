@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
 __all__ = [
     "Sample",
+    "ascending",
     "filled",
     "has_long_tail",
     "is_narrow",
@@ -23,6 +25,7 @@ __all__ = [
     "samples",
     "spread_knots",
     "suspects",
+    "tail_knots",
     "values_at",
     "with_ends",
 ]
@@ -68,16 +71,34 @@ def samples(
     Many columns at a time, to read X in order; of files, which are read once for all of these, as
     many as `most_bytes` hold. Missing values are left out.
     """
-    weight = None if weights is None else weights[rows]
-    width = max(1, most_bytes // (8 * max(1, len(rows)))) if X.is_on_disk else 256
-    for start in range(0, len(columns), width):
-        values = as_dense(X.sample(rows, columns[start : start + width]))
-        if weight is None:  # all columns at once, as the numbers they are: half the time
-            for k, column in enumerate(np.sort(values.T, axis=1)):
+    if weights is None:
+        for start, block in ascending(X, rows, columns, most_bytes):
+            for k, column in enumerate(block):
                 yield start + k, Sample.in_order(column)
-            continue
+        return
+    weight = weights[rows]
+    for start, values in _some_columns(X, rows, columns, most_bytes):
         for k, column in enumerate(np.ascontiguousarray(values.T)):
             yield start + k, Sample.of(column, weight)
+
+
+def ascending(
+    X: Table, rows: NDArray[np.intp], columns: NDArray[np.intp], most_bytes: int = 2**26
+) -> Iterator[tuple[int, AnyArray]]:
+    """Yield the same of rows that weigh 1 each, many columns at once: one row each, NaN last.
+
+    As the numbers they are: that takes half the time.
+    """
+    for start, values in _some_columns(X, rows, columns, most_bytes):
+        yield start, np.sort(values.T, axis=1)
+
+
+def _some_columns(
+    X: Table, rows: NDArray[np.intp], columns: NDArray[np.intp], most_bytes: int
+) -> Iterator[tuple[int, AnyArray]]:
+    width = max(1, most_bytes // (8 * max(1, len(rows)))) if X.is_on_disk else 256
+    for start in range(0, len(columns), width):
+        yield start, as_dense(X.sample(rows, columns[start : start + width]))
 
 
 def suspects(
@@ -221,6 +242,16 @@ def spread_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     n = min(n_bins + 1 - len(knots), len(others))
     places = (np.arange(n) + 0.5) * len(others) / max(n, 1)
     return np.union1d(knots, others[places.astype(np.intp)])
+
+
+def tail_knots(block: AnyArray, lo: Floats, hi: Floats, n_bins: int) -> Floats:
+    """Place knots of the features that have a long tail; NaN behind them, and for the others.
+
+    `block` holds the values of one feature per row, ascending, NaN last. It is `has_long_tail`,
+    `quantile_knots` and `filled` of each of them.
+    """
+    found: Floats = _core.tail_knots(block, lo, hi, n_bins, *BULK, NARROW, 1)
+    return found
 
 
 def with_ends(distinct: Floats, lo: float, hi: float) -> Floats:
