@@ -532,6 +532,20 @@ def test_knots_of_tails_at_once_are_those_one_by_one(dtype, n_bins):
     assert n_tails >= 4
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_long_tails_of_a_table_have_knots(order):
+    random = np.random.default_rng(8)
+    X = np.asarray(random.random((400, 6), dtype=np.float32), order=order)
+    X[:, ::2] = np.exp(3 * random.normal(size=(400, 3)))
+    model = AdditiveSVC(Spline(12), random_state=0, max_iter=3, tol=10.0).fit(X, X[:, 1] > 0.5)
+    for j in range(6):
+        column = X[:, j].astype(float)
+        lo, hi = column.min(), column.max()
+        seen = quantile_knots(Sample.of(column, None), lo, hi, 12)
+        expected = np.linspace(lo, hi, 13) if j % 2 else filled(seen, 12, np.float32)
+        assert_allclose(knots(model, j), expected, rtol=1e-6)
+
+
 def test_wide_tables_have_bins_alike():
     """Under a fixed C; so that the core handles all columns together."""
     random = np.random.default_rng(6)
