@@ -19,7 +19,6 @@ from typing import Literal, Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dpbtrs
 
 from splinear._types import Floats
 from splinear.model.cone import Cone
@@ -31,12 +30,11 @@ from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_blocks import SurfaceBlocks
 from splinear.solvers.whole_hessian import WholeHessian, entries_per_row, forms_hessian
 
-__all__ = ["Chooser", "Preconditioner", "QuadraticModel"]
+__all__ = ["Arrow", "Chooser", "Preconditioner", "QuadraticModel"]
 
 Preconditioner = Literal["auto", "banded", "dense"]
 
 ROWS_PER_COEFFICIENT = 12  # that the dense preconditioner is made from
-PRICE_UNCODED = 20.0  # of a value in a product, where rows are read as they are; 2 where coded
 PRICE_PAIR = 8.0  # of a surface in a product
 
 # Rows that products go through at first; more of them where outputs are several, or where terms
@@ -77,8 +75,8 @@ class Chooser:
         n = int(space.used[: space.layout.n_of_curves].sum()) + 1
         self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
         self.dense_price = 0.5 * self.n_sample * entries_per_row(space) ** 2 + n**3 / 30
-        per_value = 2.0 if space.rows.is_coded else PRICE_UNCODED
-        self.price_per_row = per_value * space.rows.n_values / space.n_rows  # of a product
+        per_row = space.rows.n_values / space.n_rows
+        self.price_per_row = space.rows.value_price * per_row  # of a product
         if space.rows.pairs is not None:
             self.price_per_row += PRICE_PAIR * space.rows.pairs.n_pairs
         if preconditioner == "banded" or not forms_hessian(space.layout):
@@ -93,7 +91,7 @@ class Chooser:
         n_first = LARGER_SAMPLE if has_levels or space.n_outputs > 1 else FIRST_SAMPLE
         self.n_product = space.n_rows if space.n_rows <= 2 * n_first else n_first
         if not space.rows.is_here:  # a pass over all rows costs far more than one over the sample
-            self.n_product = space.rows.n_sampled
+            self.n_product = max(1, space.rows.n_sampled)  # 0: all rows
         if space.cone is not None and self.dense_price == 0.0:  # steps take few, and may prove
             self.n_product = space.n_rows
         elif at.n_product is not None:
@@ -138,7 +136,7 @@ class _Part:
             self.blocks, self.ties, self.pair_blocks = at.blocks, at.ties, at.pair_blocks
             return
         if not self.is_whole:
-            some, self.curvature = at.space.rows.sampled(self.curvature, n)
+            some, self.curvature = at.space.rows.sampled(self.curvature, n, at.space.n_threads)
             self.space = at.space.over(some)
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
@@ -150,7 +148,7 @@ class _Part:
         if space.rows.is_here:
             return space, curvature, self.blocks
         if self.is_whole:
-            some, curvature = space.rows.sampled(curvature, n)
+            some, curvature = space.rows.sampled(curvature, n, space.n_threads)
             space = space.over(some)
             return space, curvature, space.blocks(curvature.diagonal)
         return self.space, self.curvature, self.blocks
@@ -193,7 +191,7 @@ class _Banded(_ByPasses):
         s = part.curvature.diagonal.sum(axis=1) + self.space.stiffness_of_b
         s = np.maximum(s, np.finfo(float).tiny)
         self.outputs = [
-            _Arrow(self.space, blocks, u, float(of_b))
+            Arrow(self.space, blocks, u, float(of_b))
             for blocks, u, of_b in zip(part.blocks, part.ties, s, strict=True)
         ]
 
@@ -217,7 +215,7 @@ class _Banded(_ByPasses):
         return out
 
 
-class _Arrow:
+class Arrow:
     """The blocks of one output's curves, factored, and what ties them to the intercept."""
 
     def __init__(self, space: Space, blocks: list[Floats], ties: Floats, of_b: float) -> None:
@@ -229,7 +227,7 @@ class _Arrow:
         parts = zip(layout.groups, self.factors, layout.split(self.ties), strict=True)
         self.solved, self.left = [], []  # M_j^{-1} u_j, and 1 - u_j'M_j^{-1}u_j / s
         for group, factor, u in parts:
-            x = dpbtrs(factor, u.ravel())[0].reshape(group.shape)
+            x = factor.solve(u.ravel()).reshape(group.shape)
             self.solved.append(x)
             self.left.append(np.maximum(1.0 - of_b * (u * x).sum(axis=1), LEAST_LEFT))
 
@@ -259,7 +257,7 @@ class _Arrow:
             strict=True,
         ):
             flat = part.reshape(*part.shape[:-2], -1).T
-            y = dpbtrs(factor, flat)[0].T.reshape(part.shape)
+            y = factor.solve(flat).T.reshape(part.shape)
             along = self.of_b * (u * y).sum(axis=-1) / left
             to[:] = y + x * along[..., None]
         return out

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from splinear import _core
+from splinear._threads import on_threads
 from splinear._types import AnyArray, Floats
 from splinear.solvers.losses import Loss, SmoothLoss, SquaredError
 from splinear.solvers.problem import Problem
@@ -24,6 +25,7 @@ __all__ = [
     "NEARLY_STRAIGHT",
     "ROUNDING",
     "Curvature",
+    "Diagonal",
     "LossSum",
     "Separable",
 ]
@@ -32,7 +34,7 @@ MAX_SHIFTS = 100
 LAST_SHIFT = 1e-6  # of Newton's method: what is left behind it is about its square
 NEARLY_STRAIGHT = 1.0  # a loss on the wrong side of 0, from so far on
 ROUNDING = 1e-12  # of probabilities
-STEP = 2**16  # rows at a time
+STEP = 2**14  # rows at a time
 FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
 
 
@@ -79,7 +81,7 @@ class LossSum(Protocol):
         ...
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F, same shape."""
+        """Return its derivatives with respect to F, same shape."""
         ...
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
@@ -193,6 +195,9 @@ class Separable:
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""
+        if self._twin is not None:
+            each: Floats = _core.loss_each(*self._twin, F[0], self.n_threads)
+            return each
         return self._cost * self.loss.value(self.problem.margin(F[0]))
 
     def value(self, F: Floats) -> float:
@@ -200,7 +205,7 @@ class Separable:
         return float(self._at(F, "value")[0])
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F, same shape."""
+        """Return its derivatives with respect to F, same shape."""
         return self._at(F, "slopes")[None]
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
@@ -210,12 +215,13 @@ class Separable:
             margin = self.problem.margin(F[0])
             wrong = np.flatnonzero(margin < -NEARLY_STRAIGHT)
             second[0, wrong] = self._cost[wrong] * self.loss.caution(margin[wrong])
-        return _Diagonal(second)
+        return Diagonal(second)
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
         pieces = [slice(start, start + STEP) for start in range(0, F.shape[1], STEP)]
-        return float(sum(self._gap_of(F[0], R[0], some) for some in pieces))
+        gaps = on_threads(lambda some: self._gap_of(F[0], R[0], some), pieces, self.n_threads)
+        return float(sum(gaps))
 
     def _gap_of(self, F: Floats, R: Floats, some: slice) -> float:
         """Return the part of some rows: few at a time take little memory."""
@@ -271,7 +277,9 @@ class Separable:
 
 
 @dataclass(frozen=True, eq=False)
-class _Diagonal:
+class Diagonal:
+    """Second derivatives of a sum in which no row's outputs depend on each other."""
+
     diagonal: Floats
 
     @cached_property
@@ -280,19 +288,25 @@ class _Diagonal:
 
     @property
     def independent(self) -> Floats:
+        """Return the diagonal."""
         return self.diagonal
 
     def between(self, k: int, m: int) -> Floats:
+        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
         return np.asarray(self.diagonal[k] if k == m else np.zeros(self.diagonal.shape[1]))
 
     def times(self, V: Floats) -> Floats:
+        """Multiply by V (n_outputs, n_rows)."""
         return self.diagonal * V
 
     def level(self, V: Floats) -> Floats:
+        """Return the numbers whose addition to V makes the sums of times(V) zero."""
         return np.asarray(-np.einsum("ki,ki->k", self.diagonal, V) / self._total)
 
     def raised(self, extra: Floats) -> Curvature:
-        return _Diagonal(self.diagonal + extra)
+        """Return it with more on the diagonal."""
+        return Diagonal(self.diagonal + extra)
 
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
-        return _Diagonal(self.diagonal[:, numbers] * weights)
+        """Return that of the rows of these numbers, each times its weight."""
+        return Diagonal(self.diagonal[:, numbers] * weights)

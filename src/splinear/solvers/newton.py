@@ -129,7 +129,7 @@ def descend(
 
 
 def one_step(at: Iterate, stopping: Stopping, accuracy: float) -> Iterate:
-    """Make one cautious step; the same point if none leads down."""
+    """Make one cautious step; return the same point if no step decreases the objective."""
     found, _ = _step(at.cautious(), Chooser(at, "auto"), np.inf, stopping, accuracy)
     return at if found is None else found
 
@@ -137,7 +137,7 @@ def one_step(at: Iterate, stopping: Stopping, accuracy: float) -> Iterate:
 def _step(
     at: Iterate, chooser: Chooser, radius: float, stopping: Stopping, accuracy: float
 ) -> tuple[Iterate | None, float]:
-    """Make one step; and the next region. None if no step leads down.
+    """Make one step, and find the next region. None if no step decreases the objective.
 
     Where a step leads up, the rows that led astray get more curvature, for another one; then a part
     of it will do; then more rows take part, then the region becomes smaller.
@@ -182,7 +182,9 @@ def _best_share(at: Iterate, step: Step, scores: Floats) -> tuple[Iterate, float
     """
     for share in SHARES if at.n_raised == MOST_RAISED else SHARES[:1]:
         theta = at.space.snapped(at.theta + share * step.to)
-        moved = Iterate(at.space, at.total, theta, at.F + share * scores)
+        moved = Iterate(
+            at.space, at.total, theta, at.F + (scores if share == 1.0 else share * scores)
+        )
         promised = share * (2.0 - share) * step.decrease
         trust = (at.value - moved.value) / promised if promised > 0 else 0.0
         if trust > LEAST_TRUST:

@@ -46,7 +46,7 @@ class Problem:
             self, cost_negative=C * self.cost_negative, cost_positive=C * self.cost_positive
         )
 
-    def some(self, rows: AnyArray) -> Problem:
+    def some(self, rows: AnyArray | slice) -> Problem:
         """Return the problem of the rows of these numbers."""
         weights = None if self.weights is None else self.weights[rows]
         targets = None if self.targets is None else self.targets[rows]

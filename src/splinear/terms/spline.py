@@ -205,7 +205,15 @@ class Spline(Term):
             if self._rule == "auto" and not advice.quantiles and data.weights is None:
                 rows = FOR_TAILS.rows(n_rows, data.kept, len(varies))
                 few = max(advice.few, 2)
-                of = suspects(data.table, rows, features[varies], few, lo[varies], hi[varies])
+                of = suspects(
+                    data.table,
+                    rows,
+                    features[varies],
+                    few,
+                    lo[varies],
+                    hi[varies],
+                    n_threads=data.n_threads,
+                )
                 varies = varies[of]
                 if self.n_bins is not None:  # then few values are nothing special
                     self._divide_tails(pieces, varies, features, data)
@@ -223,9 +231,12 @@ class Spline(Term):
     ) -> None:
         """Place the knots of those features at `at` that have a long tail, all of them at once."""
         rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, len(features))
-        for start, block in ascending(data.table, rows, features[at], data.most_bytes):
+        n_threads = data.n_threads
+        blocks = ascending(data.table, rows, features[at], data.most_bytes, n_threads=n_threads)
+        for start, block in blocks:
             some = at[start : start + len(block)]
-            found = tail_knots(block, pieces.lo[some], pieces.hi[some], pieces.n_wanted)
+            lo, hi = pieces.lo[some], pieces.hi[some]
+            found = tail_knots(block, lo, hi, pieces.n_wanted, n_threads)
             for k in np.flatnonzero(~np.isnan(found[:, 0])):
                 pieces.set_knots(int(some[k]), found[k][~np.isnan(found[k])])
 
@@ -241,7 +252,9 @@ class Spline(Term):
     ) -> Iterator[tuple[int, Sample]]:
         """Look at some rows of some of n_features features."""
         rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, n_features)
-        return samples(data.table, rows, features, data.weights, data.most_bytes)
+        return samples(
+            data.table, rows, features, data.weights, data.most_bytes, n_threads=data.n_threads
+        )
 
     def _divide(
         self, pieces: _Pieces, k: int, seen: Sample, advice: Advice, data: ColumnData
