@@ -167,17 +167,19 @@ AnyRows mapped_sparse_rows(const Vector<std::int64_t>& starts, const Vector<std:
                       std::span(first, entries.size()), rows_per_block, std::move(places));
 }
 
+using ThreeVectors = nb::typed<nb::tuple, NumpyVector, NumpyVector, NumpyVector>;
+
 template <class Real>
-nb::tuple ranges_of(const Matrix<Real>& X, std::int64_t n_threads) {
+ThreeVectors ranges_of(const Matrix<Real>& X, std::int64_t n_threads) {
     ColumnRanges found;
     {
         nb::gil_scoped_release release;
         found = column_ranges(as_view(X), threads(n_threads));
     }
     const std::size_t n = X.shape(1);
-    return nb::make_tuple(to_numpy<NumpyVector>(std::move(found.lo), n),
-                          to_numpy<NumpyVector>(std::move(found.hi), n),
-                          to_numpy<NumpyVector>(std::move(found.has_missing), n));
+    return ThreeVectors(nb::make_tuple(to_numpy<NumpyVector>(std::move(found.lo), n),
+                                       to_numpy<NumpyVector>(std::move(found.hi), n),
+                                       to_numpy<NumpyVector>(std::move(found.has_missing), n)));
 }
 
 template <class Real>
