@@ -44,6 +44,11 @@ public:
                                    [](const auto& o) { return o->scores_one_by_one(); });
     }
 
+    bool has_dear_products() const noexcept {
+        return std::ranges::any_of(operators_,
+                                   [](const auto& o) { return o->has_dear_products(); });
+    }
+
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {
         operators_.front()->score(rows, tables.front(), out);
         add_others(rows.size(), out, [&](std::size_t g, double* share) {

@@ -42,6 +42,9 @@ public:
     // Whether many rows take as long as each of them alone.
     virtual bool scores_one_by_one() const noexcept { return false; }
 
+    // Whether gram() takes several times as long as score() and add() of the same rows.
+    virtual bool has_dear_products() const noexcept { return false; }
+
     // out[a] = w'phi of row rows[a].
     virtual void score(std::span<const Row> rows, const GroupTables& tables, double* out) const = 0;
 

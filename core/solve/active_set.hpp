@@ -45,6 +45,14 @@ public:
         return total;
     }
 
+    // Calls visit(row) for every active row, in order.
+    template <class Visit>
+    void for_each(const Visit& visit) const {
+        for (std::size_t word = 0; word < words_.size(); ++word)
+            for (std::uint64_t left = words_[word]; left != 0; left &= left - 1)
+                visit(static_cast<std::ptrdiff_t>(word) * 64 + std::countr_zero(left));
+    }
+
     // The units in the order of visits: unit u begins with row u * rows_per_unit.
     std::span<const std::uint32_t> units() const noexcept { return units_; }
 

@@ -31,12 +31,14 @@ double sum_of_duals(const DualData<Loss>& data, const DualState& state) noexcept
 }
 
 // Computes the exact dual and gap over all rows, and chooses anew which of them to visit. Returns
-// whether the gap is within the tolerance.
+// whether the gap of w, or of w times the stretch, which is made 1 if it does not help, is within
+// the tolerance.
 template <DualLoss Loss>
 bool certify(const DualData<Loss>& data, StopRequest& stop, DualState& state) {
     struct Part {
         double dual = 0.0;
         double gap = 0.0;
+        double stretched_gap = 0.0;
     };
     std::vector<Part> parts(index(n_pieces(data.rows.n_rows(), rows_per_task)));
     over_all_rows(data.rows, data.options.n_threads, stop, [&](Row begin, Row end) {
@@ -55,18 +57,28 @@ bool certify(const DualData<Loss>& data, StopRequest& stop, DualState& state) {
             const double margin = data.problem.margin(k, f);
             part.dual += dual_of_row(data, state, k);
             part.gap += data.loss.gap(alpha, margin, c);
+            part.stretched_gap +=
+                data.loss.gap(alpha, data.problem.margin(k, state.stretch * f), c);
             const bool at_rest = data.loss.at_rest(alpha, margin, data.curvature(k), c);
             const bool far = std::abs(data.loss.slope(alpha, margin, c)) > state.set_aside_above;
             state.active.set(rows[a], !(at_rest && far));
         }
     });
-    state.dual = -0.5 * (squared_weight(data.rows, state) - state.start_weight);
+    const double square = squared_weight(data.rows, state);
+    const double longer = state.stretch - 1.0;
+    state.dual = -0.5 * (square - state.start_weight);
     state.gap = 0.0;
+    state.proven_gap = 0.5 * longer * longer * square;
     for (const Part& part : parts) {
         state.dual += part.dual;
         state.gap += part.gap;
+        state.proven_gap += part.stretched_gap;
     }
-    return state.relative(state.gap) <= data.options.tol;
+    if (!(state.proven_gap < state.gap)) {
+        state.stretch = 1.0;
+        state.proven_gap = state.gap;
+    }
+    return state.relative(state.proven_gap) <= data.options.tol;
 }
 
 }  // namespace splinear

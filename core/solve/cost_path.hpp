@@ -8,35 +8,9 @@
 #include "solve/certificate.hpp"
 #include "solve/dual_data.hpp"
 #include "solve/dual_state.hpp"
+#include "support/golden.hpp"
 
 namespace splinear {
-
-// Where a concave function is highest, to about a hundredth: golden sections, and the ends.
-template <class Function>
-double highest_in_unit_interval(const Function& f) {
-    constexpr double golden = 0.6180339887498949;
-    constexpr int n_sections = 9;
-    double low = 0.0;
-    double high = 1.0;
-    double left = 1.0 - golden;
-    double right = golden;
-    double f_left = f(left);
-    double f_right = f(right);
-    for (int i = 0; i < n_sections; ++i) {
-        if (f_left > f_right) {
-            high = std::exchange(right, left);
-            f_right = f_left;
-            left = high - golden * (high - low);
-            f_left = f(left);
-        } else {
-            low = std::exchange(left, right);
-            f_left = f_right;
-            right = low + golden * (high - low);
-            f_right = f(right);
-        }
-    }
-    return low == 0.0 ? 0.0 : high == 1.0 ? 1.0 : 0.5 * (low + high);
-}
 
 // Remembers the last solution. The dual variables follow a straight line, over the costs, through
 // their values in the last two problems (in none, before the first), as far as that is good for the
@@ -114,7 +88,8 @@ private:
             const double along = at_goal - at_start - square;
             return sum_of_duals(data_, state) - 0.5 * share * (along + share * square);
         };
-        const double share = highest_in_unit_interval(dual_at);
+        constexpr int n_sections = 9;  // to about a hundredth
+        const double share = highest_in_unit_interval(dual_at, n_sections);
         move_to(share);
         rows.blend(share, state.tables, 1.0 - share, tables);
         state.bias_weight = bias_weight + share * bias_change;

@@ -27,6 +27,7 @@
 #include "solve/dual_state.hpp"
 #include "solve/problem.hpp"
 #include "solve/stop_request.hpp"
+#include "solve/stretch.hpp"
 
 namespace splinear {
 
@@ -39,7 +40,8 @@ public:
           data_{rows, loss, problem, options, squared_norms(rows, options.n_threads, stop_)},
           state_(data_),
           pass_(data_, stop_),
-          path_(data_) {
+          path_(data_),
+          stretch_(data_) {
         for (std::size_t i = 0; i < state_.alpha.size(); ++i) {
             const double c = state_.cost(problem, i);
             if (c == 0.0)
@@ -74,26 +76,18 @@ public:
     DualResult run() {
         int n_iter = 0;
         state_.set_aside_above = DualState::unbounded;
+        state_.stretch = 1.0;
         bool certified = moved_ && certify(data_, stop_, state_);
         while (n_iter < data_.options.max_iter && !certified && !stop_.made()) {
-            const double estimate = state_.relative(pass_.run(state_));
+            const Estimate estimate = estimated_gap(pass_.run(state_));
             ++n_iter;
-            stop_.pass({n_iter, estimate, state_.active.count()});
-            // Steps later in the pass have made the gap smaller than it was when rows were visited.
-            if (estimate <= check_early * data_.options.tol)
-                certified = certify(data_, stop_, state_);
+            stop_.pass({n_iter, estimate.gap, state_.active.count()});
+            if (estimate.is_near) certified = certify(data_, stop_, state_);
         }
         if (!certified) certified = certify(data_, stop_, state_);
         moved_ = false;
         solved_ = true;
-        return {data_.rows.coefficients(state_.tables),
-                {},
-                data_.problem.bias * state_.bias_weight,
-                state_.primal(),
-                state_.dual,
-                state_.relative(state_.gap),
-                n_iter,
-                certified};
+        return result(n_iter, certified);
     }
 
     bool stopped() const noexcept { return stop_.made(); }
@@ -102,13 +96,46 @@ public:
     std::vector<double> take_alpha() noexcept { return std::move(state_.alpha); }
 
 private:
+    // Steps later in a pass have made the gap smaller than it was when rows were visited.
     static constexpr double check_early = 1.5;
+    static constexpr double most_by_stretch = 32.0;  // times as small, about, a gap may become
+
+    struct Estimate {
+        double gap;    // relative
+        bool is_near;  // to the tolerance, or below it
+    };
+
+    // Given the gap of the rows that were visited, each as it was then. Near the tolerance it is
+    // told more closely where that costs little, and of a longer model.
+    Estimate estimated_gap(double visited) {
+        const double tol = data_.options.tol;
+        const double gap = state_.relative(visited);
+        if (!stretch_.is_cheap(state_)) return {gap, gap <= check_early * tol};
+        if (gap > most_by_stretch * tol) return {gap, false};
+        const double now = state_.relative(stretch_.choose(state_));
+        return {now, now <= tol};
+    }
+
+    DualResult result(int n_iter, bool certified) const {
+        const double s = state_.stretch;
+        std::vector<double> coef = data_.rows.coefficients(state_.tables);
+        for (double& value : coef) value *= s;
+        return {std::move(coef),
+                {},
+                s * data_.problem.bias * state_.bias_weight,
+                state_.dual + state_.proven_gap,
+                state_.dual,
+                state_.relative(state_.proven_gap),
+                n_iter,
+                certified};
+    }
 
     StopRequest stop_;
     const DualData<Loss> data_;
     DualState state_;
     DualPass<Loss> pass_;
     CostPath<Loss> path_;
+    Stretch<Loss> stretch_;
     bool moved_ = false;  // to another start: dual and gap are to be computed first
     bool solved_ = false;
 };

@@ -46,6 +46,8 @@ struct DualState {
     double dual = 0.0;
     double gap = 0.0;  // of the rows seen in the last pass; of all rows after certify()
     double set_aside_above = unbounded;  // a slope
+    double stretch = 1.0;                // the model to return is w times this; see stretch.hpp
+    double proven_gap = 0.0;             // of that model and all rows, by certify()
 };
 
 // |w|^2, the bias included.

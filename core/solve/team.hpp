@@ -32,6 +32,7 @@ public:
     // Leaves the team empty.
     void solve(DualState& state) {
         fill_gram(state);
+        ++n_solved_;
         if (kept_.size() < most_kept)
             kept_.push_back({rows_, {gram_.data(), gram_.data() + rows_.size() * rows_.size()}});
         settle(state);
@@ -51,12 +52,18 @@ public:
         }
     }
 
-    void forget() noexcept { kept_.clear(); }
+    // Whether these are all teams since forget().
+    bool has_kept_all() const noexcept { return n_solved_ == kept_.size(); }
+
+    void forget() noexcept {
+        kept_.clear();
+        n_solved_ = 0;
+    }
 
 private:
     static constexpr int max_sweeps = 100;
     static constexpr double settled = 0.1;        // share of a team's gap that may be left
-    static constexpr std::size_t most_kept = 32;  // teams, of 32 KB each
+    static constexpr std::size_t most_kept = 64;  // teams, of 32 KB each
 
     // What a sweep reads and writes of one row, side by side.
     struct Member {
@@ -138,6 +145,7 @@ private:
 
     const DualData<Loss>& data_;
     std::vector<Kept> kept_;
+    std::size_t n_solved_ = 0;  // teams since forget()
     std::vector<Row> rows_;
     std::array<Member, team_size> members_{};
     std::array<double, team_size> scores_{};  // intercept included

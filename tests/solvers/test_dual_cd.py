@@ -329,6 +329,56 @@ def test_certificate_is_true(basis, loss, tol, make_problem, make_mixed, on_code
     assert found.primal <= tight.primal / (1 - tol)
 
 
+@pytest.fixture(scope="session")
+def easy(curves):
+    """Rows that can be told apart, most of them far from where the classes meet."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4000, 6))
+    signal = X[:, 0] + np.sin(X[:, 1])
+    apart = np.abs(signal) > 0.2
+    X, signal = X[apart], signal[apart]
+
+    def make(basis, order):
+        problem = posed(signal + 1, Hinge(), 0.0, cost_negative=50.0, cost_positive=50.0)
+        return X, curves(X, basis, order), problem
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("basis", "order", "from_model"),
+    [
+        (BSplineBasis(1, 8), 1, False),
+        (BSplineBasis(1, 8), 1, True),
+        (BSplineBasis(3, 8), 2, True),
+    ],
+)
+def test_a_model_may_be_longer_than_its_dual_variables_say(basis, order, from_model, easy):
+    X, layout, problem = easy(basis, order)
+    start = None
+    if from_model:
+        coef = 0.01 * np.random.default_rng(1).normal(size=layout.n_parameters)
+        start = Start(coef=coef, intercept=0.1, proximal=True)
+    stopping = Stopping(tol=3e-2, max_iter=1000)
+    made, placed = prepare(X, layout, problem, stopping)
+    found = dual_cd.solve(made, placed, stopping, start, keep_alpha=True)
+    tight = dual_cd.solve(made, placed, replace(stopping, tol=1e-4), start)
+    slopes = (placed.y * found.alpha)[None]
+    w = layout.soften(made.sums(slopes, 1))[0] + (0.0 if start is None else start.coef)
+    stretch = found.coef @ w / (w @ w)
+    assert stretch > 1.0 + 1e-5
+    np.testing.assert_allclose(found.coef, stretch * w, atol=1e-4 * np.abs(w).max())
+    assert found.certified
+    assert tight.dual * (1 - 1e-6) <= found.primal <= tight.primal / (1 - found.gap)
+    assert found.dual <= tight.primal * (1 + 1e-6)
+    if not from_model:
+        F = made.scores(found.coef[None], 1)[0] + found.intercept
+        losses = placed.cost @ placed.loss.value(placed.margin(F))
+        b = found.intercept / placed.bias
+        norm = found.coef @ layout.stiffen(found.coef[None])[0] + b**2
+        assert found.primal == pytest.approx(0.5 * norm + losses, rel=1e-4)
+
+
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 200), p=st.integers(2, 6))
 @settings(max_examples=30, deadline=None)
 def test_optimality_conditions(make_problem, on_code_grid, seed, n, p):

@@ -41,7 +41,7 @@ class DaskEstimator(AdditiveEstimator):
 
     @property
     def client_(self) -> Client:
-        """The client whose workers are used: `client`, or the one that Dask knows of."""
+        """The client whose workers are used: `client`, or Dask's current one."""
         return default_client() if self.client is None else self.client
 
     def to_local(self) -> AdditiveEstimator:

@@ -201,7 +201,7 @@ class RowValues(NDArrayOperatorsMixin):
         return RowValues(self.cluster, Apply(operator.getitem, (self.node, key)))
 
     def __iter__(self) -> NoReturn:
-        raise TypeError("The rows are elsewhere: there is nothing here to go through.")
+        raise TypeError("The rows are on workers: this array cannot be iterated over.")
 
     def sum(self, axis: int | None = None) -> RowValues | Floats:
         """Return sums over outputs (axis 0), per row, or over the rows of all parts."""

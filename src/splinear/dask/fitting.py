@@ -1,4 +1,4 @@
-"""From collections of Dask to a training set whose rows are where they lie."""
+"""From collections of Dask to a training set whose rows stay where they are."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Distributed:
         """Refuse what no fit takes; name the column."""
         work, n_rows = self.estimator, sum(found.n_rows)
         if not n_rows:
-            raise ValueError("There are no rows that count in X.")
+            raise ValueError("X has no rows, or none with a weight above 0.")
         for own in found.seen.values():
             own.warn_of_identifiers(n_rows)
         wrong = {"infinity": np.isposinf(found.hi) | np.isneginf(found.lo)}
@@ -153,7 +153,7 @@ class Distributed:
         common: PartTarget,
         pose: Pose,
     ) -> TrainingSet:
-        """Code the rows where they lie."""
+        """Code the rows where they are."""
         coding = _Coding(reader, layout, common, pose, self.seed)
         target = common.read(sample.y)
         here = coding.part(sample.table, target, sample.weights, None)
@@ -242,7 +242,7 @@ class _ReadAgain:
 
 
 def _named(task: Callable[..., object], k: int, *args: object) -> object:
-    """Run a task; say of which partition an error is."""
+    """Run a task; an error names its partition."""
     try:
         return task(*args)
     except (TypeError, ValueError) as error:

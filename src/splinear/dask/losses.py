@@ -57,7 +57,7 @@ class RemoteSum:
         return self.like.bias
 
     def dispersion(self, deviance: float) -> float:
-        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        """Return the divisor that makes the losses negative log-likelihoods."""
         return self.like.dispersion(deviance)
 
     def on_threads(self, n: int) -> RemoteSum:
@@ -74,7 +74,7 @@ class RemoteSum:
         return float(self._at(F)["value"])
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F."""
+        """Return its derivatives with respect to F."""
         return _array(self.cluster, Slopes(self.k, bare(F)))
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:

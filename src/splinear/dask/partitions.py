@@ -10,10 +10,11 @@ import numpy as np
 from dask.base import is_dask_collection, optimize
 from dask.delayed import Delayed, delayed
 from distributed import Client
+from scipy import sparse
 
 from splinear._types import Input
 
-__all__ = ["Partitions", "is_frame"]
+__all__ = ["Partitions", "example_of", "is_frame", "refuse_sparse"]
 
 Y, W = "y of splinear.dask", "weights of splinear.dask"  # columns beside those of X
 
@@ -39,18 +40,12 @@ class Partitions:
     def of(cls, X: Input, y: Input, sample_weight: Input) -> Partitions:
         """Divide y and the weights as X is, or say why that cannot be."""
         if is_frame(X) and _are_of_one_frame(X, y, sample_weight):
-            return cls(*_joint(X, y, sample_weight), X._meta_nonempty)
-        if is_frame(X):
-            lengths, example = None, X._meta_nonempty
-        elif isinstance(X, da.Array) and X.ndim == 2:
+            return cls(*_joint(X, y, sample_weight), example_of(X))
+        lengths, example = None, example_of(X)
+        if not is_frame(X):
             if X.numblocks[1] > 1:
                 X = X.rechunk({1: X.shape[1]})
-            lengths, example = X.chunks[0], np.zeros((1, X.shape[1]), dtype=X.dtype)
-        else:
-            raise TypeError(
-                "X must be a dask.array of two dimensions or a dask.dataframe; got a "
-                f"{type(X).__name__}. For data in memory use the estimator without Dask."
-            )
+            lengths = X.chunks[0]
         given = [X, _aligned(y, "y", lengths)]
         if sample_weight is not None:
             given.append(_aligned(sample_weight, "sample_weight", lengths))
@@ -72,6 +67,30 @@ class Partitions:
 def is_frame(X: Input) -> bool:
     """Tell whether X is a data frame of Dask."""
     return is_dask_collection(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
+
+
+def example_of(X: Input) -> Input:
+    """Return some rows that have the columns and types of X; refuse what is no table of Dask."""
+    if is_frame(X):
+        return X._meta_nonempty
+    if not isinstance(X, da.Array) or X.ndim != 2:
+        what = f"one of shape {X.shape}" if isinstance(X, da.Array) else f"a {type(X).__name__}"
+        raise TypeError(
+            f"X must be a dask.array of two dimensions or a dask.dataframe; got {what}. For data "
+            "in memory use the estimator without Dask."
+        )
+    refuse_sparse(X._meta)
+    return np.zeros((1, X.shape[1]), dtype=X.dtype)
+
+
+def refuse_sparse(X: Input) -> None:
+    """Say that partitions are to be arrays or frames."""
+    if sparse.issparse(X):
+        raise TypeError(
+            "X has sparse matrices as partitions, which is not supported: codes take 2 bytes for "
+            "every value, zeros included. If that fits, X.map_blocks(lambda part: part.toarray()) "
+            "makes arrays of them."
+        )
 
 
 def _are_of_one_frame(X: Input, *others: Input) -> bool:

@@ -22,7 +22,7 @@ from splinear.dask.expressions import (
     bare,
 )
 from splinear.model.layout import Layout
-from splinear.solvers.loss_sums import Curvature
+from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.rows import TrainingRows
 
@@ -60,6 +60,7 @@ class RemoteRows:
     is_here = False
     is_on_disk = False
     pairs = None
+    value_price = 2.0
     plan = MemoryPlan()
 
     @property
@@ -75,6 +76,10 @@ class RemoteRows:
     def with_layout(self, layout: Layout) -> RemoteRows:
         """Return the same rows for a layout of the same groups."""
         return replace(self, layout=layout)
+
+    def adopted(self, total: LossSum) -> LossSum:
+        """Return a sum of losses as it is: it is that of all parts."""
+        return total
 
     def exactly(self) -> RemoteRows:
         """Return the same rows in full precision: workers read X once they are asked for it."""

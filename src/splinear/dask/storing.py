@@ -25,7 +25,7 @@ from splinear.model.group import TermGroup
 
 __all__ = ["Kept", "Room", "mapped_codes"]
 
-SHARE = 0.3  # of a worker's limit of memory, for parts
+SHARE = 0.35  # of the memory that a worker has left, for parts; the rest is for reading X
 IN_USE = 2**14  # rows of a map that are in memory at a time
 
 T = TypeVar("T")
@@ -52,8 +52,9 @@ class Room:
         except ValueError:
             return cls(np.inf, None)
         if worker not in _ROOMS:
-            limit = worker.memory_manager.memory_limit
-            own = cls(SHARE * limit if limit else np.inf, worker.local_directory)
+            limit = worker.memory_manager.memory_limit or np.inf
+            left = max(0.0, limit - worker.monitor.get_process_memory())
+            own = cls(SHARE * left, worker.local_directory)
             _ROOMS.setdefault(worker, own)
         return _ROOMS[worker]
 
