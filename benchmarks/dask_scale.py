@@ -1,7 +1,9 @@
 """A logistic fit on workers of Dask: seconds, bytes over the network, and what follows for many.
 
-python benchmarks/dask_scale.py                        2 million rows x 20: some minutes
-python benchmarks/dask_scale.py --rows 100000000       an hour or so on two cores
+python benchmarks/dask_scale.py                        2 million rows x 20: a minute or two
+python benchmarks/dask_scale.py --rows 100000000       some 20 minutes on two cores
+python benchmarks/dask_scale.py --workers 2 16         so many processes, one after the other
+python benchmarks/dask_scale.py --memory 1GB           the limit of each
 python benchmarks/dask_scale.py --output docs          and write dask_scale.md there
 python benchmarks/dask_scale.py --quick                20,000 rows, threads instead of processes
 """
@@ -14,6 +16,7 @@ from typing import Any
 
 import command
 import dask.array as da
+import dask_wire
 import numpy as np
 import report
 from distributed import Client, LocalCluster
@@ -25,15 +28,13 @@ from splinear.dask import DaskAdditiveClassifier, fitting
 N_COLUMNS = 20
 ROWS_PER_PART = 250_000
 N_TEST = SAMPLE = 200_000  # rows to compare on, and of the local fit
-MEMORY = "1GB"  # per worker
 MANY_ROWS, MANY_WORKERS, MANY_PER_PART = 10**10, 1_000, 10**6
-SCHEDULER = 1e-3  # seconds per task, as Dask's own documentation says at most
 
-INTRODUCTION = f"""\
-`python benchmarks/dask_scale.py --output docs` writes this page. Rows of {N_COLUMNS} columns are
-made by the workers whenever they are read, in partitions of up to {ROWS_PER_PART:,}, and never lie
+INTRODUCTION = """\
+`{command}` writes this page. Rows of {n_columns} columns are
+made by the workers whenever they are read, in partitions of up to {n_part:,}, and never lie
 anywhere; what stays are their codes. `DaskAdditiveClassifier()` chooses the smoothness of every
-curve and is certified over all rows. Every worker is a process of one thread with {MEMORY} of
+curve and is certified over all rows. Every worker is a process of one thread with {memory} of
 memory, on one machine."""
 
 
@@ -43,31 +44,33 @@ class Measured:
 
     seconds: float
     n_passes: int
-    n_bytes: int  # of sums that came back
-    sent: int  # by all workers to others and to the client
     n_parts: int
-    pass_seconds: float  # of one that scores all rows anew
+    one: dask_wire.Pass
     model: DaskAdditiveClassifier
 
 
-def block(numbers: Any, target: bool = False) -> Any:
-    """Return the rows that begin with this number, or their classes."""
-    n, random = len(numbers), np.random.default_rng(int(numbers[0, 0]))
-    X = random.standard_normal((n, N_COLUMNS), dtype=np.float32)
-    if not target:
-        return X
+def block(numbers: Any) -> Any:
+    """Return the rows that begin with this number."""
+    random = np.random.default_rng(int(numbers[0, 0]))
+    return random.standard_normal((len(numbers), N_COLUMNS), dtype=np.float32)
+
+
+def classes(X: Any, numbers: Any) -> Any:
+    """Return the classes of these rows."""
+    random = np.random.default_rng(int(numbers[0, 0]) + 1)
     f = sum(np.sin((j + 1) * X[:, j]) + 0.8 * (np.abs(X[:, 4 + j]) > 1) for j in range(4))
-    return (f - 1.0 + random.logistic(size=n) > 0).astype(np.int8)
+    p = 1.0 / (1.0 + np.exp(1.0 - f))
+    return (random.random(len(X), dtype=np.float32) < p).astype(np.int8)
 
 
 def rows(n: int) -> tuple[da.Array, da.Array]:
     """Return rows that nobody has computed yet."""
     numbers = da.arange(n, chunks=min(n, ROWS_PER_PART))[:, None]
     X = numbers.map_blocks(block, chunks=(numbers.chunks[0], (N_COLUMNS,)), dtype=np.float32)
-    return X, numbers.map_blocks(block, target=True, drop_axis=1, dtype=np.int8)
+    return X, da.map_blocks(classes, X, numbers, drop_axis=1, dtype=np.int8)
 
 
-def fit(n: int, n_workers: int, *, processes: bool) -> Measured:
+def fit(n: int, n_workers: int, memory: str, *, processes: bool) -> Measured:
     """Fit on some workers."""
     made: list[Any] = []
     original = fitting.Cluster
@@ -77,71 +80,80 @@ def fit(n: int, n_workers: int, *, processes: bool) -> Measured:
         return made[-1]
 
     fitting.Cluster = noted  # type: ignore[assignment, misc]
-    options: dict[str, Any] = {"dashboard_address": ":0", "memory_limit": MEMORY}
+    options: dict[str, Any] = {"dashboard_address": ":0", "memory_limit": memory}
     with (
         LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=processes, **options
         ) as c,
         Client(c) as client,
     ):
+        client.run(_ready)  # workers have imported what they need
         began = time.perf_counter()
         model = DaskAdditiveClassifier(random_state=0, client=client).fit(*rows(n))
         seconds = time.perf_counter() - began
-        sent = client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total)
-        cluster, total = made[0], sum(sent.values())
-        n_passes, n_bytes = cluster.n_passes, cluster.n_bytes
-        pass_seconds = one_pass(cluster, model)
-        parts = len(cluster.parts)
+        n_passes, n_parts = made[0].n_passes, len(made[0].parts)
+        one = dask_wire.measure(client, made[0], model)
     fitting.Cluster = original  # type: ignore[misc]
-    return Measured(seconds, n_passes, n_bytes, total, parts, pass_seconds, model)
+    return Measured(seconds, n_passes, n_parts, one, model)
 
 
-def one_pass(cluster: Any, model: DaskAdditiveClassifier) -> float:
-    """Return the seconds of a pass that scores all rows and adds up a gradient."""
-    from splinear.dask.losses import RemoteSum
-    from splinear.dask.passes import RemoteRows
+def _ready() -> None:
+    from splinear import dask
 
-    like, layout = cluster.sample.sums[0], model._model.layout
-    rows, total = RemoteRows(cluster, layout, 1, 1.0, None), RemoteSum(cluster, 0, like)
-    times = []
-    for k in range(3):
-        F = rows.scores((1.0 + 1e-6 * k) * model._model.parameters)
-        began = time.perf_counter()
-        rows.sums(total.gradient(F))
-        times.append(time.perf_counter() - began)
-    return float(np.median(times))
+    assert dask
 
 
 def main() -> None:
     """Measure, print the page."""
     parser = command.make_parser(__doc__, quick="20,000 rows", output="folder for dask_scale.md")
     parser.add_argument("--rows", type=int)
-    parser.add_argument("--workers", default="1,2", help="how many there are, one after the other")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--memory", default="1GB", help="limit per worker")
     given = parser.parse_args()
     n = given.rows or (20_000 if given.quick else 2_000_000)
     found = {
-        workers: fit(n, workers, processes=not given.quick)
-        for workers in map(int, given.workers.split(","))
+        workers: fit(n, workers, given.memory, processes=not given.quick)
+        for workers in given.workers
     }
-    introduction = (report.CAUTION if given.quick else "") + INTRODUCTION
+    asked = f"python benchmarks/dask_scale.py --rows {n} --workers {' '.join(map(str, found))}"
+    introduction = (report.CAUTION if given.quick else "") + INTRODUCTION.format(
+        command=f"{asked} --memory {given.memory} --output docs",
+        n_columns=N_COLUMNS,
+        n_part=ROWS_PER_PART,
+        memory=given.memory,
+    )
     sections = ["# Rows on a cluster, measured", introduction, report.machine_block()]
-    sections += measured(n, found) + compared(n, found) + counted(n, found)
+    sections += measured(n, found) + compared(n, found) + on_the_wire(found) + counted(n, found)
     report.publish(sections, given.output, "dask_scale.md")
 
 
 def measured(n: int, found: dict[int, Measured]) -> list[str]:
     """Return a line per number of workers."""
-    table = [["workers", "partitions", "fit, s", "passes", "one pass, s", "gap", "certified"]]
+    table = [
+        [
+            "workers",
+            "partitions",
+            "fit, s",
+            "passes",
+            "one pass, ms",
+            "without Dask, ms",
+            "most memory, MB",
+            "gap",
+            "certified",
+        ]
+    ]
     for workers, own in found.items():
-        model = own.model
-        numbers = [f"{own.seconds:.1f}", str(own.n_passes), f"{own.pass_seconds:.2f}"]
-        proven = [f"{model.dual_gap_:.1e}", str(model.certified_)]
-        table.append([str(workers), str(own.n_parts), *numbers, *proven])
+        model, one = own.model, own.one
+        numbers = [str(own.n_parts), f"{own.seconds:.1f}", str(own.n_passes)]
+        numbers += [f"{1e3 * one.seconds:.1f}", f"{1e3 * one.alone:.1f}", f"{one.memory / 1e6:.0f}"]
+        table.append([str(workers), *numbers, f"{model.dual_gap_:.1e}", str(model.certified_)])
     most, least = found[max(found)], found[min(found)]
-    fits, passes = least.seconds / most.seconds, least.pass_seconds / most.pass_seconds
+    fits, passes = least.seconds / most.seconds, least.one.seconds / most.one.seconds
     lines = [
-        f"the most workers against the fewest: {fits:.2f} times as fast in all, {passes:.2f} times "
-        "in a pass",
+        f"{max(found)} workers against {min(found)}: {fits:.2f} times as fast in all, {passes:.2f} "
+        "times in a pass",
+        "a pass scores all rows anew and adds up the gradient; without Dask: the same calls of the "
+        "core, one partition after the other, in the busiest worker",
     ]
     return [f"## {n:,} rows x {N_COLUMNS}", report.markdown(table), report.items(lines)]
 
@@ -149,7 +161,8 @@ def measured(n: int, found: dict[int, Measured]) -> list[str]:
 def compared(n: int, found: dict[int, Measured]) -> list[str]:
     """Compare predictions with those of a local fit on a sample, on rows that neither has seen."""
     numbers = np.arange(2**40, 2**40 + N_TEST)[:, None]
-    X_test, y_test = block(numbers), block(numbers, target=True)
+    X_test = block(numbers)
+    y_test = classes(X_test, numbers)
     X, y = (part[: min(n, SAMPLE)].compute(scheduler="synchronous") for part in rows(n))
     local = AdditiveClassifier(random_state=0).fit(X, y)
     aucs = [roc_auc_score(y_test, local.decision_function(X_test))]
@@ -168,27 +181,44 @@ def compared(n: int, found: dict[int, Measured]) -> list[str]:
     ]
 
 
-def counted(n: int, found: dict[int, Measured]) -> list[str]:
-    """Count bytes, and what follows for many workers."""
-    most = max(found)
-    own = found[most]
-    table = len(own.model._model.parameters[0]) * 8
-    per_row = found[min(found)].pass_seconds * min(found) / n
-    parts, per_worker = MANY_ROWS // MANY_PER_PART, MANY_ROWS // MANY_WORKERS
-    tasks = parts * (1 + 1 / 15)
-    lines = [
-        f"the model has {table / 8:.0f} coefficients, {table / 1e3:.1f} kB; the sums of a pass, "
-        f"{own.n_bytes / own.n_passes / 1e3:.1f} kB on average, are what comes back",
-        f"all that {most} workers sent, with the sample and the partitions of X that Dask moved: "
-        f"{own.sent / 1e6:.1f} MB",
-        f"counted, not measured: with {MANY_ROWS:.0e} rows on {MANY_WORKERS:,} workers in "
-        f"{parts:,} partitions, a pass reads {per_worker:.0e} rows per worker, "
-        f"{per_row * per_worker:.1f} s at the speed above; is {tasks:,.0f} tasks, "
-        f"{SCHEDULER * tasks:.0f} s of Dask's scheduler at a millisecond each; and moves at most "
-        f"{parts * table / 1e6:.0f} MB between workers, {table / 1e3:.1f} kB to the client",
-        f"codes then take {2e-9 * N_COLUMNS * per_worker:.1f} GB per worker",
+def on_the_wire(found: dict[int, Measured]) -> list[str]:
+    """Compare the bytes of a pass with the size of what it adds up."""
+    table = [
+        ["workers", "sums of a worker, B", "all sums, B", "workers send, B", "beside sums, B each"]
     ]
-    return ["## Bytes, and many workers", report.items(lines)]
+    for workers, own in found.items():
+        one = own.one
+        sums = workers * one.n_sums
+        more = (one.from_workers - sums) / workers
+        table.append([f"{x:,.0f}" for x in (workers, one.n_sums, sums, one.from_workers, more)])
+    most = max(found)
+    one = found[most].one
+    lines = [
+        "counted where distributed writes to its connections, in every worker and in the client's "
+        "process, the least of some passes: workers also tell the scheduler of themselves",
+        f"scheduler and client write {one.to_workers:,} B in a pass with {most} workers: the "
+        f"model's tables, {one.n_recipe:,} B, to the scheduler and to each worker, and the sums to "
+        "the client",
+    ]
+    return ["## Bytes of a pass", report.markdown(table), report.items(lines)]
+
+
+def counted(n: int, found: dict[int, Measured]) -> list[str]:
+    """Count what follows for many workers."""
+    least = min(found)
+    one = found[least].one
+    per_row = one.seconds * least / n
+    parts, per_worker = MANY_ROWS // MANY_PER_PART, MANY_ROWS // MANY_WORKERS
+    up, down = MANY_WORKERS * one.n_sums / 1e6, MANY_WORKERS * one.n_recipe / 1e6
+    lines = [
+        f"with {MANY_ROWS:.0e} rows on {MANY_WORKERS:,} workers in {parts:,} partitions, a pass "
+        f"reads {per_worker:.0e} rows per worker, {per_row * per_worker:.2f} s at the speed above; "
+        f"it is {MANY_WORKERS:,} calls and no task of Dask's scheduler",
+        f"the scheduler then sends {down:.0f} MB and receives {up:.0f} MB in a pass, where every "
+        "worker has neighboring partitions",
+        f"codes take {2e-9 * N_COLUMNS * per_worker:.1f} GB per worker",
+    ]
+    return ["## Many workers: counted, not measured", report.items(lines)]
 
 
 if __name__ == "__main__":

@@ -165,7 +165,7 @@ def test_numbers_are_those_of_the_code() -> None:
             f"no more than {Advice(1, False).few} under a fixed `C`",
         ],
         "docs/guide/smoothness.md": [
-            f"at most {choosing.MOST_ROWS:,} rows, drawn at random, choose them",
+            f"chosen on at most {choosing.MOST_ROWS:,} random rows",
             f"more than {choosing.MOST_ROWS // choosing.ROWS_PER_LEVEL:,} levels",
             f"of {choosing.WIDE} terms or more",
             f"no more than {choosing.FEW_ROWS} rows per term (if they have {choosing.LEAST_ROWS}",
@@ -181,7 +181,7 @@ def test_numbers_are_those_of_the_code() -> None:
             f"fewer than {choosing.WIDE} terms",
             f"({choosing.ROWS_PER_LEVEL} rows per level",
             f"no more than {choosing.FEW_ROWS} rows per term",
-            f"with all variances times 1, {growth} as long as that is better",
+            f"with all variances multiplied by 1, {growth} as long as that improves the loss",
         ],
         "docs/architecture.md": [
             f"about {memory.NEED_NEWTON.each:.0f} bytes per row (scores, derivatives, steps",

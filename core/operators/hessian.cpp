@@ -110,6 +110,18 @@ std::size_t thinned_stride(const Group& group, std::int64_t factor) {
            (group.has_missing() ? 1 : 0);
 }
 
+// Copies what is above the diagonal to below it, a tile at a time, as columns are read as rows.
+void mirror(std::vector<double>& matrix, std::size_t n, int n_threads) {
+    constexpr std::size_t tile = 32;
+    const auto size = static_cast<std::ptrdiff_t>(n);
+    parallel_pieces(0, size, tile, n_threads, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+        for (std::size_t a = 0; a < index(last); a += tile)
+            for (std::size_t row = index(first); row < index(last); ++row)
+                for (std::size_t k = a; k < std::min(a + tile, row); ++k)
+                    matrix[row * n + k] = matrix[k * n + row];
+    });
+}
+
 class DenseHessian {
 public:
     DenseHessian(Groups groups, std::span<const std::int64_t> factors,
@@ -145,8 +157,7 @@ public:
                 add_pairs(index(a), &h_[index(begin)], index(end - begin));
             });
         });
-        for (std::size_t a = 0; a < n_; ++a)
-            for (std::size_t b = a + 1; b < n_; ++b) total_[b * n_ + a] = total_[a * n_ + b];
+        mirror(total_, n_, n_threads_);
         return std::move(total_);
     }
 
@@ -312,13 +323,8 @@ std::vector<double> hessian_by_row(Groups groups, std::span<const std::int64_t> 
     constexpr Row n_parts = 8;
     const Row piece = std::max<Row>(n_pieces(n_rows, n_parts), 1);
     std::vector<double> total = sum_over(RowsOfAll{groups}, n_rows, piece, n * n, n_threads, part);
-    for (std::size_t a = 0; a < n; ++a)
-        for (std::size_t b = a + 1; b < n; ++b) total[b * n + a] = total[a * n + b];
+    mirror(total, n, n_threads);
     return total;
-}
-
-bool has_sparse_rows(const Group& group) {
-    return std::visit([]<class S>(const S&) { return is_sparse<S>; }, group.rows);
 }
 
 // How many coefficients are left of all groups.

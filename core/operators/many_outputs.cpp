@@ -46,6 +46,11 @@ struct ManyGroup {
         return (j * shape.entries + k) * simd::output_lanes;
     }
 
+    // Of one partial sum of so many numbers.
+    Row rows_per_sum(std::size_t length) const noexcept {
+        return rows_per_piece(rows->n_rows(), length / 4, shape.n_features, rows_per_float_sum);
+    }
+
     // Calls use(codes, first row, number of rows) for the rows from begin to end, some at a time.
     template <class Use>
     void over_rows(Row begin, Row end, const Use& use) const {
@@ -117,8 +122,9 @@ void write_sums(const ManyGroup& group, std::span<const double> r, const OutputR
         });
         std::copy(tables.begin(), tables.end(), sum.begin());
     };
-    const std::vector<double> sums = sum_over(*group.rows, group.rows->n_rows(), rows_per_float_sum,
-                                              group.length(), n_threads, part);
+    const std::vector<double> sums =
+        sum_over(*group.rows, group.rows->n_rows(), group.rows_per_sum(group.length()),
+                 group.length(), n_threads, part);
     for (std::size_t o = 0; o < outputs.count; ++o) {
         double* own = out + outputs.start_of(o);
         for (std::size_t j = 0; j < group.shape.n_features; ++j)
@@ -146,8 +152,8 @@ void write_blocks(const ManyGroup& group, std::span<const double> h, const Outpu
         });
         std::copy(own.begin(), own.end(), sum.begin());
     };
-    const std::vector<double> sums =
-        sum_over(*group.rows, group.rows->n_rows(), rows_per_float_sum, size, n_threads, part);
+    const std::vector<double> sums = sum_over(*group.rows, group.rows->n_rows(),
+                                              group.rows_per_sum(size), size, n_threads, part);
     const std::size_t support = group.shape.degree == 0 ? 1 : 2;
     const auto product = [&](std::size_t j, std::size_t bin, std::size_t q, std::size_t o) {
         return sums[(j * group.shape.entries + bin) * per_bin + q * lanes + o];

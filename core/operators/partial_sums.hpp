@@ -18,7 +18,7 @@ namespace splinear {
 // one of them would take as long to add up sums as all of them to compute these.
 inline void add_in_order(std::span<const std::vector<double>> sums, int n_threads,
                          std::vector<double>& total) {
-    constexpr std::ptrdiff_t numbers_per_task = 2048;
+    constexpr std::ptrdiff_t numbers_per_task = 512;
     const auto length = static_cast<std::ptrdiff_t>(total.size());
     parallel_pieces(0, length, numbers_per_task, n_threads,
                     [&](std::ptrdiff_t first, std::ptrdiff_t last) {
@@ -29,11 +29,15 @@ inline void add_in_order(std::span<const std::vector<double>> sums, int n_thread
 }
 
 // The sum of what part(begin, end, out) writes for the pieces of the first n_rows rows. The pieces
-// are spread over threads and their sums added in order.
+// are spread over threads and their sums added in order. Where sums are short there is room for
+// many: threads then need not wait for each other after every piece.
 template <class Rows, class Part>
 std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_t length,
                              int n_threads, const Part& part) {
-    const Row at_once = std::min<Row>(n_pieces(n_rows, piece), n_threads);
+    constexpr std::size_t numbers_kept = std::size_t{1} << 20;
+    const Row room = static_cast<Row>(numbers_kept / std::max<std::size_t>(length, 1));
+    const Row most = n_threads == 1 ? 1 : std::max<Row>(n_threads, room);
+    const Row at_once = std::min(n_pieces(n_rows, piece), most);
     std::vector<double> total(length);
     std::vector<std::vector<double>> sums(index(at_once));
     read_in_order(rows, n_rows, at_once * piece, [&](Row begin, Row end) {
@@ -46,6 +50,21 @@ std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_
         add_in_order(std::span(sums).first(n_here), n_threads, total);
     });
     return total;
+}
+
+inline bool has_sparse_rows(const Group& group) {
+    return std::visit([]<class S>(const S&) { return is_sparse<S>; }, group.rows);
+}
+
+// Rows of one partial sum over dense rows, `most` of them where there are many. Few rows have many
+// short pieces, so that many threads can share them; but adding up a piece's sums is to cost little
+// against its rows.
+inline Row rows_per_piece(Row n_rows, std::size_t length, std::size_t n_features, Row most) {
+    constexpr Row pieces = 64;
+    constexpr Row step = 64;
+    const Row costly = static_cast<Row>(8 * length / std::max<std::size_t>(n_features, 1));
+    const Row least = std::min(most, std::max<Row>(4 * step, whole_pieces(costly, step)));
+    return std::clamp(whole_pieces(n_pieces(n_rows, pieces), step), least, most);
 }
 
 // Rows of one partial sum: enough that adding it up is less work than the rows themselves.

@@ -50,19 +50,26 @@ std::vector<double> sums_of(const Group& group, std::span<const double> r, int n
     const std::size_t length = group.n_coefficients();
     // Tables in single precision are short; only others may take more rows at once.
     const bool is_single = !op->zero_tables().single.empty();
-    const Row piece = is_single ? 2048 : rows_per_sum(group, length, 2048);
+    Row piece = 2048;
+    if (!has_sparse_rows(group))
+        piece = rows_per_piece(op->n_rows(), length, group.n_features(), piece);
+    if (!is_single) piece = rows_per_sum(group, length, piece);
     return sum_over(*op, op->n_rows(), piece, length, n_threads, part);
 }
 
 }  // namespace
 
 void add_scores(const Group& group, std::span<const double> coef, int n_threads, double* out) {
-    constexpr Row piece = 256;
+    constexpr Row piece = 256;  // at most
     const Group own = plain(group);
     const auto op = make_operator(own, 1);
     const GroupTables tables = op->tables_of(coef);
+    // Few rows are divided among many threads, too; how does not change their scores.
+    const Row shares = 4 * static_cast<Row>(n_threads);
+    const Row here_at_once =
+        std::clamp<Row>(whole_pieces(n_pieces(op->n_rows(), shares), Row{64}), 64, piece);
     read_in_order(*op, op->n_rows(), op->rows_per_block(), [&](Row begin, Row end) {
-        parallel_pieces(begin, end, piece, n_threads, [&](Row first, Row last) {
+        parallel_pieces(begin, end, here_at_once, n_threads, [&](Row first, Row last) {
             std::array<Row, piece> here;
             std::array<double, piece> scores;
             const std::size_t m = index(last - first);

@@ -78,6 +78,12 @@ void SplineOperator::score_together(std::span<const Row> rows, const AlignedFloa
         codes[a] = codes_.row(rows[a < rows.size() ? a : 0]);  // the first for what is missing
         scores[a] = 0.0f;
     }
+    if (scores_few()) {
+        const simd::ManyShape few = few_shape(shape_.n_features);
+        simd::score_few(few, tables.data(), codes.data(), rows.size(), scores.data());
+        std::copy_n(scores.begin(), rows.size(), out);
+        return;
+    }
     const std::size_t step = is_long() ? long_tables_at_once : shape_.n_features;
     for (std::size_t j = 0; j < shape_.n_features; j += step) {
         const Part part = part_from(j, step);
@@ -228,7 +234,14 @@ void SplineOperator::sum(std::span<const Row> rows, const double* steps,
                          GroupTables& tables) const {
     const auto codes = pointers(rows);
     const std::vector<float> single(steps, steps + rows.size());
-    kernels_.sum(shape_, codes.data(), single.data(), rows.size(), tables.single.data());
+    const std::size_t left = shape_.degree > 1 ? 0 : shape_.n_features % simd::tile;
+    const std::size_t n_few = left <= few_to_sum ? left : 0;
+    if (const Part part = part_from(0, shape_.n_features - n_few); part.shape.n_features > 0)
+        kernels_.sum(part.shape, codes.data(), single.data(), rows.size(), tables.single.data());
+    if (n_few == 0) return;
+    const std::size_t first = shape_.n_features - n_few;
+    simd::sum_few(few_shape(n_few), shifted(codes, first).data(), single.data(), rows.size(),
+                  tables.single.data() + first * entries());
 }
 
 std::vector<double> SplineOperator::sums(const GroupTables& tables) const {

@@ -104,6 +104,7 @@ private:
     static Memory zeros(std::size_t n_bytes) {
         Memory memory(static_cast<std::byte*>(std::calloc(std::max<std::size_t>(n_bytes, 1), 1)));
         if (!memory) throw std::bad_alloc();
+        prefer_large_pages(memory.get(), n_bytes);
         return memory;
     }
 

@@ -168,4 +168,37 @@ SPLINEAR_CLONES void own_one(const ManyShape& shape, const std::uint16_t* const*
     over_features(shape, n_rows, add_row);
 }
 
+SPLINEAR_CLONES void score_few(const ManyShape& shape, const float* tables,
+                               const std::uint16_t* const* codes, std::size_t n_rows, float* out) {
+    const Cells cells(shape);
+    const bool is_flat = shape.degree == 0;
+    for (std::size_t a = 0; a < n_rows; ++a) {
+        float total = 0.0f;
+        for (std::size_t j = 0; j < shape.n_features; ++j) {
+            const Cell cell = cells(j, codes[a][j]);
+            const float* at = tables + cell.entry;
+            total += is_flat ? at[0] : at[0] + cell.share * (at[1] - at[0]);
+        }
+        out[a] += total;
+    }
+}
+
+SPLINEAR_CLONES void sum_few(const ManyShape& shape, const std::uint16_t* const* codes,
+                             const float* r, std::size_t n_rows, float* tables) {
+    const Cells cells(shape);
+    const bool is_flat = shape.degree == 0;
+    for (std::size_t a = 0; a < n_rows; ++a) {
+        for (std::size_t j = 0; j < shape.n_features; ++j) {
+            const Cell cell = cells(j, codes[a][j]);
+            float* at = tables + cell.entry;
+            if (is_flat) {
+                at[0] += r[a];
+            } else {
+                at[0] += (1.0f - cell.share) * r[a];
+                at[1] += cell.share * r[a];
+            }
+        }
+    }
+}
+
 }  // namespace splinear::simd

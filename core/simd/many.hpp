@@ -36,4 +36,11 @@ void own_many(const ManyShape& shape, const std::uint16_t* const* codes, const f
 void own_one(const ManyShape& shape, const std::uint16_t* const* codes, const float* r,
              std::size_t n_rows, float* own);
 
+// Scores and sums of one output and few features, which fill no vector: tables are `entries` floats
+// per feature. out[a] += sum_j table_j' B(codes[a][j]), and table_j += sum_a r[a] B(codes[a][j]).
+void score_few(const ManyShape& shape, const float* tables, const std::uint16_t* const* codes,
+               std::size_t n_rows, float* out);
+void sum_few(const ManyShape& shape, const std::uint16_t* const* codes, const float* r,
+             std::size_t n_rows, float* tables);
+
 }  // namespace splinear::simd

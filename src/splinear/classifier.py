@@ -12,8 +12,10 @@ from splinear._compat import StrOptions
 from splinear._types import Constraints, Floats, Input, Terms
 from splinear.solvers.losses import Logistic
 from splinear.solvers.watch import Progress
+from splinear.tables.device import on_host
 from splinear.terms.base import Term
 from splinear.training.classification import ClassEstimator
+from splinear.training.devices import same_kind
 from splinear.training.intervals import class_intervals
 from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.class_reader import ClassReader
@@ -81,6 +83,11 @@ class AdditiveClassifier(ClassEstimator):
     max_memory : int, str or None, default=None
         How much memory fit may take beyond X and y: bytes, or a text such as "500MB" or "2GiB".
         If X's codes, 2 bytes per value, do not fit they go to a temporary file.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where fit computes: "cuda" is an NVIDIA GPU, by CuPy (``pip install 'splinear[cuda]'``), and
+        "auto" that GPU if there is one and it has kernels for all terms, else the processor. X and
+        y may lie in a GPU's memory (CuPy, or anything with DLPack), whatever `device` is. The model
+        is the same object, for any machine. Predictions are made where X lies.
     n_jobs : int or None, default=None
         Threads. None is 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -152,6 +159,7 @@ class AdditiveClassifier(ClassEstimator):
         callback: Callable[[Progress], object] | None = None,
         warm_start: bool = False,
         max_memory: int | str | None = None,
+        device: Literal["cpu", "cuda", "auto"] = "cpu",
         n_jobs: int | None = None,
         random_state: Input = None,
         verbose: int = 0,
@@ -169,6 +177,7 @@ class AdditiveClassifier(ClassEstimator):
         self.callback = callback
         self.warm_start = warm_start
         self.max_memory = max_memory
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -189,7 +198,7 @@ class AdditiveClassifier(ClassEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
         """
         scores = self._scores(X)
-        return self._outputs.probabilities(scores)
+        return same_kind(self._outputs.probabilities(on_host(scores)), scores)
 
     def predict_log_proba(self, X: Input) -> Floats:
         """Compute the logarithms of predict_proba.

@@ -70,7 +70,7 @@ class AdditiveRegressor(RegressionEstimator):
         None: the data choose how smooth each term is. A number weighs the losses, alike for all
         terms: larger fits closer.
     categorical_features, missing, tol, max_iter, time_limit, callback, warm_start, max_memory, \
-n_jobs, random_state, verbose
+device, n_jobs, random_state, verbose
         As in AdditiveClassifier.
 
     Attributes
@@ -111,6 +111,7 @@ n_features_in_, feature_names_in_
         callback: Callable[[Progress], object] | None = None,
         warm_start: bool = False,
         max_memory: int | str | None = None,
+        device: Literal["cpu", "cuda", "auto"] = "cpu",
         n_jobs: int | None = None,
         random_state: Input = None,
         verbose: int = 0,
@@ -128,6 +129,7 @@ n_features_in_, feature_names_in_
         self.callback = callback
         self.warm_start = warm_start
         self.max_memory = max_memory
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -51,6 +51,15 @@ def test_what_was_understood_is_printed(train, invoke, tmp_path):
     assert re.search(r"^Training AdditiveClassifier: \d+\.\d s$", done.stderr, re.MULTILINE)
 
 
+def test_a_column_without_values_is_shown_as_such(invoke, tmp_path):
+    rows = pd.DataFrame({"x": range(40), "empty": np.nan, "y": np.arange(40) % 7})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    done = invoke(
+        "fit", tmp_path / "rows.csv", "--target", "y", "-o", tmp_path / "m", "--task", "regression"
+    )
+    assert re.search(r"empty +\w+ +100\.0% +no values: has no effect", done.stdout), done.output
+
+
 def test_measures_are_of_rows_that_were_held_out(train, customers, invoke, tmp_path):
     path = tmp_path / "m.splinear"
     done = invoke("fit", train, *CHURN, "-o", path, "--holdout", "0.25", "--seed", "3")

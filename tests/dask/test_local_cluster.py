@@ -7,7 +7,8 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from dask_clusters import LONG
+from dask_clusters import LONG, a_cluster
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -17,7 +18,7 @@ from splinear.terms import Category, Fourier, Hermite, Spline
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
 
-from splinear.dask import DaskAdditiveClassifier, DaskAdditiveRegressor, fitting  # noqa: E402
+from splinear.dask import DaskAdditiveClassifier, DaskAdditiveRegressor, fitting, storing  # noqa: E402
 
 pytestmark = pytest.mark.dask
 
@@ -199,6 +200,76 @@ def test_predictions_are_lazy(client, frame):
     )
 
 
+def test_other_columns_are_refused_at_the_call(client, frame):
+    """Not when somebody computes the predictions."""
+    X, y = frame
+    dX, dy = divided(X, y, [300])
+    model = DaskAdditiveClassifier(random_state=0).fit(dX[["x", "z"]], dy)
+    for wrong in (dX[["x"]], dX[["z", "x"]], dX[["x", "few"]]):
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(wrong)
+    rows = da.from_array(X[["x", "few"]].to_numpy(), chunks=(400, 2))
+    model = DaskAdditiveClassifier(random_state=0).fit(rows, y == "yes")
+    with pytest.raises(ValueError, match="has 1 features, but"):
+        model.predict_proba(rows[:, :1])
+    with pytest.raises(TypeError, match=r"one of shape \(800,\)"):
+        model.decision_function(rows[:, 0])
+
+
+def test_sparse_partitions_are_refused(client):
+    rows = da.from_array(np.eye(8), chunks=(4, 8))
+    known, unknown = (
+        rows.map_blocks(sparse.csr_array),
+        rows.map_blocks(sparse.csr_array, meta=rows._meta),
+    )
+    y = da.from_array(np.arange(8) % 2, chunks=4)
+    for X in (known, unknown):
+        with pytest.raises(TypeError, match="toarray"):
+            DaskAdditiveClassifier().fit(X, y)
+
+
+def test_a_regression_without_noise_goes_on_with_x(client):
+    """Codes are too coarse to prove what is asked for."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4_000, 2))
+    y = np.sin(X[:, 0]) + X[:, 1] ** 2
+    rows, target = da.from_array(X, chunks=(1_000, 2)), da.from_array(y, chunks=1_000)
+    model = DaskAdditiveRegressor(random_state=0).fit(rows, target)
+    assert model.certified_
+    assert model.dual_gap_ <= 1e-3
+    local = AdditiveRegressor(random_state=0).fit(X, y)
+    assert model.objective_ == pytest.approx(local.objective_, rel=1e-3)
+
+
+def test_parts_without_room_in_memory_change_no_bit(frame, monkeypatch, tmp_path):
+    """They are in files, and what was computed from X itself is, too."""
+    X, y = frame
+    target = (y == "yes") * 1.0
+    found = []
+    for share in (0.35, 0.0):
+        monkeypatch.setattr(storing, "SHARE", share)
+        folder = tmp_path / str(share)
+        with a_cluster(2, processes=False, memory_limit="4GB", local_directory=str(folder)):
+            dX, dy = divided(X, target, [100, 300])
+            for kind in (DaskAdditiveClassifier, DaskAdditiveRegressor):
+                model = kind(C=1.0, tol=1e-5, random_state=0).fit(dX, dy)
+                found.append(model.to_local().predict(X))
+            del model
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[1], found[3])
+    assert not list(tmp_path.rglob("splinear-*"))
+
+
+def test_targets_that_are_computed_from_x(client, caplog):
+    """Both are made of the same tasks."""
+    numbers = da.arange(900, chunks=300)[:, None]
+    X = da.sin(numbers * np.array([[0.7, 1.3]]))
+    y = X[:, 0] + da.cos(numbers[:, 0]) > 0
+    model = DaskAdditiveClassifier(random_state=0).fit(X, y)
+    assert model.certified_
+    assert "run_spec" not in caplog.text
+
+
 def test_parquet(client, frame, tmp_path):
     X, y = frame
     for k, rows in enumerate((slice(0, 300), slice(300, None))):
@@ -220,7 +291,7 @@ def test_pickles_and_clones(client, frame):
 def test_progress_and_limits(client, frame):
     X, y = frame
     told = []
-    model = DaskAdditiveClassifier(random_state=0, callback=told.append, max_iter=1, tol=1e-9)
+    model = DaskAdditiveClassifier(C=1.0, callback=told.append, max_iter=1, tol=1e-9)
     with pytest.warns(ConvergenceWarning):
         model.fit(*divided(X, y, [400]))
     assert {progress.n_rows for progress in told} == {len(X)}
@@ -247,5 +318,5 @@ def test_refusals(client, frame):
         DaskAdditiveClassifier(interactions=2).fit(dX, dy)
     with pytest.raises(ValueError, match="max_memory"):
         DaskAdditiveClassifier(max_memory="1GB").fit(dX, dy)
-    with pytest.raises(ValueError, match="no rows that count"):
+    with pytest.raises(ValueError, match="no rows, or none with a weight"):
         fit(dX.iloc[:, :].loc[dX["x"] > 99], dy.loc[dX["x"] > 99])

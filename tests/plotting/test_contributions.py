@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -70,6 +71,41 @@ def test_whiskers_are_standard_errors(model, table):
     np.testing.assert_allclose(reach[:-1], errors[~np.isnan(errors)], rtol=1e-9)
     assert reach[-1] == pytest.approx(found.score_error[0])
     assert "one standard error" in display.ax_.get_xlabel()
+
+
+def arrows_of(display):
+    """The places of arrows at the ends of the axis, left and right."""
+    lines = display.ax_.lines
+    return [
+        [(x, y) for line in lines if line.get_marker() == marker for x, y in line.get_xydata()]
+        for marker in "<>"
+    ]
+
+
+def test_whiskers_beyond_the_axis_end_in_arrows(model, table):
+    explanation = explain(model, table[0].head(1))
+    assert arrows_of(explanation.plot(0)) == [[], []]
+
+    unsure = replace(explanation, standard_error=explanation.standard_error * 100)
+    display = unsure.plot(0)
+    ends = display.ax_.get_xlim()
+    segments = display.whiskers_.get_segments()
+    expected = [
+        [s[0, 1] for s in segments if s[0, 0] < ends[0]],
+        [s[0, 1] for s in segments if s[1, 0] > ends[1]],
+    ]
+    assert len(expected[0]) > 3
+    for end, marks, rows in zip(ends, arrows_of(display), expected, strict=True):
+        assert marks == [(end, row) for row in rows]
+
+
+def test_the_score_of_a_regression_is_named(table):
+    X, y = table
+    for loss, unit in (("squared_error", "the target"), ("gamma", "log of the target")):
+        model = AdditiveRegressor(loss=loss, C=1.0).fit(X, np.exp(y / 20))
+        found = explain(model, X.head(1))
+        assert f"The score is the {unit.removeprefix('the ')}." in str(found)
+        assert found.plot(0).ax_.get_xlabel().startswith(unit)
 
 
 def test_without_a_posterior_there_are_no_whiskers(table):

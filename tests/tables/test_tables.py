@@ -511,7 +511,7 @@ def test_partial_fit_and_warm_start(holed):
     chunks.partial_fit(X[:300], y[:300], classes=[False, True])
     chunks.partial_fit(X[300:], y[300:])
     assert chunks.score(X, y) > 0.7
-    with pytest.raises(ValueError, match="a level in column 'color' that was not there in the fi"):
+    with pytest.raises(ValueError, match="a level in column 'color' that did not occur in the fi"):
         chunks.partial_fit(X[300:].assign(color="violet"), y[300:])
     warm = AdditiveSVC(warm_start=True, tol=1e-4, random_state=0).fit(X, y)
     assert warm.fit(X, y).n_iter_ <= 1

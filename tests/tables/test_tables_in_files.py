@@ -2,12 +2,12 @@
 
 import os
 import sys
+from importlib.abc import MetaPathFinder
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn import __version__ as sklearn_version
 from sklearn.datasets import dump_svmlight_file
 
 from splinear import (
@@ -30,10 +30,22 @@ arrow_dataset = pytest.importorskip("pyarrow.dataset")
 
 SEED = {"random_state": 0}
 
-# With None in place of the module scikit-learn 1.6 fails, which a machine without pandas never has.
-hides_pandas = pytest.mark.skipif(
-    sklearn_version.startswith("1.6."), reason="scikit-learn 1.6 takes None for pandas"
-)
+
+@pytest.fixture
+def hide_pandas(monkeypatch):
+    """A function after which pandas is neither imported nor found, as where it is not installed."""
+
+    class Refusing(MetaPathFinder):
+        def find_spec(self, fullname, path, target=None):
+            if fullname.partition(".")[0] == "pandas":
+                raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+            return None
+
+    def hide():
+        monkeypatch.delitem(sys.modules, "pandas")
+        monkeypatch.setattr(sys, "meta_path", [Refusing(), *sys.meta_path])
+
+    return hide
 
 
 def make_table(n=1200, holes=0.1):
@@ -164,15 +176,14 @@ def test_names_of_whole_numbers_with_missing_values(row, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@hides_pandas
-def test_missing_values_without_categories(dtype, tmp_path, monkeypatch):
+def test_missing_values_without_categories(dtype, tmp_path, hide_pandas):
     """float32 stays float32, as in a data frame; and pandas is not needed."""
     X, y = numbers_with_holes(dtype)
     frame = pd.DataFrame(X, columns=list("abcd"))
     pq.write_table(pa.Table.from_pandas(frame.assign(y=y)), tmp_path / "x.parquet")
     expected = AdditiveSVC(**SEED).fit(frame, y)
     scores = expected.decision_function(frame)
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    hide_pandas()
     model = AdditiveSVC(**SEED).fit(tmp_path / "x.parquet", "y")
     assert model._columns == expected._columns
     assert_array_equal(parameters(model), parameters(expected))
@@ -383,10 +394,9 @@ def test_a_level_per_row_is_warned_of(tmp_path):
     assert len(levels(model)["name"]) == 12_000
 
 
-@hides_pandas
-def test_text_in_files_needs_no_pandas(files, monkeypatch):
+def test_text_in_files_needs_no_pandas(files, hide_pandas):
     expected = AdditiveSVC(**SEED).fit(files["frame"], files["y"])
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    hide_pandas()
     model = AdditiveSVC(**SEED).fit(files["parquet"], "sick")
     assert_array_equal(parameters(model), parameters(expected))
 

@@ -238,7 +238,7 @@ def test_a_later_chunk_has_no_new_levels(unseen):
     model = AdditiveSVC(terms={"c": Category(unseen=unseen)}, random_state=0)
     model.partial_fit(X, y, classes=[0, 1])
     before = model.decision_function(X)
-    with pytest.raises(ValueError, match=r"column 'c'.*was not there in"):
+    with pytest.raises(ValueError, match=r"column 'c'.*did not occur in"):
         model.partial_fit(X.replace("b", "z"), y)
     np.testing.assert_array_equal(model.decision_function(X), before)
 

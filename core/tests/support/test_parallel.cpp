@@ -1,6 +1,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -163,6 +164,8 @@ void nested_failures() {
 // A process that is forked off has none of its parent's threads, and starts its own.
 void after_a_fork() {
 #if __has_include(<sys/wait.h>) && !defined(__SANITIZE_THREAD__)  // which allows no such thing
+    // QEMU 7.2 aborts, by an assertion of its own, where a child of several threads starts one.
+    if (std::getenv("SPLINEAR_EMULATED") != nullptr) return;
     CHECK(runs_all(100, 3));
     const pid_t child = fork();
     if (child == 0) _exit(runs_all(100, 3) && fails_on(true) && runs_all(100, 3) ? 0 : 1);

@@ -133,7 +133,7 @@ def _kind(column: ColumnProfile) -> str:
 
 def _values(column: ColumnProfile) -> str:
     if column.is_constant:
-        return "one value: has no effect"
+        return f"{'one value' if column.counts else 'no values'}: has no effect"
     if column.kind is Kind.NUMBER:
         return f"{_number(column.lo, column)} to {_number(column.hi, column)}"
     if not column.is_category:

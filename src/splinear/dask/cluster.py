@@ -2,132 +2,167 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from uuid import uuid4
 
 import numpy as np
+from dask.delayed import Delayed
 from distributed import Client, Future, wait
 
 from splinear._types import Floats
-from splinear.dask.expressions import Done, Node
-from splinear.dask.parts import OnValues, Part
+from splinear.dask.expressions import Node
+from splinear.dask.holding import Holding
+from splinear.dask.parts import Part
+from splinear.dask.serving import follow, key
+from splinear.dask.tree import IncompleteError, Sums, SumTree, runs
 
 __all__ = ["Cluster"]
 
-FAN_IN = 16  # results of parts that are added up at a time, on some worker
-LOOK_AFTER = 2.0  # seconds, after which to see whether all workers are still there
-
-Sums = tuple[Floats, ...]
+PAUSE = 0.05  # seconds, until Dask knows more of a worker that does not answer
+MOST_NOTES = 32
+MOST_TRIES = 100  # calls in turn that a worker does not answer although Dask says that it is there
 
 
 @dataclass(eq=False)
 class Cluster:
     """Parts of the rows, which stay where they are, and what is asked of all of them.
 
-    A pass sends a recipe to the workers, and adds up what they return: in the order of the parts,
-    in a tree that depends on their number alone. So workers change no bit. Dask computes parts that
-    are lost with a worker anew, as it knows what they were made of, and goes on.
+    A pass sends a recipe to the workers, and adds up what they return: in a tree of parts that
+    depends on their number alone (`splinear.dask.tree`). So workers change no bit. Dask computes
+    parts that are lost with a worker anew, as it knows what they were made of; a pass that misses
+    some is made again.
 
     Attributes
     ----------
     client : Client
-    parts : list of Future
     sample : Part
         Some rows, drawn at random from all parts, in this process.
+    parts : list of Future
     n_passes, n_bytes : int
-        Passes so far, and the size of the sums that they returned.
+        Passes so far, and the size of the sums that they returned, of one worker each.
+    n_returned : int
+        The size of all sums that workers have returned.
+    has_values : bool
+        Whether every part has X itself, too.
     """
 
     client: Client
-    parts: list[Future[Part]]
     sample: Part
+    parts: list[Future[Holding]] = field(default_factory=list)
     n_passes: int = 0
     n_bytes: int = 0
-    values: list[Future[OnValues]] = field(
-        default_factory=list
-    )  # what was computed from X itself, per part
-    _summed: tuple[Node, Floats] | None = None
+    n_returned: int = 0
+    has_values: bool = False
+    _name: str = ""  # of the parts, in Dask
+    _homes: dict[str, list[int]] | None = None  # None: to be asked for
+    _shared: dict[int, str] = field(default_factory=dict)  # homes of parts that several have
+    _notes: dict[Hashable, dict[str, Floats]] = field(default_factory=dict)
+
+    def hold(self, make: Callable[[int, str], Delayed], n: int, *, lies: bool = False) -> None:
+        """Have parts computed, where they then are: make(k, key) says how, in terms of Dask.
+
+        The first ones are divided among workers as neighbors, which makes for few sums to add up,
+        unless what they are made of `lies` somewhere; others are made of those that there are.
+        """
+        name = f"splinear-part-{uuid4().hex}"
+        tasks = [make(k, key(name, k)) for k in range(n)]
+        made: dict[int, Future[Holding]] = {}
+        for worker, own in self._divided(n, lies).items():
+            some = self.client.compute(
+                [tasks[k] for k in own], workers=worker and [worker], allow_other_workers=True
+            )
+            made.update(zip(own, some, strict=True))
+        self.parts, self._name, self._homes = [made[k] for k in range(n)], name, None
+
+    def _divided(self, n: int, lies: bool) -> Mapping[str | None, list[int]]:
+        """Return where new parts should be; None: where Dask finds best."""
+        if self.parts:
+            known: dict[str | None, list[int]] = {}
+            known.update(self._known_homes())
+            return known
+        if lies:
+            return {None: list(range(n))}
+        workers = sorted(self.client.nthreads())
+        spans = zip(workers, runs(n, len(workers)), strict=True)
+        return {own: list(range(*span)) for own, span in spans}
 
     def add_up(self, *nodes: Node) -> list[Floats]:
         """Return the sums of some recipes' values over all parts, in one pass."""
-        return list(self._reduced(nodes, _added))
+        return list(self._reduced(nodes, largest=False))
 
     def largest(self, node: Node) -> float:
         """Return the largest value."""
-        return float(self._reduced([node], _largest)[0])
+        return float(self._reduced([node], largest=True)[0])
 
     def row_sums(self, node: Node, summed: Node) -> Floats:
         """Return sums over rows, `summed` on every part, of what `node` is per row."""
-        if self._summed is not None and self._summed[0] is node:
-            return self._summed[1]
-        return self.add_up(summed)[0]
+        known = self.noted(node.key)
+        if "in_all" not in known:
+            known["in_all"] = self.add_up(summed)[0]
+        return known["in_all"].copy()
 
-    def remember(self, node: Node, sums: Floats) -> None:
-        """Note the sums of a recipe, which another pass has computed along."""
-        self._summed = (node, sums)
+    def noted(self, key: Hashable) -> dict[str, Floats]:
+        """Return what is known of the values of some recipe, by names: to look up and to add to.
 
-    def homes(self) -> list[str | None]:
-        """Return the worker that holds each part; None: nobody, as it is being computed."""
-        holders = self.client.who_has(self.parts)
-        return [min(holders.get(part.key) or (), default=None) for part in self.parts]
+        Only the recipes that were asked for last are remembered.
+        """
+        known = self._notes.pop(key, {})
+        self._notes[key] = known
+        if len(self._notes) > MOST_NOTES:
+            del self._notes[next(iter(self._notes))]
+        return known
 
-    def _reduced(self, nodes: Sequence[Node], reduce: Callable[..., Sums]) -> Sums:
-        while True:
-            homes = self.homes()
-            found = self._submitted(tuple(nodes), homes, reduce)
-            if self._is_done(found, homes):
+    def _reduced(self, nodes: Sequence[Node], *, largest: bool) -> Sums:
+        for left in reversed(range(MOST_TRIES)):
+            try:
+                sums = self._asked(tuple(nodes), largest)
                 break
-        sums: Sums = self.client.gather(found)
+            except (IncompleteError, OSError):  # a worker is gone, or its parts are
+                self._homes = None
+                if not left:
+                    raise
+                time.sleep(PAUSE)
         self.n_passes += 1
         self.n_bytes += sum(own.nbytes for own in sums)
         return sums
 
-    def _submitted(
-        self, nodes: tuple[Node, ...], homes: list[str | None], reduce: Callable[..., Sums]
-    ) -> Future[Sums]:
-        """Ask every part at its home: a part must not travel to where a recipe happens to be."""
-        told = self.client.submit(_same, nodes, pure=False)
-        more: Sequence[Future[OnValues] | None] = self.values or [None] * len(self.parts)
-        found = [
-            self.client.submit(_followed, part, told, values, pure=False, workers=home)
-            for part, values, home in zip(self.parts, more, homes, strict=True)
-        ]
-        while len(found) > 1:
-            groups = [found[k : k + FAN_IN] for k in range(0, len(found), FAN_IN)]
-            found = [self.client.submit(reduce, *group, pure=False) for group in groups]
-        return found[0]
+    def _asked(self, nodes: tuple[Node, ...], largest: bool) -> Sums:
+        """Ask all workers once."""
+        n, homes = len(self.parts), self._known_homes()
+        found = self.client.run(
+            follow,
+            self._name,
+            n,
+            nodes,
+            largest,
+            self._shared,
+            workers=list(homes),
+            on_error="return",
+        )
+        tree = SumTree(n, np.maximum if largest else np.add)
+        for own in found.values():
+            if isinstance(own, BaseException):
+                raise own
+            self.n_returned += sum(one.nbytes for _, sums in own for one in sums)
+            tree.join(own)
+        return tree.total()
 
-    def _is_done(self, found: Future[Sums], homes: list[str | None]) -> bool:
-        """Wait for a result; False if a home is gone, whose parts Dask now computes elsewhere."""
-        while True:
-            try:
-                wait(found, timeout=LOOK_AFTER)
-            except TimeoutError:
-                if not {home for home in homes if home is not None} <= set(self.client.nthreads()):
-                    return False
-            else:
-                return True
-
-
-def _same(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the recipes: one task makes them known to all workers."""
-    return nodes
-
-
-def _followed(part: Part, nodes: tuple[Node, ...], values: object) -> Sums:
-    """Follow recipes for the rows of a part."""
-    done: Done = {}
-    own = part.with_values(values)
-    return tuple(np.asarray(node.on(own, done), dtype=np.float64) for node in nodes)
-
-
-def _added(*parts: Sums) -> Sums:
-    sums = [np.array(own) for own in parts[0]]
-    for part in parts[1:]:
-        for total, own in zip(sums, part, strict=True):
-            total += own
-    return tuple(sums)
-
-
-def _largest(*parts: Sums) -> Sums:
-    return tuple(np.maximum.reduce(list(own)) for own in zip(*parts, strict=True))
+    def _known_homes(self) -> dict[str, list[int]]:
+        """Return the parts of every worker, once all are computed."""
+        while self._homes is None:
+            wait(self.parts)
+            for part in self.parts:
+                if part.status in ("error", "cancelled"):
+                    part.result()
+            holders = self.client.who_has(self.parts)
+            each = [sorted(holders.get(part.key) or ()) for part in self.parts]
+            if all(each):
+                self._shared = {k: own[0] for k, own in enumerate(each) if len(own) > 1}
+                self._homes = {}
+                for k, own in enumerate(each):
+                    self._homes.setdefault(own[0], []).append(k)
+            else:  # some were lost, and are being computed
+                time.sleep(PAUSE)
+        return self._homes

@@ -11,8 +11,9 @@ other tables, and no recipe grows with the number of steps.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, NoReturn, cast
 
 import numpy as np
@@ -24,7 +25,18 @@ if TYPE_CHECKING:
     from splinear.dask.cluster import Cluster
     from splinear.dask.parts import Part
 
-__all__ = ["PART", "Apply", "Call", "Done", "Member", "Node", "RowValues", "Scores", "bare"]
+__all__ = [
+    "EXACT",
+    "PART",
+    "Apply",
+    "Call",
+    "Done",
+    "Member",
+    "Node",
+    "RowValues",
+    "Scores",
+    "bare",
+]
 
 Done = dict[int, object]
 
@@ -42,6 +54,11 @@ class Node:
         """Compute its value."""
         raise NotImplementedError
 
+    @property
+    def key(self) -> Hashable:
+        """What says that another one has the same value: by default, it is the same."""
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class _ThePart(Node):
@@ -57,15 +74,29 @@ PART = _ThePart()
 
 @dataclass(frozen=True, eq=False)
 class Scores(Node):
-    """F (n_outputs, n_rows): by `tables` (n_outputs, n_entries), and intercepts (n_outputs,)."""
+    """F (n_outputs, n_rows): by `tables` (n_outputs, n_entries), and intercepts (n_outputs,).
+
+    `rows` says of what: of the part as it is, or of its rows in full precision.
+    """
 
     tables: Floats
     intercepts: Floats
+    rows: Node = PART
 
     def of(self, part: Part, done: Done) -> object:
         """Score the rows, unless that was done in the last passes."""
-        del done
-        return part.scores(self.tables, self.intercepts)
+        own = cast("Part", self.rows.on(part, done))
+        return own.scores(self.tables, self.intercepts)
+
+    @property
+    def key(self) -> Hashable:
+        """The same for the same scores."""
+        text = self.tables.tobytes() + self.intercepts.tobytes()
+        return self.rows, blake2b(text, digest_size=16).digest()
+
+    def over(self, tables: Floats, intercepts: Floats) -> Scores:
+        """Return the scores of the same rows by other tables."""
+        return Scores(tables, intercepts, self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +124,9 @@ class Member(Node):
         return getattr(self.owner.on(part, done), self.name)
 
 
+EXACT = Member(PART, "exact")  # the same rows in full precision
+
+
 @dataclass(frozen=True, eq=False)
 class Call(Node):
     """A method of a value."""
@@ -106,6 +140,23 @@ class Call(Node):
         """Call it."""
         method = getattr(self.owner.on(part, done), self.name)
         return method(*_values(self.args, part, done), **self.kwargs)
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes(Node):
+    """The derivatives by the scores F of sum number k."""
+
+    k: int
+    F: Node
+
+    def of(self, part: Part, done: Done) -> object:
+        """Compute them."""
+        return part.sums[self.k].gradient(cast(Floats, self.F.on(part, done)))
+
+    @property
+    def key(self) -> Hashable:
+        """The same for the same scores."""
+        return self.k, self.F.key
 
 
 def _values(args: tuple[object, ...], part: Part, done: Done) -> list[object]:
@@ -150,7 +201,7 @@ class RowValues(NDArrayOperatorsMixin):
         return RowValues(self.cluster, Apply(operator.getitem, (self.node, key)))
 
     def __iter__(self) -> NoReturn:
-        raise TypeError("The rows are elsewhere: there is nothing here to go through.")
+        raise TypeError("The rows are on workers: this array cannot be iterated over.")
 
     def sum(self, axis: int | None = None) -> RowValues | Floats:
         """Return sums over outputs (axis 0), per row, or over the rows of all parts."""
@@ -173,22 +224,30 @@ def bare(value: object) -> Input:
 
 def _linear(ufunc: np.ufunc, args: list[object]) -> Scores | None:
     """Return scores as scores: of sums, of multiples, and with other intercepts."""
-    if ufunc is np.multiply and _number(args[0]) is not None and isinstance(args[1], Scores):
-        return _times(args[1], cast(float, _number(args[0])))
-    if ufunc is np.multiply and _number(args[1]) is not None and isinstance(args[0], Scores):
-        return _times(args[0], cast(float, _number(args[1])))
+    if ufunc is np.multiply:
+        scores, other = args if isinstance(args[0], Scores) else args[::-1]
+        factor = _factor(other, len(scores.intercepts)) if isinstance(scores, Scores) else None
+        return None if factor is None else _times(cast(Scores, scores), factor)
     if ufunc not in (np.add, np.subtract):
         return None
     first, second = (_as_scores(args[0], args[1]), _as_scores(args[1], args[0]))
-    if first is None or second is None:
+    if first is None or second is None or first.rows is not second.rows:
         return None
     if ufunc is np.subtract:
         second = _times(second, -1.0)
-    return Scores(first.tables + second.tables, first.intercepts + second.intercepts)
+    return first.over(first.tables + second.tables, first.intercepts + second.intercepts)
 
 
-def _times(scores: Scores, factor: float) -> Scores:
-    return Scores(factor * scores.tables, factor * scores.intercepts)
+def _times(scores: Scores, factor: float | Floats) -> Scores:
+    """Multiply by a number, or by one per output (n_outputs, 1)."""
+    intercepts = factor * scores.intercepts[:, None]
+    return scores.over(factor * scores.tables, intercepts[:, 0])
+
+
+def _factor(value: object, n_outputs: int) -> float | Floats | None:
+    if isinstance(value, np.ndarray) and value.shape == (n_outputs, 1):
+        return value
+    return _number(value)
 
 
 def _number(value: object) -> float | None:
@@ -202,7 +261,7 @@ def _as_scores(value: object, like: object) -> Scores | None:
         return value if isinstance(value, Scores) else None
     n = len(like.intercepts)
     if (number := _number(value)) is not None:
-        return Scores(np.zeros_like(like.tables), np.full(n, number))
+        return like.over(np.zeros_like(like.tables), np.full(n, number))
     if isinstance(value, np.ndarray) and value.shape == (n, 1):
-        return Scores(np.zeros_like(like.tables), value[:, 0].astype(np.float64))
+        return like.over(np.zeros_like(like.tables), value[:, 0].astype(np.float64))
     return None

@@ -1,27 +1,28 @@
-"""From collections of Dask to a training set whose rows are where they lie."""
+"""From collections of Dask to a training set whose rows stay where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from dask.delayed import Delayed, delayed
-from distributed import Client, Future
+from distributed import Client
 from sklearn.base import BaseEstimator
 
 from splinear._types import AnyArray, Floats, Input
 from splinear.dask.cluster import Cluster
 from splinear.dask.expressions import Node
+from splinear.dask.holding import Holding
 from splinear.dask.partitions import Partitions
-from splinear.dask.parts import OnValues, Part
+from splinear.dask.parts import Part
 from splinear.dask.passes import RemoteRows
 from splinear.dask.reading import Rows, Summary, TableReader, survey
 from splinear.dask.targets import PartTarget, RemoteTarget
 from splinear.model.layout import Layout
 from splinear.solvers.choosing import enough_rows
-from splinear.solvers.losses import SmoothLoss
+from splinear.solvers.loss_sums import LossSum
 from splinear.tables.checks import check_columns, feature_label
 from splinear.tables.chunks import as_dense
 from splinear.tables.dense import ArrayTable
@@ -29,13 +30,14 @@ from splinear.tables.kinds import refuse_others, refuse_text
 from splinear.tables.opening import open_table
 from splinear.terms.base import ColumnData
 from splinear.training.columns import Columns
-from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.base import Reader, Target
 from splinear.training.set import TrainingSet
 from splinear.training.table import find_categorical, term_plan
 from splinear.training.weighted import WeightedRows
 
-__all__ = ["Distributed"]
+__all__ = ["Distributed", "Pose"]
+
+Pose = Callable[[Target, WeightedRows], Sequence[LossSum]]  # how rows become sums of losses
 
 # Rows at hand, for knots, smoothness and products with the Hessian: so many, or so many values.
 SAMPLE, SAMPLED_VALUES = 2**17, 2**26
@@ -94,7 +96,7 @@ class Distributed:
         """Refuse what no fit takes; name the column."""
         work, n_rows = self.estimator, sum(found.n_rows)
         if not n_rows:
-            raise ValueError("There are no rows that count in X.")
+            raise ValueError("X has no rows, or none with a weight above 0.")
         for own in found.seen.values():
             own.warn_of_identifiers(n_rows)
         wrong = {"infinity": np.isposinf(found.hi) | np.isneginf(found.lo)}
@@ -149,17 +151,21 @@ class Distributed:
         sample: _Sampled,
         layout: Layout,
         common: PartTarget,
-        trainer: NewtonTrainer,
+        pose: Pose,
     ) -> TrainingSet:
-        """Code the rows where they lie."""
-        coding = _Coding(reader, layout, common, trainer.loss, self.seed)
+        """Code the rows where they are."""
+        coding = _Coding(reader, layout, common, pose, self.seed)
         target = common.read(sample.y)
         here = coding.part(sample.table, target, sample.weights, None)
+        here.exact = here.exactly(as_dense(sample.table.whole()))
         there = [k for k, n in enumerate(found.n_rows) if n]
+        cluster = Cluster(self.client, here)
         told = delayed(coding, pure=False)
-        tasks = self._tasks(_coded, told)
-        parts: list[Future[Part]] = self.client.compute([tasks[k] for k in there])
-        cluster = Cluster(self.client, parts, here)
+
+        def make(k: int, key: str) -> Delayed:
+            return self._task(_coded, there[k], told, None, key)
+
+        cluster.hold(make, len(there), lies=self.given.lies(self.client))
         values = _ReadAgain([self.given.X[k] for k in there], reader)
         rows = RemoteRows(
             cluster, layout, sum(found.n_rows), found.weight, values, self.seed
@@ -175,10 +181,16 @@ class Distributed:
     def _tasks(
         self, task: Callable[..., object], told: Delayed, each: Input = None
     ) -> list[Delayed]:
-        given, make = self.given, delayed(_named, pure=False)
-        more = [None] * len(given.X) if each is None else each
-        all_parts = zip(given.X, given.y, given.weights, more, strict=True)
-        return [make(task, k, *one, told) for k, one in enumerate(all_parts)]
+        more = [None] * len(self.given.X) if each is None else each
+        return [self._task(task, k, told, own, None) for k, own in enumerate(more)]
+
+    def _task(
+        self, task: Callable[..., object], k: int, told: Delayed, more: Input, key: str | None
+    ) -> Delayed:
+        """Return a task on partition k."""
+        given = self.given.X[k], self.given.y[k], self.given.weights[k]
+        make: Callable[..., Delayed] = delayed(_named, pure=False)
+        return make(task, k, *given, more, told, dask_key_name=key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +209,7 @@ class _Coding:
     reader: TableReader
     layout: Layout
     common: PartTarget
-    loss: SmoothLoss
+    pose: Pose
     seed: int
 
     def part(
@@ -206,29 +218,31 @@ class _Coding:
         """Code the rows of a table of numbers."""
         part = Part.coded(table, self.layout, self.seed, kept)
         weighted = WeightedRows(part.rows, weights, kept)
-        return part.with_sums(target.sums(weighted, self.loss), weighted.place_weights())
+        return part.with_sums(self.pose(target, weighted), weighted.place_weights())
 
 
 @dataclass(frozen=True, eq=False)
 class _ReadAgain:
-    """Reads the partitions of X anew, for the certificate."""
+    """Reads the partitions of X anew, for the certificate and for steps in full precision."""
 
     X: list[Delayed]
     reader: TableReader
 
-    def read(self, cluster: Cluster, tables: Floats, R: object) -> None:
-        """Leave scores and sums of every partition in `cluster.values`."""
-        told = delayed((self.reader, tables, R), pure=False)
-        make = delayed(_on_values, pure=False)
-        parts = zip(cluster.parts, self.X, cluster.homes(), strict=True)
-        cluster.values = [
-            cluster.client.compute(make(part, X, told), workers=home, allow_other_workers=True)
-            for part, X, home in parts
-        ]
+    def score(self, cluster: Cluster, tables: Floats, R: object) -> None:
+        """Leave scores, and sums of R, with every part of a cluster."""
+        self._add(cluster, _on_values, (self.reader, tables, R))
+
+    def keep(self, cluster: Cluster) -> None:
+        """Leave X itself with every part."""
+        self._add(cluster, _with_table, self.reader)
+
+    def _add(self, cluster: Cluster, task: Callable[..., Holding], told: object) -> None:
+        sent, made, parts = delayed(told, pure=False), delayed(task, pure=False), cluster.parts
+        cluster.hold(lambda k, key: made(parts[k], self.X[k], sent, dask_key_name=key), len(parts))
 
 
 def _named(task: Callable[..., object], k: int, *args: object) -> object:
-    """Run a task; say of which partition an error is."""
+    """Run a task; an error names its partition."""
     try:
         return task(*args)
     except (TypeError, ValueError) as error:
@@ -251,13 +265,18 @@ def _taken(X: Input, y: Input, weights: Input, numbers: AnyArray, reader: TableR
     return Rows(np.array(as_dense(reader.table(X).sample(at))), rows.y[at], own, None)
 
 
-def _coded(X: Input, y: Input, weights: Input, each: None, coding: _Coding) -> Part:
+def _coded(X: Input, y: Input, weights: Input, each: None, coding: _Coding) -> Holding:
     del each
     rows = Rows.of(X, y, weights, numeric=False)
     table, kept = coding.reader.table(X), rows.kept
-    return coding.part(table, coding.common.read(rows.y), rows.weights, kept)
+    return Holding(coding.part(table, coding.common.read(rows.y), rows.weights, kept))
 
 
-def _on_values(part: Part, X: Input, told: tuple[TableReader, Floats, Node]) -> OnValues:
+def _on_values(part: Holding, X: Input, told: tuple[TableReader, Floats, Node]) -> Holding:
     reader, tables, R = told
-    return part.on_values(reader.table(X), tables, R)
+    with part.in_use() as own:
+        return part.with_values(own.on_values(reader.table(X), tables, R))
+
+
+def _with_table(part: Holding, X: Input, reader: TableReader) -> Holding:
+    return part.with_table(as_dense(reader.table(X).whole()))

@@ -10,10 +10,22 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.dask.cluster import Cluster
-from splinear.dask.expressions import PART, Apply, Call, Member, Node, RowValues, bare
+from splinear.dask.expressions import (
+    PART,
+    Apply,
+    Call,
+    Member,
+    Node,
+    RowValues,
+    Scores,
+    Slopes,
+    bare,
+)
 from splinear.solvers.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS, Curvature, LossSum
 
 __all__ = ["RemoteSum"]
+
+LITTLE = 1e-10  # of the sum: what other intercepts may gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +57,7 @@ class RemoteSum:
         return self.like.bias
 
     def dispersion(self, deviance: float) -> float:
-        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        """Return the divisor that makes the losses negative log-likelihoods."""
         return self.like.dispersion(deviance)
 
     def on_threads(self, n: int) -> RemoteSum:
@@ -59,11 +71,11 @@ class RemoteSum:
 
     def value(self, F: Floats) -> float:
         """Return the sum."""
-        return float(self.cluster.add_up(self._called("value", F))[0])
+        return float(self._at(F)["value"])
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F."""
-        return _array(self.cluster, self._called("gradient", F))
+        """Return its derivatives with respect to F."""
+        return _array(self.cluster, Slopes(self.k, bare(F)))
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return its second derivatives at F."""
@@ -72,26 +84,47 @@ class RemoteSum:
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F)."""
-        return float(self.cluster.add_up(self._called("gap", F, R))[0])
+        return float(self._at(F, more={"gap": self._called("gap", F, R)})["gap"])
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the numbers (n_outputs,) whose addition to F makes the sum least.
 
-        By Newton's method, one pass per step; the same number for all classes is kept at 0.
+        By Newton's method, one pass per step; the same number for all classes is kept at 0. The
+        last step is not made: what it would gain is far less than anybody asks for, and all that is
+        known where it would start need not be computed again.
         """
         shift = np.zeros(self.n_outputs)
         most = np.inf if self.is_quadratic else 1.0
-        for _ in range(MAX_SHIFTS):
-            at = bare(F + shift[:, None])
-            slope, H = self.cluster.add_up(
-                Apply(np.sum, (Call(self._own, "gradient", (at,)),), {"axis": 1}),
-                Apply(_of_levels, (Call(self._own, "curvature", (at,)), self.n_outputs)),
-            )
-            step = np.clip(_level_step(H, slope), -most, most)
+        for k in range(MAX_SHIFTS):
+            at = self._at(F + shift[:, None] if k else F, with_sums=k > 0)
+            step = np.clip(_level_step(at["bends"], at["in_all"]), -most, most)
+            if np.abs(step * at["in_all"]).sum() <= LITTLE * abs(float(at["value"])):
+                break
             shift = shift + step
             if np.abs(step).max() <= LAST_SHIFT or np.abs(shift).max() > FARTHEST:
                 break
         return shift
+
+    def _at(
+        self, F: Floats, *, with_sums: bool = False, more: dict[str, Node] | None = None
+    ) -> dict[str, Floats]:
+        """Return the sum and sums of derivatives at F, in one pass if they are not known.
+
+        By tables too, if `with_sums`: Newton's method asks for them next. `more` comes along.
+        """
+        node: Node = bare(F)
+        slopes, nodes = Slopes(self.k, node), dict(more or {})
+        known = self.cluster.noted(slopes.key)
+        if "value" not in known:
+            bends = Apply(_of_levels, (Call(self._own, "curvature", (node,)), self.n_outputs))
+            nodes |= {"value": Call(self._own, "value", (node,)), "bends": bends}
+        if "in_all" not in known:
+            nodes["in_all"] = Apply(np.sum, (slopes,), {"axis": 1})
+        if with_sums and "sums" not in known and isinstance(node, Scores):
+            nodes["sums"] = Call(node.rows, "raw_sums", (slopes,))
+        if nodes:
+            known.update(zip(nodes, self.cluster.add_up(*nodes.values()), strict=True))
+        return known
 
     @property
     def _own(self) -> Node:

@@ -7,12 +7,14 @@ from typing import TypeGuard
 
 import dask.array as da
 import numpy as np
-from dask.base import is_dask_collection
+from dask.base import is_dask_collection, optimize
 from dask.delayed import Delayed, delayed
+from distributed import Client
+from scipy import sparse
 
 from splinear._types import Input
 
-__all__ = ["Partitions", "is_frame"]
+__all__ = ["Partitions", "example_of", "is_frame", "refuse_sparse"]
 
 Y, W = "y of splinear.dask", "weights of splinear.dask"  # columns beside those of X
 
@@ -38,28 +40,57 @@ class Partitions:
     def of(cls, X: Input, y: Input, sample_weight: Input) -> Partitions:
         """Divide y and the weights as X is, or say why that cannot be."""
         if is_frame(X) and _are_of_one_frame(X, y, sample_weight):
-            return cls(*_joint(X, y, sample_weight), X._meta_nonempty)
-        if is_frame(X):
-            parts, lengths, example = X.to_delayed(), None, X._meta_nonempty
-        elif isinstance(X, da.Array) and X.ndim == 2:
+            return cls(*_joint(X, y, sample_weight), example_of(X))
+        lengths, example = None, example_of(X)
+        if not is_frame(X):
             if X.numblocks[1] > 1:
                 X = X.rechunk({1: X.shape[1]})
-            parts, lengths = X.to_delayed().ravel().tolist(), X.chunks[0]
-            example = np.zeros((1, X.shape[1]), dtype=X.dtype)
-        else:
-            raise TypeError(
-                "X must be a dask.array of two dimensions or a dask.dataframe; got a "
-                f"{type(X).__name__}. For data in memory use the estimator without Dask."
-            )
-        weights: list[Delayed | None] = [None] * len(parts)
+            lengths = X.chunks[0]
+        given = [X, _aligned(y, "y", lengths)]
         if sample_weight is not None:
-            weights = list(_divided(sample_weight, "sample_weight", lengths, len(parts)))
-        return cls(parts, _divided(y, "y", lengths, len(parts)), weights, example)
+            given.append(_aligned(sample_weight, "sample_weight", lengths))
+        parts = _divided(given)
+        for name, own in zip(("y", "sample_weight"), parts[1:], strict=False):
+            if len(own) != len(parts[0]):
+                raise ValueError(
+                    f"X has {len(parts[0])} partitions, but {name} has {len(own)}. Make both from "
+                    "one collection, or rechunk or repartition one of them."
+                )
+        weights: list[Delayed | None] = [None] * len(parts[0])
+        return cls(parts[0], parts[1], list(parts[2]) if len(parts) > 2 else weights, example)
+
+    def lies(self, client: Client) -> bool:
+        """Tell whether workers have X already, as they do after `X.persist()`."""
+        return any(key in self.X[0].dask for key in client.futures)
 
 
 def is_frame(X: Input) -> bool:
     """Tell whether X is a data frame of Dask."""
     return is_dask_collection(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
+
+
+def example_of(X: Input) -> Input:
+    """Return some rows that have the columns and types of X; refuse what is no table of Dask."""
+    if is_frame(X):
+        return X._meta_nonempty
+    if not isinstance(X, da.Array) or X.ndim != 2:
+        what = f"one of shape {X.shape}" if isinstance(X, da.Array) else f"a {type(X).__name__}"
+        raise TypeError(
+            f"X must be a dask.array of two dimensions or a dask.dataframe; got {what}. For data "
+            "in memory use the estimator without Dask."
+        )
+    refuse_sparse(X._meta)
+    return np.zeros((1, X.shape[1]), dtype=X.dtype)
+
+
+def refuse_sparse(X: Input) -> None:
+    """Say that partitions are to be arrays or frames."""
+    if sparse.issparse(X):
+        raise TypeError(
+            "X has sparse matrices as partitions, which is not supported: codes take 2 bytes for "
+            "every value, zeros included. If that fits, X.map_blocks(lambda part: part.toarray()) "
+            "makes arrays of them."
+        )
 
 
 def _are_of_one_frame(X: Input, *others: Input) -> bool:
@@ -97,37 +128,44 @@ def _picked(part: Input, name: str | None) -> Input:
     return part.drop(columns=[own for own in (Y, W) if own in part.columns])
 
 
-def _divided(y: Input, name: str, lengths: tuple[float, ...] | None, n: int) -> list[Delayed]:
-    """Return the partitions of y, which must be those of X."""
+def _aligned(y: Input, name: str, lengths: tuple[float, ...] | None) -> Input:
+    """Return y as a collection that is divided as X is, as far as that can be told."""
     if y is None:
         raise ValueError(f"{name} is None; a fit needs one.")
     known = lengths is not None and not np.isnan(lengths).any()
     if not is_dask_collection(y) and known:
         y = da.from_array(np.asarray(y), chunks=-1)
-    if _is_array(y):
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = y[:, 0]
-        if y.ndim != 1:
-            raise ValueError(f"{name} must have one dimension; it has {y.ndim}.")
-        if known and not np.isnan(y.chunks[0]).any():
-            if sum(y.chunks[0]) != sum(lengths or ()):
-                raise ValueError(
-                    f"X has {int(sum(lengths or ()))} rows, but {name} has {sum(y.chunks[0])}."
-                )
-            y = y.rechunk((lengths,))
-        parts: list[Delayed] = y.to_delayed().ravel().tolist()
-    elif is_dask_collection(y) and hasattr(y, "to_delayed"):
-        parts = list(y.to_delayed())
-    else:
+    if not _is_array(y):
+        if is_dask_collection(y) and hasattr(y, "to_delayed"):
+            return y
         raise TypeError(
             f"{name} must be a collection of Dask, divided as X is; got a {type(y).__name__}."
         )
-    if len(parts) != n:
-        raise ValueError(
-            f"X has {n} partitions, but {name} has {len(parts)}. Make both from one collection, "
-            "or rechunk or repartition one of them."
-        )
-    return parts
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"{name} must have one dimension; it has {y.ndim}.")
+    if known and not np.isnan(y.chunks[0]).any():
+        if sum(y.chunks[0]) != sum(lengths or ()):
+            raise ValueError(
+                f"X has {int(sum(lengths or ()))} rows, but {name} has {sum(y.chunks[0])}."
+            )
+        y = y.rechunk((lengths,))
+    return y
+
+
+def _divided(given: list[Input]) -> list[list[Delayed]]:
+    """Return the partitions of collections.
+
+    Arrays are optimized together: alone, Dask may have two tasks of one name for what they share.
+    """
+    arrays = iter(optimize(*(own for own in given if _is_array(own))))
+    return [
+        next(arrays).to_delayed(optimize_graph=False).ravel().tolist()
+        if _is_array(own)
+        else list(own.to_delayed())
+        for own in given
+    ]
 
 
 def _is_array(y: Input) -> TypeGuard[da.Array]:

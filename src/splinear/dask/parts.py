@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from splinear.dask.expressions import Node
 from splinear.model.layout import Layout
 from splinear.solvers.coding import code_rows, copied_codes, read_codes
 from splinear.solvers.loss_sums import LossSum, Separable
+from splinear.solvers.margin_sums import RowMargins
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order
 from splinear.solvers.rows import TrainingRows
@@ -25,7 +26,7 @@ from splinear.tables.table import Table
 __all__ = ["OnValues", "Part"]
 
 KEPT_SCORES = 2  # of a point, and of a direction
-NEAR_CODES = 32  # bytes per row and output beside the codes: scores and derivatives
+NEAR_CODES = 56  # bytes per row and output beside the codes: scores, derivatives and targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +47,12 @@ class Part:
     rows : TrainingRows
         The same as the core reads them.
     sums : list of LossSum
+        Or one RowMargins.
     weights : ndarray of shape (n_rows,) or None
         In the order of training.
     values : OnValues or None
+    exact : Part or None
+        The same rows in full precision, without sums.
     """
 
     def __init__(
@@ -60,6 +64,7 @@ class Part:
     ) -> None:
         self._codes, self.rows, self.sums, self.weights = list(codes), like, list(sums), weights
         self.values: OnValues | None = None
+        self.exact: Part | None = None
         self._scores: list[tuple[bytes, Floats]] = []
 
     @classmethod
@@ -73,14 +78,22 @@ class Part:
         """Return the part with a target."""
         return Part(self._codes, self.rows, sums, weights)
 
-    def with_values(self, values: object) -> Part:
-        """Return the part with what was computed from X itself, if anything was."""
-        if values is None:
-            return self
-        assert isinstance(values, OnValues)
-        own = copy(self)
-        own.values = values
-        return own
+    def over(self, codes: Sequence[_core.Codes]) -> Part:
+        """Return the part over the same codes, which are somewhere else."""
+        rows = replace(self.rows, parts=tuple(read_codes(codes, self.rows.layout)))
+        return Part(codes, rows, self.sums, self.weights)
+
+    def exactly(self, X: AnyArray) -> Part:
+        """Return the same rows in full precision, from X as numbers; without sums."""
+        return Part([], replace(self.rows, table=ArrayTable(X)).exactly(), [], None)
+
+    def arrays(self) -> list[AnyArray]:
+        """Return the codes of every group."""
+        return [np.asarray(own.array) for own in self._codes]
+
+    def fresh_sums(self) -> list[LossSum]:
+        """Return the sums without what they have computed."""
+        return [_fresh(total) for total in self.sums]
 
     @property
     def n_rows(self) -> int:
@@ -95,8 +108,9 @@ class Part:
     def scores(self, tables: Floats, intercepts: Floats) -> Floats:
         """Return the scores of all outputs by tables; those of the last few are kept."""
         key = blake2b(tables.tobytes() + intercepts.tobytes(), digest_size=16).digest()
-        for known, F in self._scores:
+        for k, (known, F) in enumerate(self._scores):
             if known == key:
+                self._scores.insert(0, self._scores.pop(k))
                 return F
         F = self.rows.table_scores(np.ascontiguousarray(tables))
         F += intercepts[:, None]
@@ -120,17 +134,16 @@ class Part:
             sums += piece.raw_sums(slopes[:, piece.places], 1)
         return OnValues(F, sums)
 
-    def __sizeof__(self) -> int:
-        """Bytes, for Dask, which may write parts to disk when memory runs out."""
+    @property
+    def n_bytes(self) -> int:
+        """Bytes in memory."""
         n_outputs = sum(total.n_outputs for total in self.sums)
-        n_bytes = sum(np.asarray(own.array).nbytes for own in self._codes)
-        return n_bytes + NEAR_CODES * n_outputs * self.n_rows
+        return sum(own.nbytes for own in self.arrays()) + NEAR_CODES * n_outputs * self.n_rows
 
     def __reduce__(self) -> tuple[object, ...]:
-        rows, fresh = self.rows, [_fresh(total) for total in self.sums]
-        arrays = [np.asarray(own.array) for own in self._codes]
+        rows = self.rows
         how = (rows.layout, rows.kept, rows.n_given, rows.seed)
-        return _restored, (arrays, how, fresh, self.weights)
+        return _restored, (self.arrays(), how, self.fresh_sums(), self.weights)
 
 
 def _restored(
@@ -161,5 +174,7 @@ def _fresh(total: LossSum) -> LossSum:
     """Return a sum without what it has computed: that is compiled, or as long as the rows."""
     if isinstance(total, Separable):
         return replace(total, _known={})
+    if isinstance(total, RowMargins):
+        return cast(LossSum, replace(total))
     assert isinstance(total, Softmax)
     return replace(total, _last=[])

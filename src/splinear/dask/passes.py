@@ -10,9 +10,19 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.dask.cluster import Cluster
-from splinear.dask.expressions import PART, Apply, Call, Member, Node, RowValues, Scores, bare
+from splinear.dask.expressions import (
+    EXACT,
+    PART,
+    Apply,
+    Call,
+    Member,
+    Node,
+    RowValues,
+    Scores,
+    bare,
+)
 from splinear.model.layout import Layout
-from splinear.solvers.loss_sums import Curvature
+from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.rows import TrainingRows
 
@@ -22,8 +32,12 @@ __all__ = ["RemoteRows", "ValueReader"]
 class ValueReader(Protocol):
     """Reads X itself, partition by partition, where the parts are."""
 
-    def read(self, cluster: Cluster, tables: Floats, R: object) -> None:
-        """Leave scores and sums of every partition in `cluster.values`."""
+    def score(self, cluster: Cluster, tables: Floats, R: object) -> None:
+        """Leave scores, and sums of R, with every part of a cluster."""
+        ...
+
+    def keep(self, cluster: Cluster) -> None:
+        """Leave X itself with every part."""
         ...
 
 
@@ -41,12 +55,13 @@ class RemoteRows:
     total: float  # their weight
     reader: ValueReader
     seed: int = 0
+    is_coded: bool = True
 
-    is_coded = True
     is_here = False
     is_on_disk = False
     pairs = None
-    plan = MemoryPlan(holds_values=False)
+    value_price = 2.0
+    plan = MemoryPlan()
 
     @property
     def n_values(self) -> int:
@@ -62,6 +77,24 @@ class RemoteRows:
         """Return the same rows for a layout of the same groups."""
         return replace(self, layout=layout)
 
+    def adopted(self, total: LossSum) -> LossSum:
+        """Return a sum of losses as it is: it is that of all parts."""
+        return total
+
+    def exactly(self) -> RemoteRows:
+        """Return the same rows in full precision: workers read X once they are asked for it."""
+        return replace(self, is_coded=False)
+
+    @property
+    def _own(self) -> Node:
+        """What workers are to look at; they have X in full precision from here on, if need be."""
+        if self.is_coded:
+            return PART
+        if not self.cluster.has_values:
+            self.reader.keep(self.cluster)
+            self.cluster.has_values = True
+        return EXACT
+
     def weight(self, weights: Floats | None) -> float:
         """Return the weight of all rows; `weights` are those of the sample."""
         del weights
@@ -69,7 +102,9 @@ class RemoteRows:
 
     def first(self, n: int) -> TrainingRows:
         """Return some rows of the sample, which are here."""
-        return self.cluster.sample.rows.with_layout(self.layout).first(n)
+        own = self.cluster.sample if self.is_coded else self.cluster.sample.exact
+        assert own is not None
+        return own.rows.with_layout(self.layout).first(n)
 
     def sampled(self, curvature: Curvature, n: int) -> tuple[TrainingRows, Curvature]:
         """Return n rows of the sample and their second derivatives, which stand for all rows."""
@@ -79,7 +114,9 @@ class RemoteRows:
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Return the scores of all rows."""
         del n_threads
-        return self._as_array(Scores(self.layout.tables(parameters), np.zeros(len(parameters))))
+        return self._as_array(
+            Scores(self.layout.tables(parameters), np.zeros(len(parameters)), self._own)
+        )
 
     def zero_scores(self, n_outputs: int) -> Floats:
         """Return the scores of parameters that are 0."""
@@ -93,15 +130,17 @@ class RemoteRows:
         """Return the same derivative by the entries of tables; those of R alone come along."""
         del n_threads
         node: Node = bare(R)
-        in_all = Apply(np.sum, (node,), {"axis": 1})
-        sums, own = self.cluster.add_up(Call(PART, "raw_sums", (node,)), in_all)
-        self.cluster.remember(node, own)
-        return sums
+        known = self.cluster.noted(node.key)
+        if "sums" not in known:
+            in_all = Apply(np.sum, (node,), {"axis": 1})
+            sums, own = self.cluster.add_up(Call(self._own, "raw_sums", (node,)), in_all)
+            known.update(sums=sums, in_all=own)
+        return known["sums"].copy()
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
         """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
         del n_threads
-        [flat] = self.cluster.add_up(Call(PART, "blocks", (bare(H),)))
+        [flat] = self.cluster.add_up(Call(self._own, "blocks", (bare(H),)))
         return [self._split(own) for own in flat]
 
     def _split(self, flat: Floats) -> list[Floats]:
@@ -115,9 +154,12 @@ class RemoteRows:
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         del n_threads
-        self.reader.read(self.cluster, self.layout.tables(parameters), bare(R))
+        self.reader.score(self.cluster, self.layout.tables(parameters), bare(R))
         values = Member(PART, "values")
-        [sums] = self.cluster.add_up(Member(values, "sums"))
+        node: Node = bare(R)
+        in_all = Apply(np.sum, (node,), {"axis": 1})
+        sums, own = self.cluster.add_up(Member(values, "sums"), in_all)
+        self.cluster.noted(node.key)["in_all"] = own
         return self._as_array(Member(values, "F")), self.layout.gather(sums)
 
     def weighted_first(self, weights: Floats | None, n: int) -> tuple[RemoteRows, Floats]:

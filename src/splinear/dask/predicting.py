@@ -8,14 +8,20 @@ import dask.array as da
 import numpy as np
 
 from splinear._types import AnyArray, Input
-from splinear.dask.partitions import is_frame
+from splinear.dask.partitions import example_of, is_frame
+from splinear.tables.checks import check_columns
+from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["lazily"]
 
 
 def lazily(model: AdditiveEstimator, name: str, X: Input) -> da.Array:
-    """Return model.name(X) as an array of Dask, with the partitions of X."""
+    """Return model.name(X) as an array of Dask, with the partitions of X.
+
+    Columns that are others than in fit are refused here and now, as Dask knows them.
+    """
+    check_columns(model, open_table(example_of(X)), reset=False)
     like = _example(model, name)
     predict = partial(_predicted, model, name, like)
     if is_frame(X):

@@ -1,4 +1,4 @@
-"""What workers read of a partition: its numbers, and what is to be known of all of them."""
+"""What workers read from a partition: its numbers, and what a fit must know of all rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats, Input
+from splinear.dask.partitions import refuse_sparse
 from splinear.tables.checks import check_weights
 from splinear.tables.chunks import ranges
 from splinear.tables.opening import open_table
@@ -58,6 +59,7 @@ class Rows:
     @classmethod
     def of(cls, X: Input, y: Input, weights: Input, *, numeric: bool) -> Rows:
         """Check lengths, targets and weights."""
+        refuse_sparse(X)
         n = len(X)
         target = np.asarray(y)
         if n:
@@ -82,7 +84,7 @@ class Rows:
 
 @dataclass(eq=False)
 class Summary:
-    """What is to be known of some partitions; those of all of them are added up in order."""
+    """What a fit must know of some partitions; that of all of them is added up in order."""
 
     n_rows: list[int]  # that count, per partition
     weight: float

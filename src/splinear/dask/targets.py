@@ -1,4 +1,4 @@
-"""Targets of parts: what all rows have in common is known before, and the same for each part."""
+"""Targets of parts, given what all rows have in common."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class RemoteTarget:
         return self.sample.spread
 
     def center(self, rows: WeightedRows) -> float:
-        """Return the number that is taken off before training."""
+        """Return the number that is subtracted before training."""
         del rows
         return self.common.center
 

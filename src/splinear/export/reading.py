@@ -106,7 +106,7 @@ def _read_term(model: AdditiveEstimator, term: FittedTerm) -> TermPieces:
 
 
 def _mean_of_levels(term: FittedTerm) -> Floats:
-    """Return what a level counts as that was not there in fit."""
+    """Return what a level that did not occur in fit counts as."""
     return np.asarray(term.table @ term.group.mean[0])
 
 

@@ -46,7 +46,7 @@ def explain(
     *,
     target: object = None,
     class_names: Sequence[str] | None = None,
-    target_name: str = "target",
+    target_name: str = "the target",
 ) -> Explanation:
     """Split the scores of rows into what each term adds to them.
 

@@ -107,7 +107,7 @@ class Reasons:
         """The prediction, and how probable it is."""
         if np.isnan(self.probability):
             return f"Row {self.row}: {self.prediction}"
-        chance = f"probability of {self.probability_of} {_percent(self.probability)}"
+        chance = f"probability of {self.probability_of}: {_percent(self.probability)}"
         return f"Row {self.row}: {self.prediction} ({chance})"
 
     @property
@@ -155,6 +155,10 @@ class Reasons:
             out.append((name, value, *numbers, amount / self.most if is_term else np.nan))
         return out
 
+    def _title(self) -> str:
+        article = "" if self.unit.startswith("the ") else "the "
+        return f"{self.headline}. The score is {article}{self.unit}."
+
     def __str__(self) -> str:
         rows = [["term", "value", "contribution", "error", ""]]
         for name, value, *numbers, share in self._cells():
@@ -163,14 +167,14 @@ class Reasons:
             rows.append([printable(cell) for cell in cells])
         lines = aligned(rows, [True, True, False, False, True])
         rule = "-" * max(map(len, lines))
-        title = printable(f"{self.headline}. The score is the {self.unit}.")
+        title = printable(self._title())
         return "\n".join([title, rule, lines[0], rule, *lines[1:]])
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
         head = "".join(f"<th>{name}</th>" for name in ("term", "value", "contribution", "error"))
         body = "".join(_html_row(texts, share) for *texts, share in self._cells())
-        caption = escape(f"{self.headline}. The score is the {self.unit}.")
+        caption = escape(self._title())
         return (
             f'<table><caption style="text-align:left">{caption}</caption>'
             f"<thead><tr>{head}<th></th></tr></thead><tbody>{body}</tbody></table>"

@@ -71,7 +71,7 @@ class ContributionsDisplay:
         target: object = None,
         top: int = 8,
         class_names: Sequence[str] | None = None,
-        target_name: str = "target",
+        target_name: str = "the target",
         ax: Axes | None = None,
         figure: Figure | None = None,
     ) -> ContributionsDisplay:

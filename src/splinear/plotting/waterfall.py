@@ -65,7 +65,16 @@ def _draw_whiskers(ax: Axes, at: Floats, y: Floats, errors: Floats) -> LineColle
     if not known.any():
         return None
     at, y, errors = at[known], y[known], errors[known]
+    for end, beyond in zip(ax.get_xlim(), (at - errors, at + errors), strict=True):
+        _mark_beyond(ax, end, y[(beyond - end) * (end - at) > 0])  # it lies between
     return ax.hlines(y, at - errors, at + errors, colors=INK, lw=1.4, zorder=6)
+
+
+def _mark_beyond(ax: Axes, end: float, y: Floats) -> None:
+    """Draw an arrow at this end of the axis for each whisker that continues beyond it."""
+    marker = "<" if end == ax.get_xlim()[0] else ">"
+    if len(y):  # a line without points would disturb the layout
+        ax.plot(np.full(len(y), end), y, marker, color=INK, ms=6, zorder=6, clip_on=False)
 
 
 def _write(ax: Axes, reasons: Reasons) -> None:

@@ -1,4 +1,4 @@
-"""What a model is worth on X itself, whatever a solver has seen of it.
+"""Objective and gap of a model on X itself, whatever form of X a solver has seen.
 
 Solvers read X as codes of 16 bits (a sparse X in single precision), and their certificate is about
 X so rounded. For any scores F and any feasible derivatives R of the losses by them, the Fenchel-
@@ -51,7 +51,7 @@ FlatIfLower = Callable[[float], "list[Result] | None"]
 
 
 def fine_enough(rows: TrainingRows, tol: float) -> TrainingRows:
-    """Return rows for what is not certified: X itself, where less is asked for than rounding."""
+    """Return rows for what is not certified: X itself if `tol` is finer than rounding."""
     can_tell = tol >= LEAST_AIM or not rows.is_coded or not rows.plan.holds_values
     return rows if can_tell else rows.exactly()
 
@@ -108,7 +108,7 @@ def _not_astray(found: list[Result], stopping: Stopping, flat: FlatIfLower) -> l
 def _refined(
     rows: TrainingRows, stopping: Stopping, solve: Solve, certify: Certify, found: list[Result]
 ) -> list[Result]:
-    """Return what codes tell in several turns, each of which makes up for their rounding."""
+    """Solve on codes in several turns, each of which corrects for their rounding."""
     closely = replace(stopping, tol=max(AIM * stopping.tol, LAST_AIM))
     for _ in range(TURNS):
         is_astray = not found[0].gap < 1.0  # or no number

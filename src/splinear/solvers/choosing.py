@@ -1,4 +1,4 @@
-"""Which rows say how smooth terms should be, and which of two answers holds on rows held out.
+"""Which rows choose the smoothness, and which of two choices is better on held-out rows.
 
 - Narrow tables: REML, a variance per term (`splinear.solvers.smoothness`). Variances do not depend
   on the number of rows, so of many rows a sample decides.
@@ -121,7 +121,7 @@ def final_edf(
     results: Sequence[Result],
     n_threads: int,
 ) -> tuple[Floats, ...]:
-    """Return the degrees of freedom of the final models: anew, if only a sample was looked at.
+    """Return the degrees of freedom of the final models; compute them if a sample was used.
 
     `results` has one model per output of all totals.
     """

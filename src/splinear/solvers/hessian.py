@@ -36,7 +36,6 @@ __all__ = ["Arrow", "Chooser", "Preconditioner", "QuadraticModel"]
 Preconditioner = Literal["auto", "banded", "dense"]
 
 ROWS_PER_COEFFICIENT = 12  # that the dense preconditioner is made from
-PRICE_UNCODED = 20.0  # of a value in a product, where rows are read as they are; 2 where coded
 PRICE_PAIR = 8.0  # of a surface in a product
 
 # Rows that products go through at first; more of them where outputs are several, or where terms
@@ -77,8 +76,8 @@ class Chooser:
         n = int(space.used[: space.layout.n_of_curves].sum()) + 1
         self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
         self.dense_price = 0.5 * self.n_sample * entries_per_row(space) ** 2 + n**3 / 30
-        per_value = 2.0 if space.rows.is_coded else PRICE_UNCODED
-        self.price_per_row = per_value * space.rows.n_values / space.n_rows  # of a product
+        per_row = space.rows.n_values / space.n_rows
+        self.price_per_row = space.rows.value_price * per_row  # of a product
         if space.rows.pairs is not None:
             self.price_per_row += PRICE_PAIR * space.rows.pairs.n_pairs
         if preconditioner == "banded" or not forms_hessian(space.layout):
@@ -93,7 +92,7 @@ class Chooser:
         n_first = LARGER_SAMPLE if has_levels or space.n_outputs > 1 else FIRST_SAMPLE
         self.n_product = space.n_rows if space.n_rows <= 2 * n_first else n_first
         if not space.rows.is_here:  # a pass over all rows costs far more than one over the sample
-            self.n_product = space.rows.n_sampled
+            self.n_product = max(1, space.rows.n_sampled)  # 0: all rows
         if space.cone is not None and self.dense_price == 0.0:  # steps take few, and may prove
             self.n_product = space.n_rows
         elif at.n_product is not None:

@@ -178,7 +178,7 @@ class Iterate:
         return self.gap / self.value if self.value != 0.0 else 0.0
 
     def is_converged(self, tol: float) -> bool:
-        """Tell whether the gap is within tol, and proves what it says."""
+        """Tell whether the gap is within tol, and is a proof."""
         return bool(self.relative_gap <= tol and self._tilt <= tol * self.value)
 
     @cached_property

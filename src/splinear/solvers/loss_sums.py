@@ -24,6 +24,7 @@ __all__ = [
     "NEARLY_STRAIGHT",
     "ROUNDING",
     "Curvature",
+    "Diagonal",
     "LossSum",
     "Separable",
 ]
@@ -79,7 +80,7 @@ class LossSum(Protocol):
         ...
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F, same shape."""
+        """Return its derivatives with respect to F, same shape."""
         ...
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
@@ -200,7 +201,7 @@ class Separable:
         return float(self._at(F, "value")[0])
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F, same shape."""
+        """Return its derivatives with respect to F, same shape."""
         return self._at(F, "slopes")[None]
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
@@ -210,7 +211,7 @@ class Separable:
             margin = self.problem.margin(F[0])
             wrong = np.flatnonzero(margin < -NEARLY_STRAIGHT)
             second[0, wrong] = self._cost[wrong] * self.loss.caution(margin[wrong])
-        return _Diagonal(second)
+        return Diagonal(second)
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
@@ -271,7 +272,9 @@ class Separable:
 
 
 @dataclass(frozen=True, eq=False)
-class _Diagonal:
+class Diagonal:
+    """Second derivatives of a sum in which no row's outputs depend on each other."""
+
     diagonal: Floats
 
     @cached_property
@@ -280,19 +283,25 @@ class _Diagonal:
 
     @property
     def independent(self) -> Floats:
+        """Return the diagonal."""
         return self.diagonal
 
     def between(self, k: int, m: int) -> Floats:
+        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
         return np.asarray(self.diagonal[k] if k == m else np.zeros(self.diagonal.shape[1]))
 
     def times(self, V: Floats) -> Floats:
+        """Multiply by V (n_outputs, n_rows)."""
         return self.diagonal * V
 
     def level(self, V: Floats) -> Floats:
+        """Return the numbers whose addition to V makes the sums of times(V) zero."""
         return np.asarray(-np.einsum("ki,ki->k", self.diagonal, V) / self._total)
 
     def raised(self, extra: Floats) -> Curvature:
-        return _Diagonal(self.diagonal + extra)
+        """Return it with more on the diagonal."""
+        return Diagonal(self.diagonal + extra)
 
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
-        return _Diagonal(self.diagonal[:, numbers] * weights)
+        """Return that of the rows of these numbers, each times its weight."""
+        return Diagonal(self.diagonal[:, numbers] * weights)

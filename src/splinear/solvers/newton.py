@@ -129,7 +129,7 @@ def descend(
 
 
 def one_step(at: Iterate, stopping: Stopping, accuracy: float) -> Iterate:
-    """Make one cautious step; the same point if none leads down."""
+    """Make one cautious step; return the same point if no step decreases the objective."""
     found, _ = _step(at.cautious(), Chooser(at, "auto"), np.inf, stopping, accuracy)
     return at if found is None else found
 
@@ -137,7 +137,7 @@ def one_step(at: Iterate, stopping: Stopping, accuracy: float) -> Iterate:
 def _step(
     at: Iterate, chooser: Chooser, radius: float, stopping: Stopping, accuracy: float
 ) -> tuple[Iterate | None, float]:
-    """Make one step; and the next region. None if no step leads down.
+    """Make one step, and find the next region. None if no step decreases the objective.
 
     Where a step leads up, the rows that led astray get more curvature, for another one; then a part
     of it will do; then more rows take part, then the region becomes smaller.

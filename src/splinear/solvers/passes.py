@@ -1,4 +1,4 @@
-"""What Newton's method asks of the rows: a few passes over all of them, and a sample at hand."""
+"""What Newton's method needs of the rows: a few passes over all of them, and a sample."""
 
 from __future__ import annotations
 
@@ -45,12 +45,17 @@ class RowPasses(Protocol):
 
     @property
     def is_here(self) -> bool:
-        """Whether the rows themselves are at hand, and not only passes over them."""
+        """Whether the rows themselves are available, and not only passes over them."""
         ...
 
     @property
     def n_sampled(self) -> int:
-        """Rows that a sample of them may have at most."""
+        """Rows that a sample of them may have at most; 0: passes go through all."""
+        ...
+
+    @property
+    def value_price(self) -> float:
+        """What a value costs in a pass over the rows: numbers that are multiplied and added."""
         ...
 
     @property

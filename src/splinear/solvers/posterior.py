@@ -1,4 +1,4 @@
-"""What the posterior of a penalized fit says of curves: variances and degrees of freedom."""
+"""The posterior of the curves of a penalized fit: variances and degrees of freedom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows have to be read from X to tell what a model is worth there.
+"""Which rows of X have to be read for the objective and the gap of a model on X.
 
 The certificate of dual coordinate descent is a sum over rows. A row whose dual variable is 0 adds
 nothing to the model's norm; and nothing to the losses and the gap either, if its margin is where

@@ -19,7 +19,7 @@ from splinear.model.layout import Layout
 from splinear.model.scoring import group_columns
 from splinear.solvers.coding import code_rows, read_codes
 from splinear.solvers.disk import entries_on_disk
-from splinear.solvers.loss_sums import Curvature
+from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order
 from splinear.solvers.pair_rows import PairRows
@@ -29,6 +29,7 @@ from splinear.tables.table import Table
 
 __all__ = ["TrainingRows", "ValuePiece"]
 
+PRICE_UNCODED = 20.0  # of a value in a pass, where rows are read as they are; 2 where coded
 _PIECE, _SPARSE_PIECE = 2**14, 2**16  # rows of X in full precision
 
 
@@ -265,8 +266,17 @@ class TrainingRows:
         return some, curvature.some(numbers, weights)
 
     @property
+    def value_price(self) -> float:
+        """What a value costs in a pass over the rows: numbers that are multiplied and added."""
+        return 2.0 if self.is_coded else PRICE_UNCODED
+
+    def adopted(self, total: LossSum) -> LossSum:
+        """Return a sum of losses over these rows as it is: they are here."""
+        return total
+
+    @property
     def is_here(self) -> bool:
-        """Whether the rows themselves are at hand, and not only passes over them."""
+        """Whether the rows themselves are available, and not only passes over them."""
         return True
 
     @property

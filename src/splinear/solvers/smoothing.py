@@ -171,8 +171,8 @@ class _State:
         space, was_done = self.space, self.is_done
         R = self.total.slopes(self.F, self.ramps)
         pull = space.stiffen(self.theta)
-        self.gradient = pull + space.sums(R)
         found = self.total.measured(self.F, self.ramps)
+        self.gradient = pull + space.sums(R)
         self.n_bent = found.n_bent
         primal = 0.5 * _dots(self.theta, pull) + found.losses
         distance = 0.5 * _dots(self.gradient, self._softened(self.gradient))

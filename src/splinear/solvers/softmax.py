@@ -19,7 +19,7 @@ from splinear.solvers.loss_sums import (
     Curvature,
 )
 
-__all__ = ["Softmax"]
+__all__ = ["Softmax", "SoftmaxCurvature"]
 
 LEAST_CURVATURE = 1e-12  # of a loss that can be divided by
 
@@ -64,7 +64,7 @@ class Softmax:
         return self._last[1]
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F: c_i (probability - indicator)."""
+        """Return its derivatives with respect to F: c_i (probability - indicator)."""
         out = np.exp(self._log_softmax(F))
         out[self.labels, np.arange(F.shape[1])] -= 1.0
         out *= self.cost
@@ -82,7 +82,7 @@ class Softmax:
             most = (p[:, wrong] * (1.0 - p[:, wrong])).max(axis=0)
             cost = cost.copy()
             cost[wrong] *= np.maximum(1.0, bound / np.maximum(most, LEAST_CURVATURE))
-        return _SoftmaxCurvature(p, cost)
+        return SoftmaxCurvature(p, cost)
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F): c_i KL(q_i, p_i), p_i being the probabilities at F.
@@ -103,7 +103,7 @@ class Softmax:
         shift = np.zeros(self.n_outputs)
         for _ in range(MAX_SHIFTS):
             p = np.exp(log_softmax(F + shift[:, None], axis=0))
-            slope = (self.cost * p).sum(axis=1) - self._cost_of_classes
+            slope = (self.cost * p).sum(axis=1) - self.cost_of_classes
             H = np.diag((self.cost * p).sum(axis=1)) - (self.cost * p) @ p.T
             # The same number for all classes changes nothing, and is kept at 0.
             H += np.trace(H) / self.n_outputs**2 + np.finfo(float).tiny
@@ -115,13 +115,14 @@ class Softmax:
         return shift
 
     @cached_property
-    def _cost_of_classes(self) -> Floats:
+    def cost_of_classes(self) -> Floats:
+        """The costs of the rows of every class."""
         found = np.bincount(self.labels, self.cost, minlength=self.n_outputs)
         return found.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class _SoftmaxCurvature:
+class SoftmaxCurvature:
     """c_i (diag(p_i) - p_i p_i') + extra_i I."""
 
     probabilities: Floats
@@ -130,20 +131,24 @@ class _SoftmaxCurvature:
 
     @cached_property
     def diagonal(self) -> Floats:
+        """The diagonal."""
         p = self.probabilities
         out = self.cost * p * (1.0 - p)
         return out if self.extra is None else out + self.extra
 
     @property
     def independent(self) -> Floats:
+        """The diagonal of one whose outputs do not depend on each other."""
         out = self.cost * self.probabilities
         return out if self.extra is None else out + self.extra
 
     def between(self, k: int, m: int) -> Floats:
+        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
         p = self.probabilities
         return np.asarray(self.diagonal[k] if k == m else -self.cost * p[k] * p[m])
 
     def times(self, V: Floats) -> Floats:
+        """Multiply by V (n_outputs, n_rows)."""
         p = self.probabilities
         mean = np.einsum("ki,ki->i", p, V)
         product: Floats = self.cost * p * (V - mean)
@@ -152,6 +157,7 @@ class _SoftmaxCurvature:
         return product
 
     def level(self, V: Floats) -> Floats:
+        """Return the numbers whose addition to V makes the sums of times(V) zero."""
         return -np.asarray(self._of_levels @ self.times(V).sum(axis=1))
 
     @cached_property
@@ -167,10 +173,12 @@ class _SoftmaxCurvature:
         return np.asarray(np.linalg.pinv(H, rcond=1e-12, hermitian=True), dtype=np.float64)
 
     def raised(self, extra: Floats) -> Curvature:
+        """Return it with more on the diagonal."""
         before = 0.0 if self.extra is None else self.extra
-        return _SoftmaxCurvature(self.probabilities, self.cost, before + extra)
+        return SoftmaxCurvature(self.probabilities, self.cost, before + extra)
 
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
+        """Return that of the rows of these numbers, each times its weight."""
         extra = None if self.extra is None else self.extra[numbers] * weights
         p, cost = self.probabilities[:, numbers], self.cost[numbers] * weights
-        return _SoftmaxCurvature(p, cost, extra)
+        return SoftmaxCurvature(p, cost, extra)

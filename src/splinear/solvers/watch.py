@@ -1,4 +1,4 @@
-"""Who may stop a fit, and who is told how it goes."""
+"""What may stop a fit, and what is told of its progress."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from splinear._compat import check_sample_weight
 from splinear._types import AnyArray, Floats, Input
-from splinear.tables.chunks import as_dense, ranges
+from splinear.tables.chunks import as_dense
 from splinear.tables.kinds import refuse_others, refuse_text
 from splinear.tables.opening import open_table
 from splinear.tables.table import MOST_COLUMNS, Table
@@ -111,18 +111,11 @@ def column_ranges(
     `gaps`, naming the column. The ends of a column of gaps alone are NaN. Columns that the
     estimator drops may hold anything, and count as such.
     """
-    n = table.shape[1]
-    lo, hi, has_gap = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n, dtype=bool)
     with np.errstate(invalid="ignore"):
-        for rows, piece in table.chunks():
-            counted = piece if kept is None else piece[kept[rows]]
-            if counted.shape[0]:
-                least, most, missing = ranges(counted)
-                lo, hi = np.fmin(lo, least), np.fmax(hi, most)
-                has_gap |= missing
+        lo, hi, has_gap = table.ends(kept)
     dropped = list(getattr(getattr(estimator, "_columns", None), "dropped", ()))
     has_gap[dropped] = False
-    empty = lo > hi
+    empty = ~(lo <= hi)
     empty[dropped] = True
     lo[empty], hi[empty] = np.nan, np.nan
     _check_finite(estimator, table, np.isinf(lo) | np.isinf(hi), "infinity")

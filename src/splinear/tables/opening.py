@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from splinear._types import AnyArray, Input
 from splinear.tables.csv import CsvFile
 from splinear.tables.dense import ArrayTable
+from splinear.tables.device import DeviceTable, is_on_device, to_cupy
 from splinear.tables.files import ending, is_path
 from splinear.tables.frame import FrameTable
 from splinear.tables.libsvm import LibsvmFile
@@ -49,6 +50,8 @@ def open_table(X: Input, estimator: str | None = None) -> Table:
     table = open_files(X)
     if table is not None:
         return table
+    if is_on_device(X):
+        return DeviceTable(to_cupy(X))
     if nw.dependencies.is_into_dataframe(X):
         return FrameTable.of(X)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from splinear._types import Input
-from splinear.tables.chunks import Chunk, as_dense, as_sparse
+from splinear._types import Floats, Input
+from splinear.tables.chunks import Chunk, as_dense, as_sparse, ranges
 from splinear.tables.values import Kind, Values
 
 ColumnNumbers: TypeAlias = Sequence[int] | NDArray[np.integer]
@@ -103,6 +103,22 @@ class Table(ABC):
             if first < last:
                 found.append(chunk[rows[first:last] - here.start])
         return _stacked(found, self)
+
+    def ends(self, kept: NDArray[np.bool_] | None) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Return the lowest and highest value of every column, and which have missing values.
+
+        Of the rows in `kept` (n_rows,), or all. Of a column that has no value, the lowest is
+        infinity, and the highest minus that.
+        """
+        n = self.shape[1]
+        lo, hi, has_gap = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n, dtype=bool)
+        for rows, piece in self.chunks():
+            counted = piece if kept is None else piece[kept[rows]]
+            if counted.shape[0]:
+                least, most, missing = ranges(counted)
+                lo, hi = np.fmin(lo, least), np.fmax(hi, most)
+                has_gap |= missing
+        return lo, hi, has_gap
 
     def whole(self) -> Chunk:
         """Return all rows at once, as the core reads them."""

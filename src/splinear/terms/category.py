@@ -29,8 +29,8 @@ class Category(Term):
     Parameters
     ----------
     unseen : {"ignore", "error"}, default="ignore"
-        What a level counts as in prediction that was not there in fit: as the mean over the
-        training rows, or it is refused.
+        How a level that did not occur in fit is treated in prediction: it counts as the mean over
+        the training rows, or it is an error.
     ordered : bool, default=False
         Whether the order of the levels means something. The levels of an ordered pandas or polars
         category are in its order, others in ascending order.

@@ -119,7 +119,7 @@ class Columns:
         if j in self.strict:
             raise ValueError(
                 f"Input X contains {example!r} in {label(j)} (first in row {first_row + at}), "
-                f"which was not there in fit; its levels are {shown(map(repr, self.levels[j]))}. "
+                f"which did not occur in fit; its levels are {shown(map(repr, self.levels[j]))}. "
                 "With Category(unseen='ignore') it would count as the mean over the training rows."
             )
         in_fit = {isinstance(level, str) for level in self.levels[j]}
@@ -128,8 +128,8 @@ class Columns:
             warnings.warn(
                 f"{label(j)} holds {example!r}, which is {kinds[isinstance(example, str)]}, but "
                 f"its levels in fit are {kinds[in_fit.pop()]}: "
-                f"{shown(map(repr, self.levels[j]))}. Such values count as levels that were not "
-                "there in fit; convert them first.",
+                f"{shown(map(repr, self.levels[j]))}. Such values count as levels that did not "
+                "occur in fit; convert them first.",
                 UserWarning,
                 stacklevel=2,
             )

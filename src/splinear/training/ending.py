@@ -1,4 +1,4 @@
-"""What to say of a fit that ended before it had found what was asked for."""
+"""What to say about a fit that ended before it reached its tolerance."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -18,6 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints, Floats, Input
+from splinear.devices.backend import Backend
+from splinear.devices.finding import DEVICES, cuda_backend
+from splinear.devices.rows import DeviceRows, in_memory_of
 from splinear.model.additive import Model
 from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
@@ -30,10 +33,12 @@ from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Watch
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
 from splinear.tables.chunks import dense_columns
+from splinear.tables.device import DeviceTable, to_cupy_like
 from splinear.tables.table import Table
 from splinear.terms.base import ColumnData, Term
 from splinear.terms.plan import check_terms
 from splinear.training.columns import Columns
+from splinear.training.devices import device_scores, refusal
 from splinear.training.ending import how_it_ended
 from splinear.training.held import HeldFeatures
 from splinear.training.interactions import (
@@ -77,6 +82,7 @@ class AdditiveEstimator(Stateful):
         "callback": [callable, None],
         "warm_start": ["boolean"],
         "max_memory": [Integral, str, None],
+        "device": [StrOptions(set(DEVICES))],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -109,7 +115,7 @@ class AdditiveEstimator(Stateful):
         return super().set_params(**params)  # type: ignore[no-any-return]
 
     def _recipe(self) -> Recipe:
-        """Return what the parameters ask for: how y is read, and who trains."""
+        """Return what the parameters ask for: how y is read, and what trains."""
         raise NotImplementedError
 
     # -- a fit -----------------------------------------------------------------------------------
@@ -117,7 +123,7 @@ class AdditiveEstimator(Stateful):
     def _fit(
         self: Self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, *, more: bool = False
     ) -> Self:
-        """Learn from rows; if `more`, go on from the last model, with its knots and levels."""
+        """Learn from rows; if `more`, continue from the last model, with its knots and levels."""
         with FitLine(type(self).__name__, self.verbose) as line:
             trained, watch = self._learn(X, y, sample_weight, recipe, line, more=more)
             stopped = "" if watch.reason is None else "stopped after "
@@ -216,14 +222,14 @@ class AdditiveEstimator(Stateful):
         self._columns = data.columns
 
     def _check_finite(self, data: TrainingTable) -> None:
-        """Refuse infinity in a later chunk of rows, and gaps and levels that were not there."""
+        """Refuse infinity in a later chunk of rows, and new gaps and levels."""
         gaps = self.missing == "level"
         lo, _, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
         for group in self._model.layout.groups:
             if group.levels is not None and (lo[group.features] < 0).any():
                 raise ValueError(
                     f"Input X contains a level in {feature_label(self, int(group.features[0]))} "
-                    "that was not there in the first call of partial_fit. Begin with a chunk that "
+                    "that did not occur in the first call of partial_fit. Begin with a chunk that "
                     "has all levels."
                 )
             new = group.features[has_gap[group.features]]
@@ -276,16 +282,34 @@ class AdditiveEstimator(Stateful):
                         "X is sparse, but the model was begun with dense rows, and its curves are "
                         "not zero at zero. Use X.toarray(), or begin with sparse rows."
                     )
+        seed = draw_seed(self.random_state)
+        backend = self._backend(data.table, layout)
+        if backend is not None:
+            on_device = partial(DeviceRows.prepare, seed=seed, kept=data.kept, weights=data.weights)
+            found = in_memory_of(backend, on_device, data.table, layout)
+            return cast(TrainingRows, found)
         rows = TrainingRows.prepare(
             data.table,
             layout,
-            seed=draw_seed(self.random_state),
+            seed=seed,
             kept=data.kept,
             weights=data.weights,
             n_threads=self._n_threads(),
             plan=plan,
         )
         return rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
+
+    def _backend(self, table: Table, layout: Layout) -> Backend | None:
+        """Return the device that is to hold the rows; None: the host does.
+
+        "auto" leaves to the processor what a device has no kernels for.
+        """
+        device = getattr(self, "device", "cpu")
+        why = refusal(self, table, layout)
+        if device == "cuda" and why is not None:
+            cuda_backend(device)  # a machine without one is the first thing to say
+            raise ValueError(f"device='cuda' {why} Use device='cpu', or 'auto'.")
+        return None if why is not None else cuda_backend(device)
 
     def _plan_memory(self, data: TrainingTable, layout: Layout, workload: Workload) -> MemoryPlan:
         """Keep within max_memory, or say why it is too small."""
@@ -360,12 +384,14 @@ class AdditiveEstimator(Stateful):
     def _scores(self, X: Input) -> Floats:
         """f(x) of every output, shape (n_samples, n_outputs)."""
         table = self._read_table(X)
+        if isinstance(table, DeviceTable):
+            return device_scores(self, self._model, table)
         self._check_ranges(table)
         out = self._model.scores(table, thread_count(self.n_jobs, table.shape[0]))
         gaps = self._columns.takes_gaps
         if not gaps or not np.isfinite(out).all():
             column_ranges(self, table, gaps=gaps)  # names what is not finite
-        return out
+        return to_cupy_like(out, X)
 
     def _check_ranges(self, table: Table) -> None:
         """Refuse values outside the ranges of terms with extrapolation="error"."""

@@ -68,7 +68,7 @@ class FoldPath:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """An estimator, and what all folds share: who trains, on rows that were prepared once.
+    """An estimator, and what all folds share: a trainer, and rows that were prepared once.
 
     `given` is X as scorers are to see it, `training` the same as it was read.
     """

@@ -13,6 +13,7 @@ from splinear._types import Floats, Input
 from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_large
 from splinear.model.score_variance import ScoreVariances
 from splinear.tables.checks import feature_label
+from splinear.tables.device import on_host
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.running import one_blas_thread
 
@@ -44,7 +45,7 @@ def score_errors(estimator: AdditiveEstimator, X: Input) -> tuple[Floats, Floats
 
     Of several classes, those of the scores less the mean over classes, which means nothing.
     """
-    scores = estimator._scores(X)
+    scores = on_host(estimator._scores(X))
     table, errors = estimator._read_table(X), np.empty_like(scores)
     for posterior in posteriors_of(estimator):
         of, n = _variances(estimator, posterior), len(posterior.outputs)
@@ -83,7 +84,7 @@ def class_intervals(estimator: AdditiveEstimator, X: Input, level: float) -> Flo
 
     On the scale of log-odds a probability is normal, to first order in the scores.
     """
-    posteriors, scores = posteriors_of(estimator), estimator._scores(X)
+    posteriors, scores = posteriors_of(estimator), on_host(estimator._scores(X))
     table, z = estimator._read_table(X), critical(level, np.inf)
     out = np.empty((*scores.shape, 2))
     for posterior in posteriors:
@@ -97,7 +98,7 @@ def class_intervals(estimator: AdditiveEstimator, X: Input, level: float) -> Flo
 
 
 def _log_odds(scores: Floats, k: int) -> tuple[Floats, Floats]:
-    """Return the log-odds of output k, (n_rows,), and their derivatives by the scores."""
+    """Return the log-odds of output k, (n_rows,), and their derivatives with respect to scores."""
     if scores.shape[1] == 1:
         return scores[:, 0], np.ones_like(scores)
     others = np.delete(scores, k, axis=1)

@@ -24,7 +24,7 @@ Tell: TypeAlias = Callable[[Progress], object]
 
 
 class LiveLine:
-    """Shows people what goes on, as far as `verbose` asks for it.
+    """Shows the progress of a fit, as far as `verbose` asks for it.
 
     0 is silent. 1 keeps one line up to date on a terminal or in a notebook, and replaces it by what
     came out; a pipe or a file gets that last line alone. 2 and more print lines as well, wherever

@@ -161,7 +161,7 @@ class NewtonTrainer:
         results: list[Result],
         stopping: Stopping,
     ) -> list[Information]:
-        """Return what the rows say of the models, problem by problem."""
+        """Return the information in the rows about the models, problem by problem."""
         models, rows, out = data.centered(results), fine_enough(data.rows, stopping.tol), []
         if stopping.watch.error is not None:  # somebody waits for the end
             rows = rows.first(_enough_in_haste(rows, len(models)))
@@ -241,7 +241,7 @@ class NewtonTrainer:
 
 
 def _enough_in_haste(rows: TrainingRows, n_outputs: int) -> int:
-    """Return how many rows say enough of the models of a fit that was interrupted."""
+    """Return how many rows are enough to inspect the models of an interrupted fit."""
     n_rows = MOST_IN_HASTE * rows.n_rows // max(1, n_outputs * rows.n_values)
     return max(LEAST_IN_HASTE, n_rows)
 
@@ -249,7 +249,7 @@ def _enough_in_haste(rows: TrainingRows, n_outputs: int) -> int:
 def _posed(
     data: TrainingSet, sums: Sequence[LossSum], stopping: Stopping, starts: list[Start] | None
 ) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
-    """Yield each sum to minimize, with who watches it and where it starts."""
+    """Yield each sum to minimize, with its watch and its start."""
     joint = _joint(sums, None if starts is None else data.centered(starts))
     for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
         label = data.outputs.label(k) if len(sums) > 1 else None

@@ -62,7 +62,7 @@ class TrainingSet:
     def sums(self, loss: SmoothLoss, rows: TrainingRows | None = None) -> list[LossSum]:
         """Return the sums of losses for Newton's method, over all rows or these of them."""
         weighted = self.weighted if rows is None else self.weighted.over(rows)
-        return self.target.sums(weighted, loss)
+        return [weighted.rows.adopted(total) for total in self.target.sums(weighted, loss)]
 
     def centered(self, starts: Sequence[Found]) -> list[Found]:
         """Return models as a solver sees them."""

@@ -14,6 +14,7 @@ from splinear._types import AnyArray, Floats, Input
 from splinear.tables.checks import check_columns, check_size, check_weights, feature_label
 from splinear.tables.chunks import as_dense
 from splinear.tables.dense import ArrayTable
+from splinear.tables.device import on_host
 from splinear.tables.few import open_few
 from splinear.tables.kinds import categories_in, refuse_others, refuse_text
 from splinear.tables.opening import open_table, open_target
@@ -62,6 +63,7 @@ def read_rows(
 
     `numeric`: the target is a number per row, and not a class or several labels.
     """
+    y, sample_weight = on_host(y), on_host(sample_weight)
     table, y = open_target(open_table(X, type(estimator).__name__), y)
     y = check_target(y, numeric=numeric)  # what it says names the row
     table = _matched(estimator, table, columns)

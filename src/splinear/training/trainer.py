@@ -74,13 +74,13 @@ class Trained:
 
     @property
     def rounded(self) -> bool:
-        """Whether all would have been found if X were as it is rounded."""
+        """Whether all problems would have converged if X were the rounded X."""
         missed = [found for found in self.results if not found.converged]
         return self.settled and bool(missed) and all(found.rounded for found in missed)
 
     @property
     def converged(self) -> bool:
-        """Whether all was found that was asked for."""
+        """Whether all problems have converged."""
         return self.settled and self.is_whole and all(found.converged for found in self.results)
 
 
@@ -134,7 +134,7 @@ class Trainer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What an estimator's parameters ask for: how y is read, and who trains."""
+    """What an estimator's parameters ask for: how y is read, and what trains."""
 
     reader: Reader
     trainer: Trainer

@@ -96,7 +96,7 @@ class Target(Protocol):
         ...
 
     def center(self, rows: WeightedRows) -> float:
-        """Return the number that is taken off before training, and belongs to the intercept."""
+        """Return the number that is subtracted before training, and belongs to the intercept."""
         ...
 
     def unit(self, rows: WeightedRows) -> float:
@@ -113,7 +113,7 @@ class Target(Protocol):
 
 
 class MarginTarget:
-    """A target of signs, 1 and -1: margins have no unit, and nothing is taken off."""
+    """A target of signs, 1 and -1: margins have no unit, and nothing is subtracted."""
 
     @property
     def spread(self) -> float:

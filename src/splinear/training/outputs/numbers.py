@@ -48,7 +48,7 @@ class Regression:
 
 @dataclass(frozen=True, eq=False)
 class RegressionTarget:
-    """`values` (n,); of these `fixed_center` is taken off, or else their mean.
+    """`values` (n,); `fixed_center`, or else their mean, is subtracted.
 
     Without it sums of squares would lose digits, and a penalized intercept would be pulled to 0.
     If `standardized`, what is left is divided by a power of 2, which changes no bits, so that no
@@ -71,7 +71,7 @@ class RegressionTarget:
         return float(np.std(self.values)) or 1.0
 
     def center(self, rows: WeightedRows) -> float:
-        """Return what is taken off the values."""
+        """Return what is subtracted from the values."""
         return rows.mean(self.values) if self.fixed_center is None else self.fixed_center
 
     def unit(self, rows: WeightedRows) -> float:

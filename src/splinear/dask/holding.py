@@ -1,0 +1,91 @@
+"""Parts as workers hold them between passes: in memory while there is room, then in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.dask.parts import OnValues, Part
+from splinear.dask.storing import Kept, Room, mapped_codes
+
+__all__ = ["Holding"]
+
+
+class Holding:
+    """A part that a worker holds.
+
+    Where there is no room for it in memory, its codes are in a file, of which little is in memory
+    at a time; all else that its rows have is read from a file in every pass, and scores are not
+    kept from one pass to the next.
+    """
+
+    def __init__(self, part: Part) -> None:
+        room = Room.here()
+        self.n_bytes = part.n_bytes
+        self._part: Part | None = part
+        self._values: Kept[OnValues] | None = None
+        self._table: Kept[AnyArray] | None = None
+        self._exact: Part | None = None
+        if not room.take(part.n_bytes, self):
+            groups = part.rows.layout.groups
+            pairs = zip(part.arrays(), groups, strict=True)
+            self._codes = [mapped_codes(own, group, room) for own, group in pairs]
+            self._rows = part.over(self._codes).rows
+            self._rest = Kept((part.fresh_sums(), part.weights), part.n_bytes)
+            self._part, self.n_bytes = None, 0
+
+    @contextmanager
+    def in_use(self) -> Iterator[Part]:
+        """Yield the part, for a pass."""
+        part = self._part
+        if part is None:
+            part = Part(self._codes, self._rows, *self._rest.get())
+        if self._values is not None or self._table is not None:
+            part = copy(part)
+            part.values = None if self._values is None else self._values.get()
+            part.exact = self._exactly(part)
+        yield part
+
+    def _exactly(self, part: Part) -> Part | None:
+        if self._table is None or self._exact is not None:
+            return self._exact
+        exact = part.exactly(self._table.get())
+        if self._table.is_in_memory:
+            self._exact = exact
+        return exact
+
+    def with_values(self, values: OnValues) -> Holding:
+        """Return the part with what was computed from X itself."""
+        other = copy(self)
+        other._values = Kept(values, values.F.nbytes)
+        return other
+
+    def with_table(self, X: Floats) -> Holding:
+        """Return the part with X itself, as numbers."""
+        other = copy(self)
+        other._table = Kept(X, 2 * X.nbytes)  # and once more as the core reads it
+        return other
+
+    def __sizeof__(self) -> int:
+        """Bytes in memory, for Dask."""
+        return 1000 + self.n_bytes
+
+    def __reduce__(self) -> tuple[object, ...]:
+        with self.in_use() as part:
+            bare = copy(part)
+            bare.values = bare.exact = None
+            values = None if self._values is None else self._values.get()
+            table = None if self._table is None else self._table.get()
+            return _restored, (bare, values, table)
+
+
+def _restored(part: Part, values: OnValues | None, table: Floats | None) -> Holding:
+    """Undo pickling."""
+    made = Holding(part)
+    if values is not None:
+        made = made.with_values(values)
+    return made if table is None else made.with_table(np.asarray(table))

@@ -1,0 +1,118 @@
+"""Where a worker keeps what it has of its rows: in memory while there is room, then in files.
+
+Dask would write results that do not fit to disk, too: but every pass reads all parts in turn, so
+those that it needs next would be the ones that were written last, and each would be written again
+in every pass. Here some parts stay in memory, and the others in files that are written once.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import tempfile
+import weakref
+from pathlib import Path
+from threading import Lock
+from typing import Generic, TypeVar
+
+import numpy as np
+from distributed import Worker, get_worker
+
+from splinear import _core
+from splinear._types import AnyArray
+from splinear.model.group import TermGroup
+
+__all__ = ["Kept", "Room", "mapped_codes"]
+
+SHARE = 0.35  # of the memory that a worker has left, for parts; the rest is for reading X
+IN_USE = 2**14  # rows of a map that are in memory at a time
+
+T = TypeVar("T")
+
+
+class Room:
+    """The memory of a worker for parts, and its folder.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Infinite, if there is no limit.
+    folder : str or None
+    """
+
+    def __init__(self, n_bytes: float, folder: str | None) -> None:
+        self.left, self.folder, self._lock = n_bytes, folder, Lock()
+
+    @classmethod
+    def here(cls) -> Room:
+        """Return that of the worker whose task this is; without limits where there is none."""
+        try:
+            worker = get_worker()
+        except ValueError:
+            return cls(np.inf, None)
+        if worker not in _ROOMS:
+            limit = worker.memory_manager.memory_limit or np.inf
+            left = max(0.0, limit - worker.monitor.get_process_memory())
+            own = cls(SHARE * left, worker.local_directory)
+            _ROOMS.setdefault(worker, own)
+        return _ROOMS[worker]
+
+    def take(self, n_bytes: int, owner: object) -> bool:
+        """Reserve memory for as long as its owner lives, if there is enough."""
+        with self._lock:
+            if n_bytes > self.left:
+                return False
+            self.left -= n_bytes
+        weakref.finalize(owner, self._give_back, n_bytes)
+        return True
+
+    def _give_back(self, n_bytes: int) -> None:
+        self.left += n_bytes  # a lock might be held by whom the collector interrupts
+
+
+_ROOMS: weakref.WeakKeyDictionary[Worker, Room] = weakref.WeakKeyDictionary()
+
+
+class Kept(Generic[T]):
+    """An object that is as long as rows: in memory, or in a file from which it is read anew."""
+
+    def __init__(self, value: T, n_bytes: int) -> None:
+        room = Room.here()
+        self._value: T | None = value
+        if not room.take(n_bytes, self):
+            self._value, self._path = None, _written(value, room.folder)
+            weakref.finalize(self, _removed, self._path)
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether it was not written."""
+        return self._value is not None
+
+    def get(self) -> T:
+        """Return it."""
+        if self._value is not None:
+            return self._value
+        value: T = pickle.loads(self._path.read_bytes())
+        return value
+
+
+def _written(value: object, folder: str | None) -> Path:
+    number, name = tempfile.mkstemp(dir=folder, prefix="splinear-")
+    with os.fdopen(number, "wb") as file:
+        pickle.dump(value, file, protocol=5)
+    return Path(name)
+
+
+def _removed(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+def mapped_codes(array: AnyArray, group: TermGroup, room: Room) -> _core.Codes:
+    """Return codes (n_rows, n_features) in a file without a name, of which little is in memory."""
+    with tempfile.TemporaryFile(dir=room.folder) as file:
+        file.write(np.ascontiguousarray(array).data)
+        file.flush()
+        pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    there = np.frombuffer(pages, dtype=array.dtype).reshape(array.shape)
+    return _core.Codes(there, group.grid, IN_USE)

@@ -1,0 +1,83 @@
+"""Sums over parts in an order that depends on the number of parts alone.
+
+Parts 0 to n are halved, and their halves, and so on; the sum of a node of this tree is that of its
+two halves. Whoever has all parts of a node can add it up, and the result has the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from splinear._types import Floats
+
+__all__ = ["IncompleteError", "SumTree", "Sums", "runs"]
+
+Sums = tuple[Floats, ...]
+Span = tuple[int, int]
+
+
+class IncompleteError(Exception):
+    """There are parts that nobody has added up, or that two have."""
+
+
+class SumTree:
+    """Sums of some nodes of the tree, as few as possible.
+
+    Parameters
+    ----------
+    n : int
+        Number of parts.
+    add : callable
+        Makes one array of two; of several, one by one.
+    """
+
+    def __init__(self, n: int, add: Callable[[Floats, Floats], Floats]) -> None:
+        self.n, self._add = n, add
+        self._nodes: dict[Span, Sums] = {}
+
+    def put(self, span: Span, sums: Sums) -> None:
+        """Add the sums of a node; with those of its sibling it becomes their parent."""
+        for above in reversed(list(self._above(span))):
+            middle = (above[0] + above[1]) // 2
+            is_left = span == (above[0], middle)
+            other = self._nodes.pop((middle, above[1]) if is_left else (above[0], middle), None)
+            if other is None:
+                break
+            first, second = (sums, other) if is_left else (other, sums)
+            pairs = zip(first, second, strict=True)
+            sums, span = tuple(self._add(a, b) for a, b in pairs), above
+        if span in self._nodes:
+            raise IncompleteError
+        self._nodes[span] = sums
+
+    def _above(self, span: Span) -> Iterator[Span]:
+        """Yield the nodes that contain one, from the whole on."""
+        first, last = 0, self.n
+        while (first, last) != span:
+            yield first, last
+            middle = (first + last) // 2
+            first, last = (first, middle) if span[1] <= middle else (middle, last)
+
+    def nodes(self) -> list[tuple[Span, Sums]]:
+        """Return what there is."""
+        return list(self._nodes.items())
+
+    def join(self, nodes: Iterable[tuple[Span, Sums]]) -> None:
+        """Add what somebody else has."""
+        for span, sums in nodes:
+            self.put(span, sums)
+
+    def total(self) -> Sums:
+        """Return the sums over all parts."""
+        if list(self._nodes) != [(0, self.n)]:
+            raise IncompleteError
+        return self._nodes[0, self.n]
+
+
+def runs(n: int, n_owners: int, first: int = 0) -> list[Span]:
+    """Divide n parts among owners, each of whom gets neighbors: whole nodes, where that is even."""
+    if n_owners == 1:
+        return [(first, first + n)]
+    few = n_owners // 2
+    end = (2 * first + n) // 2 - first if n_owners % 2 == 0 else n * few // n_owners
+    return runs(end, few, first) + runs(n - end, n_owners - few, first + end)

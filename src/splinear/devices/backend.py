@@ -1,0 +1,145 @@
+"""What is computed where rows are: one interface for NumPy, the core and CUDA.
+
+- `numpy_backend`: slow and plain, the specification.
+- `core_backend`: the compiled core, on the processor.
+- `cuda`: CuPy, with kernels of our own (`kernels.cu`), on a GPU.
+
+Tests run on every backend that is there, and compare it with the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
+from splinear.model.group import TermGroup
+
+__all__ = ["Backend", "Cells", "Grid", "is_supported"]
+
+DeviceArray = Any  # of NumPy or CuPy
+MOST_FUNCTIONS = 16  # of Fourier and Hermite curves
+
+
+class Cells(Protocol):
+    """The rows of one group of terms: where every value stands on its axis."""
+
+    n_rows: int
+
+    def scores(self, tables: Floats) -> DeviceArray:
+        """Return sum_j f_j(x_ij) for tables (n_outputs, n_features, stride): (n_outputs, n_rows).
+
+        An array of doubles on the device.
+        """
+        ...
+
+    def sums(self, R: DeviceArray) -> Floats:
+        """Return sum_i R_ki B_i for R (n_outputs, n_rows): (n_outputs, n_features, stride)."""
+        ...
+
+    def blocks(self, H: DeviceArray) -> Floats:
+        """Return sum_i H_ki B_i B_i' by bands: (n_outputs, n_features, stride, support)."""
+        ...
+
+    def first(self, n: int) -> Cells:
+        """Return the first n rows."""
+        ...
+
+    def some(self, numbers: AnyArray) -> Cells:
+        """Return the rows of these numbers."""
+        ...
+
+
+class CodedCells(Cells, Protocol):
+    """Rows as codes."""
+
+    def fill(self, X: DeviceArray, places: AnyArray) -> None:
+        """Code rows of X, row i as number places[i]; a negative number: not at all."""
+        ...
+
+    def codes(self) -> AnyArray:
+        """Return the codes, (n_rows, n_features), on the host."""
+        ...
+
+
+class Backend(Protocol):
+    """Where rows are, and how passes over them are made."""
+
+    name: str
+
+    def array(self, values: AnyArray) -> DeviceArray:
+        """Move an array to the device."""
+        ...
+
+    def numpy(self, array: DeviceArray) -> AnyArray:
+        """Move an array to the host."""
+        ...
+
+    def zeros(self, shape: tuple[int, ...]) -> DeviceArray:
+        """Return doubles that are 0, on the device."""
+        ...
+
+    def coded(self, group: TermGroup, n_rows: int) -> CodedCells:
+        """Return room for the codes of rows."""
+        ...
+
+    def valued(self, group: TermGroup, X: DeviceArray, *, single: bool = False) -> Cells:
+        """Return rows of X (n_rows, n_columns) as they are; if `single`, in single precision."""
+        ...
+
+    def free_bytes(self) -> int | None:
+        """Return how much memory is free; None: not known, and not a matter."""
+        ...
+
+
+def is_supported(group: TermGroup) -> bool:
+    """Tell whether kernels know the functions of a group."""
+    basis = group.embedding.basis
+    if group.embedding.through_zero:
+        return False
+    if isinstance(basis, FourierBasis | HermiteBasis):
+        return basis.size <= MOST_FUNCTIONS
+    return isinstance(basis, BSplineBasis)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How an axis is divided into codes: what `CodeGrid` is in the core."""
+
+    steps: float
+    rounding: float
+    last: int
+    bits: int
+    gap_code: int  # -1: there is none
+    is_wide: bool
+    span: float  # of the argument that the steps divide; 0: each axis's own
+
+    @classmethod
+    def of(cls, group: TermGroup) -> Grid:
+        """Return that of a group."""
+        basis, gaps = group.embedding.basis, group.has_gaps
+        if not isinstance(basis, BSplineBasis):
+            most = 65534 if gaps else 65535
+            return cls(float(most), 0.5, most, 0, 65535 if gaps else -1, False, 0.0)
+        top = basis.size + 1 if gaps else basis.n_bins
+        bits = 0
+        while basis.degree > 0 and (top << (bits + 1)) <= 65535:
+            bits += 1
+        end, is_whole = basis.n_bins << bits, basis.degree == 0
+        return cls(
+            float(end),
+            0.0 if is_whole else 0.5,
+            end - 1 if is_whole else end,
+            bits,
+            basis.size << bits if gaps else -1,
+            is_whole and top > 65535,
+            float(basis.n_bins),
+        )
+
+    def density(self, group: TermGroup) -> Floats:
+        """Return the codes per unit of each axis's argument."""
+        axes = group.embedding.axes
+        return self.steps / (np.full(len(axes.lo), self.span) if self.span else axes.length)

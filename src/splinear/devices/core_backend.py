@@ -1,0 +1,86 @@
+"""Passes by the compiled core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.devices.numpy_backend import NumPyBackend
+from splinear.model.group import TermGroup
+from splinear.tables.chunks import as_floats
+
+__all__ = ["CoreBackend"]
+
+
+class CoreBackend(NumPyBackend):
+    """Arrays of NumPy, and the core."""
+
+    name = "core"
+
+    def coded(self, group: TermGroup, n_rows: int) -> CoreCells:  # type: ignore[override]
+        """Return room for the codes of rows."""
+        codes = _core.Codes(n_rows, group.n_features, group.grid)
+        rows = _core.coded_rows(codes, group.embedding.axes.core())
+        return CoreCells(group, n_rows, rows, codes)
+
+    def valued(  # type: ignore[override]
+        self, group: TermGroup, X: AnyArray, *, single: bool = False
+    ) -> CoreCells:
+        """Return rows as they are."""
+        del single
+        axes, columns = group.embedding.axes.core(), group.features.astype(np.int64)
+        numbers = np.arange(len(X))
+        return CoreCells(group, len(X), _core.value_rows(as_floats(X), columns, axes, numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class CoreCells:
+    """Rows as the core reads them."""
+
+    group: TermGroup
+    n_rows: int
+    rows: _core.Rows
+    coded: _core.Codes | None = None
+
+    def fill(self, X: AnyArray, places: AnyArray) -> None:
+        """Code rows."""
+        assert self.coded is not None
+        columns, axes = self.group.features.astype(np.int64), self.group.embedding.axes.core()
+        self.coded.fill(as_floats(X), columns, places.astype(np.int64), axes, 1)
+
+    def codes(self) -> AnyArray:
+        """Return the codes."""
+        assert self.coded is not None
+        return np.asarray(self.coded.array)
+
+    def first(self, n: int) -> CoreCells:
+        """Return the first n rows."""
+        return replace(self, n_rows=n, rows=_core.first_rows(self.rows, n))
+
+    def some(self, numbers: AnyArray) -> CoreCells:
+        """Return the rows of these numbers."""
+        rows = _core.some_rows(self.rows, numbers.astype(np.int64))
+        return replace(self, n_rows=len(numbers), rows=rows)
+
+    def scores(self, tables: Floats) -> Floats:
+        """Return the scores."""
+        flat = np.ascontiguousarray(tables.reshape(len(tables), -1))
+        found: Floats = _core.score_many([self._twin], flat, 1)
+        return found.reshape(len(tables), -1)
+
+    def sums(self, R: Floats) -> Floats:
+        """Return sums of functions."""
+        found: Floats = _core.sum_many([self._twin], np.ascontiguousarray(R), 1)
+        return found.reshape(len(R), *self.group.shape)
+
+    def blocks(self, H: Floats) -> Floats:
+        """Return sums of products of functions that overlap, by bands."""
+        found: Floats = _core.blocks_many([self._twin], np.ascontiguousarray(H), 1)
+        return found.reshape(len(H), *self.group.shape, self.group.embedding.basis.support)
+
+    @property
+    def _twin(self) -> _core.Group:
+        return self.group.core(self.rows)

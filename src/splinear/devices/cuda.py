@@ -1,0 +1,373 @@
+"""Passes on a GPU: arrays of CuPy, and the kernels of `kernels.cu`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from math import ceil, floor, log2
+from typing import Any
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.curves.basis import BSplineBasis, FourierBasis
+from splinear.devices.backend import DeviceArray, Grid
+from splinear.model.group import TermGroup
+
+__all__ = ["CudaBackend", "CudaCells"]
+
+LANES = 32
+MOST_OUTPUTS = 16  # at a time
+ROWS_PER_WARP = 128  # at least
+TYPES = {"f4": "float", "f8": "double", "u2": "unsigned short", "u4": "unsigned int"}
+
+
+class CudaBackend:
+    """The GPU that CuPy uses."""
+
+    name = "cuda"
+
+    def __init__(self, cupy: Any) -> None:
+        self.cupy = cupy
+        of_device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+        self.n_processors = int(of_device["multiProcessorCount"])
+        self.shared_bytes = int(of_device["sharedMemPerBlockOptin"])
+
+    def array(self, values: AnyArray) -> DeviceArray:
+        """Move an array to the device."""
+        return self.cupy.asarray(values)
+
+    def numpy(self, array: DeviceArray) -> AnyArray:
+        """Move an array to the host."""
+        found: AnyArray = self.cupy.asnumpy(array)
+        return found
+
+    def zeros(self, shape: tuple[int, ...]) -> DeviceArray:
+        """Return doubles that are 0, on the device."""
+        return self.cupy.zeros(shape)
+
+    def coded(self, group: TermGroup, n_rows: int) -> CudaCells:
+        """Return room for the codes of rows."""
+        dtype = np.dtype(np.uint32 if Grid.of(group).is_wide else np.uint16)
+        pitch = _padded(group.n_features)
+        codes = self.cupy.zeros((n_rows, pitch), dtype=dtype)
+        return CudaCells(self, group, codes, n_rows, True, np.dtype(np.float32), _Axes.of(self, group))
+
+    def valued(self, group: TermGroup, X: DeviceArray, *, single: bool = False) -> CudaCells:
+        """Return rows of X (n_rows, n_columns) as they are; if `single`, in single precision."""
+        if X.dtype.char not in "fd":
+            X = X.astype(np.float64)
+        real = np.dtype(np.float32 if single and X.dtype == np.float32 else np.float64)
+        return CudaCells(self, group, X, len(X), False, real, _Axes.of(self, group))
+
+    def free_bytes(self) -> int | None:
+        """Return how much memory is free."""
+        pool = self.cupy.get_default_memory_pool()
+        return int(self.cupy.cuda.Device().mem_info[0] + pool.free_bytes())
+
+    @cache  # noqa: B019 (there is one backend, and it stays)
+    def module(self, *options: str) -> Any:
+        """Compile the kernels."""
+        source = files("splinear.devices").joinpath("kernels.cu").read_text()
+        return self.cupy.RawModule(code=source, options=("--std=c++17", *options))
+
+
+def _lanes(n_features: int) -> int:
+    """Return how many lanes of a warp are features; the others take other rows."""
+    return min(LANES, 1 << max(0, n_features - 1).bit_length())
+
+
+def _padded(n_features: int) -> int:
+    lanes = _lanes(n_features)
+    return ceil(n_features / lanes) * lanes
+
+
+@dataclass(frozen=True, eq=False)
+class _Axes:
+    """The axes of a group on the device, in the order of a kernel's arguments."""
+
+    columns: DeviceArray
+    axes: DeviceArray
+    knots: DeviceArray
+    n_knots: DeviceArray
+    width: DeviceArray
+    most_knots: int
+
+    @classmethod
+    def of(cls, backend: CudaBackend, group: TermGroup) -> _Axes:
+        """Copy the axes of a group."""
+        axes, to = group.embedding.axes, backend.cupy.asarray
+        rows = [_straight(*one) for one in zip(axes.lo, axes.hi, axes.first, axes.last, strict=True)]
+        knots = np.zeros((group.n_features, 1)) if axes.knots is None else axes.knots
+        n_knots = np.zeros(group.n_features) if axes.knots is None else (~np.isnan(knots)).sum(axis=1)
+        n_knots = np.where(axes.varies, n_knots, 0).astype(np.int32)
+        width = 1.0 / np.maximum(Grid.of(group).density(group), np.finfo(float).tiny)
+        return cls(
+            to(group.features.astype(np.int32)),
+            to(np.array(rows)),
+            to(np.ascontiguousarray(knots)),
+            to(n_knots),
+            to(width),
+            knots.shape[1],
+        )
+
+
+def _straight(lo: float, hi: float, first: float, last: float) -> list[float]:
+    """Return what the core's `Axis` computes from: prescale, lo, slope, first, last."""
+    if not lo < hi:
+        return [1.0, 0.0, 0.0, first, last]
+    with np.errstate(over="ignore"):
+        width = hi - lo
+    exponent = 1023 if np.isinf(width) else int(np.frexp(width)[1]) - 1
+    prescale = float(np.ldexp(1.0, int(np.clip(-exponent, -1022, 1023))))
+    return [prescale, lo * prescale, (last - first) / (hi * prescale - lo * prescale), first, last]
+
+
+@dataclass(frozen=True, eq=False)
+class CudaCells:
+    """The rows of one group on the GPU.
+
+    Codes lie row by row, `pitch` of them per row: the features, padded so that a warp reads whole
+    rows. Values are those of X itself, wherever its columns are.
+    """
+
+    backend: CudaBackend
+    group: TermGroup
+    cells: DeviceArray
+    n_rows: int
+    is_coded: bool
+    real: np.dtype[Any]
+    axes: _Axes
+
+    def fill(self, X: DeviceArray, places: AnyArray) -> None:
+        """Code rows of X, row i as number places[i]; a negative number: not at all."""
+        backend, group, grid = self.backend, self.group, Grid.of(self.group)
+        values = replace(backend.valued(group, X), axes=self.axes)
+        kernel = values._kernel("encode", 1, code=self.cells.dtype.str[1:])
+        there = backend.array(places.astype(np.int64))
+        grid_of_rows = min(max(1, ceil(len(X) / 8)), 32 * backend.n_processors)
+        kernel(
+            (grid_of_rows, ceil(group.n_features / LANES)),
+            (LANES, 8),
+            (
+                *values._source(group.size if group.has_gaps else -1),
+                self.cells,
+                there,
+                np.int64(len(X)),
+                np.int64(self.cells.shape[1]),
+                backend.array(grid.density(group)),
+                np.float64(grid.rounding),
+                np.float64(grid.last),
+            ),
+        )
+
+    def codes(self) -> AnyArray:
+        """Return the codes, (n_rows, n_features), on the host."""
+        found = self.cells[: self.n_rows, : self.group.n_features]
+        return np.ascontiguousarray(self.backend.numpy(found))
+
+    def first(self, n: int) -> CudaCells:
+        """Return the first n rows."""
+        return replace(self, cells=self.cells[:n], n_rows=n)
+
+    def some(self, numbers: AnyArray) -> CudaCells:
+        """Return the rows of these numbers."""
+        at = self.backend.array(np.asarray(numbers))
+        return replace(self, cells=self.cells[at], n_rows=len(at))
+
+    def scores(self, tables: Floats) -> DeviceArray:
+        """Return the scores (n_outputs, n_rows)."""
+        out = self.backend.zeros((len(tables), self.n_rows))
+        for some in _batches(len(tables), self._most_outputs(self._entries(tables.shape[2]))):
+            self._score(tables[some], out[some])
+        return out
+
+    def _score(self, tables: Floats, out: DeviceArray) -> None:
+        """Add the curves of some outputs."""
+        cp, backend = self.backend.cupy, self.backend
+        n_outputs, n_features, stride = tables.shape
+        entries, lanes, n_chunks = self._entries(stride), *self._shape()
+        bytes_per_chunk = entries * n_outputs * LANES * self.real.itemsize
+        # Two blocks per processor, unless one chunk takes more.
+        at_once = max(backend.shared_bytes // 2 // bytes_per_chunk, min(1, backend.shared_bytes // bytes_per_chunk))
+        shared, width = (True, LANES) if at_once else (False, lanes)
+        at_once = min(at_once or n_chunks, n_chunks)
+        padded = cp.zeros((n_chunks * lanes, entries, n_outputs), dtype=self.real)
+        padded[:n_features, :stride] = cp.asarray(tables).transpose(1, 2, 0)
+        laid = padded.reshape(n_chunks, lanes, entries, n_outputs).transpose(0, 2, 3, 1)
+        laid = cp.ascontiguousarray(cp.tile(laid, width // lanes))
+        n_bytes = at_once * bytes_per_chunk if shared else 0
+        kernel = self._kernel("score", n_outputs, n_bytes=n_bytes)
+        per_processor = max(1, min(8, backend.shared_bytes // (n_bytes + 1024)))
+        threads = min(512, 2048 // per_processor)
+        warps = backend.n_processors * per_processor * threads // LANES
+        tile = LANES if self.n_rows >= 4 * LANES * warps else max(LANES // lanes, 8)
+        grid = min(warps * LANES // threads, ceil(self.n_rows * LANES / (tile * threads)))
+        has_gap = stride > self.group.size
+        for chunk in range(0, n_chunks, at_once):
+            kernel(
+                (max(1, grid),),
+                (threads,),
+                (
+                    *self._source(self.group.size if has_gap else -1),
+                    laid[chunk:],
+                    out,
+                    np.int64(self.n_rows),
+                    np.int32(lanes.bit_length() - 1),
+                    np.int32(chunk),
+                    np.int32(min(at_once, n_chunks - chunk)),
+                    np.int32(entries),
+                    np.int32(width),
+                    np.int32(shared),
+                    np.int32(tile),
+                ),
+                shared_mem=n_bytes,
+            )
+
+    def sums(self, R: DeviceArray) -> Floats:
+        """Return sums of functions, (n_outputs, n_features, stride)."""
+        found = self._added(R, blocks=False)
+        return self.backend.numpy(found[:, :, : self.group.stride])
+
+    def blocks(self, H: DeviceArray) -> Floats:
+        """Return sums of products by bands, (n_outputs, n_features, stride, support)."""
+        found = self._added(H, blocks=True)
+        support = self.group.embedding.basis.support
+        found = found.reshape(*found.shape[:2], -1, support)
+        return self.backend.numpy(found[:, :, : self.group.stride])
+
+    def _added(self, R: DeviceArray, *, blocks: bool) -> DeviceArray:
+        """Return sums of all entries, (n_outputs, n_features, entries)."""
+        cp, entries = self.backend.cupy, self._entries(self.group.stride)
+        entries *= self.group.embedding.basis.support if blocks else 1
+        # At least four warps of a processor at a time, where that is possible.
+        most = self._most_outputs(4 * entries)
+        parts = [
+            self._add(cp.ascontiguousarray(R[some].T.astype(self.real)), entries, blocks)
+            for some in _batches(len(R), most)
+        ]
+        return cp.concatenate(parts) if len(parts) > 1 else parts[0]
+
+    def _add(self, R: DeviceArray, entries: int, blocks: bool) -> DeviceArray:
+        cp, backend, n_outputs = self.backend.cupy, self.backend, R.shape[1]
+        lanes, n_chunks = self._shape()
+        size = entries * n_outputs * LANES
+        n_bytes = size * self.real.itemsize
+        fixed = n_bytes > backend.shared_bytes
+        width, scale = (lanes, _scale(R)) if fixed else (LANES, 0.0)
+        n_bytes = 0 if fixed else n_bytes
+        warps = 8 if fixed else max(1, min(8, backend.shared_bytes // 2 // n_bytes))
+        per_processor = 8 if fixed else max(1, min(32, backend.shared_bytes // (warps * n_bytes + 1024)))
+        most = max(1, ceil(self.n_rows / (ROWS_PER_WARP * warps)))
+        grid = min(most, max(1, backend.n_processors * per_processor // n_chunks))
+        if fixed:
+            out = cp.zeros((n_chunks, entries * n_outputs * width), dtype=np.uint64)
+        else:
+            out = cp.empty((n_chunks, grid * warps, size), dtype=self.real)
+        kernel = self._kernel(
+            "add", n_outputs, blocks=blocks, fixed=fixed, n_bytes=warps * n_bytes
+        )
+        kernel(
+            (grid, n_chunks),
+            (warps * LANES,),
+            (
+                *self._source(self.group.size if self.group.has_gaps else -1),
+                R,
+                out,
+                np.int64(self.n_rows),
+                np.int32(lanes.bit_length() - 1),
+                np.int32(entries),
+                np.int32(width),
+                np.float64(scale),
+            ),
+            shared_mem=warps * n_bytes,
+        )
+        if fixed:
+            whole = out.view(np.int64).astype(np.float64) / scale
+        else:
+            whole = cp.empty((n_chunks, size))
+            add_up = self._kernel("total", n_outputs, blocks=blocks)
+            arguments = (out, whole, np.int32(grid * warps), np.int32(size))
+            add_up((ceil(size / 32), n_chunks), (32, 32), arguments)
+        whole = whole.reshape(n_chunks, entries, n_outputs, width // lanes, lanes).sum(axis=3)
+        flat = whole.transpose(2, 0, 3, 1).reshape(n_outputs, n_chunks * lanes, entries)
+        return flat[:, : self.group.n_features]
+
+    def _shape(self) -> tuple[int, int]:
+        """Return the lanes that are features, and how many times so many there are."""
+        lanes = _lanes(self.group.n_features)
+        return lanes, ceil(self.group.n_features / lanes)
+
+    def _entries(self, stride: int) -> int:
+        """Return the entries of a table: functions that a row adds 0 to may lie behind the last."""
+        return stride + self.group.embedding.basis.support - 1
+
+    def _most_outputs(self, entries: int) -> int:
+        room = self.backend.shared_bytes // (entries * LANES * self.real.itemsize)
+        return max(1, min(MOST_OUTPUTS, room))
+
+    def _source(self, gap: int) -> tuple[Any, ...]:
+        """Return the first arguments of the kernels."""
+        cells, axes, basis = self.cells, self.axes, self.group.embedding.basis
+        grid, item = Grid.of(self.group), cells.dtype.itemsize
+        return (
+            cells,
+            np.int64(cells.strides[0] // item),
+            np.int64(cells.strides[1] // item),
+            axes.columns,
+            axes.axes,
+            axes.knots,
+            axes.n_knots,
+            axes.width,
+            np.int32(axes.most_knots),
+            np.int32(self.group.n_features),
+            np.int32(basis.n_bins if isinstance(basis, BSplineBasis) else 1),
+            np.int32(grid.bits),
+            np.int32(gap),
+            np.uint32(max(grid.gap_code, 0)),
+        )
+
+    def _kernel(
+        self,
+        name: str,
+        n_outputs: int,
+        *,
+        blocks: bool = False,
+        fixed: bool = False,
+        n_bytes: int = 0,
+        code: str = "u2",
+    ) -> Any:
+        """Return a kernel for this shape of rows, with so much shared memory."""
+        basis, kind = self.group.embedding.basis, self.cells.dtype.str[1:]
+        number = 0 if isinstance(basis, BSplineBasis) else 1 if isinstance(basis, FourierBasis) else 2
+        defined = {
+            "REAL": TYPES[self.real.str[1:]],
+            "CODES": int(self.is_coded),
+            "CODE": TYPES[kind if self.is_coded else code],
+            "VALUE": "float" if self.is_coded else TYPES[kind],
+            "KIND": number,
+            "SUPPORT": basis.support,
+            "OUTPUTS": n_outputs,
+            "BLOCKS": int(blocks),
+            "FIXED": int(fixed),
+        }
+        options = [f"-D{key}={value}" for key, value in defined.items()]
+        module = self.backend.module(f"-DONLY_{name}", *options)
+        kernel = module.get_function(name)
+        if n_bytes > 48 * 1024:
+            kernel.max_dynamic_shared_size_bytes = n_bytes
+        return kernel
+
+
+def _batches(n: int, most: int) -> list[slice]:
+    """Return slices of about the same length, each of so many at most."""
+    n_batches = ceil(n / most)
+    step = ceil(n / max(n_batches, 1))
+    return [slice(first, min(first + step, n)) for first in range(0, n, step)]
+
+
+def _scale(R: DeviceArray) -> float:
+    """Return a power of two by which sums over all rows still fit into 63 bits."""
+    largest = float(abs(R).max()) * max(1, len(R))
+    return 2.0 ** floor(62 - log2(largest)) if 0.0 < largest < np.inf else 1.0

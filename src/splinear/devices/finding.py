@@ -1,0 +1,68 @@
+"""From what a user says of devices to a backend."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from splinear.devices.backend import Backend
+from splinear.devices.cuda import CudaBackend
+
+__all__ = ["DEVICES", "NoDeviceError", "cuda_backend"]
+
+DEVICES = ("cpu", "cuda", "auto")
+NO_DEVICE, OLD_DRIVER = 100, 35  # errors of CUDA
+
+
+class NoDeviceError(RuntimeError):
+    """There is no GPU that can be used; the message says why."""
+
+
+def cuda_backend(device: str) -> Backend | None:
+    """Return the GPU that a user asks for; None: the processor.
+
+    "auto" takes a GPU if there is one. "cuda" raises ImportError without CuPy, and NoDeviceError
+    without a GPU or with a driver that is too old.
+    """
+    if device == "cpu":
+        return None
+    try:
+        return _found()
+    except (ImportError, NoDeviceError):
+        if device == "auto":
+            return None
+        raise
+
+
+@cache
+def _found() -> Backend:
+    cupy = _cupy()
+    try:
+        n_devices = int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise NoDeviceError(_reason(int(error.status), error)) from error
+    if not n_devices:
+        raise NoDeviceError(_reason(NO_DEVICE, None))
+    return CudaBackend(cupy)
+
+
+def _cupy() -> Any:
+    try:
+        import cupy  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError(
+            "device='cuda' needs CuPy: pip install 'splinear[cuda]'. device='auto' uses the "
+            "processor where there is none."
+        ) from error
+    return cupy
+
+
+def _reason(status: int, error: Exception | None) -> str:
+    if status == NO_DEVICE:
+        return "device='cuda' needs an NVIDIA GPU, and CUDA finds none on this machine."
+    if status == OLD_DRIVER:
+        return (
+            "The driver of the GPU is too old for the CUDA that this CuPy was built for: update the "
+            "driver, or install the CuPy of an older CUDA (cupy-cuda12x)."
+        )
+    return f"CUDA does not work on this machine: {error}"

@@ -1,0 +1,328 @@
+// Passes over the rows of one group of terms, compiled at run time (NVRTC) for one shape of it.
+//
+// A lane of a warp is a feature: it reads what lies side by side in a row, and looks its curve up in
+// a table of which it has a column of its own, so that no two lanes meet in a bank of shared memory.
+// Where a group has fewer than 32 features (then padded to a power of two, `lanes`), a warp takes
+// several rows at a time. Sums over rows go to tables that belong to one lane of one warp, and these
+// are added up in a fixed order: the same bits every time, and no atomics.
+//
+// Defined by the caller:
+//   REAL      float or double, in which it is computed
+//   CODES     1: rows are codes of type CODE; 0: rows are values of type VALUE
+//   KIND      0 B-splines, 1 Fourier curves, 2 Hermite polynomials
+//   SUPPORT   functions that are not zero at one place
+//   OUTPUTS   how many scores per row at a time
+//   BLOCKS    1: sums of products of two functions; 0: of one
+//   FIXED     1: sums in whole numbers of 64 bits, for tables that shared memory has no room for
+//   ONLY_...  which kernel is wanted: each is compiled by itself
+
+typedef long long Row;
+
+// What the rows are, and how their values become arguments of the basis.
+struct Source {
+    const void* cells;      // codes (n, pitch), or values with the strides below
+    Row row_stride;         // in cells
+    Row column_stride;
+    const int* columns;     // of values, one per feature
+    const double* axes;     // five numbers per feature: prescale, lo, slope, first, last
+    const double* knots;    // most_knots per feature
+    const int* n_knots;     // 0: the axis is not warped
+    const double* width;    // of a code, per feature (Fourier and Hermite)
+    int most_knots;
+    int n_features;
+    int n_bins;
+    int bits;               // of a code's fraction
+    int gap;                // the entry of a missing value; -1: there is none
+    unsigned int gap_code;
+};
+
+// A source as arguments of a kernel: plain numbers and pointers, which every caller can pass.
+#define SOURCE                                                                                    \
+    const void *cells, Row row_stride, Row column_stride, const int *columns, const double *axes, \
+        const double *knots, const int *n_knots, const double *width_of_code, int most_knots,     \
+        int n_features, int n_bins, int bits, int gap, unsigned int gap_code
+#define THE_SOURCE                                                                            \
+    {cells,         row_stride, column_stride, columns, axes, knots, n_knots, width_of_code, \
+     most_knots, n_features, n_bins,        bits,    gap,  gap_code}
+
+struct Place {
+    int bin;
+    REAL w[SUPPORT];
+};
+
+__device__ double warped(const Source& s, int j, double x) {
+    const double* knots = s.knots + (Row)j * s.most_knots;
+    const double* axis = s.axes + 5 * j;
+    const int n = s.n_knots[j];
+    if (x >= knots[n - 1]) return axis[4];
+    if (!(x > knots[0])) x = knots[0];
+    int at = 0;
+    for (int left = n - 1; left > 1; left -= left / 2)
+        if (knots[at + left / 2] <= x) at += left / 2;
+    const double from = knots[at], to = knots[at + 1];
+    const double f = isinf(to - from) ? (0.5 * x - 0.5 * from) / (0.5 * to - 0.5 * from)
+                                      : (x - from) / (to - from);
+    return axis[3] + (at + f) * (axis[4] - axis[3]) / (n - 1);
+}
+
+__device__ REAL argument(const Source& s, int j, REAL x) {
+    const double* axis = s.axes + 5 * j;
+    const REAL first = (REAL)axis[3], last = (REAL)axis[4];
+    const REAL a = s.n_knots[j] ? (REAL)warped(s, j, x)
+                                : first + (x * (REAL)axis[0] - (REAL)axis[1]) * (REAL)axis[2];
+    if (!(a > first)) return first;
+    return a < last ? a : last;
+}
+
+__device__ void functions(REAL t, int n_bins, Place& at) {
+#if KIND == 0
+    const int whole = (int)t;
+    at.bin = whole < n_bins ? whole : n_bins - 1;
+#if SUPPORT == 1
+    at.w[0] = 1;
+#else
+    const REAL a = t - at.bin;
+#endif
+#if SUPPORT == 2
+    at.w[0] = 1 - a;
+    at.w[1] = a;
+#elif SUPPORT == 3
+    at.w[0] = (REAL)0.5 * (1 - a) * (1 - a);
+    at.w[2] = (REAL)0.5 * a * a;
+    at.w[1] = 1 - at.w[0] - at.w[2];
+#elif SUPPORT == 4
+    at.w[0] = (1 - a) * (1 - a) * (1 - a) / 6;
+    at.w[1] = (REAL)(2.0 / 3.0) - a * a * (1 - (REAL)0.5 * a);
+    at.w[3] = a * a * a / 6;
+    at.w[2] = 1 - at.w[0] - at.w[1] - at.w[3];
+#endif
+#elif KIND == 1
+    at.bin = 0;
+#pragma unroll
+    for (int k = 0; k < SUPPORT / 2; ++k) {
+        at.w[2 * k] = cospi(t * (k + 1));
+        at.w[2 * k + 1] = sinpi(t * (k + 1));
+    }
+#else
+    at.bin = 0;
+    REAL before = 1, now = t;
+#pragma unroll
+    for (int k = 0; k < SUPPORT; ++k) {
+        at.w[k] = now;
+        const REAL next = t * now - (k + 1) * before;
+        before = now;
+        now = next;
+    }
+#endif
+}
+
+__device__ void alone(int entry, REAL value, Place& at) {
+    at.bin = entry;
+#pragma unroll
+    for (int p = 0; p < SUPPORT; ++p) at.w[p] = 0;
+    at.w[0] = value;
+}
+
+// Where row i stands on feature j.
+__device__ Place place(const Source& s, Row i, int j, bool there) {
+    Place at;
+    if (!there || j >= s.n_features) {
+        alone(0, 0, at);
+        return at;
+    }
+#if CODES
+    const unsigned int code = ((const CODE*)s.cells)[i * s.row_stride + j];
+    if (s.gap >= 0 && code == s.gap_code) {
+        alone(s.gap, 1, at);
+    } else {
+#if KIND == 0
+        const int bin = code >> s.bits;
+        const REAL scale = (REAL)1 / (REAL)(1u << s.bits);
+        functions((code & ((1u << s.bits) - 1)) * scale, 1, at);  // the fraction, in bin 0
+        at.bin = bin;
+#else
+        functions((REAL)(s.axes[5 * j + 3] + s.width[j] * code), 1, at);
+#endif
+    }
+#else
+    const VALUE x = ((const VALUE*)s.cells)[i * s.row_stride + s.columns[j] * s.column_stride];
+    if (isnan(x) && s.gap >= 0)
+        alone(s.gap, 1, at);
+    else if (isinf(x))
+        alone(0, (REAL)(x - x), at);  // NaN, which is seen afterward
+    else
+        functions(argument(s, j, (REAL)x), s.n_bins, at);
+#endif
+    return at;
+}
+
+#ifdef ONLY_score
+// out (OUTPUTS, n) += the sum of the curves of the features from 32 first_chunk on. `tables` are
+// (n_chunks, entries, OUTPUTS, width): width 32 and `shared`, where they fit into shared memory. A
+// warp takes `tile` rows, up to 32, and writes their scores together.
+extern "C" __global__ void __launch_bounds__(512)
+    score(SOURCE, const REAL* __restrict__ tables, double* __restrict__ out, Row n, int lanes_log2,
+          int first_chunk, int n_chunks, int entries, int width, int shared, int tile) {
+    const Source s = THE_SOURCE;
+    extern __shared__ double memory[];
+    const int per_chunk = entries * OUTPUTS * width;
+    const REAL* table = tables;
+    if (shared) {
+        REAL* copy = (REAL*)memory;
+        for (int k = threadIdx.x; k < n_chunks * per_chunk; k += blockDim.x) copy[k] = tables[k];
+        __syncthreads();
+        table = copy;
+    }
+    const int lane = threadIdx.x & 31, lanes = 1 << lanes_log2, at_once = 32 >> lanes_log2;
+    const int own = lane & (lanes - 1), sub = lane >> lanes_log2;
+    const Row n_warps = (Row)gridDim.x * (blockDim.x >> 5);
+    const Row warp = (Row)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+    for (Row base = warp * tile; base < n; base += n_warps * tile) {
+        REAL kept[OUTPUTS];
+#pragma unroll
+        for (int k = 0; k < OUTPUTS; ++k) kept[k] = 0;
+        for (int r = 0; r < tile / at_once; ++r) {
+            const Row i = base + r * at_once + sub;
+            REAL sum[OUTPUTS];
+#pragma unroll
+            for (int k = 0; k < OUTPUTS; ++k) sum[k] = 0;
+#pragma unroll 4
+            for (int c = 0; c < n_chunks; ++c) {
+                const Place at = place(s, i, (first_chunk + c) * 32 + own, i < n);
+                const REAL* t =
+                    table + c * per_chunk + at.bin * OUTPUTS * width + (lane & (width - 1));
+#pragma unroll
+                for (int p = 0; p < SUPPORT; ++p)
+#pragma unroll
+                    for (int k = 0; k < OUTPUTS; ++k)
+                        sum[k] += at.w[p] * t[(p * OUTPUTS + k) * width];
+            }
+#pragma unroll
+            for (int k = 0; k < OUTPUTS; ++k) {
+                for (int other = lanes >> 1; other > 0; other >>= 1)
+                    sum[k] += __shfl_xor_sync(0xffffffffu, sum[k], other);
+                if (at_once > 1)
+                    sum[k] = __shfl_sync(0xffffffffu, sum[k], (lane & (at_once - 1)) << lanes_log2);
+                if (lane / at_once == r) kept[k] = sum[k];
+            }
+        }
+        if (lane < tile && base + lane < n)
+#pragma unroll
+            for (int k = 0; k < OUTPUTS; ++k) out[k * n + base + lane] += kept[k];
+    }
+}
+#endif
+
+#ifdef ONLY_add
+#if FIXED
+typedef unsigned long long Sum;
+#else
+typedef REAL Sum;
+#endif
+
+// Add a row to a table, R (OUTPUTS) times its functions, or products of two of them.
+__device__ void add_row(const Place& at, const REAL* r, Sum* table, int width, double scale) {
+    Sum* to = table + at.bin * (BLOCKS ? SUPPORT : 1) * OUTPUTS * width;
+#pragma unroll
+    for (int p = 0; p < SUPPORT; ++p)
+#pragma unroll
+        for (int q = 0; q < (BLOCKS ? SUPPORT - p : 1); ++q) {
+            const REAL w = BLOCKS ? at.w[p] * at.w[p + q] : at.w[p];
+            const int entry = BLOCKS ? p * SUPPORT + q : p;
+#pragma unroll
+            for (int k = 0; k < OUTPUTS; ++k) {
+#if FIXED
+                const long long part = llrint((double)(r[k] * w) * scale);
+                if (part) atomicAdd(to + (entry * OUTPUTS + k) * width, (Sum)part);
+#else
+                to[(entry * OUTPUTS + k) * width] += r[k] * w;
+#endif
+            }
+        }
+}
+
+// Sums over rows of R (n, OUTPUTS) times functions of features 32 blockIdx.y on: into `out`
+// (gridDim.y, n_warps, entries, OUTPUTS, 32), a part per warp; or, FIXED, all of them into
+// (gridDim.y, entries, OUTPUTS, width), in units of 1 / scale.
+extern "C" __global__ void __launch_bounds__(256)
+    add(SOURCE, const REAL* __restrict__ R, Sum* __restrict__ out, Row n, int lanes_log2,
+        int entries, int width, double scale) {
+    const Source s = THE_SOURCE;
+    extern __shared__ double memory[];
+    const int lane = threadIdx.x & 31, at_once = 32 >> lanes_log2;
+    const int own = lane & ((1 << lanes_log2) - 1), sub = lane >> lanes_log2;
+    const int n_warps = gridDim.x * (blockDim.x >> 5);
+    const int warp = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+    const int size = entries * OUTPUTS * width;
+#if FIXED
+    Sum* table = out + (Row)blockIdx.y * size + (lane & (width - 1));
+#else
+    Sum* mine = (Sum*)memory + (threadIdx.x >> 5) * size;
+    for (int k = lane; k < size; k += 32) mine[k] = 0;
+    __syncwarp();
+    Sum* table = mine + lane;
+#endif
+    const int j = blockIdx.y * 32 + own;
+    const Row span = ((n + n_warps - 1) / n_warps + 31) / 32 * 32;
+    const Row end = warp * span + span < n ? warp * span + span : n;
+    constexpr int some = SUPPORT * OUTPUTS > 16 ? 2 : 4;  // rows whose cells are read together
+    for (Row base = warp * span; base < end; base += some * at_once) {
+        Place at[some];
+        REAL r[some][OUTPUTS];
+#pragma unroll
+        for (int u = 0; u < some; ++u) {
+            const Row i = base + u * at_once + sub;
+            at[u] = place(s, i, j, i < end);
+#pragma unroll
+            for (int k = 0; k < OUTPUTS; ++k) r[u][k] = __ldg(R + (i < end ? i : base) * OUTPUTS + k);
+        }
+#pragma unroll
+        for (int u = 0; u < some; ++u) add_row(at[u], r[u], table, width, scale);
+    }
+#if !FIXED
+    __syncwarp();
+    Sum* part = out + ((Row)blockIdx.y * n_warps + warp) * size;
+    for (int k = lane; k < size; k += 32) part[k] = mine[k];
+#endif
+}
+#endif
+
+#ifdef ONLY_total
+// out (gridDim.y, size) = the sum of parts (gridDim.y, n_parts, size), in order. 32 x 32 threads.
+extern "C" __global__ void total(const REAL* __restrict__ parts, double* out, int n_parts,
+                                 int size) {
+    __shared__ double sums[32][33];
+    const int k = blockIdx.x * 32 + threadIdx.x;
+    const REAL* from = parts + (Row)blockIdx.y * n_parts * size;
+    double sum = 0;
+    if (k < size)
+        for (int part = threadIdx.y; part < n_parts; part += 32) sum += from[(Row)part * size + k];
+    sums[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y || k >= size) return;
+    for (int other = 1; other < 32; ++other) sum += sums[other][threadIdx.x];
+    out[(Row)blockIdx.y * size + k] = sum;
+}
+#endif
+
+#ifdef ONLY_encode
+// Codes of rows: row i goes to places[i]. Threads of a warp are features.
+extern "C" __global__ void encode(SOURCE, CODE* out, const Row* places, Row n, Row pitch,
+                                  const double* steps, double rounding, double last) {
+    const Source s = THE_SOURCE;
+    const int j = blockIdx.y * 32 + threadIdx.x;
+    if (j >= s.n_features) return;
+    const double first = s.axes[5 * j + 3], density = steps[j];
+    const Row step = (Row)gridDim.x * blockDim.y;
+    for (Row i = (Row)blockIdx.x * blockDim.y + threadIdx.y; i < n; i += step) {
+        if (places[i] < 0) continue;
+        const VALUE x = ((const VALUE*)s.cells)[i * s.row_stride + s.columns[j] * s.column_stride];
+        CODE code = (CODE)s.gap_code;
+        if (!isnan(x) || s.gap < 0) {
+            const double a = (argument(s, j, (REAL)x) - first) * density + rounding;
+            code = (CODE)(unsigned int)(a < last ? a : last);
+        }
+        out[places[i] * pitch + j] = code;
+    }
+}
+#endif

@@ -1,0 +1,310 @@
+"""Sums of losses over rows that are on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.devices.arrays import RowArray, bare
+from splinear.devices.backend import Backend
+from splinear.solvers.loss_sums import (
+    FARTHEST,
+    LAST_SHIFT,
+    MAX_SHIFTS,
+    ROUNDING,
+    Curvature,
+    Diagonal,
+    LossSum,
+    Separable,
+)
+from splinear.solvers.losses import Logistic, SquaredError
+from splinear.solvers.softmax import Softmax, SoftmaxCurvature
+
+__all__ = ["on_device"]
+
+LEAST_COST = 1e-300  # that can be divided by
+
+
+def on_device(total: LossSum, backend: Backend) -> LossSum:
+    """Return a sum of losses as one over rows on a device.
+
+    Losses that are not known there are computed on the host: scores come, derivatives go.
+    """
+    known = isinstance(total, Separable) and isinstance(total.loss, Logistic | SquaredError)
+    if isinstance(total, Separable) and known:
+        return DeviceSeparable(total, backend, *_problem(total, backend))
+    if isinstance(total, Softmax):
+        return DeviceSoftmax(total, backend, backend.array(total.labels), backend.array(total.cost))
+    return HostSum(total, backend)
+
+
+def _problem(total: Separable, backend: Backend) -> tuple[Any, Any, Any]:
+    """Return y, costs and targets on the device, as doubles."""
+    problem, to = total.problem, backend.array
+    y = to(np.asarray(problem.y, dtype=np.float64))
+    targets = 0.0 if problem.targets is None else to(problem.targets)
+    return y, to(problem.cost), targets
+
+
+@dataclass(frozen=True, eq=False)
+class HostSum:
+    """A sum that the host computes."""
+
+    like: LossSum
+    backend: Backend
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores per row."""
+        return self.like.n_outputs
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether it equals its quadratic model."""
+        return self.like.is_quadratic
+
+    @property
+    def farthest(self) -> float:
+        """How far a score may move for its rise to say what curvature a step should have had."""
+        return self.like.farthest
+
+    @property
+    def bias(self) -> float | None:
+        """B of penalized intercepts; None: they are free."""
+        return self.like.bias
+
+    def dispersion(self, deviance: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        return self.like.dispersion(deviance)
+
+    def on_threads(self, n: int) -> HostSum:
+        """Return the same sum, where the host has so many threads."""
+        return replace(self, like=self.like.on_threads(n))
+
+    def each(self, F: Floats) -> Floats:
+        """Return the terms of the sum."""
+        return self._row_array(self.like.each(np.asarray(F)))
+
+    def value(self, F: Floats) -> float:
+        """Return the sum."""
+        return self.like.value(np.asarray(F))
+
+    def gradient(self, F: Floats) -> Floats:
+        """Return its derivatives by F."""
+        return self._row_array(self.like.gradient(np.asarray(F)))
+
+    def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
+        """Return its second derivatives at F."""
+        found = self.like.curvature(np.asarray(F), cautious=cautious)
+        return Diagonal(self._row_array(found.diagonal))
+
+    def gap(self, F: Floats, R: Floats) -> float:
+        """Return L(F) + L*(R) - sum(R * F)."""
+        return self.like.gap(np.asarray(F), np.asarray(R))
+
+    def best_shift(self, F: Floats) -> Floats:
+        """Return the numbers (n_outputs,) whose addition to F makes the sum least."""
+        return self.like.best_shift(np.asarray(F))
+
+    def _row_array(self, values: Any) -> Any:
+        return RowArray(self.backend.array(values), self.backend)
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceSeparable(HostSum):
+    """sum_i c_i loss(y_i f_i - t_i), with a single output: the logistic loss, or the square."""
+
+    like: Separable
+    y: Any = None
+    cost: Any = None
+    targets: Any = 0.0
+
+    def on_threads(self, n: int) -> DeviceSeparable:
+        """Return the sum itself."""
+        del n
+        return self
+
+    def each(self, F: Floats) -> Floats:
+        """Return the terms of the sum."""
+        m = self._margin(bare(F, self.backend)[0])
+        return RowArray(self.cost * _value(self.like.loss, m), self.backend)  # type: ignore[return-value]
+
+    def value(self, F: Floats) -> float:
+        """Return the sum."""
+        m = self._margin(bare(F, self.backend)[0])
+        return float(self.cost @ _value(self.like.loss, m))
+
+    def gradient(self, F: Floats) -> Floats:
+        """Return its derivatives by F."""
+        m = self._margin(bare(F, self.backend)[0])
+        return self._row((self.cost * self.y) * _slope(self.like.loss, m))
+
+    def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
+        """Return its second derivatives at F."""
+        loss, m = self.like.loss, self._margin(bare(F, self.backend)[0])
+        bend = _bend(loss, m)
+        if cautious and isinstance(loss, Logistic):
+            far = np.minimum(m, -1.0)
+            bend = np.where(m < -1.0, (_slope(loss, far) - _slope(loss, -far)) / (2.0 * far), bend)
+        return Diagonal(self._row(self.cost * bend))
+
+    def gap(self, F: Floats, R: Floats) -> float:
+        """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
+        m, cost = self._margin(bare(F, self.backend)[0]), np.maximum(self.cost, LEAST_COST)
+        alpha = -self.y * bare(R, self.backend)[0]
+        if isinstance(self.like.loss, SquaredError):
+            return float((0.5 * cost * (m + alpha / cost) ** 2).sum())
+        share = alpha / cost
+        if float((share * (1.0 - share)).min()) < -ROUNDING:
+            return np.inf
+        share = np.clip(share, 0.0, 1.0)
+        off = share - _expit(-m)
+        return float(cost @ (_divergence(share, off, m) + _divergence(1.0 - share, -off, -m)))
+
+    def best_shift(self, F: Floats) -> Floats:
+        """Return the number (1,) whose addition to F makes the sum least."""
+        f, shift = bare(F, self.backend)[0], 0.0
+        for _ in range(MAX_SHIFTS):
+            m = self._margin(f + shift)
+            slope = float((self.cost * self.y) @ _slope(self.like.loss, m))
+            bend = float(self.cost @ _bend(self.like.loss, m))
+            step = -slope / bend if bend > 0 else -float(np.sign(slope))
+            step = step if self.is_quadratic else min(max(step, -1.0), 1.0)
+            shift += step
+            if self.is_quadratic or abs(step) <= LAST_SHIFT or abs(shift) > FARTHEST:
+                break
+        return np.array([shift])
+
+    def _margin(self, f: Any) -> Any:
+        return self.y * f - self.targets
+
+    def _row(self, values: Any) -> Any:
+        return RowArray(values[None], self.backend)
+
+
+def _expit(m: Any) -> Any:
+    return 0.5 + 0.5 * np.tanh(0.5 * m)
+
+
+def _value(loss: object, m: Any) -> Any:
+    if isinstance(loss, SquaredError):
+        return 0.5 * m * m
+    return np.maximum(-m, 0.0) + np.log1p(np.exp(-np.abs(m)))
+
+
+def _slope(loss: object, m: Any) -> Any:
+    if isinstance(loss, SquaredError):
+        return m
+    rare = _rare(m)
+    return -np.where(m > 0.0, rare, 1.0 - rare)
+
+
+def _bend(loss: object, m: Any) -> Any:
+    if isinstance(loss, SquaredError):
+        return np.ones_like(m)
+    rare = _rare(m)
+    return rare * (1.0 - rare)
+
+
+def _rare(m: Any) -> Any:
+    """Return the smaller of both probabilities, to all its digits."""
+    e = np.exp(-np.abs(m))
+    return e / (1.0 + e)
+
+
+def _entropy(p: Any) -> Any:
+    return -p * np.log(np.maximum(p, np.finfo(float).tiny))
+
+
+def _divergence(p: Any, off: Any, m: Any) -> Any:
+    """Return p log(p / q) - off, q = p - off being expit(-m); see `splinear.solvers.losses`."""
+    q = np.where(m > 0.0, _rare(m), 1.0 - _rare(m))
+    t = off / np.maximum(q, np.finfo(float).tiny)
+    small = np.abs(t) < 1e-3
+    t = np.where(small, t, 0.0)
+    series = q * t**2 * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0)))
+    log1p_exp = np.maximum(m, 0.0) + np.log1p(np.exp(-np.abs(m)))
+    return np.where(small, series, np.maximum(0.0, p * log1p_exp - _entropy(p) - off))
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceSoftmax(HostSum):
+    """sum_i c_i (log sum_k exp F_ki - F_{label_i, i})."""
+
+    like: Softmax
+    labels: Any = None
+    cost: Any = None
+
+    def on_threads(self, n: int) -> DeviceSoftmax:
+        """Return the sum itself."""
+        del n
+        return self
+
+    def each(self, F: Floats) -> Floats:
+        """Return the terms of the sum."""
+        return RowArray(-self.cost * self._own(_logs(bare(F, self.backend))), self.backend)  # type: ignore[return-value]
+
+    def value(self, F: Floats) -> float:
+        """Return the sum."""
+        return -float(self.cost @ self._own(_logs(bare(F, self.backend))))
+
+    def gradient(self, F: Floats) -> Floats:
+        """Return its derivatives by F: c_i (probability - indicator)."""
+        out = np.exp(_logs(bare(F, self.backend)))
+        out[self.labels, self._numbers(out)] -= 1.0
+        return self._row_array(out * self.cost)
+
+    def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
+        """Return its second derivatives at F."""
+        logs, cost = _logs(bare(F, self.backend)), self.cost
+        p = np.exp(logs)
+        if cautious:
+            own = np.minimum(self._own(logs), -1e-9)
+            m = own - np.log1p(-np.exp(own))  # against all other classes
+            far = np.minimum(m, -1.0)
+            bound = np.tanh(far / 2.0) / (2.0 * far)
+            most = np.maximum((p * (1.0 - p)).max(axis=0), 1e-12)
+            cost = np.where(m < -1.0, cost * np.maximum(1.0, bound / most), cost)
+        return SoftmaxCurvature(self._row_array(p), self._row_array(cost))
+
+    def gap(self, F: Floats, R: Floats) -> float:
+        """Return L(F) + L*(R) - sum(R * F): c_i KL(q_i, p_i)."""
+        q = bare(R, self.backend) / np.maximum(self.cost, LEAST_COST)
+        q[self.labels, self._numbers(q)] += 1.0
+        off = abs(q.sum(axis=0) - 1.0)
+        if not (float(q.min()) >= -ROUNDING and float(off.max()) <= ROUNDING):
+            return np.inf
+        q = np.maximum(q, 0.0)
+        each = -(_entropy(q) + q * _logs(bare(F, self.backend))).sum(axis=0)
+        return max(0.0, float(self.cost @ each))
+
+    def best_shift(self, F: Floats) -> Floats:
+        """Return the numbers (n_outputs,), of mean 0, whose addition to F makes the sum least."""
+        there, backend, K = bare(F, self.backend), self.backend, self.n_outputs
+        shift, of_classes = np.zeros(K), self.like.cost_of_classes
+        for _ in range(MAX_SHIFTS):
+            p = np.exp(_logs(there + backend.array(shift[:, None])))
+            both = backend.numpy((self.cost * p) @ np.concatenate([p, np.ones_like(p[:1])]).T)
+            slope, H = both[:, -1] - of_classes, np.diag(both[:, -1]) - both[:, :-1]
+            H += np.trace(H) / K**2 + np.finfo(float).tiny
+            step = np.clip(-np.linalg.lstsq(H, slope, rcond=None)[0], -1.0, 1.0)
+            step -= step.mean()
+            shift += step
+            if np.abs(step).max() <= LAST_SHIFT or np.abs(shift).max() > FARTHEST:
+                break
+        return shift
+
+    def _own(self, logs: Any) -> Any:
+        return logs[self.labels, self._numbers(logs)]
+
+    def _numbers(self, like: Any) -> Any:
+        return self.backend.array(np.arange(like.shape[1]))
+
+
+def _logs(F: Any) -> Any:
+    """Return log_softmax of F (n_outputs, n_rows)."""
+    shifted = F - F.max(axis=0)
+    return shifted - np.log(np.exp(shifted).sum(axis=0))

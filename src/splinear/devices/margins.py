@@ -1,0 +1,153 @@
+"""Sums of hinge losses over rows that are on a device, of all outputs at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.devices.arrays import RowArray, bare
+from splinear.devices.backend import Backend
+from splinear.solvers.losses import ConvexLoss, EpsilonInsensitive, SquaredHinge
+from splinear.solvers.margin_sums import Measures, RowMargins
+
+__all__ = ["DeviceMargins"]
+
+INFEASIBLE = 1e-12  # of a cost
+LEAST_COST = 1e-300  # that can be divided by
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceMargins:
+    """What :class:`~splinear.solvers.margin_sums.RowMargins` computes, `like`, on a device."""
+
+    like: RowMargins
+    backend: Backend
+    weight: float = 1.0
+    n_rows: int | None = None  # only so many; None: all
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of sums."""
+        return self.like.n_outputs
+
+    @property
+    def bias(self) -> float:
+        """B."""
+        return self.like.bias
+
+    @property
+    def loss(self) -> ConvexLoss:
+        """The loss of all rows."""
+        return self.like.loss
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the loss has a slope everywhere."""
+        return self.like.is_smooth
+
+    def first(self, n: int) -> DeviceMargins:
+        """Return the sums over the first n rows, which weigh as much as all do."""
+        in_all = len(self.like.problems[0].y) if self.n_rows is None else self.n_rows
+        return replace(self, weight=self.weight * in_all / max(n, 1), n_rows=n)
+
+    def slopes(self, F: Floats, ramps: Floats) -> Floats:
+        """Return the derivatives of the smoothed sums by F."""
+        y, cost = self._signs_and_costs
+        return self._rows(-cost * y * self._slope(self._margin(F), ramps))
+
+    def bends(self, F: Floats, ramps: Floats) -> Floats:
+        """Return the second derivatives."""
+        return self._rows(self._signs_and_costs[1] * self._bend(self._margin(F), ramps))
+
+    def measured(self, F: Floats, ramps: Floats) -> Measures:
+        """Return the sums of the losses themselves, and what the slopes say of them."""
+        (y, cost), m = self._signs_and_costs, self._margin(F)
+        slope, bent = self._slope(m, ramps), (self._bend(m, ramps) > 0.0) & (cost > 0.0)
+        second = slope < 0.0 if isinstance(self.loss, EpsilonInsensitive) else y > 0
+        sides = [bent & ~second, bent & second]
+        size = np.abs(slope)
+        sums = [
+            (cost * self.loss.value(m)).sum(axis=1),
+            self._gap(cost * slope, m, cost).sum(axis=1),
+            *(side.sum(axis=1).astype(np.float64) for side in sides),
+            *(np.where(side, size, 0.0).sum(axis=1) for side in sides),
+        ]
+        found = self.backend.numpy(np.stack(sums))
+        return Measures(found[0], found[1], found[2:4].T, found[4:].T)
+
+    def along(self, F: Floats, D: Floats, ramps: Floats, shares: Floats) -> Floats:
+        """Return the slopes of the smoothed sums by t at F + t D."""
+        (y, cost), m = self._signs_and_costs, self._margin(F)
+        moved = y * bare(D, self.backend)
+        weighted = cost * moved
+        sums = [
+            -(weighted * self._slope(m + float(t) * moved, ramps)).sum(axis=1) for t in shares
+        ]
+        return self.backend.numpy(np.stack(sums, axis=1))
+
+    def gaps(self, F: Floats, R: Floats) -> tuple[Floats, Floats]:
+        """Return the sums of the losses at F, and the rows' parts of the gap to any R."""
+        (y, cost), m = self._signs_and_costs, self._margin(F)
+        alpha = -y * bare(R, self.backend)
+        low, high = self.loss.range(cost)
+        feasible = np.minimum(np.maximum(alpha, low), high)
+        wrong = (np.abs(alpha - feasible) > INFEASIBLE * cost).any(axis=1)
+        sums = np.stack(
+            [
+                (cost * self.loss.value(m)).sum(axis=1),
+                np.where(wrong, np.inf, self._gap(feasible, m, cost).sum(axis=1)),
+            ]
+        )
+        losses, parts = self.backend.numpy(sums)
+        return losses, parts
+
+    @cached_property
+    def _signs_and_costs(self) -> tuple[Any, Any]:
+        """y and c of all outputs, (n_outputs, n_rows) each."""
+        problems, n = self.like.problems, self.n_rows
+        y = np.stack([problem.y[:n] for problem in problems]).astype(np.float64)
+        cost = np.stack([problem.cost[:n] for problem in problems])
+        return self.backend.array(y), self.backend.array(self.weight * self.like.weight * cost)
+
+    @cached_property
+    def _targets(self) -> Any:
+        targets = self.like.problems[0].targets
+        return 0.0 if targets is None else self.backend.array(targets[None, : self.n_rows])
+
+    def _margin(self, F: Floats) -> Any:
+        return self._signs_and_costs[0] * bare(F, self.backend) - self._targets
+
+    def _gap(self, alpha: Any, m: Any, cost: Any) -> Any:
+        """Return the parts of the gap; of rows without weight, 0."""
+        return np.where(cost > 0.0, self.loss.gap(alpha, m, np.maximum(cost, LEAST_COST)), 0.0)
+
+    def _slope(self, m: Any, ramps: Floats) -> Any:
+        """Return minus the slope of the smoothed loss at m."""
+        if isinstance(self.loss, SquaredHinge):
+            return np.maximum(2.0 - 2.0 * m, 0.0)
+        raw = [np.minimum(np.maximum(own, 0.0), 1.0) for own in self._ramped(m, ramps)]
+        return raw[0] if len(raw) == 1 else raw[0] - raw[1]
+
+    def _bend(self, m: Any, ramps: Floats) -> Any:
+        """Return the second derivative of the smoothed loss at m."""
+        if isinstance(self.loss, SquaredHinge):
+            return np.where(m < 1.0, 2.0, 0.0)
+        width = self.backend.array(ramps[:, :1])
+        inside = [np.where((own > 0.0) & (own < 1.0), 1.0, 0.0) for own in self._ramped(m, ramps)]
+        return (inside[0] if len(inside) == 1 else inside[0] + inside[1]) / width
+
+    def _ramped(self, m: Any, ramps: Floats) -> list[Any]:
+        """Return how far margins are along the ramps, which go from 0 to 1."""
+        width, low, high = (self.backend.array(ramps[:, k : k + 1]) for k in range(3))
+        if isinstance(self.loss, EpsilonInsensitive):
+            epsilon = self.loss.epsilon
+            return [(-m - epsilon) / width + low, (m - epsilon) / width + high]
+        center = 0.5 * (low + high) + (0.5 * (high - low)) * self._signs_and_costs[0]
+        return [(1.0 - m) / width + center]
+
+    def _rows(self, values: Any) -> Any:
+        return RowArray(values, self.backend)

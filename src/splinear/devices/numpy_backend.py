@@ -1,0 +1,120 @@
+"""Passes in NumPy: slow and plain, for tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.devices.backend import Grid
+from splinear.model.group import TermGroup
+
+__all__ = ["NumPyBackend"]
+
+
+class NumPyBackend:
+    """Arrays of NumPy."""
+
+    name = "numpy"
+
+    def array(self, values: AnyArray) -> AnyArray:
+        """Return the array itself."""
+        return np.asarray(values)
+
+    def numpy(self, array: AnyArray) -> AnyArray:
+        """Return the array itself."""
+        return np.asarray(array)
+
+    def zeros(self, shape: tuple[int, ...]) -> Floats:
+        """Return doubles that are 0."""
+        return np.zeros(shape)
+
+    def coded(self, group: TermGroup, n_rows: int) -> NumPyCells:
+        """Return room for the codes of rows."""
+        dtype = np.uint32 if Grid.of(group).is_wide else np.uint16
+        codes = np.zeros((n_rows, group.n_features), dtype=dtype)
+        return NumPyCells(group, np.empty((n_rows, group.n_features)), codes)
+
+    def valued(self, group: TermGroup, X: AnyArray, *, single: bool = False) -> NumPyCells:
+        """Return rows as they are; `single` makes no difference."""
+        del single
+        return NumPyCells(group, np.asarray(X)[:, group.features].astype(np.float64))
+
+    def free_bytes(self) -> int | None:
+        """Return None."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class NumPyCells:
+    """Values of the features of a group, (n_rows, n_features); or codes of them."""
+
+    group: TermGroup
+    X: Floats
+    coded: AnyArray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    def fill(self, X: AnyArray, places: AnyArray) -> None:
+        """Code rows."""
+        assert self.coded is not None
+        grid, counts = Grid.of(self.group), places >= 0
+        values = np.asarray(X)[:, self.group.features].astype(np.float64)[counts]
+        t = self.group.embedding.axes.argument(np.nan_to_num(values))
+        axes = self.group.embedding.axes
+        steps = (t - axes.first) * grid.density(self.group) + grid.rounding
+        codes = np.minimum(steps, grid.last).astype(self.coded.dtype)
+        if grid.gap_code >= 0:
+            codes[np.isnan(values)] = grid.gap_code
+        self.coded[places[counts]] = codes
+
+    def codes(self) -> AnyArray:
+        """Return the codes."""
+        assert self.coded is not None
+        return self.coded
+
+    def first(self, n: int) -> NumPyCells:
+        """Return the first n rows."""
+        return self.some(np.arange(n))
+
+    def some(self, numbers: AnyArray) -> NumPyCells:
+        """Return the rows of these numbers."""
+        coded = None if self.coded is None else self.coded[numbers]
+        return replace(self, X=self.X[numbers], coded=coded)
+
+    def scores(self, tables: Floats) -> Floats:
+        """Return the scores."""
+        return np.einsum("ijs,kjs->ki", self._functions(), tables)
+
+    def sums(self, R: Floats) -> Floats:
+        """Return sums of functions."""
+        return np.einsum("ki,ijs->kjs", R, self._functions())
+
+    def blocks(self, H: Floats) -> Floats:
+        """Return sums of products of functions that overlap, by bands."""
+        B, n = self._functions(), self.group.embedding.basis.support
+        out = np.zeros((len(H), *self.group.shape, n))
+        for p in range(n):
+            some = B.shape[2] - p
+            products = B[:, :, :some] * B[:, :, p:]
+            out[:, :, :some, p] = np.einsum("ki,ijs->kjs", H, products)
+        return out
+
+    def _functions(self) -> Floats:
+        """Return all functions of all rows, (n_rows, n_features, stride)."""
+        group, axes = self.group, self.group.embedding.axes
+        if self.coded is None:
+            gaps, t = np.isnan(self.X), axes.argument(np.nan_to_num(self.X))
+        else:
+            grid = Grid.of(group)
+            gaps = self.coded == grid.gap_code
+            t = axes.first + np.where(gaps, 0, self.coded) / grid.density(group)
+        B = group.embedding.basis.evaluate(t)
+        if not group.has_gaps:
+            return B
+        B[gaps] = 0.0
+        return np.concatenate([B, gaps[..., None]], axis=2)

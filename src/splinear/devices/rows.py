@@ -1,0 +1,265 @@
+"""The training rows on a device, as Newton's method sees rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.devices.arrays import RowArray, bare
+from splinear.devices.backend import Backend, Cells, is_supported
+from splinear.devices.losses import on_device
+from splinear.model.layout import Layout
+from splinear.solvers.coding import copied_codes, read_codes
+from splinear.solvers.loss_sums import Curvature, LossSum
+from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.order import Order
+from splinear.tables.chunks import as_dense
+from splinear.tables.table import Table
+
+__all__ = ["DeviceRows", "can_hold", "in_memory_of"]
+
+ROOM = 3.0  # times the bytes of X that are to be free for it to stay on the device
+
+
+def can_hold(table: Table, layout: Layout) -> bool:
+    """Tell whether rows of a table can be on a device: dense, and of terms that kernels know."""
+    dense = not table.is_sparse and not layout.pairs
+    return dense and all(map(is_supported, layout.groups))
+
+
+def in_memory_of(backend: Backend, make: Callable[..., DeviceRows], *given: object) -> DeviceRows:
+    """Return rows on a device; where they do not fit, say so."""
+    try:
+        return make(backend, *given)
+    except MemoryError as error:
+        raise MemoryError(
+            "The memory of the GPU is too small for the codes of the rows, 2 bytes per value: use "
+            f"fewer rows, or device='cpu' ({error})."
+        ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceRows:
+    """What :class:`~splinear.solvers.rows.TrainingRows` is, where a device holds the rows.
+
+    They are in the same random order, so that the same of them are a sample. Arrays of one number
+    per row are :class:`~splinear.devices.arrays.RowArray`. X itself stays there too, if there is
+    room for it; else it is sent again for the certificate, some rows at a time.
+    """
+
+    backend: Backend
+    cells: tuple[Cells, ...]  # one per group of the layout
+    layout: Layout
+    places: Order
+    n_given: int
+    seed: int
+    table: Table
+    X: Any = None  # on the device; None: there is no room
+    is_coded: bool = True
+    n_first: int | None = None
+    plan: MemoryPlan = field(default_factory=lambda: MemoryPlan(holds_values=False))
+
+    is_here = False
+    is_on_disk = False
+    pairs = None
+    n_sampled = 0  # products with the Hessian go through all rows
+    value_price = 0.02  # of a value in a pass, where the core's is 2
+
+    @classmethod
+    def prepare(
+        cls,
+        backend: Backend,
+        table: Table,
+        layout: Layout,
+        *,
+        seed: int,
+        kept: AnyArray | None,
+        weights: Floats | None,
+    ) -> DeviceRows:
+        """Send the rows to the device and code them there."""
+        order = Order.draw(table.shape[0], kept, seed)
+        X = _whole(backend, table)
+        cells = [backend.coded(group, order.n_rows) for group in layout.groups]
+        for rows, piece in _pieces(backend, table, X):
+            places = order.of(rows)
+            for own in cells:
+                own.fill(piece, places)
+        plan = MemoryPlan(holds_values=X is not None)
+        found = cls(
+            backend, tuple(cells), layout, order, table.shape[0], seed, table, X, plan=plan
+        )
+        return found.with_gap_means(found, weights, 1)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that count."""
+        return self.places.n_rows if self.n_first is None else self.n_first
+
+    @property
+    def n_values(self) -> int:
+        """Values that a pass reads."""
+        return self.n_rows * sum(group.n_features for group in self.layout.groups)
+
+    @property
+    def kept(self) -> AnyArray | None:
+        """Which rows of X count; None: all."""
+        whole = self.places.n_rows == self.n_given
+        return None if whole else self.places.of(slice(0, self.n_given)) >= 0
+
+    @cached_property
+    def groups(self) -> list[_core.Group]:
+        """The groups of the layout over these rows, for the core: a copy of them on the host."""
+        if not self.is_coded:
+            return self._coded().groups
+        pairs = zip(self.layout.groups, self.cells, strict=True)
+        codes = [copied_codes(own.codes(), group) for group, own in pairs]  # type: ignore[attr-defined]
+        parts = zip(self.layout.groups, read_codes(codes, self.layout), strict=True)
+        return [group.core(part) for group, part in parts]
+
+    def _coded(self) -> DeviceRows:
+        rows = DeviceRows.prepare(
+            self.backend, self.table, self.layout, seed=self.seed, kept=self.kept, weights=None
+        )
+        return rows.with_layout(self.layout).first(self.n_rows)
+
+    def adopted(self, total: LossSum) -> LossSum:
+        """Return a sum of losses over these rows, computed on the device."""
+        return on_device(total, self.backend)
+
+    def with_layout(self, layout: Layout) -> DeviceRows:
+        """Return the same rows for a layout of the same groups."""
+        return replace(self, layout=layout)
+
+    def first(self, n: int) -> DeviceRows:
+        """Return the first n rows alone: a sample, as rows are in random order."""
+        if n >= self.n_rows:
+            return self
+        return replace(self, cells=tuple(own.first(n) for own in self.cells), n_first=n)
+
+    def sampled(self, curvature: Curvature, n: int) -> tuple[DeviceRows, Curvature]:
+        """Return the first n rows and their second derivatives, which stand for all."""
+        n = min(n, self.n_rows)
+        return self.first(n), curvature.some(np.arange(n), np.full(n, self.n_rows / n))
+
+    def exactly(self) -> DeviceRows:
+        """Return the same rows in full precision, in the same order."""
+        X = _whole(self.backend, self.table) if self.X is None else self.X
+        numbers = self.places.place(np.arange(self.n_given))[: self.n_rows]
+        ordered = X[self.backend.array(numbers)]
+        cells = tuple(self.backend.valued(group, ordered) for group in self.layout.groups)
+        return replace(self, cells=cells, is_coded=False)
+
+    def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
+        """Return the scores of all rows."""
+        del n_threads
+        return self._wrapped(_scores(self.cells, self.layout, parameters))
+
+    def zero_scores(self, n_outputs: int) -> Floats:
+        """Return the scores of parameters that are 0."""
+        return self._wrapped(self.backend.zeros((n_outputs, self.n_rows)))
+
+    def sums(self, R: Floats, n_threads: int = 1) -> Floats:
+        """Return the derivative of sum(R * scores(parameters)) by parameters."""
+        return self.layout.gather(self.raw_sums(R, n_threads))
+
+    def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
+        """Return the same derivative by the entries of tables."""
+        del n_threads
+        there = bare(R, self.backend)
+        return self.layout.join([own.sums(there) for own in self.cells])
+
+    def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
+        """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
+        del n_threads
+        there = bare(H, self.backend)
+        found = [own.blocks(there) for own in self.cells]
+        return [[part[k] for part in found] for k in range(len(there))]
+
+    def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
+        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        del n_threads
+        backend, there = self.backend, bare(R, self.backend)
+        F, sums = backend.zeros(tuple(there.shape)), 0.0
+        for rows, piece in _pieces(backend, self.table, self.X):
+            places = self.places.of(rows)
+            counts = np.flatnonzero(places >= 0)
+            if len(counts) < len(places):
+                piece, places = piece[backend.array(counts)], places[counts]
+            at = backend.array(places)
+            cells = [backend.valued(group, piece) for group in self.layout.groups]
+            F[:, at] = _scores(cells, self.layout, parameters)
+            own = there[:, at]
+            sums = sums + self.layout.join([part.sums(own) for part in cells])
+        return self._wrapped(F), self.layout.gather(np.asarray(sums))
+
+    def place(self, values: AnyArray) -> AnyArray:
+        """Return one value per row of X in the order of training, on the host."""
+        return self.places.place(values)[: self.n_first]
+
+    def restore(self, values: AnyArray) -> AnyArray:
+        """Undo place(); rows that do not count get 0."""
+        return self.places.restore(np.asarray(values))
+
+    def order(self) -> Order:
+        """Return the order of training."""
+        return self.places
+
+    def weight(self, weights: Floats | None) -> float:
+        """Return the weight of these rows in all, given that of every row of X (None: 1 each)."""
+        return float(self.n_rows if weights is None else self.place(weights).sum())
+
+    def weighted_first(self, weights: Floats | None, n: int) -> tuple[DeviceRows, Floats]:
+        """Return all rows, and their weights: a pass costs little."""
+        del n
+        return self, np.ones(self.n_rows) if weights is None else self.place(weights)
+
+    def with_gap_means(
+        self, over: DeviceRows, weights: Floats | None, n_threads: int
+    ) -> DeviceRows:
+        """Return the rows with m_j of groups that have gaps, over these rows or finer ones."""
+        if not any(group.has_gaps for group in self.layout.groups):
+            return self
+        w = np.ones(self.n_rows) if weights is None else self.place(weights)
+        sums = self.layout.split(over.raw_sums(w[None], n_threads)[0])
+        pairs = zip(self.layout.groups, sums, strict=True)
+        own = [part if group.has_gaps else None for group, part in pairs]
+        return self.with_layout(self.layout.with_gap_means(own, float(w.sum())))
+
+    def _wrapped(self, values: Any) -> Any:
+        return RowArray(values, self.backend)
+
+
+def _scores(cells: Sequence[Cells], layout: Layout, parameters: Floats) -> Any:
+    tables = layout.split(layout.tables(parameters))
+    found = None
+    for own, table in zip(cells, tables, strict=True):
+        more = own.scores(np.ascontiguousarray(table))
+        found = more if found is None else found + more
+    return found
+
+
+def _whole(backend: Backend, table: Table) -> Any:
+    """Return X on the device; None if there is no room for it, or it is not all in memory."""
+    on_device = getattr(table, "on_device", None)
+    if on_device is not None:
+        return on_device
+    free = backend.free_bytes()
+    n_bytes = table.shape[0] * table.shape[1] * table.dtype.itemsize
+    if table.is_on_disk or (free is not None and ROOM * n_bytes > free):
+        return None
+    return backend.array(as_dense(table.whole()))
+
+
+def _pieces(backend: Backend, table: Table, X: Any) -> Iterator[tuple[slice, Any]]:
+    """Yield X on the device: all of it, or some rows at a time."""
+    if X is not None:
+        yield slice(0, table.shape[0]), X
+        return
+    for rows, chunk in table.chunks():
+        yield rows, backend.array(as_dense(chunk))

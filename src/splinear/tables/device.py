@@ -1,0 +1,115 @@
+"""Arrays in the memory of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear._types import AnyArray, Floats, Input
+from splinear.tables import table as sizes
+from splinear.tables.chunks import Chunk, float_type
+from splinear.tables.table import ColumnNumbers, Table
+
+__all__ = ["DeviceTable", "is_on_device", "on_host", "to_cupy", "to_cupy_like"]
+
+ON_GPU = 2  # of DLPack's kinds of devices
+
+
+def is_on_device(X: object) -> bool:
+    """Tell whether X lies in the memory of a GPU: an array of CuPy, or any that has DLPack."""
+    if hasattr(X, "__cuda_array_interface__"):
+        return True
+    where = getattr(X, "__dlpack_device__", None)
+    return where is not None and not isinstance(X, np.ndarray) and int(where()[0]) == ON_GPU
+
+
+def to_cupy(X: Any) -> Any:
+    """Return an array in the memory of a GPU as one of CuPy, without a copy."""
+    try:
+        import cupy  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError(
+            "X lies on a GPU, which is read by CuPy: pip install 'splinear[cuda]'."
+        ) from error
+    if isinstance(X, cupy.ndarray):
+        return X
+    return cupy.asarray(X) if hasattr(X, "__cuda_array_interface__") else cupy.from_dlpack(X)
+
+
+def on_host(values: Input) -> Input:
+    """Return an array that lies on a GPU as one of NumPy, and all else as it is."""
+    return to_cupy(values).get() if is_on_device(values) else values
+
+
+def to_cupy_like(found: AnyArray, X: Input) -> Any:
+    """Return an array of NumPy as one of CuPy, if X lies on a GPU."""
+    return _like(to_cupy(X), found) if is_on_device(X) else found
+
+
+class DeviceTable(Table):
+    """A two-dimensional array of numbers in the memory of a GPU.
+
+    Parameters
+    ----------
+    on_device : array of shape (n_rows, n_columns)
+        Of CuPy.
+    """
+
+    is_numeric = True
+
+    def __init__(self, on_device: Any) -> None:
+        if on_device.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got {on_device.ndim}D array instead: X must have rows and "
+                "columns."
+            )
+        if on_device.dtype.kind not in "fiub":
+            raise ValueError(f"X must hold numbers, and is of type {on_device.dtype}.")
+        self.on_device = on_device
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return int(self.on_device.shape[0]), int(self.on_device.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The type of the chunks."""
+        return float_type(np.dtype(self.on_device.dtype))
+
+    def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
+        """Yield all rows in order, some at a time, copied to the host."""
+        step = self.rows_of(sizes.READ_AT_ONCE)
+        for start in range(0, self.shape[0], step):
+            rows = slice(start, min(start + step, self.shape[0]))
+            piece = self.on_device[rows]
+            yield rows, self._here(piece if columns is None else piece[:, list(columns)])
+
+    def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:
+        """Return some rows of some columns or all."""
+        some = self.on_device[_like(self.on_device, rows)]
+        return self._here(some if columns is None else some[:, [int(j) for j in columns]])
+
+    def ends(self, kept: AnyArray | None) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Return the lowest and highest value of every column, and which have NaN."""
+        X = self.on_device
+        if kept is not None:
+            X = X[_like(X, np.flatnonzero(kept))]
+        lo, hi = (_numpy(found(X, axis=0)).astype(np.float64) for found in (np.nanmin, np.nanmax))
+        return lo, hi, _numpy(np.isnan(X).any(axis=0))
+
+    def _here(self, piece: Any) -> AnyArray:
+        return _numpy(piece).astype(self.dtype, copy=False)
+
+
+def _like(X: Any, values: AnyArray) -> Any:
+    """Return an array of NumPy as one that X may be indexed by."""
+    return np.asarray(values, like=X)
+
+
+def _numpy(array: Any) -> AnyArray:
+    found: AnyArray = array.get() if hasattr(array, "get") else np.asarray(array)
+    return found

@@ -1,0 +1,98 @@
+"""What estimators do on a device, and what they leave to the processor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from splinear._types import Floats
+from splinear.curves.basis import BSplineBasis
+from splinear.devices.backend import Backend
+from splinear.devices.finding import cuda_backend
+from splinear.devices.rows import can_hold
+from splinear.model.additive import Model
+from splinear.model.group import Extrapolation, TermGroup
+from splinear.model.layout import Layout
+from splinear.model.scoring import scorers
+from splinear.tables.checks import column_ranges
+from splinear.tables.device import DeviceTable
+from splinear.tables.table import Table
+from splinear.training.interactions import asks_for_pairs
+
+__all__ = ["device_scores", "refusal", "same_kind"]
+
+AT_ONCE = 2**22  # rows that are scored at a time: their scores have to have room
+
+
+def refusal(estimator: BaseEstimator, table: Table, layout: Layout) -> str | None:
+    """Say why the rows of a fit cannot be on a device; None: they can."""
+    if estimator.max_memory is not None:
+        return "has no max_memory: the rows lie in the device's memory."
+    if asks_for_pairs(getattr(estimator, "interactions", 0), estimator.terms):
+        return "has no surfaces over pairs of features."
+    if table.is_sparse:
+        return "takes dense tables, and X is sparse."
+    if not can_hold(table, layout):
+        return "has B-splines, categories, and Fourier and Hermite curves of up to 16 functions."
+    return None
+
+
+def device_scores(estimator: BaseEstimator, model: Model, table: DeviceTable) -> Any:
+    """Return f(x) of rows on a device, (n_rows, n_outputs), where they are."""
+    backend = cuda_backend("cuda")
+    assert backend is not None
+    out = scores_on(backend, model, table.on_device)
+    gaps = estimator._columns.takes_gaps
+    if not gaps or bool(np.isnan(out).any()) or _refuses(model.layout):
+        estimator._check_ranges(table)
+        column_ranges(estimator, table, gaps=gaps)  # names what is not finite
+    return out
+
+
+def _refuses(layout: Layout) -> bool:
+    return any(group.extrapolation is Extrapolation.ERROR for group in layout.groups)
+
+
+def scores_on(backend: Backend, model: Model, X: Any) -> Any:
+    """Return f(x) of the rows of an array on the device, some rows at a time."""
+    there = [_on_device(group) for group, _ in model.parts()]
+    tables = [
+        np.ascontiguousarray(group.with_gap_values(own)) if ok else None
+        for (group, own), ok in zip(model.parts(), there, strict=True)
+    ]
+    others = scorers([part for part, ok in zip(model.parts(), there, strict=True) if not ok])
+    out = backend.zeros((model.n_outputs, len(X)))
+    for start in range(0, len(X), AT_ONCE):
+        piece, to = X[start : start + AT_ONCE], out[:, start : start + AT_ONCE]
+        for (group, _), table in zip(model.parts(), tables, strict=True):
+            if table is not None:
+                to += backend.valued(group, piece, single=True).scores(table)
+        if others or model.layout.pairs:
+            to += backend.array(_rest(model, others, backend.numpy(piece)).T)
+    return (out + backend.array(model.intercept[:, None])).T
+
+
+def _on_device(group: TermGroup) -> bool:
+    """Tell whether kernels evaluate a group: levels and straight lines beyond ends they do not."""
+    known = isinstance(group.embedding.basis, BSplineBasis) and not group.embedding.through_zero
+    return known and group.levels is None and group.extrapolation is not Extrapolation.LINEAR
+
+
+def _rest(model: Model, others: Any, piece: Any) -> Floats:
+    """Return what the other terms add to the scores of rows, on the host."""
+    piece = piece if piece.dtype.char in "fd" else piece.astype(np.float64)
+    found = np.zeros((len(piece), model.n_outputs))
+    for scorer in others:
+        found += scorer.scores(piece, 1)
+    if model.layout.pairs:
+        found += model.pair_scores(piece, 1)
+    return found
+
+
+def same_kind(found: Any, scores: Any) -> Any:
+    """Return predictions where the scores are, if a device can hold them: not text, for example."""
+    if isinstance(scores, np.ndarray) or found.dtype.kind not in "fiub":
+        return found
+    return np.asarray(found, like=scores)

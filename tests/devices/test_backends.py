@@ -1,0 +1,98 @@
+"""Passes of every backend against those of NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from splinear import AdditiveClassifier
+from splinear.devices.numpy_backend import NumPyBackend
+from splinear.terms import Category, Fourier, Hermite, Linear, Spline
+
+N = 700
+TERMS = {
+    "line": Spline(n_bins=7, knots="uniform"),
+    "warped": Spline(n_bins=12, knots="quantile"),
+    "steps": Spline(n_bins=6, degree=0, knots="uniform"),
+    "parabolas": Spline(n_bins=5, degree=2, knots="uniform"),
+    "cubic": Spline(n_bins=9, degree=3, knots="uniform"),
+    "waves": Fourier(n_frequencies=3),
+    "polynomials": Hermite(degree=3),
+    "slope": Linear(),
+    "levels": Category(),
+    "many bins": Spline(n_bins=3000, knots="uniform"),
+}
+
+
+def groups_of(term, n_features, gaps, dtype=np.float64):
+    """Return the groups of a fit, and X."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, n_features)).astype(dtype)
+    if isinstance(term, Category):
+        X = rng.integers(0, 9, size=(N, n_features)).astype(dtype)
+    if gaps:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    y = rng.integers(0, 2, N)
+    categorical = list(range(n_features)) if isinstance(term, Category) else None
+    curve = None if isinstance(term, Category) else term
+    model = AdditiveClassifier(
+        curve, C=1.0, categorical_features=categorical, max_iter=1, tol=0.5
+    ).fit(X, y)
+    return model._model.layout.groups, X
+
+
+CASES = [
+    (name, n_features, gaps)
+    for name in TERMS
+    for n_features, gaps in [(3, False), (3, True)]
+    if not (gaps and name == "many bins")
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("name", "n_features", "gaps"), [*CASES, ("line", 45, True)])
+def test_passes_are_those_of_numpy(backend, name, n_features, gaps, dtype):
+    groups, X = groups_of(TERMS[name], n_features, gaps, dtype)
+    places = np.random.default_rng(1).permutation(N)
+    for group in groups:
+        mine, slow = backend.coded(group, N), NumPyBackend().coded(group, N)
+        for part in np.array_split(np.arange(N), 3):
+            mine.fill(backend.array(X[part]), places[part])
+            slow.fill(X[part], places[part])
+        assert np.abs(mine.codes().astype(int) - slow.codes()).max() <= 1
+        slow.coded[:] = mine.codes()
+        same_passes(backend, mine, slow, group, 1e-5)
+        same_passes(backend, mine.first(100), slow.first(100), group, 1e-5)
+        some = np.arange(5, 300, 3)
+        same_passes(backend, mine.some(some), slow.some(some), group, 1e-5)
+        exact = backend.valued(group, backend.array(X))
+        same_passes(backend, exact, NumPyBackend().valued(group, X), group, 1e-9)
+
+
+def same_passes(backend, mine, slow, group, tol):
+    rng = np.random.default_rng(2)
+    for n_outputs in (1, 3):
+        tables = rng.normal(size=(n_outputs, *group.shape))
+        close(backend.numpy(mine.scores(tables)), slow.scores(tables), tol)
+        R = rng.normal(size=(n_outputs, mine.n_rows))
+        close(mine.sums(backend.array(R)), slow.sums(R), tol)
+        if group.size < 1000:
+            close(mine.blocks(backend.array(R)), slow.blocks(R), tol)
+
+
+def close(found, expected, tol):
+    assert found.shape == expected.shape
+    assert np.abs(found - expected).max() <= tol * max(1.0, np.abs(expected).max())
+
+
+def test_sums_are_the_same_bits_every_time(backend):
+    groups, X = groups_of(TERMS["line"], 40, gaps=False)
+    (group,) = groups
+    cells = backend.coded(group, N)
+    cells.fill(backend.array(X), np.arange(N))
+    R = backend.array(np.random.default_rng(0).normal(size=(4, N)))
+    first = cells.sums(R)
+    assert all(np.array_equal(first, cells.sums(R)) for _ in range(5))
+    tables = np.random.default_rng(1).normal(size=(4, *group.shape))
+    scores = backend.numpy(cells.scores(tables))
+    assert np.array_equal(scores, backend.numpy(cells.scores(tables)))

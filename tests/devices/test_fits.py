@@ -1,0 +1,110 @@
+"""Fits whose rows are on a device, against those of the processor."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_classification, make_regression
+
+import splinear
+from splinear import AdditiveClassifier, AdditiveRegressor
+from splinear.terms import Fourier, Spline
+
+
+def blobs(n=3000, classes=2, seed=0):
+    return make_classification(
+        n, 8, n_informative=6, n_redundant=0, n_classes=classes, random_state=seed, flip_y=0.1
+    )
+
+
+def both(model, X, y, **fit):
+    here = model.set_params(device="cpu").fit(X, y, **fit)
+    there = splinear.__dict__[type(model).__name__](**model.get_params(deep=False))
+    return here, there.set_params(device="cuda").fit(X, y, **fit)
+
+
+def same(here, there, X, tol):
+    assert there.certified_
+    assert there.objective_ == pytest.approx(here.objective_, rel=2 * tol)
+    np.testing.assert_allclose(
+        there.feature_importances_, here.feature_importances_, rtol=0.1, atol=0.02
+    )
+
+
+@pytest.mark.parametrize("C", [0.1, None])
+def test_two_classes(on_backend, C):
+    X, y = blobs()
+    model = AdditiveClassifier(C=C, tol=1e-3, random_state=0)
+    here, there = both(model, X, y)
+    same(here, there, X, 1e-3)
+    p, q = here.predict_proba(X), there.predict_proba(X)
+    assert np.abs(p - q).max() < 0.02
+
+
+@pytest.mark.parametrize("C", [0.1, None])
+def test_several_classes(on_backend, C):
+    X, y = blobs(1500, classes=3)
+    here, there = both(AdditiveClassifier(C=C, tol=1e-3, random_state=0), X, y)
+    same(here, there, X, 1e-3)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_numbers(on_backend, loss):
+    X, y = make_regression(1500, 6, noise=20.0, random_state=0)
+    y = y if loss == "squared_error" else np.random.default_rng(0).poisson(np.exp(y / 200))
+    here, there = both(AdditiveRegressor(loss=loss, tol=1e-3, random_state=0), X, y)
+    same(here, there, X, 1e-3)
+
+
+def test_weights_gaps_text_and_a_form(on_backend):
+    X, y = blobs(2000)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    frame.loc[rng.random(2000) < 0.2, "a"] = np.nan
+    frame["b"] = np.where(X[:, 1] > 0, "high", "low")
+    w = rng.integers(0, 3, 2000).astype(float)
+    terms = {"c": Spline(monotone="increasing"), "d": Fourier()}
+    model = AdditiveClassifier(terms=terms, C=0.3, tol=1e-2, random_state=0)
+    here, there = both(model, frame, y, sample_weight=w)
+    same(here, there, frame, 1e-2)
+
+
+def test_a_small_tolerance_is_reached_on_X_itself(on_backend):
+    X, y = blobs(800)
+    here, there = both(AdditiveClassifier(C=1.0, tol=1e-6, random_state=0), X, y)
+    same(here, there, X, 1e-6)
+
+
+def test_the_same_bits_twice(on_backend):
+    X, y = blobs(800)
+    fits = [AdditiveClassifier(device="cuda", random_state=0).fit(X, y) for _ in range(2)]
+    scores = [model.decision_function(X) for model in fits]
+    assert np.array_equal(*scores)
+
+
+def test_a_fitted_model_needs_no_device(on_backend, monkeypatch, tmp_path):
+    X, y = blobs(600)
+    model = AdditiveClassifier(device="cuda", C=1.0, random_state=0).fit(X, y)
+    scores = model.decision_function(X)
+
+    def none(device):
+        raise AssertionError(device)
+
+    monkeypatch.setattr("splinear.training.estimator.cuda_backend", none)
+    splinear.save(model, tmp_path / "model.splinear")
+    loaded = splinear.load(tmp_path / "model.splinear")
+    assert loaded.device == "cuda"
+    for other in (loaded, pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(other.decision_function(X), scores)
+
+
+def test_what_a_device_has_no_kernels_for(on_backend):
+    X, y = blobs(300)
+    with pytest.raises(ValueError, match="no surfaces over pairs"):
+        AdditiveClassifier(device="cuda", interactions=1).fit(X, y)
+    with pytest.raises(ValueError, match="no max_memory"):
+        AdditiveClassifier(device="cuda", max_memory="1GB").fit(X, y)
+    AdditiveClassifier(device="auto", interactions=1, C=1.0).fit(X, y)  # on the processor
