@@ -9,6 +9,7 @@
 #include "model/axis.hpp"
 #include "rows/any_rows.hpp"
 #include "rows/codes.hpp"
+#include "rows/column_ranges.hpp"
 
 namespace splinear::bindings {
 namespace {
@@ -132,7 +133,23 @@ AnyRows mapped_sparse_rows(const Vector<std::int64_t>& starts, const Vector<std:
 }
 
 template <class Real>
+nb::tuple ranges_of(const Matrix<Real>& X, std::int64_t n_threads) {
+    ColumnRanges found;
+    {
+        nb::gil_scoped_release release;
+        found = column_ranges(as_view(X), threads(n_threads));
+    }
+    const std::size_t n = X.shape(1);
+    return nb::make_tuple(to_numpy<NumpyVector>(std::move(found.lo), n),
+                          to_numpy<NumpyVector>(std::move(found.hi), n),
+                          to_numpy<NumpyVector>(std::move(found.has_missing), n));
+}
+
+template <class Real>
 void bind_values(nb::module_& m, nb::class_<Codes>& codes) {
+    m.def("column_ranges", &ranges_of<Real>, nb::arg("X").noconvert(), nb::arg("n_threads"),
+          "The lowest and highest value of every column, infinite and the wrong way around where "
+          "there is none, and 1.0 where a value is missing.");
     codes.def("fill", &fill<Real>, nb::arg("X").noconvert(), nb::arg("columns").noconvert(),
               nb::arg("places").noconvert(), nb::arg("axes"), nb::arg("n_threads"),
               "Code the given columns of the rows of X into the given places; a negative place "

@@ -134,12 +134,13 @@ void write_sums(const ManyGroup& group, std::span<const double> r, const OutputR
 }
 
 // The group's blocks of some outputs, written to out (n_outputs x length). For each bin there are
-// sums of three products, of `lanes` outputs each.
+// sums of three products, of `lanes` outputs each; of one output of degree 0, a sum.
 void write_blocks(const ManyGroup& group, std::span<const double> h, const OutputRange& outputs,
                   int n_threads, double* out) {
     const bool is_one = outputs.count == 1;
     const std::size_t lanes = is_one ? 1 : simd::output_lanes;
-    const std::size_t per_bin = is_one ? 4 : 3 * simd::output_lanes;
+    const bool is_flat = is_one && group.shape.degree == 0;
+    const std::size_t per_bin = is_flat ? 1 : is_one ? 4 : 3 * simd::output_lanes;
     const std::size_t size = group.shape.n_features * group.shape.entries * per_bin;
     const std::size_t n_rows = index(group.rows->n_rows());
     const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
@@ -147,7 +148,7 @@ void write_blocks(const ManyGroup& group, std::span<const double> h, const Outpu
         group.over_rows(begin, end, [&](auto codes, auto i, auto n) {
             std::array<float, rows_at_once * simd::output_lanes> r{};
             gather(h, n_rows, outputs, lanes, i, n, r.data());
-            const auto kernel = is_one ? simd::own_one : simd::own_many;
+            const auto kernel = is_flat ? simd::sum_few : is_one ? simd::own_one : simd::own_many;
             kernel(group.shape, codes, r.data(), n, own.data());
         });
         std::copy(own.begin(), own.end(), sum.begin());

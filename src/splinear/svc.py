@@ -116,6 +116,7 @@ class AdditiveSVC(ClassEstimator):
         callback: Callable[[Progress], object] | None = None,
         warm_start: bool = False,
         max_memory: int | str | None = None,
+        device: Literal["cpu", "cuda", "auto"] = "cpu",
         n_jobs: int | None = None,
         random_state: Input = None,
         verbose: int = 0,
@@ -135,6 +136,7 @@ class AdditiveSVC(ClassEstimator):
         self.callback = callback
         self.warm_start = warm_start
         self.max_memory = max_memory
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

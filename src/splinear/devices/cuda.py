@@ -201,9 +201,10 @@ class CudaCells:
         kernel = self._kernel("score", n_outputs, n_bytes=n_bytes)
         per_processor = max(1, min(8, backend.shared_bytes // (n_bytes + 1024)))
         threads = min(512, 2048 // per_processor)
-        warps = backend.n_processors * per_processor * threads // LANES
-        tile = LANES if self.n_rows >= 4 * LANES * warps else max(LANES // lanes, 8)
-        grid = min(warps * LANES // threads, ceil(self.n_rows * LANES / (tile * threads)))
+        grid = min(
+            backend.n_processors * per_processor,
+            ceil(self.n_rows * lanes / (_rows_at_once(n_outputs) * threads)),
+        )
         has_gap = stride > self.group.size
         for chunk in range(0, n_chunks, at_once):
             kernel(
@@ -220,7 +221,6 @@ class CudaCells:
                     np.int32(entries),
                     np.int32(width),
                     np.int32(shared),
-                    np.int32(tile),
                 ),
                 shared_mem=n_bytes,
             )
@@ -349,6 +349,7 @@ class CudaCells:
             "KIND": number,
             "SUPPORT": basis.support,
             "OUTPUTS": n_outputs,
+            "ROWS": _rows_at_once(n_outputs),
             "BLOCKS": int(blocks),
             "FIXED": int(fixed),
         }
@@ -358,6 +359,11 @@ class CudaCells:
         if n_bytes > 48 * 1024:
             kernel.max_dynamic_shared_size_bytes = n_bytes
         return kernel
+
+
+def _rows_at_once(n_outputs: int) -> int:
+    """Return how many rows a warp holds in registers, all outputs of each."""
+    return max(1, min(8, 32 // n_outputs))
 
 
 def _batches(n: int, most: int) -> list[slice]:

@@ -203,7 +203,15 @@ class Spline(Term):
             if self._rule == "auto" and not advice.quantiles and data.weights is None:
                 rows = FOR_TAILS.rows(n_rows, data.kept, len(varies))
                 few = max(advice.few, 2)
-                of = suspects(data.table, rows, features[varies], few, lo[varies], hi[varies])
+                of = suspects(
+                    data.table,
+                    rows,
+                    features[varies],
+                    few,
+                    lo[varies],
+                    hi[varies],
+                    n_threads=data.n_threads,
+                )
                 varies = varies[of]
             for k, seen in self._samples(data, features[varies], len(features)):
                 self._divide(pieces, int(varies[k]), seen, advice, data)
@@ -221,7 +229,9 @@ class Spline(Term):
     ) -> Iterator[tuple[int, Sample]]:
         """Look at some rows of some of n_features features."""
         rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, n_features)
-        return samples(data.table, rows, features, data.weights, data.most_bytes)
+        return samples(
+            data.table, rows, features, data.weights, data.most_bytes, n_threads=data.n_threads
+        )
 
     def _divide(
         self, pieces: _Pieces, k: int, seen: Sample, advice: Advice, data: ColumnData
