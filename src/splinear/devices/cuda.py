@@ -209,7 +209,7 @@ class CudaCells:
         n_bytes = at_once * bytes_per_chunk if shared else 0
         kernel = self._kernel("score", n_outputs, n_bytes=n_bytes)
         per_processor = max(1, min(8, backend.shared_bytes // (n_bytes + 1024)))
-        threads = min(512, 2048 // per_processor)
+        threads = min(512, 2048 // per_processor // LANES * LANES)
         grid = min(
             backend.n_processors * per_processor,
             ceil(self.n_rows * lanes / (_rows_at_once(n_outputs) * threads)),
