@@ -63,8 +63,9 @@ class AdditiveSVC(ClassEstimator):
         Stop at this relative duality gap: the objective is then within this share of the optimum.
     max_iter : int, default=1000
         The most passes over the data. A ConvergenceWarning says what gap was reached by then.
-    time_limit, callback, max_memory, n_jobs, random_state, verbose
-        As in AdditiveClassifier; classes are trained side by side.
+    time_limit, callback, max_memory, device, n_jobs, random_state, verbose
+        As in AdditiveClassifier; classes are trained side by side. On a GPU they are trained
+        together, by Newton's method on a smoothed hinge, to the same gap.
     warm_start : bool, default=False
         Whether to start from the dual variables of the last fit, which are then kept (8 bytes per
         row and output), if the number of rows is the same.
@@ -116,6 +117,7 @@ class AdditiveSVC(ClassEstimator):
         callback: Callable[[Progress], object] | None = None,
         warm_start: bool = False,
         max_memory: int | str | None = None,
+        device: Literal["cpu", "cuda", "auto"] = "cpu",
         n_jobs: int | None = None,
         random_state: Input = None,
         verbose: int = 0,
@@ -135,6 +137,7 @@ class AdditiveSVC(ClassEstimator):
         self.callback = callback
         self.warm_start = warm_start
         self.max_memory = max_memory
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

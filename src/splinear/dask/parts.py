@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import cast
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from splinear.dask.expressions import Node
 from splinear.model.layout import Layout
 from splinear.solvers.coding import code_rows, copied_codes, read_codes
 from splinear.solvers.loss_sums import LossSum, Separable
+from splinear.solvers.margin_sums import RowMargins
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order
 from splinear.solvers.rows import TrainingRows
@@ -45,6 +47,7 @@ class Part:
     rows : TrainingRows
         The same as the core reads them.
     sums : list of LossSum
+        Or one RowMargins.
     weights : ndarray of shape (n_rows,) or None
         In the order of training.
     read_values, read_exact : callable or None
@@ -116,8 +119,9 @@ class Part:
     def scores(self, tables: Floats, intercepts: Floats) -> Floats:
         """Return the scores of all outputs by tables; those of the last few are kept."""
         key = blake2b(tables.tobytes() + intercepts.tobytes(), digest_size=16).digest()
-        for known, F in self._scores:
+        for k, (known, F) in enumerate(self._scores):
             if known == key:
+                self._scores.insert(0, self._scores.pop(k))
                 return F
         F = self.rows.table_scores(np.ascontiguousarray(tables))
         F += intercepts[:, None]
@@ -187,5 +191,7 @@ def _fresh(total: LossSum) -> LossSum:
     """Return a sum without what it has computed: that is compiled, or as long as the rows."""
     if isinstance(total, Separable):
         return replace(total, _known={})
+    if isinstance(total, RowMargins):
+        return cast(LossSum, replace(total))
     assert isinstance(total, Softmax)
     return replace(total, _last=[])
