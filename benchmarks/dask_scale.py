@@ -34,8 +34,8 @@ INTRODUCTION = """\
 `{command}`
 writes this page. Rows of {n_columns} columns are made by the workers whenever they are read, in
 partitions of up to {n_part:,}, and never lie anywhere; what stays are their codes.
-`DaskAdditiveClassifier()` chooses the smoothness of every curve and is certified over all rows. Every worker is a process of one thread with {memory} of
-memory, on one machine."""
+`DaskAdditiveClassifier()` chooses the smoothness of every curve and is certified over all
+rows. Every worker is a process of one thread with {memory} of memory, on one machine."""
 
 
 @dataclass
