@@ -82,9 +82,12 @@ def solve(
 
 
 def _from_few(rows: RowPasses, total: MarginSums, stopping: Stopping) -> Start | None:
-    """Return the solution from a share of the rows; None: there are few anyway."""
+    """Return the solution from a share of the rows; None: there are few anyway.
+
+    Fewer rows than parameters can be told apart, which takes far more steps and says little.
+    """
     n = rows.n_rows // FIRST_SHARE
-    if rows.n_rows < LEAST_ROWS:
+    if rows.n_rows < LEAST_ROWS or n < rows.layout.n_parameters:
         return None
     few = rows.first(n)
     own = Stopping(max(FIRST_TOL, stopping.tol), stopping.max_iter, n_threads=stopping.n_threads)
@@ -168,8 +171,8 @@ class _State:
         space, was_done = self.space, self.is_done
         R = self.total.slopes(self.F, self.ramps)
         pull = space.stiffen(self.theta)
-        self.gradient = pull + space.sums(R)
         found = self.total.measured(self.F, self.ramps)
+        self.gradient = pull + space.sums(R)
         self.n_bent = found.n_bent
         primal = 0.5 * _dots(self.theta, pull) + found.losses
         distance = 0.5 * _dots(self.gradient, self._softened(self.gradient))

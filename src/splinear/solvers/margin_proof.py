@@ -1,0 +1,103 @@
+"""What the hinge by few passes is worth on X itself, whatever its passes have seen of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from splinear.solvers import smoothing
+from splinear.solvers.certificate import AIM, LAST_AIM
+from splinear.solvers.iterate import Space
+from splinear.solvers.margin_sums import MarginSums
+from splinear.solvers.passes import RowPasses
+from splinear.solvers.problem import Result, Start, Stopping, stack
+
+__all__ = ["ExactPasses", "certify", "solve_and_certify"]
+
+
+class ExactPasses(RowPasses, Protocol):
+    """Rows that can be had in full precision, too."""
+
+    def exactly(self) -> RowPasses:
+        """Return the same rows in full precision, in the same order."""
+        ...
+
+
+def solve_and_certify(
+    rows: ExactPasses, total: MarginSums, stopping: Stopping, start: Start | None = None
+) -> list[Result]:
+    """Solve on rounded rows, and on X itself from there if X is too far from what was asked for."""
+    aim = max(AIM * stopping.tol, LAST_AIM) if rows.is_coded else stopping.tol
+    solved = smoothing.solve(rows, total, replace(stopping, tol=aim), start)
+    found = _certified(rows, total, solved, stopping)
+    n_iter = found[0].n_iter
+    is_over = stopping.watch.reason is not None or n_iter >= stopping.max_iter
+    if all(one.certified for one in found) or is_over or not rows.is_coded:
+        return found
+    left = replace(
+        stopping,
+        tol=AIM * stopping.tol,
+        max_iter=stopping.max_iter - n_iter,
+        watch=stopping.watch.after(n_iter),
+    )
+    again = smoothing.solve(rows.exactly(), total, left, Start(*stack(found)))
+    again = [replace(one, n_iter=one.n_iter + n_iter) for one in again]
+    again = _certified(rows, total, again, stopping)
+    pairs = zip(found, again, strict=True)
+    return [after if after.certified or after.gap < one.gap else one for one, after in pairs]
+
+
+def _certified(
+    rows: RowPasses, total: MarginSums, solved: list[Result], stopping: Stopping
+) -> list[Result]:
+    """Certify what was found; after Ctrl-C there is no time for it."""
+    if stopping.watch.error is None:
+        try:
+            return certify(rows, total, solved, stopping)
+        except KeyboardInterrupt as error:
+            stopping.watch.fail(error)
+    return [replace(found, converged=False, certified=False) for found in solved]
+
+
+def certify(
+    rows: RowPasses, total: MarginSums, results: list[Result], stopping: Stopping
+) -> list[Result]:
+    """Return what was found with the objective and the gap of every output on X itself.
+
+    One reading of X in full precision tells the scores and the sums of R, the results' `slopes`,
+    which are feasible whatever X is; see `splinear.solvers.certificate`.
+    """
+    coef, intercepts = stack(results)
+    slopes = [found.slopes for found in results if found.slopes is not None]
+    R = slopes[0][None] if len(slopes) == 1 else np.stack(slopes)
+    F, sums = rows.on_values(coef, R, stopping.n_threads)
+    F = F + intercepts[:, None]
+    losses, parts = total.gaps(F, R)
+    space = Space(rows, len(results), stopping.n_threads, total.bias)
+    theta = space.join(coef, intercepts)
+    pull = space.stiffen(theta)
+    q = pull + space.join(sums, np.asarray(R.sum(axis=1)))
+    softened = space.join(space.layout.soften(q[:, :-1]), q[:, -1] / space.stiffness_of_b)
+    primal = 0.5 * np.einsum("kp,kp->k", theta, pull) + losses
+    gap = parts + 0.5 * np.einsum("kp,kp->k", q, softened)
+    return [
+        _with_gap(found, float(primal[k]), float(gap[k]), stopping.tol)
+        for k, found in enumerate(results)
+    ]
+
+
+def _with_gap(found: Result, primal: float, gap: float, tol: float) -> Result:
+    relative = gap / primal if primal > 0.0 else 0.0
+    proven = bool(relative <= tol and math.isfinite(primal))
+    return replace(
+        found,
+        primal=primal,
+        dual=primal - gap,
+        gap=relative,
+        converged=proven,
+        certified=proven,
+        rounded=found.converged and not proven,
+    )
