@@ -30,12 +30,13 @@ class AdditiveSVC(ClassEstimator):
         1/2 |w|^2 + 1/2 b^2 + C sum_i c_i loss(y_i (w'phi(x_i) + B b)),
 
     with phi the embedding of the paper (section 3), in which an additive model is linear: for
-    splines coef_k = s_k D_d^{-1} w_k, so that the first part is the penalty
-    ``1/2 sum_k |D_d coef_k|^2 / s_k^2``. Dual coordinate descent computes the embedding on the fly
-    and never stores it. More than two classes, or several labels per row, are trained one against
-    the rest. Beside LinearSVC it is what AdditiveClassifier is beside LogisticRegression: for wide
-    tables (histograms, images, text), and without probabilities
-    (:class:`sklearn.calibration.CalibratedClassifierCV` adds them).
+    splines coef_k = s_k D_d^{-1} w_k, so that the first part is the penalty ``1/2 sum_k |D_d
+    coef_k|^2 / s_k^2``. Dual coordinate descent computes the embedding on the fly and never stores
+    it; on tables of at least 50,000 rows, and 20 per coefficient, Newton's method on a smoothed
+    loss is faster, and finds the same to the same duality gap. More than two classes, or several
+    labels per row, are trained one against the rest. Beside LinearSVC it is what AdditiveClassifier
+    is beside LogisticRegression: for wide tables (histograms, images, text), and without
+    probabilities (:class:`sklearn.calibration.CalibratedClassifierCV` adds them).
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class AdditiveSVC(ClassEstimator):
     classes_, terms_, intercept_, feature_importances_, n_features_in_, feature_names_in_
         As in AdditiveClassifier.
     n_iter_ : int
-        Passes made; the most of any output.
+        Passes or steps made; the most of any output.
     dual_gap_ : float
         The relative duality gap reached on X itself; the largest of any output.
     certified_ : bool

@@ -21,7 +21,7 @@ __all__ = ["AdditiveSVR"]
 
 
 class AdditiveSVR(RegressionEstimator):
-    """Additive support vector regression, by dual coordinate descent.
+    """Additive support vector regression, by dual coordinate descent (or passes).
 
     Learns f(x) = m + b + sum_k f_k(x), m the mean of y, by minimizing::
 

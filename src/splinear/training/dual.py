@@ -28,6 +28,7 @@ from splinear.training.parameters import positive
 from splinear.training.primal import check_forms, follow_primal, proven_primal
 from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
+from splinear.training.tall import is_tall, proven_by_passes
 from splinear.training.trainer import Duals, LastFit, Trained
 
 __all__ = ["DUAL_PARAMETERS", "DualTrainer"]
@@ -99,8 +100,12 @@ class DualTrainer:
         rows = data.rows
 
         def train(problem: Problem, own: Stopping, start: Start | None) -> Result:
-            prove = _proven if rows.layout.cone is None else proven_primal
-            return prove(rows, problem.scaled(self.C), own, start)
+            posed = problem.scaled(self.C)
+            if rows.layout.cone is not None:
+                return proven_primal(rows, posed, own, start)
+            if is_tall(rows, posed, start):
+                return _proven_tall(rows, posed, own)
+            return _proven(rows, posed, own, start)
 
         results, alphas = self._each(data, stopping, self.C, starts, train), []
         if self.keep_duals:
@@ -179,6 +184,17 @@ def _proven(
         return None if unmoved.primal >= worse else certify([unmoved])
 
     return solve_and_certify(rows, stopping, solve, certify, flat, refines=True)[0]
+
+
+def _proven_tall(rows: TrainingRows, problem: Problem, stopping: Stopping) -> Result:
+    """Solve by passes over all rows; where these do not get there, begin once more."""
+    found, watch = proven_by_passes(rows, problem, stopping), stopping.watch
+    if found.certified or watch.reason is not None or found.n_iter >= stopping.max_iter:
+        return found
+    n = found.n_iter
+    left = replace(stopping, max_iter=stopping.max_iter - n, watch=watch.after(n))
+    again = _proven(rows, problem, left, None)
+    return replace(again, n_iter=again.n_iter + n)
 
 
 def _unmoved(rows: TrainingRows, problem: Problem, start: Start | None) -> Result:
