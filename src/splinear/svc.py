@@ -30,13 +30,12 @@ class AdditiveSVC(ClassEstimator):
         1/2 |w|^2 + 1/2 b^2 + C sum_i c_i loss(y_i (w'phi(x_i) + B b)),
 
     with phi the embedding of the paper (section 3), in which an additive model is linear: for
-    splines coef_k = s_k D_d^{-1} w_k, so that the first part is the penalty ``1/2 sum_k |D_d
-    coef_k|^2 / s_k^2``. Dual coordinate descent computes the embedding on the fly and never stores
-    it; on tables of at least 50,000 rows, and 20 per coefficient, Newton's method on a smoothed
-    loss is faster, and finds the same to the same duality gap. More than two classes, or several
-    labels per row, are trained one against the rest. Beside LinearSVC it is what AdditiveClassifier
-    is beside LogisticRegression: for wide tables (histograms, images, text), and without
-    probabilities (:class:`sklearn.calibration.CalibratedClassifierCV` adds them).
+    splines coef_k = s_k D_d^{-1} w_k, so that the first part is the penalty
+    ``1/2 sum_k |D_d coef_k|^2 / s_k^2``. Dual coordinate descent computes the embedding on the fly
+    and never stores it. More than two classes, or several labels per row, are trained one against
+    the rest. Beside LinearSVC it is what AdditiveClassifier is beside LogisticRegression: for wide
+    tables (histograms, images, text), and without probabilities
+    (:class:`sklearn.calibration.CalibratedClassifierCV` adds them).
 
     Parameters
     ----------
@@ -64,8 +63,9 @@ class AdditiveSVC(ClassEstimator):
         Stop at this relative duality gap: the objective is then within this share of the optimum.
     max_iter : int, default=1000
         The most passes over the data. A ConvergenceWarning says what gap was reached by then.
-    time_limit, callback, max_memory, n_jobs, random_state, verbose
-        As in AdditiveClassifier; classes are trained side by side.
+    time_limit, callback, max_memory, device, n_jobs, random_state, verbose
+        As in AdditiveClassifier; classes are trained side by side. On a GPU they are trained
+        together, by Newton's method on a smoothed hinge, to the same gap.
     warm_start : bool, default=False
         Whether to start from the dual variables of the last fit, which are then kept (8 bytes per
         row and output), if the number of rows is the same.
@@ -75,7 +75,7 @@ class AdditiveSVC(ClassEstimator):
     classes_, terms_, intercept_, feature_importances_, n_features_in_, feature_names_in_
         As in AdditiveClassifier.
     n_iter_ : int
-        Passes or steps made; the most of any output.
+        Passes made; the most of any output.
     dual_gap_ : float
         The relative duality gap reached on X itself; the largest of any output.
     certified_ : bool
@@ -117,6 +117,7 @@ class AdditiveSVC(ClassEstimator):
         callback: Callable[[Progress], object] | None = None,
         warm_start: bool = False,
         max_memory: int | str | None = None,
+        device: Literal["cpu", "cuda", "auto"] = "cpu",
         n_jobs: int | None = None,
         random_state: Input = None,
         verbose: int = 0,
@@ -136,6 +137,7 @@ class AdditiveSVC(ClassEstimator):
         self.callback = callback
         self.warm_start = warm_start
         self.max_memory = max_memory
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -21,7 +21,7 @@ __all__ = ["AdditiveSVR"]
 
 
 class AdditiveSVR(RegressionEstimator):
-    """Additive support vector regression, by dual coordinate descent (or passes).
+    """Additive support vector regression, by dual coordinate descent.
 
     Learns f(x) = m + b + sum_k f_k(x), m the mean of y, by minimizing::
 
@@ -42,7 +42,7 @@ class AdditiveSVR(RegressionEstimator):
     intercept_scaling : float, default=1.0
         B: b is B times a penalized weight, so a larger B penalizes it less. At most 1e8.
     categorical_features, missing, tol, max_iter, time_limit, callback, warm_start, max_memory, \
-n_jobs, random_state, verbose
+device, n_jobs, random_state, verbose
         As in AdditiveSVC.
 
     Attributes
@@ -83,6 +83,7 @@ n_features_in_, feature_names_in_
         callback: Callable[[Progress], object] | None = None,
         warm_start: bool = False,
         max_memory: int | str | None = None,
+        device: Literal["cpu", "cuda", "auto"] = "cpu",
         n_jobs: int | None = None,
         random_state: Input = None,
         verbose: int = 0,
@@ -101,6 +102,7 @@ n_features_in_, feature_names_in_
         self.callback = callback
         self.warm_start = warm_start
         self.max_memory = max_memory
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -12,6 +12,7 @@
 //   KIND      0 B-splines, 1 Fourier curves, 2 Hermite polynomials
 //   SUPPORT   functions that are not zero at one place
 //   OUTPUTS   how many scores per row at a time
+//   ROWS      how many rows at a time
 //   BLOCKS    1: sums of products of two functions; 0: of one
 //   FIXED     1: sums in whole numbers of 64 bits, for tables that shared memory has no room for
 //   ONLY_...  which kernel is wanted: each is compiled by itself
@@ -50,11 +51,40 @@ struct Place {
     REAL w[SUPPORT];
 };
 
-__device__ double warped(const Source& s, int j, double x) {
-    const double* knots = s.knots + (Row)j * s.most_knots;
+// What a lane knows of its feature, read once for many rows.
+struct Lane {
+    bool is_feature;
+    int n_knots;
+    Row offset;  // of its cells in a row
+    REAL prescale, lo, slope, first, last, width;
+    const double* knots;
+};
+
+__device__ Lane lane_of(const Source& s, int j) {
+    Lane l;
+    l.is_feature = j < s.n_features;
+    if (!l.is_feature) j = 0;
+#if CODES
+    l.offset = j;
+#else
+    l.offset = s.columns[j] * s.column_stride;
+#endif
     const double* axis = s.axes + 5 * j;
-    const int n = s.n_knots[j];
-    if (x >= knots[n - 1]) return axis[4];
+    l.prescale = (REAL)axis[0];
+    l.lo = (REAL)axis[1];
+    l.slope = (REAL)axis[2];
+    l.first = (REAL)axis[3];
+    l.last = (REAL)axis[4];
+    l.width = (REAL)s.width[j];
+    l.n_knots = s.n_knots[j];
+    l.knots = s.knots + (Row)j * s.most_knots;
+    return l;
+}
+
+__device__ double warped(const Lane& l, double x) {
+    const double* knots = l.knots;
+    const int n = l.n_knots;
+    if (x >= knots[n - 1]) return l.last;
     if (!(x > knots[0])) x = knots[0];
     int at = 0;
     for (int left = n - 1; left > 1; left -= left / 2)
@@ -62,16 +92,13 @@ __device__ double warped(const Source& s, int j, double x) {
     const double from = knots[at], to = knots[at + 1];
     const double f = isinf(to - from) ? (0.5 * x - 0.5 * from) / (0.5 * to - 0.5 * from)
                                       : (x - from) / (to - from);
-    return axis[3] + (at + f) * (axis[4] - axis[3]) / (n - 1);
+    return l.first + (at + f) * ((double)l.last - l.first) / (n - 1);
 }
 
-__device__ REAL argument(const Source& s, int j, REAL x) {
-    const double* axis = s.axes + 5 * j;
-    const REAL first = (REAL)axis[3], last = (REAL)axis[4];
-    const REAL a = s.n_knots[j] ? (REAL)warped(s, j, x)
-                                : first + (x * (REAL)axis[0] - (REAL)axis[1]) * (REAL)axis[2];
-    if (!(a > first)) return first;
-    return a < last ? a : last;
+__device__ REAL argument(const Lane& l, REAL x) {
+    const REAL a = l.n_knots ? (REAL)warped(l, x) : l.first + (x * l.prescale - l.lo) * l.slope;
+    if (!(a > l.first)) return l.first;
+    return a < l.last ? a : l.last;
 }
 
 __device__ void functions(REAL t, int n_bins, Place& at) {
@@ -123,35 +150,42 @@ __device__ void alone(int entry, REAL value, Place& at) {
     at.w[0] = value;
 }
 
-// Where row i stands on feature j.
-__device__ Place place(const Source& s, Row i, int j, bool there) {
+#if CODES
+typedef CODE Cell;
+#else
+typedef VALUE Cell;
+#endif
+
+__device__ Cell cell_at(const Source& s, const Lane& l, Row i) {
+    return __ldg((const Cell*)s.cells + i * s.row_stride + l.offset);
+}
+
+// Where a cell stands on its feature.
+__device__ Place place(const Source& s, const Lane& l, Cell cell, bool there) {
     Place at;
-    if (!there || j >= s.n_features) {
+    if (!there || !l.is_feature) {
         alone(0, 0, at);
         return at;
     }
 #if CODES
-    const unsigned int code = ((const CODE*)s.cells)[i * s.row_stride + j];
+    const unsigned int code = cell;
     if (s.gap >= 0 && code == s.gap_code) {
         alone(s.gap, 1, at);
-    } else {
-#if KIND == 0
-        const int bin = code >> s.bits;
-        const REAL scale = (REAL)1 / (REAL)(1u << s.bits);
-        functions((code & ((1u << s.bits) - 1)) * scale, 1, at);  // the fraction, in bin 0
-        at.bin = bin;
-#else
-        functions((REAL)(s.axes[5 * j + 3] + s.width[j] * code), 1, at);
-#endif
+        return at;
     }
+#if KIND == 0
+    functions((code & ((1u << s.bits) - 1)) * ((REAL)1 / (1u << s.bits)), 1, at);  // in bin 0
+    at.bin = code >> s.bits;
 #else
-    const VALUE x = ((const VALUE*)s.cells)[i * s.row_stride + s.columns[j] * s.column_stride];
-    if (isnan(x) && s.gap >= 0)
+    functions(l.first + l.width * code, 1, at);
+#endif
+#else
+    if (isnan(cell) && s.gap >= 0)
         alone(s.gap, 1, at);
-    else if (isinf(x))
-        alone(0, (REAL)(x - x), at);  // NaN, which is seen afterward
+    else if (isinf(cell))
+        alone(0, (REAL)(cell - cell), at);  // NaN, which is seen afterward
     else
-        functions(argument(s, j, (REAL)x), s.n_bins, at);
+        functions(argument(l, (REAL)cell), s.n_bins, at);
 #endif
     return at;
 }
@@ -159,10 +193,10 @@ __device__ Place place(const Source& s, Row i, int j, bool there) {
 #ifdef ONLY_score
 // out (OUTPUTS, n) += the sum of the curves of the features from 32 first_chunk on. `tables` are
 // (n_chunks, entries, OUTPUTS, width): width 32 and `shared`, where they fit into shared memory. A
-// warp takes `tile` rows, up to 32, and writes their scores together.
+// warp has the sums of ROWS rows in registers, or of as many times as it takes several at a time.
 extern "C" __global__ void __launch_bounds__(512)
     score(SOURCE, const REAL* __restrict__ tables, double* __restrict__ out, Row n, int lanes_log2,
-          int first_chunk, int n_chunks, int entries, int width, int shared, int tile) {
+          int first_chunk, int n_chunks, int entries, int width, int shared) {
     const Source s = THE_SOURCE;
     extern __shared__ double memory[];
     const int per_chunk = entries * OUTPUTS * width;
@@ -177,38 +211,43 @@ extern "C" __global__ void __launch_bounds__(512)
     const int own = lane & (lanes - 1), sub = lane >> lanes_log2;
     const Row n_warps = (Row)gridDim.x * (blockDim.x >> 5);
     const Row warp = (Row)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+    const Row tile = ROWS * at_once;
     for (Row base = warp * tile; base < n; base += n_warps * tile) {
-        REAL kept[OUTPUTS];
+        REAL sum[ROWS][OUTPUTS];
 #pragma unroll
-        for (int k = 0; k < OUTPUTS; ++k) kept[k] = 0;
-        for (int r = 0; r < tile / at_once; ++r) {
-            const Row i = base + r * at_once + sub;
-            REAL sum[OUTPUTS];
+        for (int u = 0; u < ROWS; ++u)
 #pragma unroll
-            for (int k = 0; k < OUTPUTS; ++k) sum[k] = 0;
-#pragma unroll 4
-            for (int c = 0; c < n_chunks; ++c) {
-                const Place at = place(s, i, (first_chunk + c) * 32 + own, i < n);
-                const REAL* t =
-                    table + c * per_chunk + at.bin * OUTPUTS * width + (lane & (width - 1));
+            for (int k = 0; k < OUTPUTS; ++k) sum[u][k] = 0;
+        for (int c = 0; c < n_chunks; ++c) {
+            const Lane l = lane_of(s, (first_chunk + c) * 32 + own);
+            Cell cells_here[ROWS];
+#pragma unroll
+            for (int u = 0; u < ROWS; ++u) {
+                const Row i = base + u * at_once + sub;
+                cells_here[u] = cell_at(s, l, i < n ? i : base);
+            }
+            const REAL* mine = table + c * per_chunk + (lane & (width - 1));
+#pragma unroll
+            for (int u = 0; u < ROWS; ++u) {
+                const Place at = place(s, l, cells_here[u], true);
+                const REAL* t = mine + at.bin * OUTPUTS * width;
 #pragma unroll
                 for (int p = 0; p < SUPPORT; ++p)
 #pragma unroll
                     for (int k = 0; k < OUTPUTS; ++k)
-                        sum[k] += at.w[p] * t[(p * OUTPUTS + k) * width];
+                        sum[u][k] += at.w[p] * t[(p * OUTPUTS + k) * width];
             }
+        }
+#pragma unroll
+        for (int u = 0; u < ROWS; ++u) {
+            const Row i = base + u * at_once + sub;
 #pragma unroll
             for (int k = 0; k < OUTPUTS; ++k) {
                 for (int other = lanes >> 1; other > 0; other >>= 1)
-                    sum[k] += __shfl_xor_sync(0xffffffffu, sum[k], other);
-                if (at_once > 1)
-                    sum[k] = __shfl_sync(0xffffffffu, sum[k], (lane & (at_once - 1)) << lanes_log2);
-                if (lane / at_once == r) kept[k] = sum[k];
+                    sum[u][k] += __shfl_xor_sync(0xffffffffu, sum[u][k], other);
+                if (own == (k * ROWS + u) % lanes && i < n) out[k * n + i] += sum[u][k];
             }
         }
-        if (lane < tile && base + lane < n)
-#pragma unroll
-            for (int k = 0; k < OUTPUTS; ++k) out[k * n + base + lane] += kept[k];
     }
 }
 #endif
@@ -262,22 +301,23 @@ extern "C" __global__ void __launch_bounds__(256)
     __syncwarp();
     Sum* table = mine + lane;
 #endif
-    const int j = blockIdx.y * 32 + own;
+    const Lane l = lane_of(s, blockIdx.y * 32 + own);
     const Row span = ((n + n_warps - 1) / n_warps + 31) / 32 * 32;
     const Row end = warp * span + span < n ? warp * span + span : n;
-    constexpr int some = SUPPORT * OUTPUTS > 16 ? 2 : 4;  // rows whose cells are read together
-    for (Row base = warp * span; base < end; base += some * at_once) {
-        Place at[some];
-        REAL r[some][OUTPUTS];
+    for (Row base = warp * span; base < end; base += ROWS * at_once) {
+        Cell cells_here[ROWS];
+        REAL r[ROWS][OUTPUTS];
 #pragma unroll
-        for (int u = 0; u < some; ++u) {
-            const Row i = base + u * at_once + sub;
-            at[u] = place(s, i, j, i < end);
+        for (int u = 0; u < ROWS; ++u) {
+            const Row i = base + u * at_once + sub, valid = i < end ? i : base;
+            cells_here[u] = cell_at(s, l, valid);
 #pragma unroll
-            for (int k = 0; k < OUTPUTS; ++k) r[u][k] = __ldg(R + (i < end ? i : base) * OUTPUTS + k);
+            for (int k = 0; k < OUTPUTS; ++k) r[u][k] = __ldg(R + valid * OUTPUTS + k);
         }
 #pragma unroll
-        for (int u = 0; u < some; ++u) add_row(at[u], r[u], table, width, scale);
+        for (int u = 0; u < ROWS; ++u)
+            add_row(place(s, l, cells_here[u], base + u * at_once + sub < end), r[u], table, width,
+                    scale);
     }
 #if !FIXED
     __syncwarp();
@@ -312,14 +352,15 @@ extern "C" __global__ void encode(SOURCE, CODE* out, const Row* places, Row n, R
     const Source s = THE_SOURCE;
     const int j = blockIdx.y * 32 + threadIdx.x;
     if (j >= s.n_features) return;
-    const double first = s.axes[5 * j + 3], density = steps[j];
+    const Lane l = lane_of(s, j);
+    const double density = steps[j];
     const Row step = (Row)gridDim.x * blockDim.y;
     for (Row i = (Row)blockIdx.x * blockDim.y + threadIdx.y; i < n; i += step) {
         if (places[i] < 0) continue;
-        const VALUE x = ((const VALUE*)s.cells)[i * s.row_stride + s.columns[j] * s.column_stride];
+        const VALUE x = cell_at(s, l, i);
         CODE code = (CODE)s.gap_code;
         if (!isnan(x) || s.gap < 0) {
-            const double a = (argument(s, j, (REAL)x) - first) * density + rounding;
+            const double a = (argument(l, (REAL)x) - l.first) * density + rounding;
             code = (CODE)(unsigned int)(a < last ? a : last);
         }
         out[places[i] * pitch + j] = code;

@@ -22,13 +22,13 @@ from splinear.solvers.refinement import stand_in
 from splinear.solvers.rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
+from splinear.training import tall
 from splinear.training.advice import advise_fixed
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import positive
 from splinear.training.primal import check_forms, follow_primal, proven_primal
 from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
-from splinear.training.tall import is_tall, proven_by_passes
 from splinear.training.trainer import Duals, LastFit, Trained
 
 __all__ = ["DUAL_PARAMETERS", "DualTrainer"]
@@ -100,12 +100,8 @@ class DualTrainer:
         rows = data.rows
 
         def train(problem: Problem, own: Stopping, start: Start | None) -> Result:
-            posed = problem.scaled(self.C)
-            if rows.layout.cone is not None:
-                return proven_primal(rows, posed, own, start)
-            if is_tall(rows, posed, start):
-                return _proven_tall(rows, posed, own)
-            return _proven(rows, posed, own, start)
+            prove = _proven if rows.layout.cone is None else proven_primal
+            return prove(rows, problem.scaled(self.C), own, start)
 
         results, alphas = self._each(data, stopping, self.C, starts, train), []
         if self.keep_duals:
@@ -174,7 +170,7 @@ def _proven(
             posed, first = stand_in(on, problem, start, last[0], when.n_threads)
         elif last is not None:
             first = replace(start or Start(), alpha=last[0].alpha)
-        return [dual_cd.solve(on, posed, when, first, keep_alpha=True)]
+        return [tall.solve(on, posed, when, first)]
 
     def certify(results: list[Result]) -> list[Result]:
         return [certify_problem(rows, problem, start, results[0], stopping)]
@@ -184,17 +180,6 @@ def _proven(
         return None if unmoved.primal >= worse else certify([unmoved])
 
     return solve_and_certify(rows, stopping, solve, certify, flat, refines=True)[0]
-
-
-def _proven_tall(rows: TrainingRows, problem: Problem, stopping: Stopping) -> Result:
-    """Solve by passes over all rows; where these do not get there, begin once more."""
-    found, watch = proven_by_passes(rows, problem, stopping), stopping.watch
-    if found.certified or watch.reason is not None or found.n_iter >= stopping.max_iter:
-        return found
-    n = found.n_iter
-    left = replace(stopping, max_iter=stopping.max_iter - n, watch=watch.after(n))
-    again = _proven(rows, problem, left, None)
-    return replace(again, n_iter=again.n_iter + n)
 
 
 def _unmoved(rows: TrainingRows, problem: Problem, start: Start | None) -> Result:
