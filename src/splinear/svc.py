@@ -63,8 +63,9 @@ class AdditiveSVC(ClassEstimator):
         Stop at this relative duality gap: the objective is then within this share of the optimum.
     max_iter : int, default=1000
         The most passes over the data. A ConvergenceWarning says what gap was reached by then.
-    time_limit, callback, max_memory, n_jobs, random_state, verbose
-        As in AdditiveClassifier; classes are trained side by side.
+    time_limit, callback, max_memory, device, n_jobs, random_state, verbose
+        As in AdditiveClassifier; classes are trained side by side. On a GPU they are trained
+        together, by Newton's method on a smoothed hinge, to the same gap.
     warm_start : bool, default=False
         Whether to start from the dual variables of the last fit, which are then kept (8 bytes per
         row and output), if the number of rows is the same.

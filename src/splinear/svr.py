@@ -42,7 +42,7 @@ class AdditiveSVR(RegressionEstimator):
     intercept_scaling : float, default=1.0
         B: b is B times a penalized weight, so a larger B penalizes it less. At most 1e8.
     categorical_features, missing, tol, max_iter, time_limit, callback, warm_start, max_memory, \
-n_jobs, random_state, verbose
+device, n_jobs, random_state, verbose
         As in AdditiveSVC.
 
     Attributes

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 
 import splinear
-from splinear import AdditiveClassifier, AdditiveRegressor
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.terms import Fourier, Spline
 
 
@@ -57,6 +57,21 @@ def test_numbers(on_backend, loss):
     y = y if loss == "squared_error" else np.random.default_rng(0).poisson(np.exp(y / 200))
     here, there = both(AdditiveRegressor(loss=loss, tol=1e-3, random_state=0), X, y)
     same(here, there, X, 1e-3)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_hinges(on_backend, loss, classes):
+    X, y = blobs(1200, classes=classes)
+    here, there = both(AdditiveSVC(loss=loss, C=0.1, tol=1e-2, random_state=0), X, y)
+    same(here, there, X, 1e-2)
+    assert there.n_iter_ < 60
+
+
+def test_hinges_of_numbers(on_backend):
+    X, y = make_regression(800, 6, noise=20.0, random_state=0)
+    here, there = both(AdditiveSVR(epsilon=1.0, C=0.1, tol=1e-2, random_state=0), X, y)
+    same(here, there, X, 1e-2)
 
 
 def test_weights_gaps_text_and_a_form(on_backend):
@@ -107,4 +122,9 @@ def test_what_a_device_has_no_kernels_for(on_backend):
         AdditiveClassifier(device="cuda", interactions=1).fit(X, y)
     with pytest.raises(ValueError, match="no max_memory"):
         AdditiveClassifier(device="cuda", max_memory="1GB").fit(X, y)
+    model = AdditiveSVC(device="cuda").partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="partial_fit"):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="curves of a form"):
+        AdditiveSVC(Spline(monotone="increasing"), device="cuda").fit(X, y)
     AdditiveClassifier(device="auto", interactions=1, C=1.0).fit(X, y)  # on the processor

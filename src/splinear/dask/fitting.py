@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from dask.delayed import Delayed, delayed
@@ -157,7 +157,7 @@ class Distributed:
         coding = _Coding(reader, layout, common, pose, self.seed)
         target = common.read(sample.y)
         here = coding.part(sample.table, target, sample.weights, None)
-        here.exact = here.exactly(as_dense(sample.table.whole()))
+        here.read_exact = cache(lambda: here.exactly(as_dense(sample.table.whole())))
         there = [k for k, n in enumerate(found.n_rows) if n]
         cluster = Cluster(self.client, here)
         told = delayed(coding, pure=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import cast
@@ -50,9 +50,8 @@ class Part:
         Or one RowMargins.
     weights : ndarray of shape (n_rows,) or None
         In the order of training.
-    values : OnValues or None
-    exact : Part or None
-        The same rows in full precision, without sums.
+    read_values, read_exact : callable or None
+        Where `values` and `exact` come from, if there are such.
     """
 
     def __init__(
@@ -63,8 +62,8 @@ class Part:
         weights: Floats | None,
     ) -> None:
         self._codes, self.rows, self.sums, self.weights = list(codes), like, list(sums), weights
-        self.values: OnValues | None = None
-        self.exact: Part | None = None
+        self.read_values: Callable[[], OnValues] | None = None
+        self.read_exact: Callable[[], Part] | None = None
         self._scores: list[tuple[bytes, Floats]] = []
 
     @classmethod
@@ -94,6 +93,18 @@ class Part:
     def fresh_sums(self) -> list[LossSum]:
         """Return the sums without what they have computed."""
         return [_fresh(total) for total in self.sums]
+
+    @property
+    def values(self) -> OnValues:
+        """What was computed from X itself."""
+        assert self.read_values is not None
+        return self.read_values()
+
+    @property
+    def exact(self) -> Part:
+        """The same rows in full precision, without sums."""
+        assert self.read_exact is not None
+        return self.read_exact()
 
     @property
     def n_rows(self) -> int:
@@ -139,6 +150,12 @@ class Part:
         """Bytes in memory."""
         n_outputs = sum(total.n_outputs for total in self.sums)
         return sum(own.nbytes for own in self.arrays()) + NEAR_CODES * n_outputs * self.n_rows
+
+    def __copy__(self) -> Part:
+        """Share all that it has; by default, copies would be made by pickling."""
+        made = object.__new__(Part)
+        made.__dict__.update(self.__dict__)
+        return made
 
     def __reduce__(self) -> tuple[object, ...]:
         rows = self.rows

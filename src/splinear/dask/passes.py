@@ -103,7 +103,6 @@ class RemoteRows:
     def first(self, n: int) -> TrainingRows:
         """Return some rows of the sample, which are here."""
         own = self.cluster.sample if self.is_coded else self.cluster.sample.exact
-        assert own is not None
         return own.rows.with_layout(self.layout).first(n)
 
     def sampled(

@@ -52,7 +52,9 @@ class CudaBackend:
         dtype = np.dtype(np.uint32 if Grid.of(group).is_wide else np.uint16)
         pitch = _padded(group.n_features)
         codes = self.cupy.zeros((n_rows, pitch), dtype=dtype)
-        return CudaCells(self, group, codes, n_rows, True, np.dtype(np.float32), _Axes.of(self, group))
+        return CudaCells(
+            self, group, codes, n_rows, True, np.dtype(np.float32), _Axes.of(self, group)
+        )
 
     def valued(self, group: TermGroup, X: DeviceArray, *, single: bool = False) -> CudaCells:
         """Return rows of X (n_rows, n_columns) as they are; if `single`, in single precision."""
@@ -98,9 +100,13 @@ class _Axes:
     def of(cls, backend: CudaBackend, group: TermGroup) -> _Axes:
         """Copy the axes of a group."""
         axes, to = group.embedding.axes, backend.cupy.asarray
-        rows = [_straight(*one) for one in zip(axes.lo, axes.hi, axes.first, axes.last, strict=True)]
+        rows = [
+            _straight(*one) for one in zip(axes.lo, axes.hi, axes.first, axes.last, strict=True)
+        ]
         knots = np.zeros((group.n_features, 1)) if axes.knots is None else axes.knots
-        n_knots = np.zeros(group.n_features) if axes.knots is None else (~np.isnan(knots)).sum(axis=1)
+        n_knots = (
+            np.zeros(group.n_features) if axes.knots is None else (~np.isnan(knots)).sum(axis=1)
+        )
         n_knots = np.where(axes.varies, n_knots, 0).astype(np.int32)
         width = 1.0 / np.maximum(Grid.of(group).density(group), np.finfo(float).tiny)
         return cls(
@@ -190,7 +196,10 @@ class CudaCells:
         entries, lanes, n_chunks = self._entries(stride), *self._shape()
         bytes_per_chunk = entries * n_outputs * LANES * self.real.itemsize
         # Two blocks per processor, unless one chunk takes more.
-        at_once = max(backend.shared_bytes // 2 // bytes_per_chunk, min(1, backend.shared_bytes // bytes_per_chunk))
+        at_once = max(
+            backend.shared_bytes // 2 // bytes_per_chunk,
+            min(1, backend.shared_bytes // bytes_per_chunk),
+        )
         shared, width = (True, LANES) if at_once else (False, lanes)
         at_once = min(at_once or n_chunks, n_chunks)
         padded = cp.zeros((n_chunks * lanes, entries, n_outputs), dtype=self.real)
@@ -200,7 +209,7 @@ class CudaCells:
         n_bytes = at_once * bytes_per_chunk if shared else 0
         kernel = self._kernel("score", n_outputs, n_bytes=n_bytes)
         per_processor = max(1, min(8, backend.shared_bytes // (n_bytes + 1024)))
-        threads = min(512, 2048 // per_processor)
+        threads = min(512, 2048 // per_processor // LANES * LANES)
         grid = min(
             backend.n_processors * per_processor,
             ceil(self.n_rows * lanes / (_rows_at_once(n_outputs) * threads)),
@@ -258,16 +267,16 @@ class CudaCells:
         width, scale = (lanes, _scale(R)) if fixed else (LANES, 0.0)
         n_bytes = 0 if fixed else n_bytes
         warps = 8 if fixed else max(1, min(8, backend.shared_bytes // 2 // n_bytes))
-        per_processor = 8 if fixed else max(1, min(32, backend.shared_bytes // (warps * n_bytes + 1024)))
+        per_processor = (
+            8 if fixed else max(1, min(32, backend.shared_bytes // (warps * n_bytes + 1024)))
+        )
         most = max(1, ceil(self.n_rows / (ROWS_PER_WARP * warps)))
         grid = min(most, max(1, backend.n_processors * per_processor // n_chunks))
         if fixed:
             out = cp.zeros((n_chunks, entries * n_outputs * width), dtype=np.uint64)
         else:
             out = cp.empty((n_chunks, grid * warps, size), dtype=self.real)
-        kernel = self._kernel(
-            "add", n_outputs, blocks=blocks, fixed=fixed, n_bytes=warps * n_bytes
-        )
+        kernel = self._kernel("add", n_outputs, blocks=blocks, fixed=fixed, n_bytes=warps * n_bytes)
         kernel(
             (grid, n_chunks),
             (warps * LANES,),
@@ -340,7 +349,9 @@ class CudaCells:
     ) -> Any:
         """Return a kernel for this shape of rows, with so much shared memory."""
         basis, kind = self.group.embedding.basis, self.cells.dtype.str[1:]
-        number = 0 if isinstance(basis, BSplineBasis) else 1 if isinstance(basis, FourierBasis) else 2
+        number = (
+            0 if isinstance(basis, BSplineBasis) else 1 if isinstance(basis, FourierBasis) else 2
+        )
         defined = {
             "REAL": TYPES[self.real.str[1:]],
             "CODES": int(self.is_coded),

@@ -84,9 +84,7 @@ class DeviceMargins:
         (y, cost), m = self._signs_and_costs, self._margin(F)
         moved = y * bare(D, self.backend)
         weighted = cost * moved
-        sums = [
-            -(weighted * self._slope(m + float(t) * moved, ramps)).sum(axis=1) for t in shares
-        ]
+        sums = [-(weighted * self._slope(m + float(t) * moved, ramps)).sum(axis=1) for t in shares]
         return self.backend.numpy(np.stack(sums, axis=1))
 
     def gaps(self, F: Floats, R: Floats) -> tuple[Floats, Floats]:

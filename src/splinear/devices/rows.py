@@ -91,9 +91,7 @@ class DeviceRows:
             for own in cells:
                 own.fill(piece, places)
         plan = MemoryPlan(holds_values=X is not None)
-        found = cls(
-            backend, tuple(cells), layout, order, table.shape[0], seed, table, X, plan=plan
-        )
+        found = cls(backend, tuple(cells), layout, order, table.shape[0], seed, table, X, plan=plan)
         return found.with_gap_means(found, weights, 1)
 
     @property

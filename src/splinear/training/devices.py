@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,17 +12,23 @@ from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.devices.backend import Backend
 from splinear.devices.finding import cuda_backend
-from splinear.devices.rows import can_hold
+from splinear.devices.margins import DeviceMargins
+from splinear.devices.rows import DeviceRows, can_hold
 from splinear.model.additive import Model
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.model.scoring import scorers
+from splinear.solvers.margin_sums import MarginSums
 from splinear.tables.checks import column_ranges
 from splinear.tables.device import DeviceTable
 from splinear.tables.table import Table
+from splinear.training.dual import DualTrainer
 from splinear.training.interactions import asks_for_pairs
+from splinear.training.passes import PassTrainer
+from splinear.training.set import TrainingSet
+from splinear.training.trainer import Trainer
 
-__all__ = ["device_scores", "refusal", "same_kind"]
+__all__ = ["device_scores", "refusal", "same_kind", "trainer_on"]
 
 AT_ONCE = 2**22  # rows that are scored at a time: their scores have to have room
 
@@ -30,6 +37,8 @@ def refusal(estimator: BaseEstimator, table: Table, layout: Layout) -> str | Non
     """Say why the rows of a fit cannot be on a device; None: they can."""
     if estimator.max_memory is not None:
         return "has no max_memory: the rows lie in the device's memory."
+    if hasattr(estimator, "terms_"):
+        return "learns from all rows at once, and partial_fit has further chunks."
     if asks_for_pairs(getattr(estimator, "interactions", 0), estimator.terms):
         return "has no surfaces over pairs of features."
     if table.is_sparse:
@@ -37,6 +46,28 @@ def refusal(estimator: BaseEstimator, table: Table, layout: Layout) -> str | Non
     if not can_hold(table, layout):
         return "has B-splines, categories, and Fourier and Hermite curves of up to 16 functions."
     return None
+
+
+@dataclass(frozen=True)
+class DeviceTrainer(PassTrainer):
+    """The problems of DualTrainer on a device: all outputs in every pass."""
+
+    def margins(self, data: TrainingSet) -> MarginSums:
+        """Return the sums of losses over all rows."""
+        backend = cast(DeviceRows, data.rows).backend
+        return DeviceMargins(self.posed(data.target, data.weighted), backend)
+
+
+def trainer_on(rows: object, trainer: Trainer) -> Trainer:
+    """Return who trains on these rows: dual coordinate descent needs them here."""
+    if not isinstance(rows, DeviceRows) or not isinstance(trainer, DualTrainer):
+        return trainer
+    if rows.layout.cone is not None:
+        raise ValueError(
+            "device='cuda' has no curves of a form (monotone, curvature) in AdditiveSVC and "
+            "AdditiveSVR. Use device='cpu', or AdditiveClassifier or AdditiveRegressor."
+        )
+    return DeviceTrainer(trainer.loss, trainer.C, trainer.bias)
 
 
 def device_scores(estimator: BaseEstimator, model: Model, table: DeviceTable) -> Any:

@@ -38,7 +38,7 @@ from splinear.tables.table import Table
 from splinear.terms.base import ColumnData, Term
 from splinear.terms.plan import check_terms
 from splinear.training.columns import Columns
-from splinear.training.devices import device_scores, refusal
+from splinear.training.devices import device_scores, refusal, trainer_on
 from splinear.training.ending import how_it_ended
 from splinear.training.held import HeldFeatures
 from splinear.training.interactions import (
@@ -165,7 +165,7 @@ class AdditiveEstimator(Stateful):
         if training_set.rows.plan.rows_per_block is not None:
             line.say(_of_coding(training_set.rows))
         stopping = work._stopping(training_set.rows, line.telling(self.callback))
-        trained = trainer.fit(training_set, stopping, starts)
+        trained = trainer_on(training_set.rows, trainer).fit(training_set, stopping, starts)
         work._store(trained, in_haste=stopping.watch.error is not None)
         self._adopt(work)
         return trained, stopping.watch

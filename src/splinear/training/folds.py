@@ -97,6 +97,8 @@ class Setting:
                 "pairs of features. Set interactions=0 and leave pairs out of `terms`, or use "
                 "GridSearchCV."
             )
+        if getattr(model, "device", "cpu") != "cpu":
+            model.set_params(device="cpu")  # folds and paths are for rows that are here
         training_set = model._training_set(data, target, layout)
         training_set = training_set.with_rows(fine_enough(training_set.rows, model.tol))
         return cls(model, recipe.trainer, training_set, table.given, data)

@@ -1,0 +1,214 @@
+"""Fits, predictions and kernels on a GPU, against the processor and the GPU's memory.
+
+python benchmarks/gpu.py --quick         small tables: half a minute
+python benchmarks/gpu.py                 needs SPLINEAR_DATA: some minutes
+python benchmarks/gpu.py --output docs   writes docs/gpu.md, too
+
+Needs an NVIDIA GPU and `pip install 'splinear[cuda]'`. X lies in the GPU's memory before a fit is
+timed, and every fit is made once before, so that kernels are compiled.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import command
+import cupy as cp
+import numpy as np
+import report
+import sets
+from sklearn.base import BaseEstimator, clone
+
+from splinear import AdditiveClassifier, AdditiveSVC
+from splinear.devices.cuda import CudaBackend, CudaCells
+from splinear.devices.finding import cuda_backend
+from splinear.terms import Spline
+
+N_TIMES = 10
+ROWS, QUICK_ROWS, COLUMNS = 10_000_000, 200_000, 100
+LONGEST = 60.0  # seconds that the processor is given
+
+INTRODUCTION = """\
+Fits and kernels on a GPU ({device}), and the same fits on the processor in the same run (all
+cores). X lies in the GPU's memory before the time begins; kernels have been compiled by an earlier
+fit. Gaps are certified on X itself in both. `python benchmarks/gpu.py --output docs` writes this
+page on a machine with a GPU. *bound*: what a kernel reads and writes, divided by the bandwidth at
+which the GPU reads an array once, {bandwidth:,.0f} GB/s. *ms*: the median of {n_times}, with the
+copy of tables to the GPU, or of sums from it."""
+
+
+@dataclass
+class Fit:
+    """A fit on the GPU, and on the processor."""
+
+    name: str
+    seconds: float
+    gap: float
+    n_iter: int
+    on_cpu: float | None
+    difference: float | None  # of the objectives, relative
+
+
+def timed(call: Callable[[], object], n: int = N_TIMES) -> float:
+    """Return milliseconds of the GPU: the median."""
+    call()
+    begin, end, spent = cp.cuda.Event(), cp.cuda.Event(), []
+    for _ in range(n):
+        begin.record()
+        call()
+        end.record()
+        end.synchronize()
+        spent.append(cp.cuda.get_elapsed_time(begin, end))
+    return float(np.median(spent))
+
+
+def bandwidth() -> float:
+    """Return bytes per millisecond at which an array is read."""
+    array = cp.ones(2**30, dtype=np.float32)
+    return float(array.nbytes / timed(array.sum))
+
+
+def fitted(name: str, model: BaseEstimator, X: Any, y: Any, cpu: bool = True) -> Fit:
+    """Fit on the GPU, twice, and on the processor."""
+    there = cp.asarray(X)
+    for _ in range(2):
+        own = clone(model).set_params(device="cuda")
+        seconds = _seconds(own, there, y)
+    on_cpu = difference = None
+    if cpu:
+        here = clone(model).set_params(device="cpu", n_jobs=-1, time_limit=LONGEST)
+        on_cpu = _seconds(here, X, y)
+        difference = abs(own.objective_ / here.objective_ - 1)
+    print(f"{name}: {seconds:.2f} s, on the processor {on_cpu}", flush=True)
+    return Fit(name, seconds, own.dual_gap_, own.n_iter_, on_cpu, difference)
+
+
+def _seconds(model: BaseEstimator, X: Any, y: Any) -> float:
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    cp.cuda.Device().synchronize()
+    return time.perf_counter() - begin
+
+
+def waves(n: int) -> tuple[Any, Any]:
+    """Return rows on the GPU of which some columns say something, and classes."""
+    random = cp.random.default_rng(0)
+    X = random.random((n, COLUMNS), dtype=np.float32)
+    score = sum(cp.sin(6 * X[:, j]) * (1 if j % 3 else -1) for j in range(20))
+    noise = cp.log(1.0 / random.random(n) - 1.0)  # logistic
+    return X, (score - score.mean() + noise > 0).astype(np.int8).get()
+
+
+def kernels(name: str, n: int, columns: int, n_bins: int, n_outputs: int, speed: float) -> Any:
+    """Return lines of the table of kernels, for rows of one shape."""
+    backend, X = cuda_backend("cuda"), cp.random.random((n, columns), dtype=np.float32)
+    assert isinstance(backend, CudaBackend)
+    some = X[:2_000].get()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AdditiveSVC(Spline(n_bins=n_bins, knots="uniform"), max_iter=1)
+        model.fit(some, some[:, 0] > 0.5)
+    (group,) = model._model.layout.groups
+    cells: CudaCells = backend.coded(group, n)
+    places = np.arange(n)
+    tables = np.random.default_rng(0).normal(size=(n_outputs, *group.shape))
+    R = cp.random.random((n_outputs, n))
+    codes, rows = 2 * n * columns, 8 * n * n_outputs
+    calls = {
+        "coding": (lambda: cells.fill(X, places), 4 * n * columns + codes + 8 * n),
+        "scores of codes": (lambda: cells.scores(tables), codes + rows),
+        "sums of codes": (lambda: cells.sums(R), codes + rows),
+        "blocks of codes": (lambda: cells.blocks(R), codes + rows),
+        "scores of floats": (
+            lambda: backend.valued(group, X, single=True).scores(tables),
+            2 * codes + rows,
+        ),
+    }
+    lines = []
+    for kernel, (call, n_bytes) in calls.items():
+        spent, bound = timed(call), n_bytes / speed
+        cells_of_line = [f"{value:.3g}" for value in (bound, spent, spent / bound)]
+        lines.append([kernel, name, str(n_outputs), *cells_of_line])
+    return lines
+
+
+def main() -> None:
+    """Run what was asked for and print it."""
+    parser = command.make_parser(__doc__, quick="small tables", output="folder for gpu.md")
+    given = parser.parse_args()
+    speed, n = bandwidth(), QUICK_ROWS if given.quick else ROWS
+    limit = 5_000 if given.quick else None
+    fits = []
+    digits, labels, *_ = sets.mnist(limit)
+    svc = AdditiveSVC(tol=1e-2, random_state=0)
+    fits.append(fitted("MNIST pyramids, ten classes, AdditiveSVC", svc, digits, labels))
+    X, y, *_ = sets.covtype(limit)
+    softmax = AdditiveClassifier(random_state=0)
+    X = np.ascontiguousarray(X, dtype=np.float32)
+    fits.append(fitted("covtype, seven classes, AdditiveClassifier", softmax, X, y))
+    rows, target = waves(n)
+    name = f"{n:,} x {COLUMNS}, two classes, AdditiveClassifier"
+    fits.append(fitted(name, softmax, rows, target, cpu=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AdditiveClassifier(Spline(n_bins=20, knots="uniform"), C=1e-3, random_state=0)
+        model.fit(rows[:20_000].get(), target[:20_000])
+    predicting, reading = timed(lambda: model.decision_function(rows)), rows.nbytes / speed
+    del rows
+    shapes = [
+        ("MNIST", len(digits), digits.shape[1], 10, 10),
+        ("covtype", len(X), X.shape[1], 20, 7),
+        ("long", n, COLUMNS, 20, 1),
+    ]
+    lines = [["kernel", "rows", "outputs", "bound, ms", "ms", "to the bound"]]
+    for shape in shapes:
+        lines += kernels(*shape, speed)
+    ratio = predicting / reading
+    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    table = [["fit", "GPU, s", "gap", "passes", "processor, s", "objectives differ by"]]
+    table += [
+        [
+            fit.name,
+            f"{fit.seconds:.2f}",
+            f"{fit.gap:.1e}",
+            str(fit.n_iter),
+            report.number(fit.on_cpu, ".1f"),
+            report.number(fit.difference, ".1e"),
+        ]
+        for fit in fits
+    ]
+    most = (0.5, 0.5, 10.0)
+    bars = [
+        report.Bar(f"{fit.name}: seconds", fit.seconds, most=own)
+        for fit, own in zip(fits, most, strict=True)
+    ]
+    bars.append(report.Bar("predictions / reading the values", ratio, most=2.0))
+    said = f"Predictions of {n:,} x {COLUMNS} float32 values on the GPU, uniform knots: "
+    said += f"{predicting:.2f} ms. Reading them once: {reading:.2f} ms."
+    report.publish(
+        [
+            "# On a GPU",
+            INTRODUCTION.format(device=device, bandwidth=speed / 1e6, n_times=N_TIMES),
+            report.machine_block(),
+            "## Fits",
+            report.markdown(table),
+            "## Predictions",
+            said,
+            "## Kernels",
+            report.markdown(lines),
+            "## Bars",
+            report.items(bars),
+        ],
+        given.output,
+        "gpu.md",
+    )
+
+
+if __name__ == "__main__":
+    main()
