@@ -525,8 +525,16 @@ def test_sums_of_losses(n_scores):
     match = f"scores, .* must be {N_ROWS}, not {n_scores}"
     refused(_core.loss_value, *given, 1, match=match)
     refused(_core.loss_sums, *given, 1, match=match)
+    refused(_core.loss_each, *given, 1, match=match)
     search = {"last": 0.0, "farthest": 1.0, "max_steps": 9, "n_threads": 1}
     refused(_core.loss_shift, *given, **search, match=match)
+
+
+def test_looking_at_columns_and_rows():
+    refused(_core.column_ranges, X, 0, match="n_threads")
+    refused(_core.sample_rows, numbers(N_ROWS), 5.0, 0.05, 0, match="n_threads")
+    assert [len(found) for found in _core.sample_rows(NONE, 5.0, 0.05, 1)] == [0, 0]
+    assert [len(found) for found in _core.column_ranges(X[:, :0], 1)] == [0, 0, 0]
 
 
 def test_every_binding_is_here():

@@ -51,15 +51,16 @@ inline int threads(std::int64_t n) {
 inline constexpr int most_functions = 1 << 30;
 
 using NumpyVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using NumpyNumbers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
 using NumpyTable = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
 // Hands a vector over to NumPy without a copy.
-template <class Array, class... Shape>
-Array to_numpy(std::vector<double> values, Shape... shape) {
-    auto owner = std::make_unique<std::vector<double>>(std::move(values));
-    double* data = owner->data();
+template <class Array, class Number, class... Shape>
+Array to_numpy(std::vector<Number> values, Shape... shape) {
+    auto owner = std::make_unique<std::vector<Number>>(std::move(values));
+    Number* data = owner->data();
     nb::capsule keeper(owner.release(),
-                       [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+                       [](void* p) noexcept { delete static_cast<std::vector<Number>*>(p); });
     return Array(data, {static_cast<std::size_t>(shape)...}, keeper);
 }
 

@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
+#include <type_traits>
 
 #include "bindings/arrays.hpp"
 #include "model/axis.hpp"
+#include "model/tail_knots.hpp"
 #include "rows/any_rows.hpp"
 #include "rows/codes.hpp"
+#include "rows/column_ranges.hpp"
 
 namespace splinear::bindings {
 namespace {
@@ -82,6 +86,38 @@ void fill(Codes& codes, const Matrix<Real>& X, const Vector<std::int64_t>& colum
     codes.fill(as_view(X), as_span(columns), as_span(places), axes, threads(n_threads));
 }
 
+// One row of knots per row of `ascending`, NaN behind them.
+template <class Real>
+NumpyTable knots_of_tails(const Table<Real>& ascending, const Vector<double>& lo,
+                          const Vector<double>& hi, std::int64_t n_bins, double from, double to,
+                          double narrow, std::int64_t n_threads) {
+    const std::size_t n = ascending.shape(0);
+    must_be("the number of lo, one per row,", lo.size(), n);
+    must_be("the number of hi, one per row,", hi.size(), n);
+    must(n_bins > 0 && n_bins < most_functions, "there must be bins, and fewer than 2^30");
+    const std::size_t width = static_cast<std::size_t>(n_bins) + 1;
+    std::vector<double> out(n * width, std::numeric_limits<double>::quiet_NaN());
+    {
+        nb::gil_scoped_release release;
+        parallel_for(static_cast<std::ptrdiff_t>(n), threads(n_threads), [&](std::ptrdiff_t k) {
+            const auto j = static_cast<std::size_t>(k);
+            const auto knots = tail_knots(ascending.data() + j * ascending.shape(1),
+                                          ascending.shape(1), lo.data()[j], hi.data()[j], width - 1,
+                                          {from, to, narrow}, std::is_same_v<Real, float>);
+            std::copy(knots.begin(), knots.end(), out.begin() + k * static_cast<Row>(width));
+        });
+    }
+    return to_numpy<NumpyTable>(std::move(out), n, width);
+}
+
+template <class Real>
+void bind_tails(nb::module_& m) {
+    m.def("tail_knots", &knots_of_tails<Real>, nb::arg("ascending").noconvert(),
+          nb::arg("lo").noconvert(), nb::arg("hi").noconvert(), nb::arg("n_bins"), nb::arg("start"),
+          nb::arg("end"), nb::arg("narrow"), nb::arg("n_threads"),
+          "The knots of every feature that has a long tail, from its values in ascending order.");
+}
+
 template <class Real>
 NumpyVector sparse_arguments(const Vector<std::int32_t>& features, const Vector<Real>& values,
                              const Axes& axes) {
@@ -131,8 +167,26 @@ AnyRows mapped_sparse_rows(const Vector<std::int64_t>& starts, const Vector<std:
                       std::span(first, entries.size()), rows_per_block, std::move(places));
 }
 
+using ThreeVectors = nb::typed<nb::tuple, NumpyVector, NumpyVector, NumpyVector>;
+
+template <class Real>
+ThreeVectors ranges_of(const Matrix<Real>& X, std::int64_t n_threads) {
+    ColumnRanges found;
+    {
+        nb::gil_scoped_release release;
+        found = column_ranges(as_view(X), threads(n_threads));
+    }
+    const std::size_t n = X.shape(1);
+    return ThreeVectors(nb::make_tuple(to_numpy<NumpyVector>(std::move(found.lo), n),
+                                       to_numpy<NumpyVector>(std::move(found.hi), n),
+                                       to_numpy<NumpyVector>(std::move(found.has_missing), n)));
+}
+
 template <class Real>
 void bind_values(nb::module_& m, nb::class_<Codes>& codes) {
+    m.def("column_ranges", &ranges_of<Real>, nb::arg("X").noconvert(), nb::arg("n_threads"),
+          "The lowest and highest value of every column, infinite and the wrong way around where "
+          "there is none, and 1.0 where a value is missing.");
     codes.def("fill", &fill<Real>, nb::arg("X").noconvert(), nb::arg("columns").noconvert(),
               nb::arg("places").noconvert(), nb::arg("axes"), nb::arg("n_threads"),
               "Code the given columns of the rows of X into the given places; a negative place "
@@ -152,6 +206,8 @@ void bind_values(nb::module_& m, nb::class_<Codes>& codes) {
 }  // namespace
 
 void bind_data(nb::module_& m) {
+    bind_tails<float>(m);
+    bind_tails<double>(m);
     nb::class_<Axes>(m, "Axes", "Per feature, the map from [lo, hi] to the basis's [first, last].")
         .def("__init__", &make_axes, nb::arg("lo").noconvert(), nb::arg("hi").noconvert(),
              nb::arg("first").noconvert(), nb::arg("last").noconvert(),

@@ -8,6 +8,7 @@
 #include "bindings/arrays.hpp"
 #include "simd/dispatch.hpp"
 #include "solve/loss_sums.hpp"
+#include "solve/row_sample.hpp"
 #include "solve/train.hpp"
 
 namespace splinear::bindings {
@@ -125,6 +126,37 @@ void bind_loss_sums(nb::module_& m) {
         },
         nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
         "The sum of the losses of rows with these scores.");
+    m.def(
+        "loss_each",
+        [](const AnyLoss& loss, const HeldProblem& problem, const Vector<double>& scores,
+           std::int64_t n_threads) {
+            std::vector<double> found;
+            {
+                nb::gil_scoped_release release;
+                found = loss_each(loss, problem, as_span(scores), threads(n_threads));
+            }
+            return to_numpy<NumpyVector>(std::move(found), scores.size());
+        },
+        nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
+        "The loss of every row with these scores, times its cost.");
+    m.def(
+        "sample_rows",
+        [](const Vector<double>& h, double n, double evenly, std::int64_t n_threads) {
+            RowSample found;
+            {
+                nb::gil_scoped_release release;
+                found = sample_rows(as_span(h), n, evenly, threads(n_threads));
+            }
+            const std::size_t size = found.rows.size();
+            return nb::make_tuple(to_numpy<NumpyNumbers>(std::move(found.rows), size),
+                                  to_numpy<NumpyVector>(std::move(found.weights), size));
+        },
+        nb::arg("h").noconvert(), nb::arg("n"), nb::arg("evenly"), nb::arg("n_threads"),
+        nb::sig("def sample_rows(h: Annotated[NDArray[numpy.float64], dict(shape=(None,), "
+                "order='C', device='cpu', writable=False)], n: float, evenly: float, "
+                "n_threads: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]"),
+        "About n rows, taken by how large h is, and their weights; none if the sum of h is not "
+        "positive.");
     m.def(
         "loss_sums",
         [](const AnyLoss& loss, const HeldProblem& problem, const Vector<double>& scores,

@@ -9,6 +9,7 @@
 #include "operators/partial_sums.hpp"
 #include "operators/passes.hpp"
 #include "simd/dispatch.hpp"
+#include "simd/kernels.hpp"
 #include "simd/many.hpp"
 #include "support/aligned.hpp"
 #include "support/checks.hpp"
@@ -101,6 +102,34 @@ void add_scores(const ManyGroup& group, std::span<const double> coef, const Outp
     });
 }
 
+// Kernels of one output take as long for a few features as for a whole tile of them: up to so many
+// are looked up one by one, in tables that fit a few registers or longer ones.
+bool has_few(const ManyGroup& group) {
+    const bool is_long = group.shape.entries > static_cast<std::size_t>(simd::short_entries);
+    return group.shape.n_features <= (is_long ? 8u : 4u);
+}
+
+// out (n_rows) += the scores of few features, one output.
+void add_few_scores(const ManyGroup& group, std::span<const double> coef, int n_threads,
+                    double* out) {
+    std::vector<float> tables(group.shape.n_features * group.shape.entries);
+    for (std::size_t j = 0; j < group.shape.n_features; ++j)
+        for (std::size_t k = 0; k < group.stride; ++k)
+            tables[j * group.shape.entries + k] = static_cast<float>(coef[j * group.stride + k]);
+    const auto score_rows = [&](Row begin, Row end) {
+        group.over_rows(begin, end, [&](auto codes, auto i, auto n) {
+            std::array<float, rows_at_once> scores{};
+            simd::score_few(group.shape, tables.data(), codes, n, scores.data());
+            for (std::size_t a = 0; a < n; ++a) out[i + a] += static_cast<double>(scores[a]);
+        });
+    };
+    constexpr Row rows_per_task = 1024;
+    read_in_order(*group.rows, group.rows->n_rows(), group.rows->rows_per_block(),
+                  [&](Row begin, Row end) {
+                      parallel_pieces(begin, end, rows_per_task, n_threads, score_rows);
+                  });
+}
+
 // Single-precision numbers of some outputs for the rows i, ..., i + n - 1, `lanes` per row.
 void gather(std::span<const double> r, std::size_t n_rows, const OutputRange& outputs,
             std::size_t lanes, std::size_t i, std::size_t n, float* to) {
@@ -134,12 +163,13 @@ void write_sums(const ManyGroup& group, std::span<const double> r, const OutputR
 }
 
 // The group's blocks of some outputs, written to out (n_outputs x length). For each bin there are
-// sums of three products, of `lanes` outputs each.
+// sums of three products, of `lanes` outputs each; of one output of degree 0, a sum.
 void write_blocks(const ManyGroup& group, std::span<const double> h, const OutputRange& outputs,
                   int n_threads, double* out) {
     const bool is_one = outputs.count == 1;
     const std::size_t lanes = is_one ? 1 : simd::output_lanes;
-    const std::size_t per_bin = is_one ? 4 : 3 * simd::output_lanes;
+    const bool is_flat = is_one && group.shape.degree == 0;
+    const std::size_t per_bin = is_flat ? 1 : is_one ? 4 : 3 * simd::output_lanes;
     const std::size_t size = group.shape.n_features * group.shape.entries * per_bin;
     const std::size_t n_rows = index(group.rows->n_rows());
     const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
@@ -147,7 +177,7 @@ void write_blocks(const ManyGroup& group, std::span<const double> h, const Outpu
         group.over_rows(begin, end, [&](auto codes, auto i, auto n) {
             std::array<float, rows_at_once * simd::output_lanes> r{};
             gather(h, n_rows, outputs, lanes, i, n, r.data());
-            const auto kernel = is_one ? simd::own_one : simd::own_many;
+            const auto kernel = is_flat ? simd::sum_few : is_one ? simd::own_one : simd::own_many;
             kernel(group.shape, codes, r.data(), n, own.data());
         });
         std::copy(own.begin(), own.end(), sum.begin());
@@ -222,6 +252,9 @@ std::vector<double> score_many(Groups groups, std::size_t n_outputs, std::span<c
         },
         [&](std::size_t o, std::size_t g) {
             const auto own = coef.subspan(o * length + starts[g], starts[g + 1] - starts[g]);
+            const auto served = ManyGroup::of(*groups[g]);
+            if (served && has_few(*served))
+                return add_few_scores(*served, own, n_threads, out.data() + o * n_rows);
             add_scores(*groups[g], own, n_threads, out.data() + o * n_rows);
         });
     return out;

@@ -78,12 +78,6 @@ void SplineOperator::score_together(std::span<const Row> rows, const AlignedFloa
         codes[a] = codes_.row(rows[a < rows.size() ? a : 0]);  // the first for what is missing
         scores[a] = 0.0f;
     }
-    if (scores_few()) {
-        const simd::ManyShape few = few_shape(shape_.n_features);
-        simd::score_few(few, tables.data(), codes.data(), rows.size(), scores.data());
-        std::copy_n(scores.begin(), rows.size(), out);
-        return;
-    }
     const std::size_t step = is_long() ? long_tables_at_once : shape_.n_features;
     for (std::size_t j = 0; j < shape_.n_features; j += step) {
         const Part part = part_from(j, step);

@@ -91,10 +91,8 @@ private:
     static constexpr std::size_t features_per_part = 8 * simd::tile;
     static constexpr std::size_t max_rows_at_once = 16 * simd::lanes;
     static constexpr std::size_t long_tables_at_once = simd::tile;
-    // Kernels take as long for a few features as for a whole tile of them: up to so many are looked
-    // up one by one, when rows are scored by short tables or long ones, and when they are summed.
-    static constexpr std::size_t few_to_score = 4;
-    static constexpr std::size_t few_to_score_long = 8;
+    // The kernel takes as long to sum a few features as a whole tile of them: up to so many, or as
+    // many as tiles leave over, are summed one by one.
     static constexpr std::size_t few_to_sum = 10;
 
     SplineOperator(const CodedRows& source, const DifferencePenalty& penalty,
@@ -105,10 +103,6 @@ private:
     std::size_t exact_width() const noexcept { return size_ + missing_.table_extra(); }
     bool is_long() const noexcept { return shape_.entries > simd::short_entries; }
     bool needs_exact_tables() const noexcept;
-    bool scores_few() const noexcept {
-        const std::size_t few = is_long() ? few_to_score_long : few_to_score;
-        return shape_.degree <= 1 && shape_.n_features <= few;
-    }
     simd::ManyShape few_shape(std::size_t n_features) const noexcept {
         return {shape_.degree, shape_.degree == 0 ? 0 : shape_.fraction_bits, entries(),
                 n_features};

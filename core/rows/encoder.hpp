@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "rows/code_grid.hpp"
 #include "rows/matrix_view.hpp"
 #include "rows/row.hpp"
+#include "rows/tile_encoder.hpp"
 #include "simd/coding.hpp"
 #include "support/pieces.hpp"
 
@@ -28,38 +30,55 @@ public:
         for (std::size_t j = 0; j < axes.size(); ++j) {
             const Axis& axis = axes[j];
             const double steps = grid.density(axis);
-            const bool shorter = grid.span > axis.last() - axis.first();
-            if (axis.has_knots() || shorter || grid.is_wide) by_column_.push_back(j);
+            if (!TileEncoder::takes_line(axis, grid)) {
+                by_column_.push_back(j);
+                if (!TileEncoder::takes_knots(axis, grid)) not_by_tile_.push_back(j);
+            }
             if (columns[j] != columns[0] + static_cast<std::int64_t>(j)) in_a_row_ = false;
             steps_.push_back(steps);
             prescale_.push_back(axis.prescale());
             lo_.push_back(axis.scaled_lo());
             slope_.push_back(axis.slope() * steps);
         }
+        const simd::Kernels* kernels = simd::chosen();
+        if (kernels != nullptr && kernels->code_tile != nullptr &&
+            not_by_tile_.size() < by_column_.size())
+            by_tile_.emplace(axes, grid, lines(), *kernels);
     }
+    Encoder(const Encoder&) = delete;  // what codes by tiles points into it
+    Encoder& operator=(const Encoder&) = delete;
 
     // Codes the rows [begin, end) of X into the rows places[begin], ... of `out`; a negative place
     // skips a row.
     template <class Real, class C>
     void encode(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
                 const std::int64_t* places, C* out) const {
+        if constexpr (std::is_same_v<C, Code> && std::is_same_v<Real, float>)
+            if (by_tile_) {
+                by_tile_->encode(X, columns_, in_a_row_, begin, end, places, out);
+                return encode_columns(X, not_by_tile_, begin, end, places, out);
+            }
         if constexpr (std::is_same_v<C, Code>)
             if (by_column_.size() < axes_.size()) encode_rows(X, begin, end, places, out);
-        encode_columns(X, begin, end, places, out);
+        encode_columns(X, by_column_, begin, end, places, out);
     }
 
 private:
+    simd::Coder lines() const noexcept {
+        return {prescale_.data(),
+                lo_.data(),
+                slope_.data(),
+                grid_.rounding,
+                static_cast<double>(grid_.last),
+                grid_.has_missing() ? static_cast<double>(grid_.missing_code) : 0.0,
+                axes_.size()};
+    }
+
     // All features of a row at once. Values that do not lie side by side are brought together.
     template <class Real>
     void encode_rows(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
                      const std::int64_t* places, Code* out) const {
-        const simd::Coder coder{prescale_.data(),
-                                lo_.data(),
-                                slope_.data(),
-                                grid_.rounding,
-                                static_cast<double>(grid_.last),
-                                grid_.has_missing() ? static_cast<double>(grid_.missing_code) : 0.0,
-                                axes_.size()};
+        const simd::Coder coder = lines();
         std::vector<Real> together(in_a_row_ && X.column_stride == 1 ? 0 : axes_.size());
         for (std::ptrdiff_t i = begin; i < end; ++i) {
             if (places[i] < 0) continue;
@@ -73,14 +92,16 @@ private:
 
     // Feature by feature, some rows at a time.
     template <class Real, class C>
-    void encode_columns(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
-                        const std::int64_t* places, C* out) const noexcept {
+    void encode_columns(const MatrixView<Real>& X, std::span<const std::size_t> features,
+                        std::ptrdiff_t begin, std::ptrdiff_t end, const std::int64_t* places,
+                        C* out) const noexcept {
+        if (features.empty()) return;
         constexpr auto rows = static_cast<std::ptrdiff_t>(simd::column_rows);
         const auto n_features = static_cast<std::ptrdiff_t>(axes_.size());
         std::array<double, simd::column_rows> x{};
         std::array<C, simd::column_rows> codes{};
         for_each_piece(begin, end, rows, [&](Row first, Row last) {
-            for (const std::size_t j : by_column_) {
+            for (const std::size_t j : features) {
                 for (Row i = first; i < last; ++i) x[index(i - first)] = X(i, columns_[j]);
                 encode_column(j, x.data(), codes.data());
                 for (Row i = first; i < last; ++i)
@@ -112,6 +133,8 @@ private:
     std::vector<double> prescale_;
     std::vector<double> lo_;
     std::vector<double> slope_;
+    std::vector<std::size_t> not_by_tile_;
+    std::optional<TileEncoder> by_tile_;
 };
 
 }  // namespace splinear

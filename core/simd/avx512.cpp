@@ -17,7 +17,7 @@ const Kernels* avx512_kernels() {
     static constexpr Kernels kernels{
         "avx512",       avx512::score, avx512::add,          avx2::sum,
         avx512::decide, avx512::norm,  avx512::min_products, avx512::hat_products,
-        avx2::products, fourier_loops, hermite_loops};
+        avx2::products, fourier_loops, hermite_loops,        avx512::code_tile};
     return &kernels;
 }
 

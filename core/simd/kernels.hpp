@@ -63,6 +63,24 @@ struct BinMap {
     const float* knots;
 };
 
+inline constexpr int code_rows = 64;  // rows that are coded together
+
+// Per feature, the map from values to codes: a straight line, as in simd/coding.hpp, or straight
+// lines between knots.
+struct CodeMap {
+    const double* prescale;
+    const double* lo;
+    const double* slope;  // codes per unit
+    double rounding;
+    double last;
+    std::int32_t nan;  // the code of a NaN
+    int depth;         // of all trees
+    // Null for a straight line; else a tree (see knot_tree.hpp), and then per leaf: where its bin
+    // begins, codes per unit, and the code of its beginning, a whole number of 32 bits.
+    const float* const* trees;
+    float doubt;  // how far from a whole number single precision is sure where to round
+};
+
 // codes[a]: the codes of row a. A table is `entries` floats per feature, 64-byte aligned.
 struct Kernels {
     const char* name;
@@ -111,6 +129,12 @@ struct Kernels {
 
     SeriesKernels fourier;
     SeriesKernels hermite;
+
+    // out[a][k] = the code of x[a][k] for k = j, ..., j + n - 1, n <= tile, of code_rows rows a; to
+    // the bit those of double precision, but for the rows in doubts[k - j], one bit each. Null
+    // where there is nothing faster than coding.hpp.
+    void (*code_tile)(const CodeMap& map, std::size_t j, std::size_t n, const float* const* x,
+                      std::uint16_t* const* out, std::uint64_t* doubts);
 };
 
 const Kernels& portable_kernels();

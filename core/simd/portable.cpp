@@ -11,7 +11,7 @@ const Kernels& portable_kernels() {
     static constexpr Kernels kernels{"portable",         score_loops,        add_loops,
                                      sum_loops,          decide_loops,       norm_loops,
                                      min_products_loops, hat_products_loops, products_loops,
-                                     fourier_loops,      hermite_loops};
+                                     fourier_loops,      hermite_loops,      nullptr};
     return kernels;
 }
 

@@ -149,6 +149,23 @@ double loss_value(const AnyLoss& loss, const DualProblem& problem, std::span<con
     return found[0];
 }
 
+std::vector<double> loss_each(const AnyLoss& loss, const DualProblem& problem,
+                              std::span<const double> scores, int n_threads) {
+    const Loops loops = checked(loss, problem, scores);
+    const ScoredRows rows{problem, scores};
+    std::vector<double> out(scores.size());
+    parallel_pieces(0, rows.size(), per_task, n_threads, [&](Row begin, Row end) {
+        for_each_piece(begin, end, static_cast<Row>(loss_rows), [&](Row first, Row last) {
+            Margins at;
+            LossTerms terms;
+            const std::size_t n = rows.read(first, last, at);
+            loops.terms(at, terms);
+            std::copy_n(terms.value, n, &out[index(first)]);
+        });
+    });
+    return out;
+}
+
 LossSums loss_sums(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,
                    int n_threads) {
     const Loops loops = checked(loss, problem, scores);

@@ -23,6 +23,8 @@ bool is_smooth(const AnyLoss& loss);
 // row, and for losses that are not smooth. Threads change no bit.
 double loss_value(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,
                   int n_threads);
+std::vector<double> loss_each(const AnyLoss& loss, const DualProblem& problem,
+                              std::span<const double> scores, int n_threads);
 LossSums loss_sums(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,
                    int n_threads);
 

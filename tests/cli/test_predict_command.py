@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -190,7 +191,7 @@ def test_convert_to_sql(model, customers, expected, invoke, tmp_path):
     arguments = ("--to", "sql", "--dialect", "sqlite", "--table", "customers")
     done = invoke("convert", model, *arguments, "-o", tmp_path / "query.sql")
     assert done.exit_code == 0, done.output
-    with sqlite3.connect(":memory:") as base:
+    with closing(sqlite3.connect(":memory:")) as base:
         try:
             base.execute("SELECT exp(1.0)")
         except sqlite3.OperationalError:

@@ -17,7 +17,15 @@ from splinear import (
     _core,
 )
 from splinear.curves.knot_plan import KnotPlan
-from splinear.curves.knots import Sample, filled, quantile_knots, spread_knots, suspects
+from splinear.curves.knots import (
+    Sample,
+    filled,
+    has_long_tail,
+    quantile_knots,
+    spread_knots,
+    suspects,
+    tail_knots,
+)
 from splinear.inspection import contributions, knots, shape_function
 from splinear.tables.opening import open_table
 from splinear.terms import Fourier, Hermite, Spline
@@ -487,6 +495,57 @@ def test_suspects_are_at_least_those_of_few_values_or_a_long_tail(dtype):
     lo, hi = np.nanmin(X, axis=0).astype(float), np.nanmax(X, axis=0).astype(float)
     found = suspects(open_table(X), np.arange(n), np.arange(len(columns)), 11, lo, hi)
     np.testing.assert_array_equal(found, [expected for _, expected in columns.values()])
+    given = open_table(X), np.arange(n), np.arange(len(columns)), 11, lo, hi
+    np.testing.assert_array_equal(suspects(*given, n_threads=3), found)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 8, 40, 63])
+def test_knots_of_tails_at_once_are_those_one_by_one(dtype, n_bins):
+    random = np.random.default_rng(7)
+    n = 501
+    columns = [
+        random.random(n),
+        random.lognormal(sigma=2.0, size=n),
+        random.lognormal(sigma=3.0, size=n) - 5.0,
+        random.random(n) * (random.random(n) < 0.03),
+        random.random(n) ** 9 * (random.random(n) < 0.5),
+        np.round(random.lognormal(sigma=2.0, size=n)),
+        np.where(random.random(n) < 0.3, np.nan, random.lognormal(sigma=2.0, size=n)),
+        np.arange(n) < 3,
+        np.full(n, np.nan),
+        np.minimum(np.arange(n) // 100, 2.5),
+    ]
+    block = np.sort(np.array(columns, dtype=dtype), axis=1)
+    lo = np.nan_to_num(block[:, 0].astype(float))
+    hi = np.nan_to_num(np.nanmax(block[:-2], axis=1, initial=1.0).astype(float), nan=1.0)
+    hi = np.append(hi, [1.0, 9.0]) + 0.5  # rows that were not seen may be beyond those that were
+    found = tail_knots(block, lo, hi, n_bins)
+    n_tails = 0
+    for row, values, first, last in zip(found, block, lo, hi, strict=True):
+        seen = Sample.in_order(values)
+        if has_long_tail(seen, first, last):
+            n_tails += 1
+            expected = filled(quantile_knots(seen, first, last, n_bins), n_bins, dtype)
+            np.testing.assert_array_equal(row[: len(expected)], expected)
+            assert np.isnan(row[len(expected) :]).all()
+        else:
+            assert np.isnan(row).all()
+    assert n_tails >= 4
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_long_tails_of_a_table_have_knots(order):
+    random = np.random.default_rng(8)
+    X = np.asarray(random.random((400, 6), dtype=np.float32), order=order)
+    X[:, ::2] = np.exp(3 * random.normal(size=(400, 3)))
+    model = AdditiveSVC(Spline(12), random_state=0, max_iter=3, tol=10.0).fit(X, X[:, 1] > 0.5)
+    for j in range(6):
+        column = X[:, j].astype(float)
+        lo, hi = column.min(), column.max()
+        seen = quantile_knots(Sample.of(column, None), lo, hi, 12)
+        expected = np.linspace(lo, hi, 13) if j % 2 else filled(seen, 12, np.float32)
+        assert_allclose(knots(model, j), expected, rtol=1e-6)
 
 
 def test_wide_tables_have_bins_alike():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import duckdb
 import numpy as np
@@ -20,8 +21,7 @@ def ask(query: str, rows: pd.DataFrame, dialect: str) -> pd.DataFrame:
             connection.execute("CREATE TABLE t AS SELECT * FROM frame")
             found = connection.execute(query).df()
     else:
-        connection = sqlite3.connect(":memory:")
-        keyed.to_sql("t", connection, index=False)
-        found = pd.read_sql_query(query, connection)
-        connection.close()
+        with closing(sqlite3.connect(":memory:")) as connection:
+            keyed.to_sql("t", connection, index=False)
+            found = pd.read_sql_query(query, connection)
     return found.sort_values(KEY)

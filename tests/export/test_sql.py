@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,10 @@ def asked(dialect: str, X: pd.DataFrame, query: str) -> pd.DataFrame:
             connection.execute(f'CREATE TABLE "{quoted}" AS SELECT * FROM frame')
             found = connection.execute(query).df()
     else:
-        connection = sqlite3.connect(":memory:")
-        text = X.astype(dict.fromkeys(X.select_dtypes("category"), object))
-        text.to_sql(TABLE, connection, index=False)
-        found = pd.read_sql_query(query, connection)
-        connection.close()
+        with closing(sqlite3.connect(":memory:")) as connection:
+            text = X.astype(dict.fromkeys(X.select_dtypes("category"), object))
+            text.to_sql(TABLE, connection, index=False)
+            found = pd.read_sql_query(query, connection)
     return found.set_index(KEY).loc[X[KEY]].reset_index() if KEY in found else found
 
 

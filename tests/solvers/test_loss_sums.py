@@ -131,6 +131,25 @@ def test_terms_add_up_to_the_sum(total):
     assert total.each(F).sum() == pytest.approx(total.value(F))
 
 
+def test_terms_are_those_of_the_specification(total):
+    """On any number of threads."""
+    if not hasattr(total, "problem"):
+        pytest.skip("softmax is in NumPy")
+    F = scores(total)
+    loss, margin = total.loss, total.problem.margin(F[0])
+    expected = total.problem.cost * loss.value(margin)
+    np.testing.assert_allclose(total.each(F), expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(total.on_threads(3).each(F), total.each(F))
+
+
+def test_a_gap_on_threads_is_the_same_number():
+    random, n = np.random.default_rng(5), 50_000
+    total = Separable(Problem(random.choice([-1.0, 1.0], n), Logistic(), 1.0, 2.0), Logistic())
+    F = random.normal(size=(1, n))
+    R = 0.9 * total.gradient(F)
+    assert 0.0 < total.gap(F, R) == total.on_threads(3).gap(F, R) < np.inf
+
+
 def test_caution_is_a_parabola_above_the_loss():
     """At least between m and -m, where it touches the loss again."""
     total = SUMS["logistic"]
@@ -166,6 +185,32 @@ def test_a_sample_stands_for_all_rows(power):
     surely = numbers[weights <= 1.0 + 1e-12]
     rest = np.setdiff1d(np.arange(len(h)), surely)
     assert len(surely) == 0 or h[surely].min() >= h[rest].max()
+
+
+def sampled_by_numpy(h, n):
+    """What `sample_rows` does, step by step."""
+    h = h + 0.05 * h.mean()
+    surely, n_sure = np.zeros(len(h), dtype=bool), -1
+    while int(surely.sum()) > n_sure:
+        n_sure = int(surely.sum())
+        t = h[~surely].sum() / max(n - n_sure, 1)
+        surely |= h >= t
+    p = np.where(surely, 1.0, h / t)
+    passed = np.floor(np.cumsum(p) + 0.5)
+    return np.flatnonzero(np.diff(passed, prepend=0.0) > 0.0), p
+
+
+@pytest.mark.parametrize("power", [1.0, 8.0, 64.0])
+def test_a_sample_is_the_same_on_any_number_of_threads(power):
+    h = np.random.default_rng(2).random(30_000) ** power
+    numbers, weights = sample_rows(h, 2_000, in_order=False)
+    expected, p = sampled_by_numpy(h, 2_000)
+    np.testing.assert_array_equal(numbers, expected)
+    np.testing.assert_allclose(weights, 1.0 / p[numbers], rtol=1e-9)
+    for found, same in zip(sample_rows(h, 2_000, False, 5), (numbers, weights), strict=True):
+        np.testing.assert_array_equal(found, same)
+    both = sample_rows(np.stack([0.25 * h, 0.75 * h]), 2_000, in_order=False)
+    assert len(both[0]) == len(numbers)
 
 
 def test_a_sample_where_nothing_counts_or_in_order():

@@ -2,12 +2,15 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "rows/codes.hpp"
+#include "simd/dispatch.hpp"
 #include "tests/check.hpp"
 
 using namespace splinear;
@@ -137,6 +140,63 @@ void features_are_coded_as_if_they_were_alone() {
     }
 }
 
+// Every set of kernels gives the codes of double precision, to the bit: at knots, beside them,
+// where a code ends and the next begins, beyond the ends, and where there is no number.
+void kernels_code_between_knots_as_double_precision(int n_bins, int degree, bool missing) {
+    constexpr std::size_t n_features = 45;
+    constexpr auto infinity = std::numeric_limits<float>::infinity();
+    const CodeGrid grid = CodeGrid::bins(n_bins, degree, missing);
+    const auto size = static_cast<std::size_t>(n_bins) + 1;
+    std::vector<double> knots(n_features * size, std::nan(""));
+    std::vector<float> values;
+    const auto knot = [&](std::size_t j, std::size_t k) {
+        const double u = static_cast<double>(k) / n_bins;
+        return static_cast<float>(j % 2 == 0 ? 9.0 * u * u * u : 1e6 * u * (1.0 + u) - 7.0);
+    };
+    const std::size_t n_rows = 6 * size + 7;
+    for (std::size_t i = 0; i < n_rows; ++i)
+        for (std::size_t j = 0; j < n_features; ++j) {
+            const float at = knot(j, i / 6 % size);
+            const float width = knot(j, i / 6 % size + 1) - at;
+            const float step = width / static_cast<float>(grid.density(Axis(0, 1, 0, n_bins)));
+            const std::array<float, 6> near{at,
+                                            std::nextafter(at, -infinity),
+                                            std::nextafter(at, infinity),
+                                            at + 0.37f * width,
+                                            at + 0.5f * step,
+                                            at + 1.5f * step};
+            values.push_back(near[i % 6]);
+        }
+    for (std::size_t j = 0; j < n_features; ++j) {
+        for (std::size_t k = 0; k < size && j % 3 != 1; ++k) knots[j * size + k] = knot(j, k);
+        const std::array<float, 5> odd{-infinity, infinity, std::nanf(""), -1e30f, 1e30f};
+        for (std::size_t i = 0; i < odd.size(); ++i)
+            values[(n_rows - 1 - i) * n_features + j] = odd[i];
+    }
+    std::vector<double> lo(n_features, knot(0, 0)), hi(n_features, knot(0, size - 1));
+    for (std::size_t j = 1; j < n_features; j += 2) lo[j] = knot(1, 0), hi[j] = knot(1, size - 1);
+    const Axes axes(lo, hi, std::vector<double>(n_features, 0.0),
+                    std::vector<double>(n_features, n_bins), knots);
+    std::vector<std::int64_t> places(n_rows), columns(n_features);
+    std::iota(places.rbegin(), places.rend(), 0);
+    std::iota(columns.begin(), columns.end(), 0);
+    const auto n = static_cast<std::ptrdiff_t>(n_rows);
+    const auto coded = [&](const std::string& name) {
+        setenv("SPLINEAR_INSTRUCTIONS", name.c_str(), 1);
+        Codes codes(n, n_features, grid);
+        codes.fill(MatrixView<float>{values.data(), n, n_features, n_features, 1}, columns, places,
+                   axes, 1);
+        unsetenv("SPLINEAR_INSTRUCTIONS");
+        return codes;
+    };
+    const Codes expected = coded("reference");
+    for (const std::string& name : simd::names()) {
+        const Codes found = coded(name);
+        for (std::ptrdiff_t i = 0; i < n; ++i)
+            CHECK(std::equal(found.row(i), found.row(i) + n_features, expected.row(i)));
+    }
+}
+
 // Rows go where they are told; a negative place drops one; any strides; any number of threads.
 void rows_are_placed() {
     constexpr std::ptrdiff_t n = 1000;
@@ -238,6 +298,10 @@ int main() {
     a_constant_and_a_nan_become_zero();
     a_shorter_axis_ends_before_the_last_code();
     features_are_coded_as_if_they_were_alone();
+    for (const int n_bins : {2, 7, 15, 16, 20, 31, 32, 40, 63, 64, 100, 300, 600})
+        for (const int degree : {0, 1, 3})
+            for (const bool missing : {false, true})
+                kernels_code_between_knots_as_double_precision(n_bins, degree, missing);
     rows_are_placed();
     a_missing_value_has_its_own_code();
     many_levels_take_32_bits();

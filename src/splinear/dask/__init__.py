@@ -11,5 +11,6 @@ except ImportError as error:  # pragma: no cover (tests have it)
     ) from error
 
 from splinear.dask.estimators import DaskAdditiveClassifier, DaskAdditiveRegressor
+from splinear.dask.svc import DaskAdditiveSVC
 
-__all__ = ["DaskAdditiveClassifier", "DaskAdditiveRegressor"]
+__all__ = ["DaskAdditiveClassifier", "DaskAdditiveRegressor", "DaskAdditiveSVC"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 from typing import TypeVar
 
 from dask.base import is_dask_collection
@@ -10,18 +11,22 @@ from distributed import Client, default_client
 from sklearn.base import clone
 
 from splinear._types import Input
-from splinear.dask.fitting import Distributed
+from splinear.dask.fitting import Distributed, Pose
 from splinear.dask.partitions import Partitions
 from splinear.dask.predicting import lazily
 from splinear.dask.targets import common_target
+from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.losses import SmoothLoss
 from splinear.solvers.watch import Watch
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.interactions import asks_for_pairs
 from splinear.training.live import FitLine
 from splinear.training.newton import NewtonTrainer
+from splinear.training.outputs.base import Target
 from splinear.training.parameters import draw_seed
 from splinear.training.table import term_plan
-from splinear.training.trainer import Recipe, Trained
+from splinear.training.trainer import Recipe, Trained, Trainer
+from splinear.training.weighted import WeightedRows
 
 __all__ = ["DaskEstimator"]
 
@@ -44,7 +49,7 @@ class DaskEstimator(AdditiveEstimator):
 
         Returns
         -------
-        estimator : AdditiveClassifier or AdditiveRegressor
+        estimator : AdditiveClassifier, AdditiveRegressor or AdditiveSVC
         """
         params = self.get_params(deep=False)
         params.pop("client")
@@ -84,7 +89,6 @@ class DaskEstimator(AdditiveEstimator):
         """Fit a copy, and take over what it has learned."""
         del more
         work, trainer, client = self._fresh(), recipe.trainer, self.client_
-        assert isinstance(trainer, NewtonTrainer)
         given = Partitions.of(X, y, sample_weight)
         steps = Distributed(work, given, client, draw_seed(self.random_state))
         found, reader = steps.survey(recipe.reader)
@@ -93,7 +97,7 @@ class DaskEstimator(AdditiveEstimator):
         sample = steps.sample(found, reader)
         columns = steps.columns(found, reader, sample)
         layout = term_plan(work).place(columns, trainer.advice(sample.table))
-        data = steps.training_set(found, reader, sample, layout, common, trainer)
+        data = steps.training_set(found, reader, sample, layout, common, self._posed_by(trainer))
         line.say(f"coded {data.rows.n_rows:,} rows in {len(given.X):,} partitions")
         starts = self._warm_starts(trainer, layout, data.outputs, data.rows.n_rows)
         stopping = work._stopping(data.rows, line.telling(self.callback))
@@ -102,7 +106,16 @@ class DaskEstimator(AdditiveEstimator):
         self._adopt(work)
         return trained, stopping.watch
 
+    def _posed_by(self, trainer: Trainer) -> Pose:
+        """Return how rows become the sums of losses that a trainer asks for."""
+        assert isinstance(trainer, NewtonTrainer)
+        return partial(_smooth_sums, trainer.loss)
+
     def _predicted(self, name: str, X: Input) -> Input:
         """Return predictions of a method: lazily, of a collection of Dask."""
         local = self.to_local()
         return lazily(local, name, X) if is_dask_collection(X) else getattr(local, name)(X)
+
+
+def _smooth_sums(loss: SmoothLoss, target: Target, rows: WeightedRows) -> list[LossSum]:
+    return target.sums(rows, loss)

@@ -224,10 +224,10 @@ def bare(value: object) -> Input:
 
 def _linear(ufunc: np.ufunc, args: list[object]) -> Scores | None:
     """Return scores as scores: of sums, of multiples, and with other intercepts."""
-    if ufunc is np.multiply and _number(args[0]) is not None and isinstance(args[1], Scores):
-        return _times(args[1], cast(float, _number(args[0])))
-    if ufunc is np.multiply and _number(args[1]) is not None and isinstance(args[0], Scores):
-        return _times(args[0], cast(float, _number(args[1])))
+    if ufunc is np.multiply:
+        scores, other = args if isinstance(args[0], Scores) else args[::-1]
+        factor = _factor(other, len(scores.intercepts)) if isinstance(scores, Scores) else None
+        return None if factor is None else _times(cast(Scores, scores), factor)
     if ufunc not in (np.add, np.subtract):
         return None
     first, second = (_as_scores(args[0], args[1]), _as_scores(args[1], args[0]))
@@ -238,8 +238,16 @@ def _linear(ufunc: np.ufunc, args: list[object]) -> Scores | None:
     return first.over(first.tables + second.tables, first.intercepts + second.intercepts)
 
 
-def _times(scores: Scores, factor: float) -> Scores:
-    return scores.over(factor * scores.tables, factor * scores.intercepts)
+def _times(scores: Scores, factor: float | Floats) -> Scores:
+    """Multiply by a number, or by one per output (n_outputs, 1)."""
+    intercepts = factor * scores.intercepts[:, None]
+    return scores.over(factor * scores.tables, intercepts[:, 0])
+
+
+def _factor(value: object, n_outputs: int) -> float | Floats | None:
+    if isinstance(value, np.ndarray) and value.shape == (n_outputs, 1):
+        return value
+    return _number(value)
 
 
 def _number(value: object) -> float | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from dask.delayed import Delayed, delayed
@@ -22,7 +22,7 @@ from splinear.dask.reading import Rows, Summary, TableReader, survey
 from splinear.dask.targets import PartTarget, RemoteTarget
 from splinear.model.layout import Layout
 from splinear.solvers.choosing import enough_rows
-from splinear.solvers.losses import SmoothLoss
+from splinear.solvers.loss_sums import LossSum
 from splinear.tables.checks import check_columns, feature_label
 from splinear.tables.chunks import as_dense
 from splinear.tables.dense import ArrayTable
@@ -30,13 +30,14 @@ from splinear.tables.kinds import refuse_others, refuse_text
 from splinear.tables.opening import open_table
 from splinear.terms.base import ColumnData
 from splinear.training.columns import Columns
-from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.base import Reader, Target
 from splinear.training.set import TrainingSet
 from splinear.training.table import find_categorical, term_plan
 from splinear.training.weighted import WeightedRows
 
-__all__ = ["Distributed"]
+__all__ = ["Distributed", "Pose"]
+
+Pose = Callable[[Target, WeightedRows], Sequence[LossSum]]  # how rows become sums of losses
 
 # Rows at hand, for knots, smoothness and products with the Hessian: so many, or so many values.
 SAMPLE, SAMPLED_VALUES = 2**17, 2**26
@@ -150,13 +151,13 @@ class Distributed:
         sample: _Sampled,
         layout: Layout,
         common: PartTarget,
-        trainer: NewtonTrainer,
+        pose: Pose,
     ) -> TrainingSet:
         """Code the rows where they are."""
-        coding = _Coding(reader, layout, common, trainer.loss, self.seed)
+        coding = _Coding(reader, layout, common, pose, self.seed)
         target = common.read(sample.y)
         here = coding.part(sample.table, target, sample.weights, None)
-        here.exact = here.exactly(as_dense(sample.table.whole()))
+        here.read_exact = cache(lambda: here.exactly(as_dense(sample.table.whole())))
         there = [k for k, n in enumerate(found.n_rows) if n]
         cluster = Cluster(self.client, here)
         told = delayed(coding, pure=False)
@@ -208,7 +209,7 @@ class _Coding:
     reader: TableReader
     layout: Layout
     common: PartTarget
-    loss: SmoothLoss
+    pose: Pose
     seed: int
 
     def part(
@@ -217,7 +218,7 @@ class _Coding:
         """Code the rows of a table of numbers."""
         part = Part.coded(table, self.layout, self.seed, kept)
         weighted = WeightedRows(part.rows, weights, kept)
-        return part.with_sums(target.sums(weighted, self.loss), weighted.place_weights())
+        return part.with_sums(self.pose(target, weighted), weighted.place_weights())
 
 
 @dataclass(frozen=True, eq=False)

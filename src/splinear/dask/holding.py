@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Holding:
         self._values: Kept[OnValues] | None = None
         self._table: Kept[AnyArray] | None = None
         self._exact: Part | None = None
-        if not room.take(part.n_bytes, self):
+        if not room.take(part.n_bytes, part):  # which copies of this share
             groups = part.rows.layout.groups
             pairs = zip(part.arrays(), groups, strict=True)
             self._codes = [mapped_codes(own, group, room) for own, group in pairs]
@@ -46,14 +47,17 @@ class Holding:
             part = Part(self._codes, self._rows, *self._rest.get())
         if self._values is not None or self._table is not None:
             part = copy(part)
-            part.values = None if self._values is None else self._values.get()
-            part.exact = self._exactly(part)
+            part.read_values = None if self._values is None else self._values.get
+            part.read_exact = partial(self._exactly, part)
         yield part
 
-    def _exactly(self, part: Part) -> Part | None:
-        if self._table is None or self._exact is not None:
+    def _exactly(self, part: Part) -> Part:
+        """Return the rows in full precision: made once, if X is in memory, or for this pass."""
+        if self._exact is not None:
             return self._exact
+        assert self._table is not None
         exact = part.exactly(self._table.get())
+        part.read_exact = lambda: exact
         if self._table.is_in_memory:
             self._exact = exact
         return exact
@@ -74,13 +78,17 @@ class Holding:
         """Bytes in memory, for Dask."""
         return 1000 + self.n_bytes
 
+    def __copy__(self) -> Holding:
+        """Share all that it has; by default, copies would be made by pickling."""
+        made = object.__new__(Holding)
+        made.__dict__.update(self.__dict__)
+        return made
+
     def __reduce__(self) -> tuple[object, ...]:
         with self.in_use() as part:
-            bare = copy(part)
-            bare.values = bare.exact = None
             values = None if self._values is None else self._values.get()
             table = None if self._table is None else self._table.get()
-            return _restored, (bare, values, table)
+            return _restored, (part, values, table)
 
 
 def _restored(part: Part, values: OnValues | None, table: Floats | None) -> Holding:

@@ -61,7 +61,8 @@ class Partitions:
 
     def lies(self, client: Client) -> bool:
         """Tell whether workers have X already, as they do after `X.persist()`."""
-        return any(key in self.X[0].dask for key in client.futures)
+        known = list(client.futures)  # which other threads add to
+        return any(key in self.X[0].dask for key in known)
 
 
 def is_frame(X: Input) -> bool:

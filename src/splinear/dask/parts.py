@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import cast
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from splinear.dask.expressions import Node
 from splinear.model.layout import Layout
 from splinear.solvers.coding import code_rows, copied_codes, read_codes
 from splinear.solvers.loss_sums import LossSum, Separable
+from splinear.solvers.margin_sums import RowMargins
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order
 from splinear.solvers.rows import TrainingRows
@@ -45,11 +47,11 @@ class Part:
     rows : TrainingRows
         The same as the core reads them.
     sums : list of LossSum
+        Or one RowMargins.
     weights : ndarray of shape (n_rows,) or None
         In the order of training.
-    values : OnValues or None
-    exact : Part or None
-        The same rows in full precision, without sums.
+    read_values, read_exact : callable or None
+        Where `values` and `exact` come from, if there are such.
     """
 
     def __init__(
@@ -60,8 +62,8 @@ class Part:
         weights: Floats | None,
     ) -> None:
         self._codes, self.rows, self.sums, self.weights = list(codes), like, list(sums), weights
-        self.values: OnValues | None = None
-        self.exact: Part | None = None
+        self.read_values: Callable[[], OnValues] | None = None
+        self.read_exact: Callable[[], Part] | None = None
         self._scores: list[tuple[bytes, Floats]] = []
 
     @classmethod
@@ -93,6 +95,18 @@ class Part:
         return [_fresh(total) for total in self.sums]
 
     @property
+    def values(self) -> OnValues:
+        """What was computed from X itself."""
+        assert self.read_values is not None
+        return self.read_values()
+
+    @property
+    def exact(self) -> Part:
+        """The same rows in full precision, without sums."""
+        assert self.read_exact is not None
+        return self.read_exact()
+
+    @property
     def n_rows(self) -> int:
         """Rows that count."""
         return self.rows.n_rows
@@ -105,8 +119,9 @@ class Part:
     def scores(self, tables: Floats, intercepts: Floats) -> Floats:
         """Return the scores of all outputs by tables; those of the last few are kept."""
         key = blake2b(tables.tobytes() + intercepts.tobytes(), digest_size=16).digest()
-        for known, F in self._scores:
+        for k, (known, F) in enumerate(self._scores):
             if known == key:
+                self._scores.insert(0, self._scores.pop(k))
                 return F
         F = self.rows.table_scores(np.ascontiguousarray(tables))
         F += intercepts[:, None]
@@ -135,6 +150,12 @@ class Part:
         """Bytes in memory."""
         n_outputs = sum(total.n_outputs for total in self.sums)
         return sum(own.nbytes for own in self.arrays()) + NEAR_CODES * n_outputs * self.n_rows
+
+    def __copy__(self) -> Part:
+        """Share all that it has; by default, copies would be made by pickling."""
+        made = object.__new__(Part)
+        made.__dict__.update(self.__dict__)
+        return made
 
     def __reduce__(self) -> tuple[object, ...]:
         rows = self.rows
@@ -170,5 +191,7 @@ def _fresh(total: LossSum) -> LossSum:
     """Return a sum without what it has computed: that is compiled, or as long as the rows."""
     if isinstance(total, Separable):
         return replace(total, _known={})
+    if isinstance(total, RowMargins):
+        return cast(LossSum, replace(total))
     assert isinstance(total, Softmax)
     return replace(total, _last=[])

@@ -103,11 +103,13 @@ class RemoteRows:
     def first(self, n: int) -> TrainingRows:
         """Return some rows of the sample, which are here."""
         own = self.cluster.sample if self.is_coded else self.cluster.sample.exact
-        assert own is not None
         return own.rows.with_layout(self.layout).first(n)
 
-    def sampled(self, curvature: Curvature, n: int) -> tuple[TrainingRows, Curvature]:
+    def sampled(
+        self, curvature: Curvature, n: int, n_threads: int = 1
+    ) -> tuple[TrainingRows, Curvature]:
         """Return n rows of the sample and their second derivatives, which stand for all rows."""
+        del n_threads
         n = min(n, self.n_sampled)
         return self.first(n), curvature.some(np.arange(n), np.full(n, self.n_rows / n))
 

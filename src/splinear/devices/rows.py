@@ -140,7 +140,9 @@ class DeviceRows:
             return self
         return replace(self, cells=tuple(own.first(n) for own in self.cells), n_first=n)
 
-    def sampled(self, curvature: Curvature, n: int) -> tuple[DeviceRows, Curvature]:
+    def sampled(
+        self, curvature: Curvature, n: int, n_threads: int = 1
+    ) -> tuple[DeviceRows, Curvature]:
         """Return the first n rows and their second derivatives, which stand for all."""
         n = min(n, self.n_rows)
         return self.first(n), curvature.some(np.arange(n), np.full(n, self.n_rows / n))

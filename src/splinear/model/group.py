@@ -109,22 +109,22 @@ class TermGroup:
             periods=None if self.periods is None else self.periods[at],
         )
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """Number of features."""
         return len(self.features)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of coefficients per feature."""
         return self.embedding.basis.size
 
-    @property
+    @cached_property
     def stride(self) -> int:
         """Numbers per feature: coefficients, and one for the gap."""
         return self.size + self.has_gaps
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Shape of the parameters."""
         return self.n_features, self.stride

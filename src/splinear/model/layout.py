@@ -90,19 +90,19 @@ class Layout:
 
     def tables(self, flat: Floats) -> Floats:
         """Return the tables of parameters; see TermGroup.tables."""
-        return self._map(flat, "tables")
+        return self._between_tables(flat, "tables")
 
     def gather(self, flat: Floats) -> Floats:
         """Undo `tables` in a gradient; see TermGroup.gather."""
-        return self._map(flat, "gather")
+        return self._between_tables(flat, "gather")
 
     def from_tables(self, flat: Floats) -> Floats:
         """Undo `tables`."""
-        return self._map(flat, "from_tables")
+        return self._between_tables(flat, "from_tables")
 
     def scatter(self, flat: Floats) -> Floats:
         """Undo `gather`."""
-        return self._map(flat, "scatter")
+        return self._between_tables(flat, "scatter")
 
     def stiffen(self, flat: Floats) -> Floats:
         """Return the gradient of the penalty; see TermGroup.stiffen."""
@@ -116,9 +116,21 @@ class Layout:
         """Go on behind the coefficients that are used; see TermGroup.extended."""
         return self._map(flat, "extended")
 
+    def _between_tables(self, flat: Floats, method: str) -> Floats:
+        """Turn parameters into tables or back: they are the same, but for gaps and surfaces."""
+        return self._map(flat, method) if self._has_own_tables else flat.copy()
+
+    @cached_property
+    def _has_own_tables(self) -> bool:
+        return bool(self.pairs) or any(group.has_gaps for group in self.groups)
+
     def _map(self, flat: Floats, method: str) -> Floats:
         if not self._all:
             return flat.copy()
+        if len(self._all) == 1 and flat.shape[-1] == self.n_parameters:
+            group = self._all[0]
+            mapped: Floats = getattr(group, method)(flat.reshape(*flat.shape[:-1], *group.shape))
+            return np.array(mapped.reshape(flat.shape))
         parts = zip(self._all, self._split(flat), strict=False)  # curves alone will do
         return self.join([getattr(group, method)(part) for group, part in parts])
 

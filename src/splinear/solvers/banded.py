@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.linalg import LinAlgError
 from scipy.linalg import cholesky_banded
+from scipy.linalg.lapack import dpbtrs, dpttrf, dpttrs
 
 from splinear._types import Floats
 from splinear.model.factoring import factor_with
 from splinear.model.group import TermGroup
 
-__all__ = ["factored", "penalized_bands"]
+__all__ = ["BandFactor", "factored", "penalized_bands"]
 
 
-def factored(group: TermGroup, blocks: Floats, of_level: float) -> Floats:
+@dataclass(frozen=True, eq=False)
+class BandFactor:
+    """The factor of a banded matrix; a tridiagonal one has pivots instead, which take less time."""
+
+    upper: Floats  # (n_bands, n), or `pivots` and what stands below them
+    is_tridiagonal: bool = False
+
+    @classmethod
+    def of(cls, upper: Floats) -> BandFactor:
+        """Factor a matrix in LAPACK's upper form."""
+        if upper.shape[0] != 2 or upper.shape[1] < 2:
+            return cls(cholesky_banded(upper))
+        pivots, below, failed = dpttrf(upper[1], upper[0, 1:])
+        if failed:
+            raise LinAlgError("the matrix is not positive definite")
+        return cls(np.stack([np.append(0.0, below), pivots]), is_tridiagonal=True)
+
+    def solve(self, r: Floats) -> Floats:
+        """Multiply r (n,) or (n, n_columns) by the inverse."""
+        if self.is_tridiagonal:
+            columns = r.reshape(len(r), -1)
+            return np.asarray(dpttrs(self.upper[1], self.upper[0, 1:], columns)[0]).reshape(r.shape)
+        return np.asarray(dpbtrs(self.upper, r)[0])
+
+
+def factored(group: TermGroup, blocks: Floats, of_level: float) -> BandFactor:
     """Factor the blocks plus the penalty of one group, an upper banded matrix.
 
     A curve has no level, which is the intercept's: to be moved as a whole costs it `of_level`.
@@ -29,7 +58,7 @@ def factored(group: TermGroup, blocks: Floats, of_level: float) -> Floats:
     for p in range(n_bands):
         flat = bands[:, :, p].ravel()
         upper[n_bands - 1 - p, p:] = flat[: len(flat) - p]
-    return factor_with(cholesky_banded, upper, upper[-1])
+    return factor_with(BandFactor.of, upper, upper[-1])
 
 
 def penalized_bands(group: TermGroup, blocks: Floats) -> Floats:

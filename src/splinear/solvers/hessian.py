@@ -19,7 +19,6 @@ from typing import Literal, Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dpbtrs
 
 from splinear._types import Floats
 from splinear.model.cone import Cone
@@ -137,7 +136,7 @@ class _Part:
             self.blocks, self.ties, self.pair_blocks = at.blocks, at.ties, at.pair_blocks
             return
         if not self.is_whole:
-            some, self.curvature = at.space.rows.sampled(self.curvature, n)
+            some, self.curvature = at.space.rows.sampled(self.curvature, n, at.space.n_threads)
             self.space = at.space.over(some)
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
@@ -149,7 +148,7 @@ class _Part:
         if space.rows.is_here:
             return space, curvature, self.blocks
         if self.is_whole:
-            some, curvature = space.rows.sampled(curvature, n)
+            some, curvature = space.rows.sampled(curvature, n, space.n_threads)
             space = space.over(some)
             return space, curvature, space.blocks(curvature.diagonal)
         return self.space, self.curvature, self.blocks
@@ -228,7 +227,7 @@ class Arrow:
         parts = zip(layout.groups, self.factors, layout.split(self.ties), strict=True)
         self.solved, self.left = [], []  # M_j^{-1} u_j, and 1 - u_j'M_j^{-1}u_j / s
         for group, factor, u in parts:
-            x = dpbtrs(factor, u.ravel())[0].reshape(group.shape)
+            x = factor.solve(u.ravel()).reshape(group.shape)
             self.solved.append(x)
             self.left.append(np.maximum(1.0 - of_b * (u * x).sum(axis=1), LEAST_LEFT))
 
@@ -258,7 +257,7 @@ class Arrow:
             strict=True,
         ):
             flat = part.reshape(*part.shape[:-2], -1).T
-            y = dpbtrs(factor, flat)[0].T.reshape(part.shape)
+            y = factor.solve(flat).T.reshape(part.shape)
             along = self.of_b * (u * y).sum(axis=-1) / left
             to[:] = y + x * along[..., None]
         return out

@@ -226,6 +226,7 @@ class Space:
         self.stiffness_of_b = 0.0 if bias is None else 1.0 / max(bias, LEAST_BIAS) ** 2
         self.layout, self.n_rows = rows.layout, rows.n_rows
         self.used = self.layout.used
+        self._all_used = bool(self.used.all())
         self.cone = self.layout.cone
         self.has_level = self.is_free and any(group.has_level for group in self.layout.groups)
 
@@ -243,7 +244,11 @@ class Space:
 
     def join(self, parameters: Floats, b: Floats) -> Floats:
         """Return the vector of parameters and intercepts."""
-        return np.column_stack([np.where(self.used, parameters, 0.0), b])
+        out = np.empty((len(parameters), len(self.used) + 1))
+        out[:, :-1], out[:, -1] = parameters, b
+        if not self._all_used:
+            out[:, :-1][:, ~self.used] = 0.0
+        return out
 
     def shifted(self, theta: Floats, shift: Floats) -> Floats:
         """Return the vector with other intercepts."""

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from splinear import _core
+from splinear._threads import on_threads
 from splinear._types import AnyArray, Floats
 from splinear.solvers.losses import Loss, SmoothLoss, SquaredError
 from splinear.solvers.problem import Problem
@@ -33,7 +34,7 @@ MAX_SHIFTS = 100
 LAST_SHIFT = 1e-6  # of Newton's method: what is left behind it is about its square
 NEARLY_STRAIGHT = 1.0  # a loss on the wrong side of 0, from so far on
 ROUNDING = 1e-12  # of probabilities
-STEP = 2**16  # rows at a time
+STEP = 2**14  # rows at a time
 FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
 
 
@@ -194,6 +195,9 @@ class Separable:
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""
+        if self._twin is not None:
+            each: Floats = _core.loss_each(*self._twin, F[0], self.n_threads)
+            return each
         return self._cost * self.loss.value(self.problem.margin(F[0]))
 
     def value(self, F: Floats) -> float:
@@ -216,7 +220,8 @@ class Separable:
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
         pieces = [slice(start, start + STEP) for start in range(0, F.shape[1], STEP)]
-        return float(sum(self._gap_of(F[0], R[0], some) for some in pieces))
+        gaps = on_threads(lambda some: self._gap_of(F[0], R[0], some), pieces, self.n_threads)
+        return float(sum(gaps))
 
     def _gap_of(self, F: Floats, R: Floats, some: slice) -> float:
         """Return the part of some rows: few at a time take little memory."""

@@ -65,6 +65,11 @@ class MemoryPlan:
     rows_per_block: int | None = None  # of codes that go to disk; None: they stay in memory
     holds_values: bool = True  # whether X itself may be in memory, all of it
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether there is a bound."""
+        return self.width < sys.maxsize
+
 
 def bytes_of(max_memory: object) -> int | None:
     """Read `max_memory`: a number of bytes, a text such as "500MB" or "2GiB", or None."""

@@ -182,7 +182,9 @@ def _best_share(at: Iterate, step: Step, scores: Floats) -> tuple[Iterate, float
     """
     for share in SHARES if at.n_raised == MOST_RAISED else SHARES[:1]:
         theta = at.space.snapped(at.theta + share * step.to)
-        moved = Iterate(at.space, at.total, theta, at.F + share * scores)
+        moved = Iterate(
+            at.space, at.total, theta, at.F + (scores if share == 1.0 else share * scores)
+        )
         promised = share * (2.0 - share) * step.decrease
         trust = (at.value - moved.value) / promised if promised > 0 else 0.0
         if trust > LEAST_TRUST:

@@ -71,7 +71,9 @@ class RowPasses(Protocol):
         """Return some n rows, drawn at random, that are here."""
         ...
 
-    def sampled(self, curvature: Curvature, n: int) -> tuple[TrainingRows, Curvature]:
+    def sampled(
+        self, curvature: Curvature, n: int, n_threads: int = 1
+    ) -> tuple[TrainingRows, Curvature]:
         """Return about n rows and their second derivatives, which stand for all."""
         ...
 

@@ -254,14 +254,15 @@ class TrainingRows:
         """Rows that a sample of them may have at most: else it is all of them."""
         return self.n_rows - 1
 
-    def sampled(self, curvature: Curvature, n: int) -> tuple[TrainingRows, Curvature]:
+    def sampled(
+        self, curvature: Curvature, n: int, n_threads: int = 1
+    ) -> tuple[TrainingRows, Curvature]:
         """Return about n rows and their second derivatives, which stand for all.
 
         Rows are taken by how much they add to the Hessian, and weigh accordingly; where a model is
         sure of most rows, few of them make nearly all of it.
         """
-        h = curvature.diagonal.sum(axis=0)
-        numbers, weights = sample_rows(h, n, in_order=self.is_on_disk)
+        numbers, weights = sample_rows(curvature.diagonal, n, self.is_on_disk, n_threads)
         some = self.first(n) if self.is_on_disk else self.some(numbers)
         return some, curvature.some(numbers, weights)
 

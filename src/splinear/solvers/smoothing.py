@@ -82,9 +82,12 @@ def solve(
 
 
 def _from_few(rows: RowPasses, total: MarginSums, stopping: Stopping) -> Start | None:
-    """Return the solution from a share of the rows; None: there are few anyway."""
+    """Return the solution from a share of the rows; None: there are few anyway.
+
+    Fewer rows than parameters can be told apart, which takes far more steps and says little.
+    """
     n = rows.n_rows // FIRST_SHARE
-    if rows.n_rows < LEAST_ROWS:
+    if rows.n_rows < LEAST_ROWS or n < rows.layout.n_parameters:
         return None
     few = rows.first(n)
     own = Stopping(max(FIRST_TOL, stopping.tol), stopping.max_iter, n_threads=stopping.n_threads)

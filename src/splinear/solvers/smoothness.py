@@ -344,6 +344,8 @@ def _with_static_weights(layout: Layout) -> Layout:
 def _gap_weights(knots: Floats) -> Floats:
     """Return the stiffness of every piece, (n_knots - 1,), of mean 1."""
     with np.errstate(over="ignore"):  # between the largest numbers, or beside the smallest
-        gaps = np.minimum(np.diff(knots), np.finfo(np.float64).max)
-        weights = np.clip((np.median(gaps) / gaps) ** GAP_POWER, *GAP_LIMITS)
+        gaps = np.minimum(knots[1:] - knots[:-1], np.finfo(np.float64).max)
+        ascending, n = np.sort(gaps), len(gaps)
+        median = 0.5 * (ascending[(n - 1) // 2] + ascending[n // 2])
+        weights = np.clip((median / gaps) ** GAP_POWER, *GAP_LIMITS)
     return np.asarray(weights / weights.mean())

@@ -103,7 +103,12 @@ def check_weights(sample_weight: Input, n_rows: int) -> Floats | None:
 
 
 def column_ranges(
-    estimator: BaseEstimator, table: Table, kept: AnyArray | None = None, *, gaps: bool = False
+    estimator: BaseEstimator,
+    table: Table,
+    kept: AnyArray | None = None,
+    *,
+    gaps: bool = False,
+    n_threads: int = 1,
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return lowest and highest value of every column, and which have missing values.
 
@@ -112,7 +117,7 @@ def column_ranges(
     estimator drops may hold anything, and count as such.
     """
     with np.errstate(invalid="ignore"):
-        lo, hi, has_gap = table.ends(kept)
+        lo, hi, has_gap = table.ends(kept, n_threads)
     dropped = list(getattr(getattr(estimator, "_columns", None), "dropped", ()))
     has_gap[dropped] = False
     empty = ~(lo <= hi)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.sparsefuncs import min_max_axis
 
+from splinear import _core
 from splinear._types import AnyArray, Floats, Input
 
 __all__ = [
@@ -89,7 +90,7 @@ def csr_parts(X: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32]
     )
 
 
-def ranges(chunk: Chunk) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def ranges(chunk: Chunk, n_threads: int = 1) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return the lowest and highest value of every column, zeros included.
 
     And which columns have NaN; these are left out of the others, which are NaN if nothing is left.
@@ -99,12 +100,10 @@ def ranges(chunk: Chunk) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         has_nan = np.zeros(chunk.shape[1], dtype=bool)
         has_nan[chunk.indices[np.isnan(chunk.data)]] = True
         return lo.astype(np.float64), hi.astype(np.float64), has_nan
-    lo, hi = chunk.min(axis=0).astype(np.float64), chunk.max(axis=0).astype(np.float64)
-    has_nan = np.isnan(lo)
-    if has_nan.any():
-        some = chunk[:, has_nan]
-        lo[has_nan], hi[has_nan] = np.fmin.reduce(some, axis=0), np.fmax.reduce(some, axis=0)
-    return lo, hi, has_nan
+    lo, hi, missing = _core.column_ranges(chunk, n_threads)
+    empty = lo > hi
+    lo[empty], hi[empty] = np.nan, np.nan
+    return lo, hi, missing > 0.0
 
 
 def least_nonzero(chunk: Chunk) -> Floats:

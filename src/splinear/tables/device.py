@@ -94,8 +94,11 @@ class DeviceTable(Table):
         some = self.on_device[_like(self.on_device, rows)]
         return self._here(some if columns is None else some[:, [int(j) for j in columns]])
 
-    def ends(self, kept: AnyArray | None) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    def ends(
+        self, kept: AnyArray | None, n_threads: int = 1
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Return the lowest and highest value of every column, and which have NaN."""
+        del n_threads
         X = self.on_device
         if kept is not None:
             X = X[_like(X, np.flatnonzero(kept))]

@@ -104,7 +104,9 @@ class Table(ABC):
                 found.append(chunk[rows[first:last] - here.start])
         return _stacked(found, self)
 
-    def ends(self, kept: NDArray[np.bool_] | None) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    def ends(
+        self, kept: NDArray[np.bool_] | None, n_threads: int = 1
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Return the lowest and highest value of every column, and which have missing values.
 
         Of the rows in `kept` (n_rows,), or all. Of a column that has no value, the lowest is
@@ -115,7 +117,7 @@ class Table(ABC):
         for rows, piece in self.chunks():
             counted = piece if kept is None else piece[kept[rows]]
             if counted.shape[0]:
-                least, most, missing = ranges(counted)
+                least, most, missing = ranges(counted, n_threads)
                 lo, hi = np.fmin(lo, least), np.fmax(hi, most)
                 has_gap |= missing
         return lo, hi, has_gap

@@ -66,6 +66,8 @@ class ColumnData:
         Whether X is sparse, so that curves should be zero at zero.
     most_bytes : int
         Bytes of X in files that may be looked at together.
+    n_threads : int
+        Threads that may look at columns.
     label : callable
         label(j) names a feature as the user knows it.
     """
@@ -80,6 +82,7 @@ class ColumnData:
     through_zero: bool
     label: Callable[[int], str]
     most_bytes: int = 2**26
+    n_threads: int = 1
 
     def ranges(self, features: Sequence[int] | AnyArray) -> tuple[Floats, Floats]:
         """Return the lowest and highest values of some features; 0 and 0 if all are missing."""

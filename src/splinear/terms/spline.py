@@ -21,12 +21,14 @@ from splinear.curves.knots import (
     FOR_QUANTILES,
     FOR_TAILS,
     Sample,
+    ascending,
     filled,
     has_long_tail,
     quantile_knots,
     samples,
     spread_knots,
     suspects,
+    tail_knots,
     with_ends,
 )
 from splinear.curves.through_zero import axes_from_zero, no_longer_than_linear
@@ -203,11 +205,40 @@ class Spline(Term):
             if self._rule == "auto" and not advice.quantiles and data.weights is None:
                 rows = FOR_TAILS.rows(n_rows, data.kept, len(varies))
                 few = max(advice.few, 2)
-                of = suspects(data.table, rows, features[varies], few, lo[varies], hi[varies])
+                of = suspects(
+                    data.table,
+                    rows,
+                    features[varies],
+                    few,
+                    lo[varies],
+                    hi[varies],
+                    n_threads=data.n_threads,
+                )
                 varies = varies[of]
+                if self.n_bins is not None:  # then few values are nothing special
+                    self._divide_tails(pieces, varies, features, data)
+                    return pieces
             for k, seen in self._samples(data, features[varies], len(features)):
                 self._divide(pieces, int(varies[k]), seen, advice, data)
         return pieces
+
+    def _divide_tails(
+        self,
+        pieces: _Pieces,
+        at: NDArray[np.intp],
+        features: NDArray[np.intp],
+        data: ColumnData,
+    ) -> None:
+        """Place the knots of those features at `at` that have a long tail, all of them at once."""
+        rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, len(features))
+        n_threads = data.n_threads
+        blocks = ascending(data.table, rows, features[at], data.most_bytes, n_threads=n_threads)
+        for start, block in blocks:
+            some = at[start : start + len(block)]
+            lo, hi = pieces.lo[some], pieces.hi[some]
+            found = tail_knots(block, lo, hi, pieces.n_wanted, n_threads)
+            for k in np.flatnonzero(~np.isnan(found[:, 0])):
+                pieces.set_knots(int(some[k]), found[k][~np.isnan(found[k])])
 
     def _suited(self, advice: Advice) -> Advice:
         """Return the advice for this form: curves that are held to one need not be as fine."""
@@ -221,7 +252,9 @@ class Spline(Term):
     ) -> Iterator[tuple[int, Sample]]:
         """Look at some rows of some of n_features features."""
         rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, n_features)
-        return samples(data.table, rows, features, data.weights, data.most_bytes)
+        return samples(
+            data.table, rows, features, data.weights, data.most_bytes, n_threads=data.n_threads
+        )
 
     def _divide(
         self, pieces: _Pieces, k: int, seen: Sample, advice: Advice, data: ColumnData

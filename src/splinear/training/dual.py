@@ -22,6 +22,7 @@ from splinear.solvers.refinement import stand_in
 from splinear.solvers.rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
+from splinear.training import tall
 from splinear.training.advice import advise_fixed
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import positive
@@ -169,7 +170,7 @@ def _proven(
             posed, first = stand_in(on, problem, start, last[0], when.n_threads)
         elif last is not None:
             first = replace(start or Start(), alpha=last[0].alpha)
-        return [dual_cd.solve(on, posed, when, first, keep_alpha=True)]
+        return [tall.solve(on, posed, when, first)]
 
     def certify(results: list[Result]) -> list[Result]:
         return [certify_problem(rows, problem, start, results[0], stopping)]

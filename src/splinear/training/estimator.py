@@ -257,7 +257,8 @@ class AdditiveEstimator(Stateful):
         """Look at the columns as terms do."""
         self._columns = data.columns
         gaps = self.missing == "level"
-        lo, hi, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
+        n_threads = thread_count(self.n_jobs, data.table.shape[0])
+        lo, hi, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps, n_threads=n_threads)
         return ColumnData(
             table=data.table,
             lo=lo,
@@ -268,6 +269,7 @@ class AdditiveEstimator(Stateful):
             weights=data.weights,
             through_zero=data.table.is_sparse,
             most_bytes=sample_bytes(bytes_of(self.max_memory)),
+            n_threads=n_threads,
             label=partial(feature_label, self),
         )
 

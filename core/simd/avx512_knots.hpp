@@ -1,0 +1,52 @@
+// Search among knots by AVX-512; lanes are values. Included like avx512_tables.hpp, in
+// its place.
+#include "simd/avx512_tables.hpp"
+
+constexpr int deep = 7;  // stands for every depth from 7 on
+
+// The nodes of one feature's tree, see simd/knot_tree.hpp: 6 levels of them in registers, those
+// behind them in memory.
+template <int Depth>
+struct NodeTable {
+    static constexpr int n_near = Depth < deep ? Depth : 6;
+    const float* nodes;
+    int depth;
+    __m512 level[n_near];
+    __m512 rest;  // of the last of 6 levels
+
+    NodeTable(const float* tree, int depth_of_tree) : nodes(tree), depth(depth_of_tree) {
+        level[0] = _mm512_set1_ps(tree[1]);
+        for (int l = 1; l < n_near; ++l) level[l] = _mm512_loadu_ps(tree + (1 << l));
+        rest = n_near == 6 ? _mm512_loadu_ps(tree + 48) : _mm512_setzero_ps();
+    }
+
+    __m512i leaf(__m512 x) const {
+        __m512i at = risen(_mm512_setzero_si512(), 0, level[0], x);
+        for (int l = 1; l < n_near; ++l)
+            at = risen(at, l,
+                       l == 5 ? _mm512_permutex2var_ps(level[l], at, rest)
+                              : _mm512_permutexvar_ps(at, level[l]),
+                       x);
+        if constexpr (Depth == deep)
+            for (int l = n_near; l < depth; ++l)
+                at = risen(at, l, _mm512_i32gather_ps(at, nodes + (1 << l), 4), x);
+        return at;
+    }
+
+private:
+    static __m512i risen(__m512i at, int l, __m512 node, __m512 x) {
+        const __mmask16 up = _mm512_cmp_ps_mask(x, node, _CMP_GE_OQ);
+        return _mm512_mask_or_epi32(at, up, at, _mm512_set1_epi32(1 << l));
+    }
+};
+
+// How a number per leaf is looked up.
+template <int Depth>
+struct LeafTable {
+    using Table = RegisterTable<(1 << Depth)>;
+};
+
+template <>
+struct LeafTable<deep> {
+    using Table = MemoryTable;
+};

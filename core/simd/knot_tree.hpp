@@ -1,0 +1,24 @@
+// The knots of one feature as a tree that many values descend together, without a branch.
+//
+// A tree of depth d has 2^d leaves, one per bin and one more for what is at the last knot. At level
+// l = 0, ..., d - 1 a value goes up if it is not below a node. Bit m of a number says whether it
+// went up at level m: so 2^l + (the number so far) is the place of the next node, and the number of
+// a leaf is that of its bin with the bits in reverse. Numbers grow by a bit at the high end, so the
+// nodes of a level are looked up by what is known so far, as it stands.
+#pragma once
+
+#include <cstddef>
+
+namespace splinear::simd {
+
+inline constexpr int least_depth = 4;
+inline constexpr int most_depth = 9;
+
+// The last `depth` bits of a number, in reverse.
+constexpr std::size_t reversed(std::size_t number, int depth) noexcept {
+    std::size_t out = 0;
+    for (int l = 0; l < depth; ++l) out |= ((number >> l) & 1u) << (depth - 1 - l);
+    return out;
+}
+
+}  // namespace splinear::simd

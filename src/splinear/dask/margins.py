@@ -1,0 +1,119 @@
+"""Sums of losses of margins over the rows of all workers, and who trains with them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.dask.cluster import Cluster
+from splinear.dask.expressions import PART, Apply, Call, Done, Member, Node, RowValues, Scores, bare
+from splinear.dask.parts import Part
+from splinear.dask.passes import RemoteRows
+from splinear.solvers.margin_sums import MarginSums, Measures, RowMargins
+from splinear.training.passes import PassTrainer
+from splinear.training.set import TrainingSet
+
+__all__ = ["ClusterTrainer", "RemoteMargins"]
+
+
+@dataclass(frozen=True)
+class ClusterTrainer(PassTrainer):
+    """PassTrainer for rows that workers hold."""
+
+    def margins(self, data: TrainingSet) -> MarginSums:
+        """Return the sums of losses over all rows."""
+        rows = cast(RemoteRows, data.rows)
+        like = cast(RowMargins, rows.cluster.sample.sums[0])
+        return RemoteMargins(rows.cluster, like, rows.n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Slopes(Node):
+    """The derivatives of the smoothed sums by the scores F."""
+
+    F: Node
+    ramps: Floats
+
+    def of(self, part: Part, done: Done) -> object:
+        """Compute them."""
+        own = cast(RowMargins, part.sums[0])
+        return own.slopes(cast(Floats, self.F.on(part, done)), self.ramps)
+
+    @property
+    def key(self) -> Hashable:
+        """The same for the same scores and ramps."""
+        return "ramps", self.ramps.tobytes(), self.F.key
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteMargins:
+    """The sums of all parts, which are their first ones; `like` are the same over the sample."""
+
+    cluster: Cluster
+    like: RowMargins
+    n_rows: int
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of sums."""
+        return self.like.n_outputs
+
+    @property
+    def bias(self) -> float:
+        """B of penalized intercepts; 0: there are none."""
+        return self.like.bias
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the loss has a slope everywhere."""
+        return self.like.is_smooth
+
+    def first(self, n: int) -> RowMargins:
+        """Return the sums over n rows of the sample, which weigh as much as all rows do."""
+        return replace(self.like, weight=self.n_rows / max(n, 1), n_rows=n)
+
+    def slopes(self, F: Floats, ramps: Floats) -> Floats:
+        """Return the derivatives of the smoothed sums by F."""
+        return self._array(_Slopes(bare(F), ramps.copy()))
+
+    def bends(self, F: Floats, ramps: Floats) -> Floats:
+        """Return the second derivatives."""
+        return self._array(self._called("bends", F, ramps.copy()))
+
+    def measured(self, F: Floats, ramps: Floats) -> Measures:
+        """Return the sums of the losses themselves; those of the slopes by tables come along."""
+        node: Node = bare(F)
+        slopes = _Slopes(node, ramps.copy())
+        rows = node.rows if isinstance(node, Scores) else PART
+        told, sums, in_all = self.cluster.add_up(
+            Apply(_flat, (self._called("measured", F, ramps.copy()),)),
+            Call(rows, "raw_sums", (slopes,)),
+            Apply(np.sum, (slopes,), {"axis": 1}),
+        )
+        self.cluster.noted(slopes.key).update(sums=sums, in_all=in_all)
+        return Measures(told[0], told[1], told[2:4].T, told[4:].T)
+
+    def along(self, F: Floats, D: Floats, ramps: Floats, shares: Floats) -> Floats:
+        """Return the slopes of the smoothed sums by t at F + t D."""
+        return self.cluster.add_up(self._called("along", F, D, ramps.copy(), shares))[0]
+
+    def gaps(self, F: Floats, R: Floats) -> tuple[Floats, Floats]:
+        """Return the sums of the losses at F, and the rows' parts of the gap to any R."""
+        [found] = self.cluster.add_up(Apply(np.stack, (self._called("gaps", F, R),)))
+        return found[0], found[1]
+
+    def _called(self, name: str, *args: Floats) -> Node:
+        own = Call(Member(PART, "sums"), "__getitem__", (0,))
+        return Call(own, name, tuple(map(bare, args)))
+
+    def _array(self, node: Node) -> Floats:
+        return cast(Floats, RowValues(self.cluster, node))
+
+
+def _flat(found: Measures) -> Floats:
+    """Return all measures as one array, (6, n_outputs)."""
+    return np.vstack([found.losses, found.parts, found.bent.T, found.centers.T])

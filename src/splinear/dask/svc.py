@@ -1,0 +1,180 @@
+"""AdditiveSVC for rows that are on many machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Literal, cast
+
+from distributed import Client
+
+from splinear._types import Input, Terms
+from splinear.dask.estimator import DaskEstimator
+from splinear.dask.fitting import Pose
+from splinear.dask.margins import ClusterTrainer
+from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.watch import Progress
+from splinear.svc import AdditiveSVC
+from splinear.terms.base import Term
+from splinear.training.dual import DualTrainer
+from splinear.training.outputs.base import Target
+from splinear.training.outputs.class_weights import ClassWeight
+from splinear.training.trainer import Recipe, Trainer
+from splinear.training.weighted import WeightedRows
+
+__all__ = ["DaskAdditiveSVC"]
+
+
+class DaskAdditiveSVC(DaskEstimator, AdditiveSVC):
+    """:class:`~splinear.AdditiveSVC` for the rows of a cluster.
+
+    What is minimized is what AdditiveSVC minimizes, and so is the model, within tol, whatever the
+    number of workers and partitions; `dual_gap_` is proven over all rows. In place of dual
+    coordinate descent there are passes over all rows, of all classes at once: Newton's method on
+    a smoothed hinge, until the duality gap of the hinge itself is small enough. Knots come from a
+    sample of 131,072 rows. It is for many rows; where few rows support the model of a wide table,
+    as in images whose classes do not overlap, it takes many passes, and AdditiveSVC is faster.
+    There is no partial_fit.
+
+    Parameters
+    ----------
+    curve, terms, loss, C, class_weight, fit_intercept, intercept_scaling, categorical_features, \
+missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
+        As in AdditiveSVC; max_memory must be None. max_iter counts steps, and warm_start begins
+        with the last model.
+    client : distributed.Client, default=None
+        None: the client that Dask knows of, as the one made last.
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client in use. All others are those of AdditiveSVC.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from splinear.dask import DaskAdditiveSVC
+    >>> X = da.random.default_rng(0).random((3000, 2), chunks=(1000, 2))
+    >>> y = abs(X[:, 0] - 0.5) < 0.2
+    >>> with Client(processes=False, dashboard_address=":0") as client:
+    ...     model = DaskAdditiveSVC(client=client).fit(X, y)
+    ...     share = float((model.predict(X) == y).mean().compute())
+    >>> share > 0.95
+    True
+    """
+
+    _LOCAL = AdditiveSVC
+
+    def __init__(
+        self,
+        curve: Term | None = None,
+        *,
+        terms: Terms | None = None,
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        C: float = 1.0,
+        class_weight: ClassWeight = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        categorical_features: Input = "from_dtype",
+        missing: Literal["level", "error"] = "level",
+        tol: float = 1e-2,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        callback: Callable[[Progress], object] | None = None,
+        warm_start: bool = False,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Input = None,
+        verbose: int = 0,
+        client: Client | None = None,
+    ) -> None:
+        super().__init__(
+            curve,
+            terms=terms,
+            loss=loss,
+            C=C,
+            class_weight=class_weight,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            categorical_features=categorical_features,
+            missing=missing,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            callback=callback,
+            warm_start=warm_start,
+            max_memory=max_memory,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.client = client
+
+    @property
+    def partial_fit(self) -> None:  # type: ignore[override]
+        """There is none: rows of a cluster are fitted together."""
+        raise AttributeError("DaskAdditiveSVC has no partial_fit; AdditiveSVC has.")
+
+    def fit(
+        self: DaskAdditiveSVC, X: Input, y: Input = None, sample_weight: Input = None
+    ) -> DaskAdditiveSVC:
+        """Learn the terms from the rows of all workers.
+
+        Parameters
+        ----------
+        X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
+            Numbers, text, categories and missing values, in partitions of rows. It is read four
+            times; X.persist() keeps it in the workers' memory, if it fits.
+        y : collection of Dask of shape (n_samples,), divided as X is
+            The classes.
+        sample_weight : collection of Dask of shape (n_samples,), default=None
+            The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight)
+
+    def predict(self, X: Input) -> Input:
+        """Predict the class of every row of X.
+
+        Parameters
+        ----------
+        X : collection of Dask, or what the local estimator takes
+
+        Returns
+        -------
+        labels : dask.array.Array of shape (n_samples,), or an ndarray
+        """
+        return self._predicted("predict", X)
+
+    def decision_function(self, X: Input) -> Input:
+        """Compute f(x), one number per class if there are more than two.
+
+        Parameters
+        ----------
+        X : collection of Dask, or what the local estimator takes
+
+        Returns
+        -------
+        scores : dask.array.Array of shape (n_samples,) or (n_samples, n_classes), or an ndarray
+        """
+        return self._predicted("decision_function", X)
+
+    def _recipe(self) -> Recipe:
+        recipe = super()._recipe()
+        own = recipe.trainer
+        assert isinstance(own, DualTrainer)
+        return replace(recipe, trainer=ClusterTrainer(own.loss, own.C, own.bias))
+
+    def _posed_by(self, trainer: Trainer) -> Pose:
+        """Return how rows become the sums of losses that a trainer asks for."""
+        assert isinstance(trainer, ClusterTrainer)
+        return partial(_margins, trainer)
+
+
+def _margins(trainer: ClusterTrainer, target: Target, rows: WeightedRows) -> Sequence[LossSum]:
+    return [cast(LossSum, trainer.posed(target, rows))]
