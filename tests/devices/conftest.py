@@ -25,7 +25,7 @@ def backend(request):
 def on_backend(backend, monkeypatch):
     """Let estimators with device="cuda" use the backend."""
     monkeypatch.setattr(
-        "splinear.training.estimator.cuda_backend",
+        "splinear.training.devices.cuda_backend",
         lambda device: None if device == "cpu" else backend,
     )
     return backend

@@ -108,7 +108,7 @@ def test_a_fitted_model_needs_no_device(on_backend, monkeypatch, tmp_path):
     def none(device):
         raise AssertionError(device)
 
-    monkeypatch.setattr("splinear.training.estimator.cuda_backend", none)
+    monkeypatch.setattr("splinear.training.devices.cuda_backend", none)
     splinear.save(model, tmp_path / "model.splinear")
     loaded = splinear.load(tmp_path / "model.splinear")
     assert loaded.device == "cuda"

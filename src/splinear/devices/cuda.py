@@ -191,8 +191,7 @@ class CudaCells:
 
     def _score(self, tables: Floats, out: DeviceArray) -> None:
         """Add the curves of some outputs."""
-        cp, backend = self.backend.cupy, self.backend
-        n_outputs, n_features, stride = tables.shape
+        backend, (n_outputs, _, stride) = self.backend, tables.shape
         entries, lanes, n_chunks = self._entries(stride), *self._shape()
         bytes_per_chunk = entries * n_outputs * LANES * self.real.itemsize
         # Two blocks per processor, unless one chunk takes more.
@@ -202,10 +201,7 @@ class CudaCells:
         )
         shared, width = (True, LANES) if at_once else (False, lanes)
         at_once = min(at_once or n_chunks, n_chunks)
-        padded = cp.zeros((n_chunks * lanes, entries, n_outputs), dtype=self.real)
-        padded[:n_features, :stride] = cp.asarray(tables).transpose(1, 2, 0)
-        laid = padded.reshape(n_chunks, lanes, entries, n_outputs).transpose(0, 2, 3, 1)
-        laid = cp.ascontiguousarray(cp.tile(laid, width // lanes))
+        laid = self._laid(tables, entries, width)
         n_bytes = at_once * bytes_per_chunk if shared else 0
         kernel = self._kernel("score", n_outputs, n_bytes=n_bytes)
         per_processor = max(1, min(8, backend.shared_bytes // (n_bytes + 1024)))
@@ -233,6 +229,15 @@ class CudaCells:
                 ),
                 shared_mem=n_bytes,
             )
+
+    def _laid(self, tables: Floats, entries: int, width: int) -> DeviceArray:
+        """Return tables as `score` reads them, (n_chunks, entries, n_outputs, width)."""
+        cp, (n_outputs, n_features, stride) = self.backend.cupy, tables.shape
+        lanes, n_chunks = self._shape()
+        padded = cp.zeros((n_chunks * lanes, entries, n_outputs), dtype=self.real)
+        padded[:n_features, :stride] = cp.asarray(tables).transpose(1, 2, 0)
+        laid = padded.reshape(n_chunks, lanes, entries, n_outputs).transpose(0, 2, 3, 1)
+        return cp.ascontiguousarray(cp.tile(laid, width // lanes))
 
     def sums(self, R: DeviceArray) -> Floats:
         """Return sums of functions, (n_outputs, n_features, stride)."""
@@ -292,16 +297,19 @@ class CudaCells:
             ),
             shared_mem=warps * n_bytes,
         )
-        if fixed:
-            whole = out.view(np.int64).astype(np.float64) / scale
-        else:
-            whole = cp.empty((n_chunks, size))
-            add_up = self._kernel("total", n_outputs, blocks=blocks)
-            arguments = (out, whole, np.int32(grid * warps), np.int32(size))
-            add_up((ceil(size / 32), n_chunks), (32, 32), arguments)
+        whole = out.view(np.int64).astype(np.float64) / scale if fixed else self._total(out, blocks)
         whole = whole.reshape(n_chunks, entries, n_outputs, width // lanes, lanes).sum(axis=3)
         flat = whole.transpose(2, 0, 3, 1).reshape(n_outputs, n_chunks * lanes, entries)
         return flat[:, : self.group.n_features]
+
+    def _total(self, parts: DeviceArray, blocks: bool) -> DeviceArray:
+        """Add up the parts of all warps, (n_chunks, n_parts, size), in order."""
+        n_chunks, n_parts, size = parts.shape
+        whole = self.backend.cupy.empty((n_chunks, size))
+        add_up = self._kernel("total", 1, blocks=blocks)
+        arguments = (parts, whole, np.int32(n_parts), np.int32(size))
+        add_up((ceil(size / 32), n_chunks), (32, 32), arguments)
+        return whole
 
     def _shape(self) -> tuple[int, int]:
         """Return the lanes that are features, and how many times so many there are."""

@@ -32,6 +32,7 @@ from splinear.model.fitted import FittedTerm
 from splinear.model.group import Extrapolation
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.ranges import check_ranges
 
 __all__ = [
     "base_value",
@@ -324,7 +325,7 @@ def knots(model: FittedModel, feature: int | str) -> Floats:
 def read_numbers(model: AdditiveEstimator, X: Input) -> InMemory:
     """Validate X as predict does, and return it as numbers, by columns if it is sparse."""
     table = model._read_table(X)
-    model._check_ranges(table)
+    check_ranges(model, model._model.layout, table)
     column_ranges(model, table, gaps=model._columns.takes_gaps)
     whole = table.whole()
     return sparse.csc_array(whole) if isinstance(whole, sparse.csr_array) else whole

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from splinear._types import AnyArray
 
-__all__ = ["Order"]
+__all__ = ["Order", "divided"]
 
 STREAM = 0x5EED
 _STEP = 2**18  # rows at a time, where NumPy would make an index of 8 bytes for each
@@ -66,3 +66,9 @@ class Order:
     def _steps(self) -> Iterator[slice]:
         for start in range(0, len(self.places), _STEP):
             yield slice(start, start + _STEP)
+
+
+def divided(rows: slice, step: int) -> list[slice]:
+    """Return slices of so many rows at most."""
+    starts = range(rows.start, rows.stop, step)
+    return [slice(start, min(start + step, rows.stop)) for start in starts]

@@ -21,7 +21,7 @@ from splinear.solvers.coding import code_rows, read_codes
 from splinear.solvers.disk import entries_on_disk
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
-from splinear.solvers.order import Order
+from splinear.solvers.order import Order, divided
 from splinear.solvers.pair_rows import PairRows
 from splinear.solvers.row_sample import sample_rows
 from splinear.tables.chunks import Chunk, as_dense, as_sparse, csr_parts
@@ -29,7 +29,6 @@ from splinear.tables.table import Table
 
 __all__ = ["TrainingRows", "ValuePiece"]
 
-PRICE_UNCODED = 20.0  # of a value in a pass, where rows are read as they are; 2 where coded
 _PIECE, _SPARSE_PIECE = 2**14, 2**16  # rows of X in full precision
 
 
@@ -106,6 +105,7 @@ class TrainingRows:
     n_first: int | None = None  # only so many of them, see first()
     pairs: PairRows | None = None  # as surfaces see them, if there are any
     _one_reader: Lock = field(default_factory=Lock, repr=False)
+    is_here = True
 
     @classmethod
     def prepare(
@@ -186,11 +186,11 @@ class TrainingRows:
         return max(least, self.table.rows_of(2 * self.layout.n_parameters))
 
     def _pieces(self, only: NDArray[np.bool_] | None = None) -> Iterator[ValuePiece]:
-        order, nonzeros = self.order(), _takes_nonzeros(self.table, self.layout)
-        step = self._piece_rows
+        order, step = self.order(), self._piece_rows
+        nonzeros = _takes_nonzeros(self.table, self.layout)
         for rows, chunk in self.table.chunks():
             # Of sparse rows each piece would go through the whole chunk.
-            for some in [rows] if nonzeros else _divided(rows, step):
+            for some in [rows] if nonzeros else divided(rows, step):
                 places = order.of(some)
                 there = np.flatnonzero(places >= 0)
                 if only is not None:
@@ -245,8 +245,8 @@ class TrainingRows:
         What is given per row of X has no place among them.
         """
         parts = tuple(_core.some_rows(part, numbers.astype(np.int64)) for part in self.parts)
-        n, n_values = len(numbers), self.n_values * len(numbers) // self.n_rows
-        pairs = None if self.pairs is None else self.pairs.some(numbers)
+        pairs, n = None if self.pairs is None else self.pairs.some(numbers), len(numbers)
+        n_values = self.n_values * n // self.n_rows
         return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
 
     @property
@@ -269,16 +269,11 @@ class TrainingRows:
     @property
     def value_price(self) -> float:
         """What a value costs in a pass over the rows: numbers that are multiplied and added."""
-        return 2.0 if self.is_coded else PRICE_UNCODED
+        return 2.0 if self.is_coded else 20.0
 
     def adopted(self, total: LossSum) -> LossSum:
         """Return a sum of losses over these rows as it is: they are here."""
         return total
-
-    @property
-    def is_here(self) -> bool:
-        """Whether the rows themselves are available, and not only passes over them."""
-        return True
 
     @property
     def is_on_disk(self) -> bool:
@@ -373,12 +368,6 @@ class TrainingRows:
 
 def _takes_nonzeros(X: Table, layout: Layout) -> bool:
     return X.is_sparse and all(group.embedding.through_zero for group in layout.groups)
-
-
-def _divided(rows: slice, step: int) -> list[slice]:
-    """Return slices of so many rows at most."""
-    starts = range(rows.start, rows.stop, step)
-    return [slice(start, min(start + step, rows.stop)) for start in starts]
 
 
 def _values(chunk: Chunk, layout: Layout, numbers: AnyArray, nonzeros: bool) -> list[_core.Rows]:

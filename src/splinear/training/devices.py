@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -13,22 +14,25 @@ from splinear.curves.basis import BSplineBasis
 from splinear.devices.backend import Backend
 from splinear.devices.finding import cuda_backend
 from splinear.devices.margins import DeviceMargins
-from splinear.devices.rows import DeviceRows, can_hold
+from splinear.devices.rows import DeviceRows, can_hold, in_memory_of
 from splinear.model.additive import Model
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.model.scoring import scorers
 from splinear.solvers.margin_sums import MarginSums
+from splinear.solvers.rows import TrainingRows
 from splinear.tables.checks import column_ranges
 from splinear.tables.device import DeviceTable
 from splinear.tables.table import Table
 from splinear.training.dual import DualTrainer
 from splinear.training.interactions import asks_for_pairs
 from splinear.training.passes import PassTrainer
+from splinear.training.ranges import check_ranges
 from splinear.training.set import TrainingSet
+from splinear.training.table import TrainingTable
 from splinear.training.trainer import Trainer
 
-__all__ = ["device_scores", "refusal", "same_kind", "trainer_on"]
+__all__ = ["device_rows", "device_scores", "refusal", "same_kind", "trainer_on"]
 
 AT_ONCE = 2**22  # rows that are scored at a time: their scores have to have room
 
@@ -46,6 +50,26 @@ def refusal(estimator: BaseEstimator, table: Table, layout: Layout) -> str | Non
     if not can_hold(table, layout):
         return "has B-splines, categories, and Fourier and Hermite curves of up to 16 functions."
     return None
+
+
+def device_rows(
+    estimator: BaseEstimator, data: TrainingTable, layout: Layout, seed: int
+) -> TrainingRows | None:
+    """Return the rows on the device that is to hold them; None: the host does.
+
+    "auto" leaves to the processor what a device has no kernels for.
+    """
+    device = getattr(estimator, "device", "cpu")
+    if device == "cpu":
+        return None
+    why = refusal(estimator, data.table, layout)
+    backend = cuda_backend(device)
+    if backend is None or (device == "auto" and why is not None):
+        return None
+    if why is not None:
+        raise ValueError(f"device='cuda' {why} Use device='cpu', or 'auto'.")
+    make = partial(DeviceRows.prepare, seed=seed, kept=data.kept, weights=data.weights)
+    return cast(TrainingRows, in_memory_of(backend, make, data.table, layout))
 
 
 @dataclass(frozen=True)
@@ -77,7 +101,7 @@ def device_scores(estimator: BaseEstimator, model: Model, table: DeviceTable) ->
     out: Floats = scores_on(backend, model, table.on_device)
     gaps = estimator._columns.takes_gaps
     if not gaps or bool(np.isnan(out).any()) or _refuses(model.layout):
-        estimator._check_ranges(table)
+        check_ranges(estimator, model.layout, table)
         column_ranges(estimator, table, gaps=gaps)  # names what is not finite
     return out
 

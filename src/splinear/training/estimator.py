@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -18,27 +18,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints, Floats, Input
-from splinear.devices.backend import Backend
-from splinear.devices.finding import DEVICES, cuda_backend
-from splinear.devices.rows import DeviceRows, in_memory_of
+from splinear.devices.finding import DEVICES
 from splinear.model.additive import Model
 from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
-from splinear.model.group import Extrapolation
 from splinear.model.layout import Layout
 from splinear.solvers.certificate import fine_enough
 from splinear.solvers.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
 from splinear.solvers.problem import Start, Stopping, stack
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.watch import Watch
-from splinear.tables.checks import check_in_range, column_ranges, feature_label
-from splinear.tables.chunks import dense_columns
+from splinear.tables.checks import column_ranges, feature_label
 from splinear.tables.device import DeviceTable, to_cupy_like
 from splinear.tables.table import Table
 from splinear.terms.base import ColumnData, Term
 from splinear.terms.plan import check_terms
 from splinear.training.columns import Columns
-from splinear.training.devices import device_scores, refusal, trainer_on
+from splinear.training.devices import device_rows, device_scores, trainer_on
 from splinear.training.ending import how_it_ended
 from splinear.training.held import HeldFeatures
 from splinear.training.interactions import (
@@ -52,6 +48,7 @@ from splinear.training.memory import Workload, plan_fit
 from splinear.training.moments import moments
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import draw_seed, positive
+from splinear.training.ranges import check_ranges
 from splinear.training.running import thread_count
 from splinear.training.set import TrainingSet
 from splinear.training.state.fitted import FITTED
@@ -285,11 +282,9 @@ class AdditiveEstimator(Stateful):
                         "not zero at zero. Use X.toarray(), or begin with sparse rows."
                     )
         seed = draw_seed(self.random_state)
-        backend = self._backend(data.table, layout)
-        if backend is not None:
-            on_device = partial(DeviceRows.prepare, seed=seed, kept=data.kept, weights=data.weights)
-            found = in_memory_of(backend, on_device, data.table, layout)
-            return cast(TrainingRows, found)
+        on_device = device_rows(self, data, layout, seed)
+        if on_device is not None:
+            return on_device
         rows = TrainingRows.prepare(
             data.table,
             layout,
@@ -300,18 +295,6 @@ class AdditiveEstimator(Stateful):
             plan=plan,
         )
         return rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
-
-    def _backend(self, table: Table, layout: Layout) -> Backend | None:
-        """Return the device that is to hold the rows; None: the host does.
-
-        "auto" leaves to the processor what a device has no kernels for.
-        """
-        device = getattr(self, "device", "cpu")
-        why = refusal(self, table, layout)
-        if device == "cuda" and why is not None:
-            cuda_backend(device)  # a machine without one is the first thing to say
-            raise ValueError(f"device='cuda' {why} Use device='cpu', or 'auto'.")
-        return None if why is not None else cuda_backend(device)
 
     def _plan_memory(self, data: TrainingTable, layout: Layout, workload: Workload) -> MemoryPlan:
         """Keep within max_memory, or say why it is too small."""
@@ -388,23 +371,12 @@ class AdditiveEstimator(Stateful):
         table = self._read_table(X)
         if isinstance(table, DeviceTable):
             return device_scores(self, self._model, table)
-        self._check_ranges(table)
+        check_ranges(self, self._model.layout, table)
         out = self._model.scores(table, thread_count(self.n_jobs, table.shape[0]))
         gaps = self._columns.takes_gaps
         if not gaps or not np.isfinite(out).all():
             column_ranges(self, table, gaps=gaps)  # names what is not finite
         return to_cupy_like(out, X)
-
-    def _check_ranges(self, table: Table) -> None:
-        """Refuse values outside the ranges of terms with extrapolation="error"."""
-        for group in self._model.layout.groups:
-            if group.extrapolation is not Extrapolation.ERROR:
-                continue
-            axes = group.embedding.axes
-            for rows, piece in table.chunks(group.features):
-                for k, values in enumerate(dense_columns(piece)):
-                    lo, hi, j = float(axes.lo[k]), float(axes.hi[k]), int(group.features[k])
-                    check_in_range(self, values, j, lo, hi, rows.start)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
