@@ -1,7 +1,7 @@
 """A logistic fit on workers of Dask: seconds, bytes over the network, and what follows for many.
 
-python benchmarks/dask_scale.py                        2 million rows x 20: a minute or two
-python benchmarks/dask_scale.py --rows 100000000       some 20 minutes on two cores
+python benchmarks/dask_scale.py                        2 million rows x 20: a minute
+python benchmarks/dask_scale.py --rows 100000000       15 minutes on two cores, as 4 million suggest
 python benchmarks/dask_scale.py --workers 2 16         so many processes, one after the other
 python benchmarks/dask_scale.py --memory 1GB           the limit of each
 python benchmarks/dask_scale.py --output docs          and write dask_scale.md there
@@ -31,11 +31,11 @@ N_TEST = SAMPLE = 200_000  # rows to compare on, and of the local fit
 MANY_ROWS, MANY_WORKERS, MANY_PER_PART = 10**10, 1_000, 10**6
 
 INTRODUCTION = """\
-`{command}` writes this page. Rows of {n_columns} columns are
-made by the workers whenever they are read, in partitions of up to {n_part:,}, and never lie
-anywhere; what stays are their codes. `DaskAdditiveClassifier()` chooses the smoothness of every
-curve and is certified over all rows. Every worker is a process of one thread with {memory} of
-memory, on one machine."""
+`{command}`
+writes this page. Rows of {n_columns} columns are made by the workers whenever they are read, in
+partitions of up to {n_part:,}, and never lie anywhere; what stays are their codes.
+`DaskAdditiveClassifier()` chooses the smoothness of every curve and is certified over all
+rows. Every worker is a process of one thread with {memory} of memory, on one machine."""
 
 
 @dataclass

@@ -22,7 +22,7 @@ def rows():
 @pytest.fixture
 def counts_as_tall():
     """Few rows count as many."""
-    with patch.multiple(tall, LEAST_ROWS=1000, LEAST_PARAMETERS=1):
+    with patch.multiple(tall, LEAST_ROWS=1000, LEAST_PARAMETERS=1, LEAST_COLUMNS=1):
         yield
 
 
@@ -50,7 +50,7 @@ def test_finds_what_dual_coordinate_descent_finds(k, rows):
     X, _ = rows
     weights = np.random.default_rng(1).integers(0, 3, len(X)) if k == 0 else None
     slow = fitted(models()[k], rows, sample_weight=weights)
-    with patch.multiple(tall, LEAST_ROWS=1000, LEAST_PARAMETERS=1):
+    with patch.multiple(tall, LEAST_ROWS=1000, LEAST_PARAMETERS=1, LEAST_COLUMNS=1):
         fast = fitted(models()[k], rows, sample_weight=weights)
     assert fast.n_iter_ != slow.n_iter_ or not np.array_equal(fast.intercept_, slow.intercept_)
     assert fast.certified_

@@ -15,6 +15,7 @@ __all__ = ["is_tall", "solve"]
 LEAST_ROWS = 50_000  # with fewer, dual coordinate descent is soon done
 ROWS_PER_PARAMETER = 16
 LEAST_PARAMETERS = 512  # the same
+LEAST_COLUMNS = 80  # whose codes take more memory than what passes need beyond them, several times
 MOST_STEPS = 40  # of Newton's method: where they do not suffice few rows count, and more will not
 WARM_GAP = 0.2  # relative, of dual variables that are worth starting from
 
@@ -25,9 +26,10 @@ def is_tall(rows: TrainingRows, problem: Problem) -> bool:
     Dual coordinate descent moves them there step by step. Passes over all rows need more memory.
     """
     n, n_parameters = rows.n_rows, rows.layout.n_parameters
-    enough = n >= max(LEAST_ROWS, ROWS_PER_PARAMETER * n_parameters)
-    enough = enough and n_parameters >= LEAST_PARAMETERS
-    return enough and rows.is_coded and not rows.plan.is_bounded and has_ramps(problem.loss)
+    many_rows = n >= max(LEAST_ROWS, ROWS_PER_PARAMETER * n_parameters)
+    wide = n_parameters >= LEAST_PARAMETERS and rows.n_values >= LEAST_COLUMNS * n
+    in_memory = rows.is_coded and not rows.plan.is_bounded
+    return many_rows and wide and in_memory and has_ramps(problem.loss)
 
 
 def solve(rows: TrainingRows, problem: Problem, stopping: Stopping, start: Start | None) -> Result:
