@@ -29,7 +29,7 @@ def rows(n=3000, classes=2, dtype=np.float32):
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_predictions_are_made_where_X_lies(cupy, classes, dtype):
+def test_predictions_are_made_where_rows_lie(cupy, classes, dtype):
     X, y = rows(classes=classes, dtype=dtype)
     model = AdditiveClassifier(C=1.0, random_state=0).fit(X, y)
     there = cupy.asarray(X)

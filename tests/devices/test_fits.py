@@ -87,7 +87,7 @@ def test_weights_gaps_text_and_a_form(on_backend):
     same(here, there, frame, 1e-2)
 
 
-def test_a_small_tolerance_is_reached_on_X_itself(on_backend):
+def test_a_small_tolerance_is_reached_on_values(on_backend):
     X, y = blobs(800)
     here, there = both(AdditiveClassifier(C=1.0, tol=1e-6, random_state=0), X, y)
     same(here, there, X, 1e-6)

@@ -27,7 +27,10 @@ MOST_FUNCTIONS = 16  # of Fourier and Hermite curves
 class Cells(Protocol):
     """The rows of one group of terms: where every value stands on its axis."""
 
-    n_rows: int
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
 
     def scores(self, tables: Floats) -> DeviceArray:
         """Return sum_j f_j(x_ij) for tables (n_outputs, n_features, stride): (n_outputs, n_rows).

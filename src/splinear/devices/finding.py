@@ -48,7 +48,7 @@ def _found() -> Backend:
 
 def _cupy() -> Any:
     try:
-        import cupy  # noqa: PLC0415
+        import cupy
     except ImportError as error:
         raise ImportError(
             "device='cuda' needs CuPy: pip install 'splinear[cuda]'. device='auto' uses the "
@@ -62,7 +62,7 @@ def _reason(status: int, error: Exception | None) -> str:
         return "device='cuda' needs an NVIDIA GPU, and CUDA finds none on this machine."
     if status == OLD_DRIVER:
         return (
-            "The driver of the GPU is too old for the CUDA that this CuPy was built for: update the "
-            "driver, or install the CuPy of an older CUDA (cupy-cuda12x)."
+            "The driver of the GPU is too old for the CUDA that this CuPy was built for: update "
+            "it, or install the CuPy of an older CUDA (cupy-cuda12x)."
         )
     return f"CUDA does not work on this machine: {error}"

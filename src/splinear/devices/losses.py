@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -109,8 +109,8 @@ class HostSum:
         """Return the numbers (n_outputs,) whose addition to F makes the sum least."""
         return self.like.best_shift(np.asarray(F))
 
-    def _row_array(self, values: Any) -> Any:
-        return RowArray(self.backend.array(values), self.backend)
+    def _row_array(self, values: Any) -> Floats:
+        return cast(Floats, RowArray(self.backend.array(values), self.backend))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ class DeviceSeparable(HostSum):
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum."""
         m = self._margin(bare(F, self.backend)[0])
-        return RowArray(self.cost * _value(self.like.loss, m), self.backend)  # type: ignore[return-value]
+        return cast(Floats, RowArray(self.cost * _value(self.like.loss, m), self.backend))
 
     def value(self, F: Floats) -> float:
         """Return the sum."""
@@ -181,8 +181,8 @@ class DeviceSeparable(HostSum):
     def _margin(self, f: Any) -> Any:
         return self.y * f - self.targets
 
-    def _row(self, values: Any) -> Any:
-        return RowArray(values[None], self.backend)
+    def _row(self, values: Any) -> Floats:
+        return cast(Floats, RowArray(values[None], self.backend))
 
 
 def _expit(m: Any) -> Any:
@@ -245,7 +245,9 @@ class DeviceSoftmax(HostSum):
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum."""
-        return RowArray(-self.cost * self._own(_logs(bare(F, self.backend))), self.backend)  # type: ignore[return-value]
+        return cast(
+            Floats, RowArray(-self.cost * self._own(_logs(bare(F, self.backend))), self.backend)
+        )
 
     def value(self, F: Floats) -> float:
         """Return the sum."""

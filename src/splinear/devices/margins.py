@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -105,7 +105,7 @@ class DeviceMargins:
 
     @cached_property
     def _signs_and_costs(self) -> tuple[Any, Any]:
-        """y and c of all outputs, (n_outputs, n_rows) each."""
+        """Y and c of all outputs, (n_outputs, n_rows) each."""
         problems, n = self.like.problems, self.n_rows
         y = np.stack([problem.y[:n] for problem in problems]).astype(np.float64)
         cost = np.stack([problem.cost[:n] for problem in problems])
@@ -147,5 +147,5 @@ class DeviceMargins:
         center = 0.5 * (low + high) + (0.5 * (high - low)) * self._signs_and_costs[0]
         return [(1.0 - m) / width + center]
 
-    def _rows(self, values: Any) -> Any:
-        return RowArray(values, self.backend)
+    def _rows(self, values: Any) -> Floats:
+        return cast(Floats, RowArray(values, self.backend))

@@ -88,11 +88,11 @@ class NumPyCells:
 
     def scores(self, tables: Floats) -> Floats:
         """Return the scores."""
-        return np.einsum("ijs,kjs->ki", self._functions(), tables)
+        return np.asarray(np.einsum("ijs,kjs->ki", self._functions(), tables))
 
     def sums(self, R: Floats) -> Floats:
         """Return sums of functions."""
-        return np.einsum("ki,ijs->kjs", R, self._functions())
+        return np.asarray(np.einsum("ki,ijs->kjs", R, self._functions()))
 
     def blocks(self, H: Floats) -> Floats:
         """Return sums of products of functions that overlap, by bands."""

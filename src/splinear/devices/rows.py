@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -185,7 +185,7 @@ class DeviceRows:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         del n_threads
         backend, there = self.backend, bare(R, self.backend)
-        F, sums = backend.zeros(tuple(there.shape)), 0.0
+        F, sums = backend.zeros(tuple(there.shape)), np.zeros(parameters.shape)
         for rows, piece in _pieces(backend, self.table, self.X):
             places = self.places.of(rows)
             counts = np.flatnonzero(places >= 0)
@@ -196,7 +196,7 @@ class DeviceRows:
             F[:, at] = _scores(cells, self.layout, parameters)
             own = there[:, at]
             sums = sums + self.layout.join([part.sums(own) for part in cells])
-        return self._wrapped(F), self.layout.gather(np.asarray(sums))
+        return self._wrapped(F), self.layout.gather(sums)
 
     def place(self, values: AnyArray) -> AnyArray:
         """Return one value per row of X in the order of training, on the host."""
@@ -231,8 +231,8 @@ class DeviceRows:
         own = [part if group.has_gaps else None for group, part in pairs]
         return self.with_layout(self.layout.with_gap_means(own, float(w.sum())))
 
-    def _wrapped(self, values: Any) -> Any:
-        return RowArray(values, self.backend)
+    def _wrapped(self, values: Any) -> Floats:
+        return cast(Floats, RowArray(values, self.backend))
 
 
 def _scores(cells: Sequence[Cells], layout: Layout, parameters: Floats) -> Any:

@@ -29,7 +29,7 @@ def is_on_device(X: object) -> bool:
 def to_cupy(X: Any) -> Any:
     """Return an array in the memory of a GPU as one of CuPy, without a copy."""
     try:
-        import cupy  # noqa: PLC0415
+        import cupy
     except ImportError as error:
         raise ImportError(
             "X lies on a GPU, which is read by CuPy: pip install 'splinear[cuda]'."
@@ -44,9 +44,10 @@ def on_host(values: Input) -> Input:
     return to_cupy(values).get() if is_on_device(values) else values
 
 
-def to_cupy_like(found: AnyArray, X: Input) -> Any:
+def to_cupy_like(found: Floats, X: Input) -> Floats:
     """Return an array of NumPy as one of CuPy, if X lies on a GPU."""
-    return _like(to_cupy(X), found) if is_on_device(X) else found
+    there: Floats = _like(to_cupy(X), found) if is_on_device(X) else found
+    return there
 
 
 class DeviceTable(Table):

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from splinear._types import Floats
+from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.devices.backend import Backend
 from splinear.devices.finding import cuda_backend
@@ -70,11 +70,11 @@ def trainer_on(rows: object, trainer: Trainer) -> Trainer:
     return DeviceTrainer(trainer.loss, trainer.C, trainer.bias)
 
 
-def device_scores(estimator: BaseEstimator, model: Model, table: DeviceTable) -> Any:
+def device_scores(estimator: BaseEstimator, model: Model, table: DeviceTable) -> Floats:
     """Return f(x) of rows on a device, (n_rows, n_outputs), where they are."""
     backend = cuda_backend("cuda")
     assert backend is not None
-    out = scores_on(backend, model, table.on_device)
+    out: Floats = scores_on(backend, model, table.on_device)
     gaps = estimator._columns.takes_gaps
     if not gaps or bool(np.isnan(out).any()) or _refuses(model.layout):
         estimator._check_ranges(table)
@@ -122,7 +122,7 @@ def _rest(model: Model, others: Any, piece: Any) -> Floats:
     return found
 
 
-def same_kind(found: Any, scores: Any) -> Any:
+def same_kind(found: AnyArray, scores: Any) -> AnyArray:
     """Return predictions where the scores are, if a device can hold them: not text, for example."""
     if isinstance(scores, np.ndarray) or found.dtype.kind not in "fiub":
         return found
