@@ -45,9 +45,9 @@ Every kernel on {shape} values, float32, of which every third column has a long 
 degree 1 with {n_bins} pieces. *bound*: the bytes that a kernel reads and writes, divided by the
 bandwidth at which this machine reads an array once, {bandwidth:.1f} GB/s on one core. *ns*: of the
 processor, per value, the least of {n_times}. *to the bound*: their ratio. *to uniform*: divided by
-those of the same kernel with uniform knots. Coding is the same loop on every instruction set, and
-scores of floats include what `decision_function` does besides. Products of rows within a team are
-not among them: they are read from a cache. One thread.
+those of the same kernel with uniform knots. Coding without knots is the same loop on every
+instruction set, and scores of floats include what `decision_function` does besides. Products of
+rows within a team are not among them: they are read from a cache. One thread.
 `python benchmarks/bounds.py --output docs` writes this page."""
 
 Array = npt.NDArray[np.float32]

@@ -30,12 +30,14 @@ inline void add_in_order(std::span<const std::vector<double>> sums, int n_thread
 
 // The sum of what part(begin, end, out) writes for the pieces of the first n_rows rows. The pieces
 // are spread over threads and their sums added in order. Where sums are short there is room for
-// many: threads then need not wait for each other after every piece.
+// many: threads then need not wait for each other after every piece. Of rows on disk no more than a
+// block is read before it is released.
 template <class Rows, class Part>
 std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_t length,
                              int n_threads, const Part& part) {
     constexpr std::size_t numbers_kept = std::size_t{1} << 20;
-    const Row room = static_cast<Row>(numbers_kept / std::max<std::size_t>(length, 1));
+    const Row room = std::min(static_cast<Row>(numbers_kept / std::max<std::size_t>(length, 1)),
+                              rows_per_block(rows) / std::max<Row>(piece, 1));
     const Row most = n_threads == 1 ? 1 : std::max<Row>(n_threads, room);
     const Row at_once = std::min(n_pieces(n_rows, piece), most);
     std::vector<double> total(length);
