@@ -42,7 +42,8 @@ Seconds of `AdditiveClassifier().fit`, which chooses how smooth every term is: o
 of the processor, so that other programs count for little. *Turns* are those in which variances are
 chosen; a *pass* reads all rows that are looked at, or a sample of them.
 *Serial* is the share of one thread's time that is not inside functions that use threads, of the
-core or by NumPy, on this machine: with p threads a fit takes at least that share and 1/p of the rest.
+core or by NumPy, on this machine: with p threads a fit takes at least that share and 1/p of the
+rest.
 `python benchmarks/reml.py --output docs` writes this page."""
 
 

@@ -340,11 +340,13 @@ def test_a_feature_that_is_constant_between_its_knots_has_no_curve(rows):
     X, y = rows
     wider = np.column_stack([X, np.full(len(X), 5.0), X[:, 0]])
     terms = {3: Spline(knots=[0, 10]), 4: Spline(knots=[90, 91, 92])}
-    model = AdditiveSVC(terms=terms, random_state=0).fit(wider, y)
+    model = AdditiveSVC(terms=terms, tol=1e-6, random_state=0).fit(wider, y)
     for term in model.terms_[3:]:
         assert_array_equal(term.coef, 0)
         assert len(term.knots) == 0
-    assert model.objective_ == AdditiveSVC(random_state=0).fit(X, y).objective_
+    # Sums over other numbers of features are rounded otherwise: the optimum is the same.
+    without = AdditiveSVC(tol=1e-6, random_state=0).fit(X, y)
+    assert model.objective_ == pytest.approx(without.objective_, rel=2e-6)
 
 
 def test_columns_by_name(rows):

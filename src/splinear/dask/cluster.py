@@ -154,7 +154,7 @@ class Cluster:
         while self._homes is None:
             wait(self.parts)
             for part in self.parts:
-                if part.status in ("error", "cancelled"):
+                if part.status not in ("finished", "pending", "lost"):
                     part.result()
             holders = self.client.who_has(self.parts)
             each = [sorted(holders.get(part.key) or ()) for part in self.parts]
