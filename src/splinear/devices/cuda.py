@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis
 from splinear.devices.backend import DeviceArray, Grid
+from splinear.devices.host_rows import coded_rows, value_rows
 from splinear.model.group import TermGroup
 
 __all__ = ["CudaBackend", "CudaCells"]
@@ -181,6 +183,13 @@ class CudaCells:
         """Return the rows of these numbers."""
         at = self.backend.array(np.asarray(numbers))
         return replace(self, cells=self.cells[at], n_rows=len(at))
+
+    def here(self) -> _core.Rows:
+        """Return the rows as the core reads them, on the host."""
+        if self.is_coded:
+            return coded_rows(self.codes(), self.group)
+        X = np.ascontiguousarray(self.backend.numpy(self.cells))
+        return value_rows(X, self.group, self.group.features)
 
     def scores(self, tables: Floats) -> DeviceArray:
         """Return the scores (n_outputs, n_rows)."""
