@@ -42,7 +42,7 @@ from splinear.training.trainer import Trainer
 
 __all__ = ["device_rows", "device_scores", "refusal", "same_kind", "trainer_on"]
 
-AT_ONCE = 2**22  # rows that are scored at a time: their scores have to have room
+AT_ONCE = 2**24  # scores that are computed at a time: they have to have room
 
 
 def refusal(estimator: BaseEstimator, table: Table, layout: Layout) -> str | None:
@@ -142,8 +142,9 @@ def scores_on(backend: Backend, model: Model, X: Any) -> Any:
     ]
     others = scorers([part for part, ok in zip(model.parts(), there, strict=True) if not ok])
     out = backend.zeros((model.n_outputs, len(X)))
-    for start in range(0, len(X), AT_ONCE):
-        piece, to = X[start : start + AT_ONCE], out[:, start : start + AT_ONCE]
+    step = max(1, AT_ONCE // model.n_outputs)
+    for start in range(0, len(X), step):
+        piece, to = X[start : start + step], out[:, start : start + step]
         for (group, _), table in zip(model.parts(), tables, strict=True):
             if table is not None:
                 to += backend.valued(group, piece, single=True).scores(table)
