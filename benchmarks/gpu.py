@@ -39,8 +39,8 @@ cores). X lies in the GPU's memory before the time begins; kernels have been com
 fit. Gaps are certified on X itself in both. `python benchmarks/gpu.py --output docs` writes this
 page on a machine with a GPU. A fit is given {longest:g} s; *within tol* says whether that sufficed.
 *bound*: what a kernel reads and writes, divided by the bandwidth at which the GPU reads an array
-once, {bandwidth:,.0f} GB/s. *ms*: the median of {n_times}, with the copy of tables to the GPU, or of
-sums from it."""
+once, {bandwidth:,.0f} GB/s. *ms*: the median of {n_times}, with the copy of tables to the GPU, or
+of sums from it."""
 
 
 @dataclass
