@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info
 
-from splinear import AdditiveClassifier
+from splinear import AdditiveClassifier, AdditiveSVC, AdditiveSVR
 from splinear.terms import Spline
 from splinear.training.running import one_blas_thread
 
@@ -63,6 +63,15 @@ def test_many_fits_at_once_leave_the_threads_as_they_were():
         fitted = list(pool.map(fit, range(64)))
     assert fitted == [k % 8 != 0 for k in range(64)]
     assert len(inside) >= 64
+    assert all(found == {1} for found in inside)
+    assert blas_threads() == {2}
+
+
+@pytest.mark.parametrize("kind", [AdditiveSVC, AdditiveSVR])
+def test_dual_coordinate_descent_keeps_to_one_thread(kind):
+    X, inside = np.random.default_rng(0).normal(size=(120, 2)), []
+    kind(callback=lambda _: inside.append(blas_threads())).fit(X, X[:, 0] > 0)
+    assert inside
     assert all(found == {1} for found in inside)
     assert blas_threads() == {2}
 

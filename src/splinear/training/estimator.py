@@ -49,7 +49,7 @@ from splinear.training.moments import moments
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import draw_seed, positive
 from splinear.training.ranges import check_ranges
-from splinear.training.running import thread_count
+from splinear.training.running import one_blas_thread, thread_count
 from splinear.training.set import TrainingSet
 from splinear.training.state.fitted import FITTED
 from splinear.training.state.stateful import Stateful
@@ -121,7 +121,7 @@ class AdditiveEstimator(Stateful):
         self: Self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, *, more: bool = False
     ) -> Self:
         """Learn from rows; if `more`, continue from the last model, with its knots and levels."""
-        with FitLine(type(self).__name__, self.verbose) as line:
+        with one_blas_thread(), FitLine(type(self).__name__, self.verbose) as line:
             trained, watch = self._learn(X, y, sample_weight, recipe, line, more=more)
             stopped = "" if watch.reason is None else "stopped after "
             line.ended = f"{stopped}{self.n_iter_} passes, gap {self.dual_gap_:.1e}"
