@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_classification, make_regression
+from sklearn.exceptions import ConvergenceWarning
 
 import splinear
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
@@ -68,10 +69,48 @@ def test_hinges(on_backend, loss, classes):
     assert there.n_iter_ < 60
 
 
+def digits(n=4000, p=40, classes=3):
+    """Return a wide table whose classes can be told apart."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p))
+    scores = np.sin(2 * X) @ rng.normal(size=(p, classes))
+    return X, scores.argmax(axis=1)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-5])
+def test_wide_tables_by_working_sets(on_backend, tol, monkeypatch):
+    monkeypatch.setattr("splinear.solvers.working_sets.FIRST", 400)
+    X, y = digits(1500)
+    seen = []
+    model = AdditiveSVC(C=1.0, tol=tol, random_state=0, n_jobs=2, callback=seen.append)
+    here, there = both(model, X, y)
+    same(here, there, X, tol)
+    assert 1 < there.n_iter_ < 30
+    assert seen[-1].n_active < len(X)  # a set
+
+
+def test_wide_tables_within_a_time_limit(on_backend):
+    X, y = digits(4000)
+    model = AdditiveSVC(device="cuda", tol=1e-4, random_state=0, time_limit=1e-9)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert not model.certified_
+    assert model.n_iter_ == 1
+    assert np.isfinite(model.dual_gap_)
+
+
+def test_tall_tables_by_smoothing(on_backend, monkeypatch):
+    monkeypatch.setattr("splinear.solvers.working_sets.solve", None)
+    X, y = blobs(3000)
+    model = AdditiveSVC(Spline(n_bins=5), C=0.1, tol=1e-2, random_state=0)
+    here, there = both(model, X, y)
+    same(here, there, X, 1e-2)
+
+
 def test_hinges_of_numbers(on_backend):
     X, y = make_regression(800, 6, noise=20.0, random_state=0)
-    here, there = both(AdditiveSVR(epsilon=1.0, C=0.1, tol=1e-2, random_state=0), X, y)
-    same(here, there, X, 1e-2)
+    here, there = both(AdditiveSVR(epsilon=1.0, C=0.1, tol=1e-3, random_state=0), X, y)
+    same(here, there, X, 1e-3)
 
 
 def test_weights_gaps_text_and_a_form(on_backend):

@@ -204,19 +204,55 @@ def test_other_losses_are_refused(make):
         smoothing.solve(rows, total, CLOSE)
 
 
+def by_working_sets(rows, problems, stopping, start=None):
+    ways = working_sets.Ways(rows.some)
+    return working_sets.solve(rows, RowMargins(problems), problems, stopping, ways, start)
+
+
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @by_loss
 def test_working_sets_find_it_too(make, loss, n_outputs):
     X, rows, problem = make(loss, n=6000, p=8, seed=11, noise=0.05)
     problems = [problem.scaled(C) for C in (1.0, 0.1, 3.0)[:n_outputs]]
     stopping = Stopping(tol=1e-2)
-    for one, found in zip(problems, working_sets.solve(rows, problems, stopping), strict=True):
+    for one, found in zip(problems, by_working_sets(rows, problems, stopping), strict=True):
         check(X, rows, one, found, stopping.tol)
 
 
 def test_working_sets_take_few_passes(make):
     """Where few rows support the model: one pass per round."""
     _, rows, problem = make(n=20_000, p=6, seed=12, noise=0.0)
-    [found] = working_sets.solve(rows, [problem], Stopping(tol=1e-2))
+    [found] = by_working_sets(rows, [problem], Stopping(tol=1e-2))
     assert found.converged
     assert found.n_iter <= 12
+
+
+def test_working_sets_go_on_from_dual_variables(make):
+    X, rows, problem = make(n=6000, p=8, seed=13, noise=0.05)
+    [first] = by_working_sets(rows, [problem], Stopping(tol=1e-2))
+    [again] = by_working_sets(rows, [problem], CLOSE, Start(alpha=first.alpha[None]))
+    check(X, rows, problem, again, CLOSE.tol)
+    [same] = by_working_sets(rows, [problem], Stopping(tol=2e-2), Start(alpha=first.alpha[None]))
+    assert same.n_iter == 1
+
+
+def test_working_sets_stop_at_a_deadline(make):
+    _, rows, problem = make(n=6000, p=8, seed=11)
+    watch = Watch(deadline=0.0)
+    [found] = by_working_sets(rows, [problem], Stopping(tol=1e-6, watch=watch))
+    assert (found.n_iter, found.certified, watch.reason) == (1, False, "time_limit")
+    assert found.dual <= found.primal
+
+
+def test_working_sets_stop_when_they_are_interrupted(make):
+    _, rows, problem = make(n=6000, p=8, seed=11)
+    stopping, ways = Stopping(tol=1e-2, watch=Watch()), working_sets.Ways(interrupted)
+    total = RowMargins([problem])
+    [found] = working_sets.solve(rows, total, [problem], stopping, ways)
+    assert isinstance(stopping.watch.error, KeyboardInterrupt)
+    assert not found.coef.any()
+    assert found.gap == 1.0
+
+
+def interrupted(numbers):
+    raise KeyboardInterrupt

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.model.group import TermGroup
@@ -53,6 +54,10 @@ class Cells(Protocol):
 
     def some(self, numbers: AnyArray) -> Cells:
         """Return the rows of these numbers."""
+        ...
+
+    def here(self) -> _core.Rows:
+        """Return the rows as the core reads them, on the host."""
         ...
 
 

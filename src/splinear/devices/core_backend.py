@@ -65,6 +65,10 @@ class CoreCells:
         rows = _core.some_rows(self.rows, numbers.astype(np.int64))
         return replace(self, n_rows=len(numbers), rows=rows)
 
+    def here(self) -> _core.Rows:
+        """Return the rows."""
+        return self.rows
+
     def scores(self, tables: Floats) -> Floats:
         """Return the scores."""
         flat = np.ascontiguousarray(tables.reshape(len(tables), -1))

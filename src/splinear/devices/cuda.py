@@ -10,9 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis
 from splinear.devices.backend import DeviceArray, Grid
+from splinear.devices.cuda_axes import CudaAxes
+from splinear.devices.host_rows import coded_rows, value_rows
+from splinear.devices.uniform import UniformTables
 from splinear.model.group import TermGroup
 
 __all__ = ["CudaBackend", "CudaCells"]
@@ -53,15 +57,17 @@ class CudaBackend:
         pitch = _padded(group.n_features)
         codes = self.cupy.zeros((n_rows, pitch), dtype=dtype)
         return CudaCells(
-            self, group, codes, n_rows, True, np.dtype(np.float32), _Axes.of(self, group)
+            self, group, codes, n_rows, True, np.dtype(np.float32), CudaAxes(self.cupy, group)
         )
 
     def valued(self, group: TermGroup, X: DeviceArray, *, single: bool = False) -> CudaCells:
         """Return rows of X (n_rows, n_columns) as they are; if `single`, in single precision."""
         if X.dtype.char not in "fd":
             X = X.astype(np.float64)
-        real = np.dtype(np.float32 if single and X.dtype == np.float32 else np.float64)
-        return CudaCells(self, group, X, len(X), False, real, _Axes.of(self, group))
+        # Steps are exact, whatever is asked for: a value at a knot is on one side of it.
+        single = single and X.dtype == np.float32 and group.embedding.basis.support > 1
+        real = np.dtype(np.float32 if single else np.float64)
+        return CudaCells(self, group, X, len(X), False, real, CudaAxes(self.cupy, group))
 
     def free_bytes(self) -> int | None:
         """Return how much memory is free."""
@@ -69,9 +75,9 @@ class CudaBackend:
         return int(self.cupy.cuda.Device().mem_info[0] + pool.free_bytes())
 
     @cache  # noqa: B019 (there is one backend, and it stays)
-    def module(self, *options: str) -> Any:
-        """Compile the kernels."""
-        source = files("splinear.devices").joinpath("kernels.cu").read_text()
+    def module(self, file: str, *options: str) -> Any:
+        """Compile the kernels of a file."""
+        source = files("splinear.devices").joinpath(file).read_text()
         return self.cupy.RawModule(code=source, options=("--std=c++17", *options))
 
 
@@ -83,51 +89,6 @@ def _lanes(n_features: int) -> int:
 def _padded(n_features: int) -> int:
     lanes = _lanes(n_features)
     return ceil(n_features / lanes) * lanes
-
-
-@dataclass(frozen=True, eq=False)
-class _Axes:
-    """The axes of a group on the device, in the order of a kernel's arguments."""
-
-    columns: DeviceArray
-    axes: DeviceArray
-    knots: DeviceArray
-    n_knots: DeviceArray
-    width: DeviceArray
-    most_knots: int
-
-    @classmethod
-    def of(cls, backend: CudaBackend, group: TermGroup) -> _Axes:
-        """Copy the axes of a group."""
-        axes, to = group.embedding.axes, backend.cupy.asarray
-        rows = [
-            _straight(*one) for one in zip(axes.lo, axes.hi, axes.first, axes.last, strict=True)
-        ]
-        knots = np.zeros((group.n_features, 1)) if axes.knots is None else axes.knots
-        n_knots = (
-            np.zeros(group.n_features) if axes.knots is None else (~np.isnan(knots)).sum(axis=1)
-        )
-        n_knots = np.where(axes.varies, n_knots, 0).astype(np.int32)
-        width = 1.0 / np.maximum(Grid.of(group).density(group), np.finfo(float).tiny)
-        return cls(
-            to(group.features.astype(np.int32)),
-            to(np.array(rows)),
-            to(np.ascontiguousarray(knots)),
-            to(n_knots),
-            to(width),
-            knots.shape[1],
-        )
-
-
-def _straight(lo: float, hi: float, first: float, last: float) -> list[float]:
-    """Return what the core's `Axis` computes from: prescale, lo, slope, first, last."""
-    if not lo < hi:
-        return [1.0, 0.0, 0.0, first, last]
-    with np.errstate(over="ignore"):
-        width = hi - lo
-    exponent = 1023 if np.isinf(width) else int(np.frexp(width)[1]) - 1
-    prescale = float(np.ldexp(1.0, int(np.clip(-exponent, -1022, 1023))))
-    return [prescale, lo * prescale, (last - first) / (hi * prescale - lo * prescale), first, last]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +105,7 @@ class CudaCells:
     n_rows: int
     is_coded: bool
     real: np.dtype[Any]
-    axes: _Axes
+    axes: CudaAxes
 
     def fill(self, X: DeviceArray, places: AnyArray) -> None:
         """Code rows of X, row i as number places[i]; a negative number: not at all."""
@@ -182,9 +143,21 @@ class CudaCells:
         at = self.backend.array(np.asarray(numbers))
         return replace(self, cells=self.cells[at], n_rows=len(at))
 
+    def here(self) -> _core.Rows:
+        """Return the rows as the core reads them, on the host."""
+        if self.is_coded:
+            return coded_rows(self.codes(), self.group)
+        X = np.ascontiguousarray(self.backend.numpy(self.cells))
+        return value_rows(X, self.group, self.group.features)
+
     def scores(self, tables: Floats) -> DeviceArray:
         """Return the scores (n_outputs, n_rows)."""
         out = self.backend.zeros((len(tables), self.n_rows))
+        if not self.is_coded and self.real == np.float32:
+            uniform = UniformTables.of(self.group, tables, self.backend.shared_bytes)
+            if uniform is not None:
+                uniform.add_to(out, self.cells, self.backend, self._uniform_kernel)
+                return out
         for some in _batches(len(tables), self._most_outputs(self._entries(tables.shape[2]))):
             self._score(tables[some], out[some])
         return out
@@ -332,12 +305,7 @@ class CudaCells:
             cells,
             np.int64(cells.strides[0] // item),
             np.int64(cells.strides[1] // item),
-            axes.columns,
-            axes.axes,
-            axes.knots,
-            axes.n_knots,
-            axes.width,
-            np.int32(axes.most_knots),
+            *axes.arguments,
             np.int32(self.group.n_features),
             np.int32(basis.n_bins if isinstance(basis, BSplineBasis) else 1),
             np.int32(grid.bits),
@@ -373,11 +341,21 @@ class CudaCells:
             "FIXED": int(fixed),
         }
         options = [f"-D{key}={value}" for key, value in defined.items()]
-        module = self.backend.module(f"-DONLY_{name}", *options)
-        kernel = module.get_function(name)
-        if n_bytes > 48 * 1024:
-            kernel.max_dynamic_shared_size_bytes = n_bytes
-        return kernel
+        module = self.backend.module("kernels.cu", f"-DONLY_{name}", *options)
+        return _with_shared(module.get_function(name), n_bytes)
+
+    def _uniform_kernel(self, n_bytes: int, **defined: int) -> Any:
+        """Return the kernel of `uniform.cu`, with so much shared memory."""
+        options = [f"-D{key}={value}" for key, value in defined.items()]
+        module = self.backend.module("uniform.cu", *options)
+        return _with_shared(module.get_function("uniform"), n_bytes)
+
+
+def _with_shared(kernel: Any, n_bytes: int) -> Any:
+    """Return a kernel that may use so much shared memory."""
+    if n_bytes > 48 * 1024:
+        kernel.max_dynamic_shared_size_bytes = n_bytes
+    return kernel
 
 
 def _rows_at_once(n_outputs: int) -> int:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.devices.backend import Grid
+from splinear.devices.host_rows import coded_rows, value_rows
 from splinear.model.group import TermGroup
 
 __all__ = ["NumPyBackend"]
@@ -85,6 +87,12 @@ class NumPyCells:
         """Return the rows of these numbers."""
         coded = None if self.coded is None else self.coded[numbers]
         return replace(self, X=self.X[numbers], coded=coded)
+
+    def here(self) -> _core.Rows:
+        """Return the rows as the core reads them."""
+        if self.coded is not None:
+            return coded_rows(self.coded, self.group)
+        return value_rows(self.X, self.group, np.arange(self.group.n_features))
 
     def scores(self, tables: Floats) -> Floats:
         """Return the scores."""

@@ -13,6 +13,7 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, Cells, is_supported
+from splinear.devices.host_rows import HostRows
 from splinear.devices.losses import on_device
 from splinear.model.layout import Layout
 from splinear.solvers.coding import copied_codes, read_codes
@@ -119,6 +120,10 @@ class DeviceRows:
         codes = [copied_codes(own.codes(), group) for group, own in pairs]  # type: ignore[attr-defined]
         parts = zip(self.layout.groups, read_codes(codes, self.layout), strict=True)
         return [group.core(part) for group, part in parts]
+
+    def here(self, numbers: AnyArray) -> HostRows:
+        """Return the rows of these numbers on the host."""
+        return HostRows(self.layout, tuple(own.some(numbers).here() for own in self.cells))
 
     def _coded(self) -> DeviceRows:
         rows = DeviceRows.prepare(

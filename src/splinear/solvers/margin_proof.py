@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
@@ -15,7 +16,7 @@ from splinear.solvers.margin_sums import MarginSums
 from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Result, Start, Stopping, stack
 
-__all__ = ["ExactPasses", "certify", "solve_and_certify"]
+__all__ = ["ExactPasses", "Solve", "certify", "solve_and_certify"]
 
 
 class ExactPasses(RowPasses, Protocol):
@@ -26,12 +27,19 @@ class ExactPasses(RowPasses, Protocol):
         ...
 
 
+Solve = Callable[[RowPasses, MarginSums, Stopping, Start | None], list[Result]]
+
+
 def solve_and_certify(
-    rows: ExactPasses, total: MarginSums, stopping: Stopping, start: Start | None = None
+    rows: ExactPasses,
+    total: MarginSums,
+    stopping: Stopping,
+    start: Start | None = None,
+    solve: Solve = smoothing.solve,
 ) -> list[Result]:
     """Solve on rounded rows, and on X itself from there if X is too far from what was asked for."""
     aim = max(AIM * stopping.tol, LAST_AIM) if rows.is_coded else stopping.tol
-    solved = smoothing.solve(rows, total, replace(stopping, tol=aim), start)
+    solved = solve(rows, total, replace(stopping, tol=aim), start)
     found = _certified(rows, total, solved, stopping)
     n_iter = found[0].n_iter
     is_over = stopping.watch.reason is not None or n_iter >= stopping.max_iter
@@ -43,11 +51,17 @@ def solve_and_certify(
         max_iter=stopping.max_iter - n_iter,
         watch=stopping.watch.after(n_iter),
     )
-    again = smoothing.solve(rows.exactly(), total, left, Start(*stack(found)))
+    again = solve(rows.exactly(), total, left, _from(found))
     again = [replace(one, n_iter=one.n_iter + n_iter) for one in again]
     again = _certified(rows, total, again, stopping)
     pairs = zip(found, again, strict=True)
     return [after if after.certified or after.gap < one.gap else one for one, after in pairs]
+
+
+def _from(found: list[Result]) -> Start:
+    """Return where to go on: the models, and the dual variables of solvers that have them."""
+    alphas = [one.alpha for one in found if one.alpha is not None]
+    return Start(*stack(found), alpha=np.stack(alphas) if len(alphas) == len(found) else None)
 
 
 def _certified(

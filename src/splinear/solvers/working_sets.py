@@ -11,62 +11,98 @@ all rows and the dual value is the duality gap of the whole problem, and one pas
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.solvers import dual_cd
 from splinear.solvers.iterate import Space
-from splinear.solvers.margin_sums import RowMargins
+from splinear.solvers.margin_sums import MarginSums
+from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
+from splinear.solvers.watch import Watch
 
-__all__ = ["SolveSome", "solve"]
+__all__ = ["Ways", "solve"]
 
 FIRST = 3000  # rows of the first set, at least: they are in random order
-FIRST_TOL = 0.3  # of the first set's own gap
 CLOSER = 0.3  # of the gap over all rows, or of the tolerance: what is asked of a set
 NEAR = 0.2  # a margin that is so close may soon be too small
 GROWTH = 2  # times as many rows as have dual variables may join them
 MOST_ROUNDS = 60
 
-SolveSome = Callable[[int, AnyArray, Floats, Stopping], Result]
+Tasks = Sequence[Callable[[], None]]
+
+
+def _in_turn(tasks: Tasks, n_threads: int, watch: Watch) -> object:
+    del n_threads, watch
+    return [task() for task in tasks]
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How rows come to dual coordinate descent, and how its problems are run."""
+
+    near: Callable[[AnyArray], TrainingRows]  # the rows of these numbers, where the core reads them
+    run: Callable[[Tasks, int, Watch], object] = _in_turn  # side by side, on so many threads
 
 
 def solve(
-    rows: TrainingRows,
+    rows: RowPasses,
+    total: MarginSums,
     problems: Sequence[Problem],
     stopping: Stopping,
-    solve_some: SolveSome | None = None,
+    ways: Ways,
+    start: Start | None = None,
 ) -> list[Result]:
     """Minimize every problem to a relative gap of stopping.tol; one result per output.
 
-    `solve_some` solves problem k for the rows of some numbers, from dual variables of theirs, and
-    returns new ones; None: by dual coordinate descent. n_iter counts rounds.
+    `total` are the sums of the problems' losses over all rows. Of a start, the dual variables
+    (n_outputs, n_rows) are taken. n_iter counts rounds.
     """
-    ask = solve_some or _by_descent(rows, problems)
-    total, n = RowMargins(problems), rows.n_rows
     space = Space(rows, len(problems), stopping.n_threads, total.bias)
-    first, coef = np.arange(min(FIRST, n)), np.zeros(rows.layout.n_parameters)
-    outputs = [_Output(problem, first, np.zeros(n), coef) for problem in problems]
+    alpha = None if start is None else start.alpha
+    outputs = [
+        _Output.begin(problem, rows, None if alpha is None else alpha[k])
+        for k, problem in enumerate(problems)
+    ]
     n_rounds = 0
     while True:
-        for k, own in enumerate(outputs):
-            if not own.is_done(stopping.tol):
-                own.ask(ask, k, stopping)
-        theta = np.stack([np.append(own.coef, own.intercept) for own in outputs])
-        F = space.scores(theta)
+        try:
+            _round(outputs, space, total, stopping, ways)
+        except KeyboardInterrupt as error:
+            stopping.watch.fail(error)
         n_rounds += 1
-        losses, parts = total.gaps(F, np.stack([own.slopes for own in outputs]))
-        penalties = 0.5 * np.einsum("kp,kp->k", theta, space.stiffen(theta))
-        for k, own in enumerate(outputs):
-            own.look(float(penalties[k] + losses[k]), float(parts[k]), F[k])
         gap = max(own.gap for own in outputs)
         stop = stopping.watch.on_pass(n_rounds, gap, max(len(own.numbers) for own in outputs))
         is_over = n_rounds >= min(stopping.max_iter, MOST_ROUNDS)
         if stop or is_over or gap <= stopping.tol:
             return [own.result(n_rounds, stopping.tol) for own in outputs]
+
+
+def _round(
+    outputs: Sequence[_Output], space: Space, total: MarginSums, stopping: Stopping, ways: Ways
+) -> None:
+    """Solve the working sets of all outputs that are not done, and look at all rows."""
+    asked = [own for own in outputs if not own.is_done(stopping.tol)]
+    width = min(max(stopping.n_threads, 1), max(len(asked), 1))
+    numbers = np.unique(np.concatenate([own.numbers for own in asked]))
+    near, inside = ways.near(numbers), replace(stopping, n_threads=stopping.n_threads // width)
+    ways.run([partial(own.ask, near, numbers, inside) for own in asked], width, stopping.watch)
+    theta = np.stack([np.append(own.coef, own.intercept) for own in outputs])
+    F = space.scores(theta)
+    losses, parts = total.gaps(F, np.stack([own.slopes for own in outputs]))
+    penalties = 0.5 * np.einsum("kp,kp->k", theta, space.stiffen(theta))
+    for own, one, part, scores in zip(outputs, penalties + losses, parts, _here(F), strict=True):
+        own.look(float(one), float(part), scores)
+
+
+def _here(F: Any) -> Floats:
+    """Return scores on the host."""
+    return np.asarray(F)
 
 
 @dataclass(eq=False)
@@ -77,32 +113,48 @@ class _Output:
     numbers: AnyArray
     alpha: Floats
     coef: Floats
+    best: tuple[Floats, float]
+    primal: float
     intercept: float = 0.0
-    best: tuple[Floats, float] | None = None
-    primal: float = np.inf
-    dual: float = -np.inf
+    dual: float = 0.0  # of dual variables that are 0
+    proof: Floats = field(init=False)  # the dual variables of that value
+
+    def __post_init__(self) -> None:
+        self.proof = np.zeros(len(self.alpha))
+
+    @classmethod
+    def begin(cls, problem: Problem, rows: RowPasses, alpha: Floats | None) -> _Output:
+        """Begin at the model without curves, or at dual variables."""
+        n, coef = rows.n_rows, np.zeros(rows.layout.n_parameters)
+        primal = float(problem.cost @ problem.loss.value(problem.margin(np.zeros(n))))
+        numbers = np.arange(min(FIRST, n))
+        if alpha is None:
+            alpha = np.zeros(n)
+        elif alpha.any():
+            alpha, numbers = alpha.copy(), np.flatnonzero(alpha)
+        return cls(problem, numbers, alpha, coef, (coef, 0.0), primal)
 
     @property
     def gap(self) -> float:
         """The gap as a share of the primal value."""
-        if not np.isfinite(self.primal):
-            return np.inf
         return max(self.primal - self.dual, 0.0) / (self.primal or 1.0)
 
     @property
     def slopes(self) -> Floats:
-        """The derivatives of the losses by scores that prove the gap."""
+        """The derivatives of the losses by scores, of the dual variables."""
         return -self.problem.y * self.alpha
 
     def is_done(self, tol: float) -> bool:
         """Tell whether the gap is small enough."""
         return self.gap <= tol
 
-    def ask(self, solve_some: SolveSome, k: int, stopping: Stopping) -> None:
-        """Solve for the working set."""
-        tol = max(CLOSER * min(self.gap, 1.0), CLOSER * stopping.tol)
+    def ask(self, near: TrainingRows, among: AnyArray, stopping: Stopping) -> None:
+        """Solve for the working set, rows `among` being near."""
+        tol = CLOSER * max(min(self.gap, 1.0), stopping.tol)
         own = replace(stopping, tol=tol, watch=replace(stopping.watch, tell=None))
-        found = solve_some(k, self.numbers, self.alpha[self.numbers], own)
+        some = near.some(np.searchsorted(among, self.numbers))
+        begin = Start(alpha=self.alpha[self.numbers])
+        found = dual_cd.solve(some, self.problem.some(self.numbers), own, begin, keep_alpha=True)
         assert found.alpha is not None
         self.alpha[self.numbers] = found.alpha
         self.coef, self.intercept = found.coef, found.intercept
@@ -111,7 +163,8 @@ class _Output:
         """Note what all rows say, and choose the next working set."""
         if primal < self.primal:
             self.primal, self.best = primal, (self.coef, self.intercept)
-        self.dual = max(self.dual, primal - parts)
+        if primal - parts > self.dual:
+            self.dual, self.proof = primal - parts, self.alpha.copy()
         has_dual = self.alpha != 0.0
         m = self.problem.margin(F)
         ends = self.problem.loss.at_no_cost or (-np.inf, np.inf)
@@ -125,7 +178,6 @@ class _Output:
 
     def result(self, n_rounds: int, tol: float) -> Result:
         """Return the best model, with its proof."""
-        assert self.best is not None
         done = self.is_done(tol)
         return Result(
             coef=self.best[0],
@@ -136,16 +188,6 @@ class _Output:
             n_iter=n_rounds,
             converged=done,
             certified=done,
-            alpha=self.alpha,
-            slopes=self.slopes,
+            alpha=self.proof,
+            slopes=-self.problem.y * self.proof,
         )
-
-
-def _by_descent(rows: TrainingRows, problems: Sequence[Problem]) -> SolveSome:
-    """Return dual coordinate descent on rows that are here."""
-
-    def solve_some(k: int, numbers: AnyArray, alpha: Floats, stopping: Stopping) -> Result:
-        some, own = rows.some(numbers), problems[k].some(numbers)
-        return dual_cd.solve(some, own, stopping, Start(alpha=alpha), keep_alpha=True)
-
-    return solve_some

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -19,8 +20,13 @@ from splinear.model.additive import Model
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.model.scoring import scorers
+from splinear.solvers import smoothing, working_sets
+from splinear.solvers.margin_proof import Solve
 from splinear.solvers.margin_sums import MarginSums
+from splinear.solvers.passes import RowPasses
+from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
+from splinear.solvers.working_sets import Ways
 from splinear.tables.checks import column_ranges
 from splinear.tables.device import DeviceTable
 from splinear.tables.table import Table
@@ -28,13 +34,15 @@ from splinear.training.dual import DualTrainer
 from splinear.training.interactions import asks_for_pairs
 from splinear.training.passes import PassTrainer
 from splinear.training.ranges import check_ranges
+from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
 from splinear.training.table import TrainingTable
+from splinear.training.tall import has_many_rows
 from splinear.training.trainer import Trainer
 
 __all__ = ["device_rows", "device_scores", "refusal", "same_kind", "trainer_on"]
 
-AT_ONCE = 2**22  # rows that are scored at a time: their scores have to have room
+AT_ONCE = 2**24  # scores that are computed at a time: they have to have room
 
 
 def refusal(estimator: BaseEstimator, table: Table, layout: Layout) -> str | None:
@@ -74,12 +82,27 @@ def device_rows(
 
 @dataclass(frozen=True)
 class DeviceTrainer(PassTrainer):
-    """The problems of DualTrainer on a device: all outputs in every pass."""
+    """The problems of DualTrainer where a device holds the rows: all outputs in every pass."""
 
     def margins(self, data: TrainingSet) -> MarginSums:
         """Return the sums of losses over all rows."""
         backend = cast(DeviceRows, data.rows).backend
         return DeviceMargins(self.posed(data.target, data.weighted), backend)
+
+    def solver(self, data: TrainingSet) -> Solve:
+        """Return smoothing where rows are many, and else working sets, solved on the processor."""
+        if has_many_rows(data.rows.n_rows, data.rows.layout.n_parameters):
+            return smoothing.solve
+        return _by_working_sets
+
+
+def _by_working_sets(
+    rows: RowPasses, total: MarginSums, stopping: Stopping, start: Start | None
+) -> list[Result]:
+    """Solve on a few rows at a time here, those of all outputs side by side."""
+    problems = cast(DeviceMargins, total).like.problems
+    near = cast(Callable[[AnyArray], TrainingRows], cast(DeviceRows, rows).here)
+    return working_sets.solve(rows, total, problems, stopping, Ways(near, side_by_side), start)
 
 
 def trainer_on(rows: object, trainer: Trainer) -> Trainer:
@@ -119,8 +142,9 @@ def scores_on(backend: Backend, model: Model, X: Any) -> Any:
     ]
     others = scorers([part for part, ok in zip(model.parts(), there, strict=True) if not ok])
     out = backend.zeros((model.n_outputs, len(X)))
-    for start in range(0, len(X), AT_ONCE):
-        piece, to = X[start : start + AT_ONCE], out[:, start : start + AT_ONCE]
+    step = max(1, AT_ONCE // model.n_outputs)
+    for start in range(0, len(X), step):
+        piece, to = X[start : start + step], out[:, start : start + step]
         for (group, _), table in zip(model.parts(), tables, strict=True):
             if table is not None:
                 to += backend.valued(group, piece, single=True).scores(table)

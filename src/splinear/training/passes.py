@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from splinear.model.layout import Layout
-from splinear.solvers.margin_proof import ExactPasses, solve_and_certify
+from splinear.solvers import smoothing
+from splinear.solvers.margin_proof import ExactPasses, Solve, solve_and_certify
 from splinear.solvers.margin_sums import MarginSums, RowMargins
 from splinear.solvers.problem import Start, Stopping, stack
 from splinear.training.dual import DualTrainer
@@ -42,13 +43,20 @@ class PassTrainer(DualTrainer):
         start = None if starts is None else Start(*stack(data.centered(starts)))
         rows = cast(ExactPasses, data.rows)
         with one_blas_thread():
-            results = solve_and_certify(rows, self.margins(data), stopping, start)
-        results = data.restored([replace(found, slopes=None) for found in results])
+            results = solve_and_certify(
+                rows, self.margins(data), stopping, start, self.solver(data)
+            )
+        results = data.restored([replace(found, alpha=None, slopes=None) for found in results])
         return Trained(data, data.rows.layout, results)
 
     def margins(self, data: TrainingSet) -> MarginSums:
         """Return the sums of losses over all rows."""
         return self.posed(data.target, data.weighted)
+
+    def solver(self, data: TrainingSet) -> Solve:
+        """Return what minimizes the sums."""
+        del data
+        return smoothing.solve
 
     def posed(self, target: Target, rows: WeightedRows) -> RowMargins:
         """Return the sums of losses over rows that are here."""

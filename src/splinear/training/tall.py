@@ -10,7 +10,7 @@ from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.training.running import one_blas_thread
 
-__all__ = ["is_tall", "solve"]
+__all__ = ["has_many_rows", "is_tall", "solve"]
 
 LEAST_ROWS = 50_000  # with fewer, dual coordinate descent is soon done
 ROWS_PER_PARAMETER = 16
@@ -20,13 +20,18 @@ MOST_STEPS = 40  # of Newton's method: where they do not suffice few rows count,
 WARM_GAP = 0.2  # relative, of dual variables that are worth starting from
 
 
+def has_many_rows(n_rows: int, n_parameters: int) -> bool:
+    """Tell whether most rows cannot be told apart without a loss."""
+    return n_rows >= ROWS_PER_PARAMETER * n_parameters
+
+
 def is_tall(rows: TrainingRows, problem: Problem) -> bool:
     """Tell whether there are so many rows to a parameter that most dual variables are at a bound.
 
     Dual coordinate descent moves them there step by step. Passes over all rows need more memory.
     """
     n, n_parameters = rows.n_rows, rows.layout.n_parameters
-    many_rows = n >= max(LEAST_ROWS, ROWS_PER_PARAMETER * n_parameters)
+    many_rows = n >= LEAST_ROWS and has_many_rows(n, n_parameters)
     wide = n_parameters >= LEAST_PARAMETERS and rows.n_values >= LEAST_COLUMNS * n
     in_memory = rows.is_coded and not rows.plan.is_bounded
     return many_rows and wide and in_memory and has_ramps(problem.loss)

@@ -1,0 +1,55 @@
+"""The axes of a group of terms, as the kernels of `kernels.cu` are given them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from splinear.devices.backend import Grid
+from splinear.model.group import TermGroup
+
+__all__ = ["CudaAxes"]
+
+
+@dataclass(frozen=True, eq=False)
+class CudaAxes:
+    """The axes of a group, which are sent when they are first asked for."""
+
+    cupy: Any
+    group: TermGroup
+
+    @cached_property
+    def arguments(self) -> tuple[Any, ...]:
+        """Columns, axes, knots, their numbers, the width of a code; and the most knots."""
+        group, axes, to = self.group, self.group.embedding.axes, self.cupy.asarray
+        rows = [
+            _straight(*one) for one in zip(axes.lo, axes.hi, axes.first, axes.last, strict=True)
+        ]
+        knots = np.zeros((group.n_features, 1)) if axes.knots is None else axes.knots
+        n_knots = (
+            np.zeros(group.n_features) if axes.knots is None else (~np.isnan(knots)).sum(axis=1)
+        )
+        n_knots = np.where(axes.varies, n_knots, 0).astype(np.int32)
+        width = 1.0 / np.maximum(Grid.of(group).density(group), np.finfo(float).tiny)
+        return (
+            to(group.features.astype(np.int32)),
+            to(np.array(rows)),
+            to(np.ascontiguousarray(knots)),
+            to(n_knots),
+            to(width),
+            np.int32(knots.shape[1]),
+        )
+
+
+def _straight(lo: float, hi: float, first: float, last: float) -> list[float]:
+    """Return what the core's `Axis` computes from: prescale, lo, slope, first, last."""
+    if not lo < hi:
+        return [1.0, 0.0, 0.0, first, last]
+    with np.errstate(over="ignore"):
+        width = hi - lo
+    exponent = 1023 if np.isinf(width) else int(np.frexp(width)[1]) - 1
+    prescale = float(np.ldexp(1.0, int(np.clip(-exponent, -1022, 1023))))
+    return [prescale, lo * prescale, (last - first) / (hi * prescale - lo * prescale), first, last]

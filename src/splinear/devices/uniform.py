@@ -1,0 +1,180 @@
+"""Scores of float32 values on a GPU where knots are uniform: what `uniform.cu` is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.curves.basis import BSplineBasis
+from splinear.model.group import TermGroup
+
+__all__ = ["UniformTables"]
+
+AT_ONCE = 4  # features that a lane reads at once
+COLUMNS = 16  # of tables: pairs of floats that are looked up in shared memory at once
+MOST_OUTPUTS = 4  # of one pass
+THREADS = 512
+ROWS = 4  # that a lane has in flight
+PER_PROCESSOR = 2  # blocks
+KEPT = 1024  # bytes of shared memory that a block needs beyond its own
+WIDTHS = (1e-30, 1e30)  # of axes that single precision can divide
+FARTHEST = 1e37  # that a value may be subtracted from
+
+
+@dataclass(frozen=True, eq=False)
+class UniformTables:
+    """The curves of a group, (n_outputs, n_features, stride), all of degree 1.
+
+    Steps are not for single precision: a value at a knot has to be on the right side of it.
+
+    `has_gap`: the last entry of a table is the value where x is missing.
+    """
+
+    group: TermGroup
+    tables: Floats
+    has_gap: bool
+    room: int  # bytes of shared memory of a block
+
+    @classmethod
+    def of(cls, group: TermGroup, tables: Floats, shared_bytes: int) -> UniformTables | None:
+        """Return curves that the kernel knows, and a block has room for; else None."""
+        basis, has_gap = group.embedding.basis, tables.shape[2] > group.size
+        if not isinstance(basis, BSplineBasis) or basis.degree != 1 or not _is_straight(group):
+            return None
+        found = cls(group, tables, has_gap, shared_bytes // PER_PROCESSOR - KEPT)
+        return found if found.bytes_per_step(COLUMNS, 1) <= found.room else None
+
+    @property
+    def n_entries(self) -> int:
+        """Entries of a table as the kernel has it."""
+        return int(self.group.size) + self.has_gap
+
+    @property
+    def gap(self) -> int:
+        """The entry of missing values; -1: there is none."""
+        return self.n_entries - 1 if self.has_gap else -1
+
+    @cached_property
+    def lanes(self) -> int:
+        """Lanes that share a row: as few of them as possible idle, if all tables have room."""
+        quads = ceil(self.group.n_features / AT_ONCE)
+        n_outputs = min(len(self.tables), MOST_OUTPUTS)
+
+        def waste(lanes: int) -> tuple[bool, int]:
+            steps = ceil(quads / lanes)
+            too_large = steps * self.bytes_per_step(lanes, n_outputs) > self.room
+            return too_large, steps * lanes
+
+        return min((16, 8, 4) if quads >= 4 else (2, 1), key=waste)
+
+    @property
+    def n_outputs_at_once(self) -> int:
+        """Outputs of one pass."""
+        most = min(len(self.tables), MOST_OUTPUTS)
+        while self.bytes_per_step(self.lanes, most) > self.room:
+            most -= 1
+        return most
+
+    def bytes_per_step(self, lanes: int, n_outputs: int) -> int:
+        """Return the bytes of shared memory for four features of every lane."""
+        entries = n_outputs * self.n_entries * COLUMNS * 8
+        return AT_ONCE * (entries + 16 * lanes)
+
+    def axes(self) -> Floats:
+        """Return how values become places, (n_steps, 4, lanes, 4): see `uniform.cu`."""
+        axes = self.group.embedding.axes
+        slope = _slopes(self.group)
+        lo = np.where(slope != 0.0, axes.lo, 0.0)
+        near = lo.astype(np.float32).astype(np.float64)
+        rows = np.stack([near, slope, (near - lo) * slope - 0.5, axes.last - 0.5], axis=1)
+        return self._laid(rows.astype(np.float32))
+
+    def entries(self, outputs: slice) -> Floats:
+        """Return the tables of some outputs, (n_steps, 4, n_outputs, n_entries, COLUMNS, 2)."""
+        tables = self.tables[outputs].transpose(1, 0, 2)  # features first
+        values = tables[:, :, : self.group.size]
+        after = np.concatenate([values[:, :, 1:], values[:, :, -1:]], axis=2)
+        values = np.stack([0.5 * (values + after), after - values], axis=-1)
+        if self.has_gap:
+            at_gap = np.zeros((*values.shape[:2], 1, 2))
+            at_gap[:, :, 0, 0] = tables[:, :, -1]
+            values = np.concatenate([values, at_gap], axis=2)
+        laid = self._laid(values.astype(np.float32))  # (n_steps, 4, lanes, outputs, entries, ...)
+        columns = np.tile(laid, (1, 1, COLUMNS // self.lanes, 1, 1, 1))
+        return np.ascontiguousarray(columns.transpose(0, 1, 3, 4, 2, 5))
+
+    def _laid(self, of_features: Floats) -> Floats:
+        """Return what features have, (n_features, ...), as (n_steps, 4, lanes, ...)."""
+        n, lanes = len(of_features), self.lanes
+        n_steps = ceil(ceil(n / AT_ONCE) / lanes)
+        padded = np.zeros((n_steps * lanes * AT_ONCE, *of_features.shape[1:]), of_features.dtype)
+        padded[:n] = of_features
+        by_lane = padded.reshape(n_steps, lanes, AT_ONCE, *of_features.shape[1:])
+        return np.ascontiguousarray(np.swapaxes(by_lane, 1, 2))
+
+    def add_to(self, out: Any, X: Any, backend: Any, compiled: Callable[..., Any]) -> None:
+        """Add the curves at rows of X, an array of CuPy, to scores (n_outputs, n_rows).
+
+        `compiled` returns the kernel for macros.
+        """
+        n, first = len(X), int(self.group.features[0])
+        n_features, lanes = self.group.n_features, self.lanes
+        rows, columns = (stride // X.dtype.itemsize for stride in X.strides)
+        is_quad = n_features % AT_ONCE == 0 and rows % AT_ONCE == 0 and columns == 1
+        vector = int(is_quad and (X.data.ptr + 4 * first) % 16 == 0)
+        axes, most = backend.array(self.axes()), self.n_outputs_at_once
+        n_steps, blocks = len(axes), backend.n_processors * PER_PROCESSOR
+        steps = max(1, min(n_steps, self.room // self.bytes_per_step(lanes, most)))
+        for begin in range(0, len(self.tables), most):
+            some = slice(begin, min(begin + most, len(self.tables)))
+            n_outputs = some.stop - begin
+            entries = backend.array(self.entries(some))
+            n_bytes = steps * self.bytes_per_step(lanes, n_outputs)
+            kernel = compiled(
+                n_bytes,
+                OUTPUTS=n_outputs,
+                ROWS=max(1, ROWS // n_outputs),
+                GAP=self.gap,
+                VECTOR=vector,
+            )
+            for step in range(0, n_steps, steps):
+                before = step * lanes * AT_ONCE
+                arguments = (
+                    X[:, first + before :],
+                    np.int64(rows),
+                    np.int64(columns),
+                    axes[step:],
+                    entries[step:],
+                    out[some],
+                    np.int64(n),
+                    np.int32(n_features - before),
+                    np.int32(lanes.bit_length() - 1),
+                    np.int32(min(steps, n_steps - step)),
+                    np.int32(self.n_entries),
+                )
+                kernel((blocks,), (THREADS,), arguments, shared_mem=n_bytes)
+
+
+def _slopes(group: TermGroup) -> Floats:
+    """Return bins per unit of x, 0 where a feature is constant."""
+    axes = group.embedding.axes
+    varies = axes.hi > axes.lo
+    width = np.where(varies, axes.hi - axes.lo, 1.0)
+    return np.where(varies, (axes.last - axes.first) / width, 0.0)
+
+
+def _is_straight(group: TermGroup) -> bool:
+    """Tell whether columns lie side by side, and single precision can place their values."""
+    axes, columns = group.embedding.axes, group.features
+    if axes.knots is not None or np.any(axes.first != 0.0) or np.any(np.diff(columns) != 1):
+        return False
+    with np.errstate(over="ignore"):
+        width = np.where(axes.hi > axes.lo, axes.hi - axes.lo, 1.0)
+    fits = (width > WIDTHS[0]) & (width < WIDTHS[1])
+    return bool(np.all(fits) and np.all(np.abs(axes.lo) < FARTHEST))
