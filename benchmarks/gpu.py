@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import command
-import cupy as cp
 import numpy as np
 import report
 import sets
@@ -25,8 +24,14 @@ from sklearn.base import BaseEstimator, clone
 
 from splinear import AdditiveClassifier, AdditiveSVC
 from splinear.devices.cuda import CudaBackend, CudaCells
-from splinear.devices.finding import cuda_backend
+from splinear.devices.finding import NoDeviceError, cuda_backend
 from splinear.terms import Spline
+
+try:
+    cuda_backend("cuda")
+    import cupy as cp
+except (ImportError, NoDeviceError) as error:
+    raise SystemExit(str(error)) from None
 
 N_TIMES = 10
 SETS = ("mnist", "covtype")

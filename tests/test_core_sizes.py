@@ -537,6 +537,15 @@ def test_looking_at_columns_and_rows():
     assert [len(found) for found in _core.column_ranges(X[:, :0], 1)] == [0, 0, 0]
 
 
+def test_knots_of_tails():
+    values, ends, rule = numbers(3, 5), numbers(3), (0.01, 0.99, 0.1)
+    refused(_core.tail_knots, values, ends[:2], ends, 4, *rule, 1, match="lo, .* must be 3, not 2")
+    refused(_core.tail_knots, values, ends, ends[:2], 4, *rule, 1, match="hi, .* must be 3, not 2")
+    refused(_core.tail_knots, values, ends, ends, 0, *rule, 1, match="bins")
+    refused(_core.tail_knots, values, ends, ends, 4, *rule, 0, match="n_threads")
+    assert np.isnan(_core.tail_knots(values[:, :0].copy(), ends, ends, 4, *rule, 1)).all()
+
+
 def test_every_binding_is_here():
     """What is new in the core gets a test of the sizes that it takes."""
     text = Path(__file__).read_text(encoding="utf-8")

@@ -1,7 +1,9 @@
 """Benchmarks beside other libraries, which need not be installed here."""
 
 import re
+import subprocess
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+
+from splinear.devices.finding import NoDeviceError, cuda_backend
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
@@ -63,3 +67,19 @@ def test_one_row(tmp_path, load_benchmark, monkeypatch):
         cells = re.search(rf"^\| {name} \| (.*) \|$", page, re.MULTILINE)[1].split(" | ")
         assert len(cells) == 6
         assert all(float(cell) > 1 for cell in cells)
+
+
+def test_gpus():
+    """`gpu.py` measures where there is a GPU, and says what it lacks where there is none."""
+    has_gpu = False
+    with suppress(ImportError, NoDeviceError):
+        has_gpu = cuda_backend("cuda") is not None
+    command = [sys.executable, str(FOLDER / "gpu.py"), "--quick"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    if has_gpu:
+        assert run.returncode == 0, run.stderr
+        assert "# On a GPU" in run.stdout
+    else:
+        assert run.returncode == 1
+        assert "Traceback" not in run.stderr
+        assert re.search("CuPy|GPU|driver", run.stderr)
