@@ -23,10 +23,9 @@ import numpy as np
 import report
 import sets
 
-from splinear import AdditiveClassifier, _core, _threads
-from splinear.curves import knots
+from splinear import AdditiveClassifier, _core
 from splinear.datasets import load_adult_raw
-from splinear.solvers import choosing, loss_sums
+from splinear.solvers import choosing
 from splinear.terms import Spline
 
 # What the core does on threads: passes over rows, and what else has the size of the table.
@@ -41,9 +40,8 @@ INTRODUCTION = """\
 Seconds of `AdditiveClassifier().fit`, which chooses how smooth every term is: on one thread those
 of the processor, so that other programs count for little. *Turns* are those in which variances are
 chosen; a *pass* reads all rows that are looked at, or a sample of them.
-*Serial* is the share of one thread's time that is not inside functions that use threads, of the
-core or by NumPy, on this machine: with p threads a fit takes at least that share and 1/p of the
-rest.
+*Serial* is the share of one thread's time that is not inside functions of the core that use
+threads, on this machine: with p threads a fit takes at least that share and 1/p of the rest.
 `python benchmarks/reml.py --output docs` writes this page."""
 
 
@@ -111,10 +109,7 @@ def watching() -> Iterator[Watch]:
 
     new = {name: watch.timed(name, getattr(_core, name)) for name in PASSES + OTHERS}
     choose = watch.counted(choosing.choose_smoothness)
-    in_numpy = watch.timed("on_threads", _threads.on_threads)
     with (
-        patch.object(knots, "on_threads", in_numpy),
-        patch.object(loss_sums, "on_threads", in_numpy),
         patch.multiple(_core, Codes=Codes, **new),
         patch.object(choosing, "choose_smoothness", choose),
     ):

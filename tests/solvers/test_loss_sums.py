@@ -142,14 +142,6 @@ def test_terms_are_those_of_the_specification(total):
     np.testing.assert_array_equal(total.on_threads(3).each(F), total.each(F))
 
 
-def test_a_gap_on_threads_is_the_same_number():
-    random, n = np.random.default_rng(5), 50_000
-    total = Separable(Problem(random.choice([-1.0, 1.0], n), Logistic(), 1.0, 2.0), Logistic())
-    F = random.normal(size=(1, n))
-    R = 0.9 * total.gradient(F)
-    assert 0.0 < total.gap(F, R) == total.on_threads(3).gap(F, R) < np.inf
-
-
 def test_caution_is_a_parabola_above_the_loss():
     """At least between m and -m, where it touches the loss again."""
     total = SUMS["logistic"]

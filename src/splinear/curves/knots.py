@@ -11,7 +11,6 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 
 from splinear import _core
-from splinear._threads import on_threads
 from splinear._types import AnyArray, Floats
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
@@ -66,8 +65,6 @@ def samples(
     columns: NDArray[np.intp],
     weights: Floats | None,
     most_bytes: int = 2**26,
-    *,
-    n_threads: int = 1,
 ) -> Iterator[tuple[int, Sample]]:
     """Yield the values of some columns in some rows, with the place of each among `columns`.
 
@@ -75,7 +72,7 @@ def samples(
     many as `most_bytes` hold. Missing values are left out.
     """
     if weights is None:
-        for start, block in ascending(X, rows, columns, most_bytes, n_threads=n_threads):
+        for start, block in ascending(X, rows, columns, most_bytes):
             for k, column in enumerate(block):
                 yield start + k, Sample.in_order(column)
         return
@@ -91,15 +88,13 @@ def ascending(
     rows: NDArray[np.intp],
     columns: NDArray[np.intp],
     most_bytes: int = 2**26,
-    *,
-    n_threads: int = 1,
 ) -> Iterator[tuple[int, AnyArray]]:
     """Yield the same of rows that weigh 1 each, many columns at once: one row each, NaN last.
 
     As the numbers they are: that takes half the time.
     """
     for at in _together(X, rows, columns, most_bytes):
-        yield at.start, _in_order(X, rows, columns[at], n_threads)
+        yield at.start, _in_order(X, rows, columns[at])
 
 
 def _together(
@@ -117,8 +112,6 @@ def suspects(
     few: int,
     lo: Floats,
     hi: Floats,
-    *,
-    n_threads: int = 1,
 ) -> NDArray[np.bool_]:
     """Tell which columns may have few values or a long tail; `lo` and `hi` are theirs.
 
@@ -130,7 +123,7 @@ def suspects(
         return out
     for start in range(0, len(columns), 256):
         at = slice(start, start + 256)
-        values = _in_order(X, rows, columns[at], n_threads)  # NaN last
+        values = _in_order(X, rows, columns[at])  # NaN last
         n_distinct = 1 + (values[:, 1:] > values[:, :-1]).sum(axis=1)
         first, last = (values[:, int(share * (len(rows) - 1))] for share in BULK)
         bulk = 0.5 * last.astype(np.float64) - 0.5 * first.astype(np.float64)
@@ -139,19 +132,14 @@ def suspects(
     return out
 
 
-def _in_order(
-    X: Table, rows: NDArray[np.intp], columns: NDArray[np.intp], n_threads: int
-) -> AnyArray:
+def _in_order(X: Table, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> AnyArray:
     """Return the values of some columns in some rows, (n_columns, n_rows), each in order."""
     values = as_dense(X.sample(rows, columns)).T
     out = np.empty(values.shape, dtype=values.dtype)
-
-    def put_in_order(some: slice) -> None:
+    for start in range(0, len(out), 8):  # neighbors lie in the same lines of memory
+        some = slice(start, start + 8)
         out[some] = values[some]
         out[some].sort(axis=1)
-
-    # Some neighbors at a time: they lie in the same lines of memory.
-    on_threads(put_in_order, [slice(k, k + 8) for k in range(0, len(out), 8)], n_threads)
     return out
 
 
@@ -282,6 +270,8 @@ def tail_knots(block: AnyArray, lo: Floats, hi: Floats, n_bins: int, n_threads: 
     `block` holds the values of one feature per row, ascending, NaN last. It is `has_long_tail`,
     `quantile_knots` and `filled` of each of them.
     """
+    if block.dtype not in (np.float32, np.float64):
+        block = block.astype(np.float64)
     found: Floats = _core.tail_knots(block, lo, hi, n_bins, *BULK, NARROW, n_threads)
     return found
 

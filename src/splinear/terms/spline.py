@@ -205,15 +205,7 @@ class Spline(Term):
             if self._rule == "auto" and not advice.quantiles and data.weights is None:
                 rows = FOR_TAILS.rows(n_rows, data.kept, len(varies))
                 few = max(advice.few, 2)
-                of = suspects(
-                    data.table,
-                    rows,
-                    features[varies],
-                    few,
-                    lo[varies],
-                    hi[varies],
-                    n_threads=data.n_threads,
-                )
+                of = suspects(data.table, rows, features[varies], few, lo[varies], hi[varies])
                 varies = varies[of]
                 if self.n_bins is not None:  # then few values are nothing special
                     self._divide_tails(pieces, varies, features, data)
@@ -231,12 +223,10 @@ class Spline(Term):
     ) -> None:
         """Place the knots of those features at `at` that have a long tail, all of them at once."""
         rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, len(features))
-        n_threads = data.n_threads
-        blocks = ascending(data.table, rows, features[at], data.most_bytes, n_threads=n_threads)
-        for start, block in blocks:
+        for start, block in ascending(data.table, rows, features[at], data.most_bytes):
             some = at[start : start + len(block)]
             lo, hi = pieces.lo[some], pieces.hi[some]
-            found = tail_knots(block, lo, hi, pieces.n_wanted, n_threads)
+            found = tail_knots(block, lo, hi, pieces.n_wanted, data.n_threads)
             for k in np.flatnonzero(~np.isnan(found[:, 0])):
                 pieces.set_knots(int(some[k]), found[k][~np.isnan(found[k])])
 
@@ -252,9 +242,7 @@ class Spline(Term):
     ) -> Iterator[tuple[int, Sample]]:
         """Look at some rows of some of n_features features."""
         rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, n_features)
-        return samples(
-            data.table, rows, features, data.weights, data.most_bytes, n_threads=data.n_threads
-        )
+        return samples(data.table, rows, features, data.weights, data.most_bytes)
 
     def _divide(
         self, pieces: _Pieces, k: int, seen: Sample, advice: Advice, data: ColumnData
