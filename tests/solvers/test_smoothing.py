@@ -204,9 +204,11 @@ def test_other_losses_are_refused(make):
         smoothing.solve(rows, total, CLOSE)
 
 
-def by_working_sets(rows, problems, stopping, start=None):
+def by_working_sets(rows, problems, stopping, start=None, first=1000):
     ways = working_sets.Ways(rows.some)
-    return working_sets.solve(rows, RowMargins(problems), problems, stopping, ways, start)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(working_sets, "FIRST", first)  # fewer than all
+        return working_sets.solve(rows, RowMargins(problems), problems, stopping, ways, start)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -222,7 +224,8 @@ def test_working_sets_find_it_too(make, loss, n_outputs):
 def test_working_sets_take_few_passes(make):
     """Where few rows support the model: one pass per round."""
     _, rows, problem = make(n=20_000, p=6, seed=12, noise=0.0)
-    [found] = by_working_sets(rows, [problem], Stopping(tol=1e-2))
+    first = working_sets.FIRST
+    [found] = by_working_sets(rows, [problem], Stopping(tol=1e-2), first=first)
     assert found.converged
     assert found.n_iter <= 12
 

@@ -62,7 +62,10 @@ class UniformTables:
 
     @cached_property
     def lanes(self) -> int:
-        """Lanes that share a row: as few of them as possible idle, if all tables have room."""
+        """Lanes that share a row: as few of them as possible idle, if all tables have room.
+
+        Eight read 128 bytes at once; four have been slower, even where fewer of them were idle.
+        """
         quads = ceil(self.group.n_features / AT_ONCE)
         n_outputs = min(len(self.tables), MOST_OUTPUTS)
 
@@ -71,7 +74,7 @@ class UniformTables:
             too_large = steps * self.bytes_per_step(lanes, n_outputs) > self.room
             return too_large, steps * lanes
 
-        return min((16, 8, 4) if quads >= 4 else (2, 1), key=waste)
+        return min((8, 16) if quads > 4 else (4, 2, 1), key=waste)
 
     @property
     def n_outputs_at_once(self) -> int:
@@ -123,17 +126,12 @@ class UniformTables:
 
         `compiled` returns the kernel for macros.
         """
-        n, first = len(X), int(self.group.features[0])
-        n_features, lanes = self.group.n_features, self.lanes
-        rows, columns = (stride // X.dtype.itemsize for stride in X.strides)
-        is_quad = n_features % AT_ONCE == 0 and rows % AT_ONCE == 0 and columns == 1
-        vector = int(is_quad and (X.data.ptr + 4 * first) % 16 == 0)
-        axes, most = backend.array(self.axes()), self.n_outputs_at_once
-        n_steps, blocks = len(axes), backend.n_processors * PER_PROCESSOR
-        steps = max(1, min(n_steps, self.room // self.bytes_per_step(lanes, most)))
+        axes, most, lanes = backend.array(self.axes()), self.n_outputs_at_once, self.lanes
+        steps = max(1, min(len(axes), self.room // self.bytes_per_step(lanes, most)))
+        columns = X[:, int(self.group.features[0]) :]
         for begin in range(0, len(self.tables), most):
             some = slice(begin, min(begin + most, len(self.tables)))
-            n_outputs = some.stop - begin
+            n_outputs, n_features = some.stop - begin, self.group.n_features
             entries = backend.array(self.entries(some))
             n_bytes = steps * self.bytes_per_step(lanes, n_outputs)
             kernel = compiled(
@@ -141,24 +139,31 @@ class UniformTables:
                 OUTPUTS=n_outputs,
                 ROWS=max(1, ROWS // n_outputs),
                 GAP=self.gap,
-                VECTOR=vector,
+                VECTOR=int(_is_in_quads(columns, n_features)),
             )
-            for step in range(0, n_steps, steps):
+            for step in range(0, len(axes), steps):
                 before = step * lanes * AT_ONCE
                 arguments = (
-                    X[:, first + before :],
-                    np.int64(rows),
-                    np.int64(columns),
+                    columns[:, before:],
+                    *(np.int64(stride // X.dtype.itemsize) for stride in X.strides),
                     axes[step:],
                     entries[step:],
                     out[some],
-                    np.int64(n),
+                    np.int64(len(X)),
                     np.int32(n_features - before),
                     np.int32(lanes.bit_length() - 1),
-                    np.int32(min(steps, n_steps - step)),
+                    np.int32(min(steps, len(axes) - step)),
                     np.int32(self.n_entries),
                 )
+                blocks = backend.n_processors * PER_PROCESSOR
                 kernel((blocks,), (THREADS,), arguments, shared_mem=n_bytes)
+
+
+def _is_in_quads(X: Any, n_features: int) -> bool:
+    """Tell whether four values can be read at once: they lie side by side, where that may begin."""
+    rows, columns = (stride // X.dtype.itemsize for stride in X.strides)
+    side_by_side = columns == 1 and rows % AT_ONCE == 0 and n_features % AT_ONCE == 0
+    return bool(side_by_side and X.data.ptr % 16 == 0)
 
 
 def _slopes(group: TermGroup) -> Floats:

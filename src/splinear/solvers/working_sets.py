@@ -28,7 +28,7 @@ from splinear.solvers.watch import Watch
 
 __all__ = ["Ways", "solve"]
 
-FIRST = 3000  # rows of the first set, at least: they are in random order
+FIRST = 6000  # rows of the first set, at least: they are in random order
 CLOSER = 0.3  # of the gap over all rows, or of the tolerance: what is asked of a set
 NEAR = 0.2  # a margin that is so close may soon be too small
 GROWTH = 2  # times as many rows as have dual variables may join them

@@ -123,7 +123,7 @@ def device_scores(estimator: BaseEstimator, model: Model, table: DeviceTable) ->
     assert backend is not None
     out: Floats = scores_on(backend, model, table.on_device)
     gaps = estimator._columns.takes_gaps
-    if not gaps or bool(np.isnan(out).any()) or _refuses(model.layout):
+    if not gaps or bool(np.isnan(out.sum())) or _refuses(model.layout):
         check_ranges(estimator, model.layout, table)
         column_ranges(estimator, table, gaps=gaps)  # names what is not finite
     return out
@@ -141,16 +141,30 @@ def scores_on(backend: Backend, model: Model, X: Any) -> Any:
         for (group, own), ok in zip(model.parts(), there, strict=True)
     ]
     others = scorers([part for part, ok in zip(model.parts(), there, strict=True) if not ok])
-    out = backend.zeros((model.n_outputs, len(X)))
     step = max(1, AT_ONCE // model.n_outputs)
-    for start in range(0, len(X), step):
-        piece, to = X[start : start + step], out[:, start : start + step]
-        for (group, _), table in zip(model.parts(), tables, strict=True):
-            if table is not None:
-                to += backend.valued(group, piece, single=True).scores(table)
-        if others or model.layout.pairs:
-            to += backend.array(_rest(model, others, backend.numpy(piece)).T)
-    return (out + backend.array(model.intercept[:, None])).T
+    added = partial(_added, backend, model, tables, others)
+    if len(X) <= step:
+        out = added(X)
+    else:
+        out = backend.zeros((model.n_outputs, len(X)))
+        for start in range(0, len(X), step):
+            out[:, start : start + step] = added(X[start : start + step])
+    out += backend.array(model.intercept[:, None])
+    return out.T
+
+
+def _added(backend: Backend, model: Model, tables: Any, others: Any, X: Any) -> Any:
+    """Return the sums of all terms at rows on the device, (n_outputs, n_rows)."""
+    found = None
+    for (group, _), table in zip(model.parts(), tables, strict=True):
+        if table is not None:
+            more = backend.valued(group, X, single=True).scores(table)
+            found = more if found is None else found + more
+    if found is None:
+        found = backend.zeros((model.n_outputs, len(X)))
+    if others or model.layout.pairs:
+        found += backend.array(_rest(model, others, backend.numpy(X)).T)
+    return found
 
 
 def _on_device(group: TermGroup) -> bool:
