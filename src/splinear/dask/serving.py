@@ -44,17 +44,17 @@ async def follow(
     """
     here = dask_worker.address
     mine = [k for k in range(n) if key(name, k) in dask_worker.data and homes.get(k, here) == here]
-    tree, todo = SumTree(n, np.maximum if largest else np.add), deque(mine)
+    tree, waiting = SumTree(n, np.maximum if largest else np.add), deque(mine)
     loop, pool = asyncio.get_running_loop(), _pool(dask_worker)
 
     async def take_turns() -> None:
-        while todo:
-            k = todo.popleft()
+        while waiting:
+            k = waiting.popleft()
             part = cast(Holding, dask_worker.data[key(name, k)])
             try:
                 sums = await loop.run_in_executor(pool, _followed, part, nodes)
             except BaseException:
-                todo.clear()
+                waiting.clear()
                 raise
             tree.put((k, k + 1), sums)
 
