@@ -72,6 +72,8 @@ class Spline(Term):
         third equal steps and the others quantiles of the other values; otherwise pieces are of
         equal width, unless a feature has a long tail. A sequence is the knots themselves, two or
         more ascending numbers, the first and last of which are the ends of the feature's range.
+        Pieces of degree 2 or 3 that are not of the same width meet with a kink: their slopes differ
+        by the ratio of their widths. "uniform" avoids it.
     monotone : {"increasing", "decreasing"} or None, default=None
         Whether the curve may not fall, or not rise. It is fitted so, not repaired afterward. If
         there are surfaces of the feature, the curve with all of them may not.
