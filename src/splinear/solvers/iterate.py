@@ -42,14 +42,16 @@ def begin(rows: RowPasses, total: LossSum, n_threads: int, start: Start | None =
 class Iterate:
     """A point on the way, its intercepts solved for, and what has been computed there.
 
-    What depends on the scores alone stays valid under another layout; see `under`.
+    What depends on the scores alone stays valid under another layout; see `under`. F becomes its
+    own, and is moved in place.
     """
 
     def __init__(self, space: Space, total: LossSum, theta: Floats, F: Floats) -> None:
         shift = total.best_shift(F) if space.is_free else np.zeros(space.n_outputs)
         self.space, self.total = space, total
         self.theta = space.leveled(space.shifted(theta, shift))
-        self.F = F + shift[:, None]
+        F += shift[:, None]
+        self.F = F
         if space.n_outputs > 1:  # what all classes have in common changes nothing, and is kept at 0
             common = self.theta[:, -1].mean()
             self.theta[:, -1] -= common
@@ -273,7 +275,9 @@ class Space:
 
     def scores(self, theta: Floats) -> Floats:
         """F (n_outputs, n_rows)."""
-        return self.rows.scores(theta[:, :-1], self.n_threads) + theta[:, -1:]
+        F = self.rows.scores(theta[:, :-1], self.n_threads)
+        F += theta[:, -1:]  # in place, where it can be: there is one number per row
+        return F
 
     def sums(self, R: Floats) -> Floats:
         """Return the gradient of sum(R * F) by theta."""
@@ -340,8 +344,9 @@ class Space:
 
 def _row_sums(blocks: Floats) -> Floats:
     """LossSum the rows of symmetric matrices given by bands (n, size, support): (n, size)."""
-    out = blocks.sum(axis=2)
+    out = blocks[:, :, 0].copy()  # band by band, as NumPy is slow to add up a few numbers
     for p in range(1, blocks.shape[2]):
+        out += blocks[:, :, p]
         out[:, p:] += blocks[:, :-p, p]
     return np.asarray(out)
 
