@@ -246,8 +246,8 @@ def test_parts_without_room_in_memory_change_no_bit(frame, monkeypatch, tmp_path
     X, y = frame
     target = (y == "yes") * 1.0
     found = []
-    for share in (0.35, 0.0):
-        monkeypatch.setattr(storing, "SHARE", share)
+    for share in (0.4, 0.0):
+        monkeypatch.setattr(storing, "FULL", share)
         folder = tmp_path / str(share)
         with a_cluster(2, processes=False, memory_limit="4GB", local_directory=str(folder)):
             dX, dy = divided(X, target, [100, 300])

@@ -11,9 +11,10 @@ from distributed import Client, default_client
 from sklearn.base import clone
 
 from splinear._types import Input
-from splinear.dask.fitting import Distributed, Pose
+from splinear.dask.fitting import Distributed
 from splinear.dask.partitions import Partitions
 from splinear.dask.predicting import lazily
+from splinear.dask.steps import Pose
 from splinear.dask.targets import common_target
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import SmoothLoss

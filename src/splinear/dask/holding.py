@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from copy import copy
 from functools import partial
 
-import numpy as np
-
 from splinear._types import AnyArray, Floats
 from splinear.dask.parts import OnValues, Part
 from splinear.dask.storing import Kept, Room, mapped_codes
@@ -26,7 +24,6 @@ class Holding:
 
     def __init__(self, part: Part) -> None:
         room = Room.here()
-        self.n_bytes = part.n_bytes
         self._part: Part | None = part
         self._values: Kept[OnValues] | None = None
         self._table: Kept[AnyArray] | None = None
@@ -37,7 +34,7 @@ class Holding:
             self._codes = [mapped_codes(own, group, room) for own, group in pairs]
             self._rows = part.over(self._codes).rows
             self._rest = Kept((part.fresh_sums(), part.weights), part.n_bytes)
-            self._part, self.n_bytes = None, 0
+            self._part = None
 
     @contextmanager
     def in_use(self) -> Iterator[Part]:
@@ -73,27 +70,3 @@ class Holding:
         other = copy(self)
         other._table = Kept(X, 2 * X.nbytes)  # and once more as the core reads it
         return other
-
-    def __sizeof__(self) -> int:
-        """Bytes in memory, for Dask."""
-        return 1000 + self.n_bytes
-
-    def __copy__(self) -> Holding:
-        """Share all that it has; by default, copies would be made by pickling."""
-        made = object.__new__(Holding)
-        made.__dict__.update(self.__dict__)
-        return made
-
-    def __reduce__(self) -> tuple[object, ...]:
-        with self.in_use() as part:
-            values = None if self._values is None else self._values.get()
-            table = None if self._table is None else self._table.get()
-            return _restored, (part, values, table)
-
-
-def _restored(part: Part, values: OnValues | None, table: Floats | None) -> Holding:
-    """Undo pickling."""
-    made = Holding(part)
-    if values is not None:
-        made = made.with_values(values)
-    return made if table is None else made.with_table(np.asarray(table))

@@ -13,7 +13,7 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.dask.expressions import Node
 from splinear.model.layout import Layout
-from splinear.solvers.coding import code_rows, copied_codes, read_codes
+from splinear.solvers.coding import code_rows, read_codes
 from splinear.solvers.loss_sums import LossSum, Separable
 from splinear.solvers.margin_sums import RowMargins
 from splinear.solvers.memory import MemoryPlan
@@ -150,29 +150,6 @@ class Part:
         """Bytes in memory."""
         n_outputs = sum(total.n_outputs for total in self.sums)
         return sum(own.nbytes for own in self.arrays()) + NEAR_CODES * n_outputs * self.n_rows
-
-    def __copy__(self) -> Part:
-        """Share all that it has; by default, copies would be made by pickling."""
-        made = object.__new__(Part)
-        made.__dict__.update(self.__dict__)
-        return made
-
-    def __reduce__(self) -> tuple[object, ...]:
-        rows = self.rows
-        how = (rows.layout, rows.kept, rows.n_given, rows.seed)
-        return _restored, (self.arrays(), how, self.fresh_sums(), self.weights)
-
-
-def _restored(
-    arrays: list[AnyArray],
-    how: tuple[Layout, AnyArray | None, int, int],
-    sums: list[LossSum],
-    weights: Floats | None,
-) -> Part:
-    """Undo pickling."""
-    layout, kept, n_given, seed = how
-    codes = [copied_codes(own, group) for own, group in zip(arrays, layout.groups, strict=True)]
-    return Part(codes, _rows(codes, layout, kept, n_given, seed), sums, weights)
 
 
 def _rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
@@ -21,24 +21,14 @@ from splinear.dask.expressions import (
     Scores,
     bare,
 )
+from splinear.dask.reading import TableReader
+from splinear.dask.steps import WithTable, WithValues
 from splinear.model.layout import Layout
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.rows import TrainingRows
 
-__all__ = ["RemoteRows", "ValueReader"]
-
-
-class ValueReader(Protocol):
-    """Reads X itself, partition by partition, where the parts are."""
-
-    def score(self, cluster: Cluster, tables: Floats, R: object) -> None:
-        """Leave scores, and sums of R, with every part of a cluster."""
-        ...
-
-    def keep(self, cluster: Cluster) -> None:
-        """Leave X itself with every part."""
-        ...
+__all__ = ["RemoteRows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +43,7 @@ class RemoteRows:
     layout: Layout
     n_rows: int
     total: float  # their weight
-    reader: ValueReader
+    reader: TableReader
     seed: int = 0
     is_coded: bool = True
 
@@ -91,7 +81,7 @@ class RemoteRows:
         if self.is_coded:
             return PART
         if not self.cluster.has_values:
-            self.reader.keep(self.cluster)
+            self.cluster.hold(WithTable(self.reader))
             self.cluster.has_values = True
         return EXACT
 
@@ -156,7 +146,7 @@ class RemoteRows:
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         del n_threads
-        self.reader.score(self.cluster, self.layout.tables(parameters), bare(R))
+        self.cluster.hold(WithValues(self.reader, self.layout.tables(parameters), bare(R)))
         values = Member(PART, "values")
         node: Node = bare(R)
         in_all = Apply(np.sum, (node,), {"axis": 1})
