@@ -314,8 +314,6 @@ def test_refusals(client, frame):
         fit(divided(X.assign(x=np.inf), y, [400])[0], dy)
     with pytest.raises(ValueError, match="NaN in column 'z'"):
         DaskAdditiveClassifier(missing="error").fit(dX, dy)
-    with pytest.raises(ValueError, match="no surfaces"):
-        DaskAdditiveClassifier(interactions=2).fit(dX, dy)
     with pytest.raises(ValueError, match="max_memory"):
         DaskAdditiveClassifier(max_memory="1GB").fit(dX, dy)
     with pytest.raises(ValueError, match="no rows, or none with a weight"):

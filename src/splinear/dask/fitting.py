@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 from dask.delayed import Delayed, delayed
@@ -153,7 +153,7 @@ class Distributed:
         coding = Coding(reader, layout, common, pose, self.seed)
         target = common.read(sample.y)
         here = coding.part(sample.table, target, sample.weights, None)
-        here.read_exact = cache(lambda: here.exactly(as_dense(sample.table.whole())))
+        here.read_table = lambda: as_dense(sample.table.whole())
         cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
         cluster.hold(coding, lies=self.given.lies(self.client))
         rows = RemoteRows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
@@ -22,10 +23,13 @@ from splinear.dask.expressions import (
     bare,
 )
 from splinear.dask.reading import TableReader
-from splinear.dask.steps import WithTable, WithValues
+from splinear.dask.steps import WithSurfaces, WithTable, WithValues
+from splinear.dask.surfaces import RemotePairs
 from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.pair_rows import PairRows
 from splinear.solvers.rows import TrainingRows
 
 __all__ = ["RemoteRows"]
@@ -46,10 +50,10 @@ class RemoteRows:
     reader: TableReader
     seed: int = 0
     is_coded: bool = True
+    pairs: RemotePairs | None = None
 
     is_here = False
     is_on_disk = False
-    pairs = None
     value_price = 2.0
     plan = MemoryPlan()
 
@@ -66,6 +70,21 @@ class RemoteRows:
     def with_layout(self, layout: Layout) -> RemoteRows:
         """Return the same rows for a layout of the same groups."""
         return replace(self, layout=layout)
+
+    def grids(self, groups: Sequence[PairGroup]) -> RemotePairs:
+        """Return surfaces whose sums are those of the rows that are nearest to their nodes."""
+        self.cluster.hold(WithSurfaces(self.reader, tuple(groups), only_looked_for=True))
+        return RemotePairs(self.cluster, tuple(groups))
+
+    def placed(self, sample: PairRows) -> RemotePairs:
+        """Have workers find out where their rows stand on surfaces, as those of the sample do."""
+        self.cluster.hold(WithSurfaces(self.reader, sample.groups, only_looked_for=False))
+        self.cluster.sample = self.cluster.sample.with_surfaces(sample, in_scores=True)
+        return RemotePairs(self.cluster, sample.groups)
+
+    def with_pairs(self, layout: Layout, pairs: RemotePairs) -> RemoteRows:
+        """Return the same rows for a layout that has surfaces, too."""
+        return replace(self, layout=layout, pairs=pairs)
 
     def adopted(self, total: LossSum) -> LossSum:
         """Return a sum of losses as it is: it is that of all parts."""

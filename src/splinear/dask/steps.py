@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from splinear._types import AnyArray, Floats, Input
 from splinear.dask.expressions import Node
 from splinear.dask.holding import Holding
@@ -12,13 +14,15 @@ from splinear.dask.parts import Part
 from splinear.dask.reading import Rows, TableReader
 from splinear.dask.targets import PartTarget
 from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup, chains_of
 from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.pair_rows import PairRows, positions_of
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 from splinear.training.outputs.base import Target
 from splinear.training.weighted import WeightedRows
 
-__all__ = ["Coding", "Pose", "WithTable", "WithValues"]
+__all__ = ["Coding", "Pose", "WithSurfaces", "WithTable", "WithValues"]
 
 Pose = Callable[[Target, WeightedRows], Sequence[LossSum]]  # how rows become sums of losses
 
@@ -76,3 +80,28 @@ class WithTable:
         del y, weights
         assert part is not None
         return part.with_table(as_dense(self.reader.table(X).whole()))
+
+
+@dataclass(frozen=True, eq=False)
+class WithSurfaces:
+    """Notes where rows stand on the chains of surfaces.
+
+    Where pairs are only looked for, rows stand at the nearest nodes, and scores are as they were.
+    """
+
+    reader: TableReader
+    groups: tuple[PairGroup, ...]
+    only_looked_for: bool
+
+    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+        """Read X."""
+        del y, weights
+        assert part is not None
+        chains = chains_of(self.groups)
+        with part.in_use() as own:
+            order, n_rows = own.rows.order(), own.n_rows
+        positions = positions_of(chains, self.reader.table(X), order, n_rows)
+        if self.only_looked_for:
+            np.rint(positions, out=positions)
+        found = PairRows(chains, positions, self.groups)
+        return part.with_surfaces(found, in_scores=not self.only_looked_for)
