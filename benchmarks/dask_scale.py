@@ -1,7 +1,7 @@
 """A logistic fit on workers of Dask: seconds, bytes over the network, and what follows for many.
 
 python benchmarks/dask_scale.py                        2 million rows x 20: a minute
-python benchmarks/dask_scale.py --rows 100000000       15 minutes on two cores, as 4 million suggest
+python benchmarks/dask_scale.py --rows 100000000       several minutes per number of workers
 python benchmarks/dask_scale.py --workers 2 16         so many processes, one after the other
 python benchmarks/dask_scale.py --memory 1GB           the limit of each
 python benchmarks/dask_scale.py --output docs          and write dask_scale.md there
@@ -10,6 +10,7 @@ python benchmarks/dask_scale.py --quick                20,000 rows, threads inst
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ from splinear.dask import DaskAdditiveClassifier, fitting
 N_COLUMNS = 20
 ROWS_PER_PART = 250_000
 N_TEST = SAMPLE = 200_000  # rows to compare on, and of the local fit
+WORTH_TELLING = 1_000_000  # rows
 MANY_ROWS, MANY_WORKERS, MANY_PER_PART = 10**10, 1_000, 10**6
 
 INTRODUCTION = """\
@@ -89,12 +91,32 @@ def fit(n: int, n_workers: int, memory: str, *, processes: bool) -> Measured:
     ):
         client.run(_ready)  # workers have imported what they need
         began = time.perf_counter()
-        model = DaskAdditiveClassifier(random_state=0, client=client).fit(*rows(n))
+        told = _Told(began)
+        estimator = DaskAdditiveClassifier(
+            random_state=0, client=client, verbose=2 * told.is_worth_it(n), callback=told
+        )
+        model = estimator.fit(*rows(n))
         seconds = time.perf_counter() - began
         n_passes, n_parts = made[0].n_passes, len(made[0].parts)
         one = dask_wire.measure(client, made[0], model)
     fitting.Cluster = original  # type: ignore[misc]
     return Measured(seconds, n_passes, n_parts, one, model)
+
+
+@dataclass
+class _Told:
+    """Says how long a fit has taken so far, after every pass: many rows take minutes."""
+
+    began: float
+
+    def is_worth_it(self, n_rows: int) -> bool:
+        """Tell whether there are so many rows."""
+        return n_rows >= WORTH_TELLING
+
+    def __call__(self, progress: Any) -> None:
+        """Print the seconds."""
+        if self.is_worth_it(progress.n_rows) and progress.phase is None:
+            print(f"  {time.perf_counter() - self.began:.1f} s", file=sys.stderr, flush=True)
 
 
 def _ready() -> None:

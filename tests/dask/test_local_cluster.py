@@ -246,8 +246,8 @@ def test_parts_without_room_in_memory_change_no_bit(frame, monkeypatch, tmp_path
     X, y = frame
     target = (y == "yes") * 1.0
     found = []
-    for share in (0.35, 0.0):
-        monkeypatch.setattr(storing, "SHARE", share)
+    for share in (0.4, 0.0):
+        monkeypatch.setattr(storing, "FULL", share)
         folder = tmp_path / str(share)
         with a_cluster(2, processes=False, memory_limit="4GB", local_directory=str(folder)):
             dX, dy = divided(X, target, [100, 300])
@@ -314,8 +314,6 @@ def test_refusals(client, frame):
         fit(divided(X.assign(x=np.inf), y, [400])[0], dy)
     with pytest.raises(ValueError, match="NaN in column 'z'"):
         DaskAdditiveClassifier(missing="error").fit(dX, dy)
-    with pytest.raises(ValueError, match="no surfaces"):
-        DaskAdditiveClassifier(interactions=2).fit(dX, dy)
     with pytest.raises(ValueError, match="max_memory"):
         DaskAdditiveClassifier(max_memory="1GB").fit(dX, dy)
     with pytest.raises(ValueError, match="no rows, or none with a weight"):

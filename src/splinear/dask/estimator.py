@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -11,15 +12,15 @@ from distributed import Client, default_client
 from sklearn.base import clone
 
 from splinear._types import Input
-from splinear.dask.fitting import Distributed, Pose
+from splinear.dask.fitting import Distributed
 from splinear.dask.partitions import Partitions
 from splinear.dask.predicting import lazily
+from splinear.dask.steps import Pose
 from splinear.dask.targets import common_target
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import SmoothLoss
 from splinear.solvers.watch import Watch
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.interactions import asks_for_pairs
 from splinear.training.live import FitLine
 from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.base import Target
@@ -73,11 +74,6 @@ class DaskEstimator(AdditiveEstimator):
 
     def _check_params(self) -> None:
         super()._check_params()
-        if asks_for_pairs(getattr(self, "interactions", 0), self.terms):
-            raise ValueError(
-                f"{type(self).__name__} has no surfaces over pairs of features. Leave out "
-                f"interactions and pairs in terms, or use {self._LOCAL.__name__}."
-            )
         if self.max_memory is not None:
             raise ValueError(
                 f"{type(self).__name__} has no max_memory: Dask's workers have limits of their own."
@@ -92,13 +88,19 @@ class DaskEstimator(AdditiveEstimator):
         given = Partitions.of(X, y, sample_weight)
         steps = Distributed(work, given, client, draw_seed(self.random_state))
         found, reader = steps.survey(recipe.reader)
-        work._columns = reader.columns
+        work._columns, n_rows = reader.columns, sum(found.n_rows)
+        line.say(f"looked at {n_rows:,} rows in {len(given.X):,} partitions, {line.seconds:.1f} s")
         common = common_target(recipe.reader, found)
         sample = steps.sample(found, reader)
+        line.say(f"drew a sample of {len(sample.y):,} rows, {line.seconds:.1f} s")
         columns = steps.columns(found, reader, sample)
         layout = term_plan(work).place(columns, trainer.advice(sample.table))
+        interactions = work._interactions(columns, trainer, layout)
+        if interactions is not None:
+            interactions = replace(interactions, weight=found.weight)
         data = steps.training_set(found, reader, sample, layout, common, self._posed_by(trainer))
-        line.say(f"coded {data.rows.n_rows:,} rows in {len(given.X):,} partitions")
+        data = replace(data, interactions=interactions)
+        line.say(f"coded {n_rows:,} rows, {line.seconds:.1f} s")
         starts = self._warm_starts(trainer, layout, data.outputs, data.rows.n_rows)
         stopping = work._stopping(data.rows, line.telling(self.callback))
         trained = trainer.fit(data, stopping, starts)

@@ -59,6 +59,11 @@ class Partitions:
         weights: list[Delayed | None] = [None] * len(parts[0])
         return cls(parts[0], parts[1], list(parts[2]) if len(parts) > 2 else weights, example)
 
+    def numbered(self, n_rows: list[int]) -> list[tuple[int, Delayed, Delayed, Delayed | None]]:
+        """Return the partitions that have rows, given how many each has, and their numbers."""
+        have = [k for k, n in enumerate(n_rows) if n]
+        return [(k, self.X[k], self.y[k], self.weights[k]) for k in have]
+
     def lies(self, client: Client) -> bool:
         """Tell whether workers have X already, as they do after `X.persist()`."""
         known = list(client.futures)  # which other threads add to

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import cast
@@ -13,11 +14,12 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.dask.expressions import Node
 from splinear.model.layout import Layout
-from splinear.solvers.coding import code_rows, copied_codes, read_codes
+from splinear.solvers.coding import code_rows, read_codes
 from splinear.solvers.loss_sums import LossSum, Separable
 from splinear.solvers.margin_sums import RowMargins
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order
+from splinear.solvers.pair_rows import PairRows
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.softmax import Softmax
 from splinear.tables.dense import ArrayTable
@@ -50,8 +52,10 @@ class Part:
         Or one RowMargins.
     weights : ndarray of shape (n_rows,) or None
         In the order of training.
-    read_values, read_exact : callable or None
-        Where `values` and `exact` come from, if there are such.
+    surfaces : PairRows or None
+        The rows as surfaces see them, be it only to look for some.
+    read_values, read_table : callable or None
+        Where `values`, and X itself as numbers, come from, if there are such.
     """
 
     def __init__(
@@ -62,8 +66,10 @@ class Part:
         weights: Floats | None,
     ) -> None:
         self._codes, self.rows, self.sums, self.weights = list(codes), like, list(sums), weights
+        self.surfaces: PairRows | None = None
         self.read_values: Callable[[], OnValues] | None = None
-        self.read_exact: Callable[[], Part] | None = None
+        self.read_table: Callable[[], AnyArray] | None = None
+        self._exact: Part | None = None
         self._scores: list[tuple[bytes, Floats]] = []
 
     @classmethod
@@ -82,9 +88,13 @@ class Part:
         rows = replace(self.rows, parts=tuple(read_codes(codes, self.rows.layout)))
         return Part(codes, rows, self.sums, self.weights)
 
-    def exactly(self, X: AnyArray) -> Part:
-        """Return the same rows in full precision, from X as numbers; without sums."""
-        return Part([], replace(self.rows, table=ArrayTable(X)).exactly(), [], None)
+    def with_surfaces(self, surfaces: PairRows, *, in_scores: bool) -> Part:
+        """Return the part with surfaces, which have tables behind those of curves if in_scores."""
+        other = copy(self)
+        other.surfaces = surfaces
+        if in_scores:
+            other.rows, other._exact = replace(self.rows, pairs=surfaces), None
+        return other
 
     def arrays(self) -> list[AnyArray]:
         """Return the codes of every group."""
@@ -103,8 +113,11 @@ class Part:
     @property
     def exact(self) -> Part:
         """The same rows in full precision, without sums."""
-        assert self.read_exact is not None
-        return self.read_exact()
+        if self._exact is None:
+            assert self.read_table is not None
+            rows = replace(self.rows, table=ArrayTable(self.read_table())).exactly()
+            self._exact = Part([], rows, [], None)
+        return self._exact
 
     @property
     def n_rows(self) -> int:
@@ -136,6 +149,12 @@ class Part:
         """Return the blocks of TrainingRows.blocks as (n_outputs, n)."""
         return np.stack([np.concatenate([b.ravel() for b in own]) for own in self.rows.blocks(H)])
 
+    def surface_blocks(self, H: Floats) -> Floats:
+        """Return the blocks of PairRows.blocks as (n_outputs, n)."""
+        assert self.surfaces is not None
+        found = self.surfaces.blocks(H, 1)
+        return np.stack([np.concatenate([b.ravel() for b in own]) for own in found])
+
     def on_values(self, table: Table, tables: Floats, R: Node) -> OnValues:
         """Score the rows of X itself, and add up R over them."""
         slopes = np.asarray(R.on(self, {}))
@@ -150,29 +169,6 @@ class Part:
         """Bytes in memory."""
         n_outputs = sum(total.n_outputs for total in self.sums)
         return sum(own.nbytes for own in self.arrays()) + NEAR_CODES * n_outputs * self.n_rows
-
-    def __copy__(self) -> Part:
-        """Share all that it has; by default, copies would be made by pickling."""
-        made = object.__new__(Part)
-        made.__dict__.update(self.__dict__)
-        return made
-
-    def __reduce__(self) -> tuple[object, ...]:
-        rows = self.rows
-        how = (rows.layout, rows.kept, rows.n_given, rows.seed)
-        return _restored, (self.arrays(), how, self.fresh_sums(), self.weights)
-
-
-def _restored(
-    arrays: list[AnyArray],
-    how: tuple[Layout, AnyArray | None, int, int],
-    sums: list[LossSum],
-    weights: Floats | None,
-) -> Part:
-    """Undo pickling."""
-    layout, kept, n_given, seed = how
-    codes = [copied_codes(own, group) for own, group in zip(arrays, layout.groups, strict=True)]
-    return Part(codes, _rows(codes, layout, kept, n_given, seed), sums, weights)
 
 
 def _rows(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
@@ -21,24 +22,17 @@ from splinear.dask.expressions import (
     Scores,
     bare,
 )
+from splinear.dask.reading import TableReader
+from splinear.dask.steps import WithSurfaces, WithTable, WithValues
+from splinear.dask.surfaces import RemotePairs
 from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.pair_rows import PairRows
 from splinear.solvers.rows import TrainingRows
 
-__all__ = ["RemoteRows", "ValueReader"]
-
-
-class ValueReader(Protocol):
-    """Reads X itself, partition by partition, where the parts are."""
-
-    def score(self, cluster: Cluster, tables: Floats, R: object) -> None:
-        """Leave scores, and sums of R, with every part of a cluster."""
-        ...
-
-    def keep(self, cluster: Cluster) -> None:
-        """Leave X itself with every part."""
-        ...
+__all__ = ["RemoteRows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +47,13 @@ class RemoteRows:
     layout: Layout
     n_rows: int
     total: float  # their weight
-    reader: ValueReader
+    reader: TableReader
     seed: int = 0
     is_coded: bool = True
+    pairs: RemotePairs | None = None
 
     is_here = False
     is_on_disk = False
-    pairs = None
     value_price = 2.0
     plan = MemoryPlan()
 
@@ -77,6 +71,21 @@ class RemoteRows:
         """Return the same rows for a layout of the same groups."""
         return replace(self, layout=layout)
 
+    def grids(self, groups: Sequence[PairGroup]) -> RemotePairs:
+        """Return surfaces whose sums are those of the rows that are nearest to their nodes."""
+        self.cluster.hold(WithSurfaces(self.reader, tuple(groups), only_looked_for=True))
+        return RemotePairs(self.cluster, tuple(groups))
+
+    def placed(self, sample: PairRows) -> RemotePairs:
+        """Have workers find out where their rows stand on surfaces, as those of the sample do."""
+        self.cluster.hold(WithSurfaces(self.reader, sample.groups, only_looked_for=False))
+        self.cluster.sample = self.cluster.sample.with_surfaces(sample, in_scores=True)
+        return RemotePairs(self.cluster, sample.groups)
+
+    def with_pairs(self, layout: Layout, pairs: RemotePairs) -> RemoteRows:
+        """Return the same rows for a layout that has surfaces, too."""
+        return replace(self, layout=layout, pairs=pairs)
+
     def adopted(self, total: LossSum) -> LossSum:
         """Return a sum of losses as it is: it is that of all parts."""
         return total
@@ -91,7 +100,7 @@ class RemoteRows:
         if self.is_coded:
             return PART
         if not self.cluster.has_values:
-            self.reader.keep(self.cluster)
+            self.cluster.hold(WithTable(self.reader))
             self.cluster.has_values = True
         return EXACT
 
@@ -156,7 +165,7 @@ class RemoteRows:
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         del n_threads
-        self.reader.score(self.cluster, self.layout.tables(parameters), bare(R))
+        self.cluster.hold(WithValues(self.reader, self.layout.tables(parameters), bare(R)))
         values = Member(PART, "values")
         node: Node = bare(R)
         in_all = Apply(np.sum, (node,), {"axis": 1})

@@ -11,8 +11,8 @@ from distributed import Client
 
 from splinear._types import Input, Terms
 from splinear.dask.estimator import DaskEstimator
-from splinear.dask.fitting import Pose
 from splinear.dask.margins import ClusterTrainer
+from splinear.dask.steps import Pose
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.watch import Progress
 from splinear.svc import AdditiveSVC
