@@ -15,11 +15,14 @@ from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, Cells, is_supported
 from splinear.devices.host_rows import HostRows
 from splinear.devices.losses import on_device
+from splinear.devices.whole import ROWS_PER_COEFFICIENT, Design, DeviceInverse, inverse_of
 from splinear.model.layout import Layout
 from splinear.solvers.coding import copied_codes, read_codes
+from splinear.solvers.iterate import Space
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order
+from splinear.solvers.whole_hessian import forms_hessian
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
@@ -64,6 +67,7 @@ class DeviceRows:
     X: Any = None  # on the device; None: there is no room
     is_coded: bool = True
     n_first: int | None = None
+    designs: dict[int, Design] = field(default_factory=dict)  # of so many rows, the first
     plan: MemoryPlan = field(default_factory=lambda: MemoryPlan(holds_values=False))
 
     is_here = False
@@ -158,7 +162,7 @@ class DeviceRows:
         numbers = self.places.place(np.arange(self.n_given))[: self.n_rows]
         ordered = X[self.backend.array(numbers)]
         cells = tuple(self.backend.valued(group, ordered) for group in self.layout.groups)
-        return replace(self, cells=cells, is_coded=False)
+        return replace(self, cells=cells, is_coded=False, designs={})
 
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Return the scores of all rows."""
@@ -185,6 +189,18 @@ class DeviceRows:
         there = bare(H, self.backend)
         found = [own.blocks(there) for own in self.cells]
         return [[part[k] for part in found] for k in range(len(there))]
+
+    def inverse(
+        self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
+    ) -> DeviceInverse | None:
+        """Return the inverse of each output's Hessian, from the first rows, on the device."""
+        if not forms_hessian(self.layout):
+            return None
+        n = min(self.n_rows, ROWS_PER_COEFFICIENT * (int(space.used.sum()) + 1))
+        if n not in self.designs or not np.array_equal(self.designs[n].used, space.used):
+            cells = [own.first(n) for own in self.cells]
+            self.designs[n] = Design.of(self.backend, cells, self.layout)
+        return inverse_of(self.backend, self.designs[n], space, curvature, blocks)
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
