@@ -80,10 +80,10 @@ void add_scores(const Group& group, std::span<const double> coef, int n_threads,
     });
 }
 
-Buffer<double> score_all(Groups groups, std::span<const double> coef, int n_threads) {
+std::vector<double> score_all(Groups groups, std::span<const double> coef, int n_threads) {
     check(groups);
     must_be("the size of tables, one number per coefficient,", coef.size(), n_coefficients(groups));
-    auto out = Buffer<double>::zeros(index(groups.front()->n_rows()), n_threads);
+    std::vector<double> out(index(groups.front()->n_rows()));
     for (const Group* group : groups) {
         add_scores(*group, coef.first(group->n_coefficients()), n_threads, out.data());
         coef = coef.subspan(group->n_coefficients());

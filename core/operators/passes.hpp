@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "rows/group.hpp"
-#include "support/buffer.hpp"
 
 namespace splinear {
 
@@ -24,7 +23,7 @@ namespace splinear {
 void add_scores(const Group& group, std::span<const double> coef, int n_threads, double* out);
 
 // coef'B_i of every row i.
-Buffer<double> score_all(Groups groups, std::span<const double> coef, int n_threads);
+std::vector<double> score_all(Groups groups, std::span<const double> coef, int n_threads);
 
 // sum_i r_i B_i.
 std::vector<double> sum_all(Groups groups, std::span<const double> r, int n_threads);
