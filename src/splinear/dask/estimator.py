@@ -47,12 +47,13 @@ class DaskEstimator(AdditiveEstimator):
         if self.client is not None:
             return self.client
         try:
-            return default_client()
+            found: Client = default_client()
         except ValueError as error:
             raise ValueError(
                 f"{type(self).__name__} needs a client of Dask, and there is none. Make one first, "
                 "as in client = distributed.Client(), or say which: client=..."
             ) from error
+        return found
 
     def to_local(self) -> AdditiveEstimator:
         """Return the same estimator without Dask, with what was learned.
