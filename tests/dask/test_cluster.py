@@ -117,7 +117,7 @@ def test_memory_is_taken_for_as_long_as_a_part_is_there(cluster, monkeypatch):
     room = Room(1e9, None)
     monkeypatch.setattr(Room, "here", staticmethod(lambda: room))
     part = cluster.sample.with_sums(cluster.sample.sums, cluster.sample.weights)
-    held = Holding(part)
+    held = Holding(lambda _, own=part: own)
     n_bytes = part.n_bytes
     assert room.left == 1e9 - n_bytes
     more = held.with_values(OnValues(np.zeros((1, 5)), np.zeros((1, 5))))

@@ -102,9 +102,9 @@ class Cluster:
             known: dict[str | None, list[int]] = {}
             known.update(self._known_homes())
             return known
-        if lies:
-            return {None: list(range(n))}
         workers = sorted(self.client.nthreads())
+        if lies or not workers:
+            return {None: list(range(n))}
         spans = zip(workers, runs(n, len(workers)), strict=True)
         return {own: list(range(*span)) for own, span in spans}
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 from dask.base import is_dask_collection
 from distributed import Client, default_client
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import Input
 from splinear.dask.fitting import Distributed
@@ -43,7 +44,16 @@ class DaskEstimator(AdditiveEstimator):
     @property
     def client_(self) -> Client:
         """The client whose workers are used: `client`, or Dask's current one."""
-        return default_client() if self.client is None else self.client
+        if self.client is not None:
+            return self.client
+        try:
+            found: Client = default_client()
+        except ValueError as error:
+            raise ValueError(
+                f"{type(self).__name__} needs a client of Dask, and there is none. Make one first, "
+                "as in client = distributed.Client(), or say which: client=..."
+            ) from error
+        return found
 
     def to_local(self) -> AdditiveEstimator:
         """Return the same estimator without Dask, with what was learned.
@@ -74,6 +84,13 @@ class DaskEstimator(AdditiveEstimator):
 
     def _check_params(self) -> None:
         super()._check_params()
+        if self.client is not None and not isinstance(self.client, Client):
+            raise TypeError(
+                "client must be a distributed.Client, as Client(cluster) or Client(address) makes "
+                f"one; got a {type(self.client).__name__}."
+            )
+        if self.client is not None and self.client.status in ("closing", "closed"):
+            raise ValueError("client is closed. Make another one, as in Client(cluster).")
         if self.max_memory is not None:
             raise ValueError(
                 f"{type(self).__name__} has no max_memory: Dask's workers have limits of their own."
@@ -115,6 +132,7 @@ class DaskEstimator(AdditiveEstimator):
 
     def _predicted(self, name: str, X: Input) -> Input:
         """Return predictions of a method: lazily, of a collection of Dask."""
+        check_is_fitted(self, "terms_")
         local = self.to_local()
         return lazily(local, name, X) if is_dask_collection(X) else getattr(local, name)(X)
 

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from dask.delayed import Delayed, delayed
 from distributed import Client
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from splinear._types import AnyArray, Floats, Input
@@ -22,15 +23,18 @@ from splinear.dask.targets import PartTarget, RemoteTarget
 from splinear.model.layout import Layout
 from splinear.solvers.choosing import enough_rows
 from splinear.tables.checks import check_columns, feature_label
-from splinear.tables.chunks import as_dense
-from splinear.tables.dense import ArrayTable
-from splinear.tables.kinds import refuse_others, refuse_text
 from splinear.tables.opening import open_table
+from splinear.tables.table import Table
 from splinear.terms.base import ColumnData
 from splinear.training.columns import Columns
 from splinear.training.outputs.base import Reader
 from splinear.training.set import TrainingSet
-from splinear.training.table import find_categorical, term_plan
+from splinear.training.table import (
+    find_categorical,
+    refuse_columns,
+    refuse_sparse_periods,
+    term_plan,
+)
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["Distributed"]
@@ -63,12 +67,13 @@ class Distributed:
         work = self.estimator
         table = check_columns(work, open_table(self.given.example), reset=True)
         table, categorical = find_categorical(work, table)
-        refuse_others(table)
-        refuse_text(table, categorical, reset=True)
+        refuse_columns(table, categorical, reset=True)
         plan = term_plan(work)
         dropped, periods = frozenset(plan.dropped), plan.periods(categorical)
         n = table.shape[1]
-        first = TableReader(Columns(n, {}, periods=periods, dropped=dropped), table.names)
+        unread = Columns(n, {}, periods=periods, dropped=dropped)
+        refuse_sparse_periods(work, table, unread)
+        first = TableReader(unread, table.names, table.is_sparse)
         told = delayed((first, categorical, reader.numeric), pure=False)
         found = self._asked(_surveyed, told)
         summary: Summary = found[0]
@@ -86,7 +91,7 @@ class Distributed:
             n_rows=sum(summary.n_rows),
             counts={j: tuple(summary.seen[j].values[own] for own in levels[j]) for j in levels},
         )
-        return summary, TableReader(columns, table.names)
+        return summary, TableReader(columns, table.names, table.is_sparse)
 
     def _check(self, found: Summary) -> None:
         """Refuse what no fit takes; name the column."""
@@ -118,8 +123,9 @@ class Distributed:
         taken = self._asked(_taken, delayed(reader, pure=False), own)
         rows = [one for one in taken if len(one.y)]
         weights = None if rows[0].weights is None else np.concatenate([r.weights for r in rows])
-        X = np.concatenate([one.X for one in rows])
-        return _Sampled(ArrayTable(X), np.concatenate([one.y for one in rows]), weights)
+        stack = sparse.vstack if reader.is_sparse else np.concatenate
+        X = open_table(stack([one.X for one in rows]))
+        return _Sampled(X, np.concatenate([one.y for one in rows]), weights)
 
     def columns(self, found: Summary, reader: TableReader, sample: _Sampled) -> ColumnData:
         """Look at the columns as terms do: at the sample, with the ranges of all rows."""
@@ -136,7 +142,7 @@ class Distributed:
             levels=reader.columns.levels,
             kept=None,
             weights=sample.weights,
-            through_zero=False,
+            through_zero=sample.table.is_sparse,
             label=partial(feature_label, self.estimator),
         )
 
@@ -153,11 +159,11 @@ class Distributed:
         coding = Coding(reader, layout, common, pose, self.seed)
         target = common.read(sample.y)
         here = coding.part(sample.table, target, sample.weights, None)
-        here.read_table = lambda: as_dense(sample.table.whole())
+        here.read_table = sample.table.whole
         cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
         cluster.hold(coding, lies=self.given.lies(self.client))
         rows = RemoteRows(
-            cluster, layout, sum(found.n_rows), found.weight, reader, self.seed
+            cluster, layout, sum(found.n_rows), found.weight, reader, self.seed, here.rows.is_coded
         ).with_gap_means()
         weighted = WeightedRows(rows, sample.weights)  # type: ignore[arg-type]
         return TrainingSet(weighted, RemoteTarget(common, target, cluster))
@@ -176,7 +182,7 @@ class Distributed:
 class _Sampled:
     """Rows of the sample, as numbers."""
 
-    table: ArrayTable
+    table: Table
     y: AnyArray
     weights: Floats | None
 
@@ -194,4 +200,4 @@ def _taken(X: Input, y: Input, weights: Input, numbers: AnyArray, reader: TableR
     rows = Rows.of(X, y, weights, numeric=False)
     at = numbers if rows.kept is None else np.flatnonzero(rows.kept)[numbers]
     own = None if rows.weights is None else rows.weights[at]
-    return Rows(np.array(as_dense(reader.table(X).sample(at))), rows.y[at], own, None)
+    return Rows(reader.table(X).sample(at).copy(), rows.y[at], own, None)

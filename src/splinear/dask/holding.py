@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 
-from splinear._types import AnyArray, Floats
+import numpy as np
+
 from splinear.dask.parts import OnValues, Part
-from splinear.dask.storing import Kept, Room, mapped_codes
+from splinear.dask.storing import IN_USE, Kept, Room, mapped_codes
+from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.pair_rows import PairRows
+from splinear.tables.chunks import Chunk
 
 __all__ = ["Holding"]
 
@@ -17,24 +20,31 @@ __all__ = ["Holding"]
 class Holding:
     """A part that a worker holds.
 
+    Parameters
+    ----------
+    make : callable
+        Makes the part, in memory; or, given a plan, what is not zero in it in a file.
+
     Where there is no room for it in memory, its codes are in a file, of which little is in memory
     at a time; all else that its rows have is read from a file in every pass, and scores are not
     kept from one pass to the next.
     """
 
-    def __init__(self, part: Part) -> None:
-        room = Room.here()
+    def __init__(self, make: Callable[[MemoryPlan | None], Part]) -> None:
+        room, part = Room.here(), make(None)
         self._part: Part | None = part
         self._values: Kept[OnValues] | None = None
-        self._table: Kept[AnyArray] | None = None
+        self._table: Kept[Chunk] | None = None
         self._surfaces: Kept[PairRows] | None = None
         self._in_scores = False
         self._whole: Part | None = None
         if not room.take(part.n_bytes, part):  # which copies of this share
-            groups = part.rows.layout.groups
-            pairs = zip(part.arrays(), groups, strict=True)
-            self._codes = [mapped_codes(own, group, room) for own, group in pairs]
-            self._rows = part.over(self._codes).rows
+            if part.rows.is_coded:
+                pairs = zip(part.arrays(), part.rows.layout.groups, strict=True)
+                part = part.over([mapped_codes(own, group, room) for own, group in pairs])
+            else:
+                part = make(MemoryPlan(rows_per_block=IN_USE))
+            self._codes, self._rows = part.codes, part.rows
             self._rest = Kept((part.fresh_sums(), part.weights), part.n_bytes)
             self._part = None
 
@@ -64,10 +74,11 @@ class Holding:
         other._values = Kept(values, values.F.nbytes)
         return other
 
-    def with_table(self, X: Floats) -> Holding:
+    def with_table(self, X: Chunk) -> Holding:
         """Return the part with X itself, as numbers."""
         other = self._copy()
-        other._table = Kept(X, 2 * X.nbytes)  # and once more as the core reads it
+        n_bytes = X.nbytes if isinstance(X, np.ndarray) else 12 * X.nnz
+        other._table = Kept(X, 2 * n_bytes)  # and once more as the core reads it
         return other
 
     def with_surfaces(self, surfaces: PairRows, *, in_scores: bool) -> Holding:

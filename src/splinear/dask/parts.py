@@ -22,7 +22,9 @@ from splinear.solvers.order import Order
 from splinear.solvers.pair_rows import PairRows
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.softmax import Softmax
+from splinear.tables.chunks import Chunk
 from splinear.tables.dense import ArrayTable
+from splinear.tables.opening import open_table
 from splinear.tables.table import Table
 
 __all__ = ["OnValues", "Part"]
@@ -45,7 +47,7 @@ class Part:
     Attributes
     ----------
     codes : list of ndarray
-        Per group of the layout, (n_rows, n_features): 2 bytes per value.
+        Per group of the layout, (n_rows, n_features): 2 bytes per value; none of sparse rows.
     rows : TrainingRows
         The same as the core reads them.
     sums : list of LossSum
@@ -65,23 +67,33 @@ class Part:
         sums: Sequence[LossSum],
         weights: Floats | None,
     ) -> None:
-        self._codes, self.rows, self.sums, self.weights = list(codes), like, list(sums), weights
+        self.codes, self.rows, self.sums, self.weights = list(codes), like, list(sums), weights
         self.surfaces: PairRows | None = None
         self.read_values: Callable[[], OnValues] | None = None
-        self.read_table: Callable[[], AnyArray] | None = None
+        self.read_table: Callable[[], Chunk] | None = None
         self._exact: Part | None = None
         self._scores: list[tuple[bytes, Floats]] = []
 
     @classmethod
-    def coded(cls, table: Table, layout: Layout, seed: int, kept: AnyArray | None) -> Part:
-        """Code the rows of a table; sums and weights come later."""
+    def coded(
+        cls,
+        table: Table,
+        layout: Layout,
+        seed: int,
+        kept: AnyArray | None,
+        plan: MemoryPlan | None = None,
+    ) -> Part:
+        """Code the rows of a table, or take what is not zero; sums and weights come later."""
+        if table.is_sparse:
+            rows = TrainingRows.prepare(table, layout, seed=seed, kept=kept, plan=plan)
+            return cls([], replace(rows, layout=layout, table=_nowhere(layout)), [], None)
         order = Order.draw(table.shape[0], kept, seed)
         codes = code_rows(table, layout, order, MemoryPlan(), n_threads=1)
         return cls(codes, _rows(codes, layout, kept, table.shape[0], seed), [], None)
 
     def with_sums(self, sums: Sequence[LossSum], weights: Floats | None) -> Part:
         """Return the part with a target."""
-        return Part(self._codes, self.rows, sums, weights)
+        return Part(self.codes, self.rows, sums, weights)
 
     def over(self, codes: Sequence[_core.Codes]) -> Part:
         """Return the part over the same codes, which are somewhere else."""
@@ -98,7 +110,7 @@ class Part:
 
     def arrays(self) -> list[AnyArray]:
         """Return the codes of every group."""
-        return [np.asarray(own.array) for own in self._codes]
+        return [np.asarray(own.array) for own in self.codes]
 
     def fresh_sums(self) -> list[LossSum]:
         """Return the sums without what they have computed."""
@@ -115,7 +127,7 @@ class Part:
         """The same rows in full precision, without sums."""
         if self._exact is None:
             assert self.read_table is not None
-            rows = replace(self.rows, table=ArrayTable(self.read_table())).exactly()
+            rows = replace(self.rows, table=open_table(self.read_table())).exactly()
             self._exact = Part([], rows, [], None)
         return self._exact
 
@@ -167,8 +179,10 @@ class Part:
     @property
     def n_bytes(self) -> int:
         """Bytes in memory."""
-        n_outputs = sum(total.n_outputs for total in self.sums)
-        return sum(own.nbytes for own in self.arrays()) + NEAR_CODES * n_outputs * self.n_rows
+        near = NEAR_CODES * sum(total.n_outputs for total in self.sums) * self.n_rows
+        if not self.rows.is_coded:
+            return near + 8 * (self.rows.n_values + self.n_rows)
+        return near + sum(own.nbytes for own in self.arrays())
 
 
 def _rows(
@@ -176,11 +190,15 @@ def _rows(
 ) -> TrainingRows:
     """Return rows of codes, whose table is nowhere."""
     parts = read_codes(codes, layout)
-    nowhere = ArrayTable(np.empty((0, layout.n_columns)))
     n_values = n_given * sum(group.n_features for group in layout.groups)
     return TrainingRows(
-        tuple(parts), layout, kept, n_given, seed, n_values, is_coded=True, table=nowhere
+        tuple(parts), layout, kept, n_given, seed, n_values, is_coded=True, table=_nowhere(layout)
     )
+
+
+def _nowhere(layout: Layout) -> Table:
+    """Return a table without rows: X is not kept."""
+    return ArrayTable(np.empty((0, layout.n_columns)))
 
 
 def _fresh(total: LossSum) -> LossSum:

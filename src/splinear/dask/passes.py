@@ -50,6 +50,7 @@ class RemoteRows:
     reader: TableReader
     seed: int = 0
     is_coded: bool = True
+    is_exact: bool = False
     pairs: RemotePairs | None = None
 
     is_here = False
@@ -60,7 +61,8 @@ class RemoteRows:
     @property
     def n_values(self) -> int:
         """Values that a pass reads."""
-        return self.n_rows * sum(group.n_features for group in self.layout.groups)
+        sample = self.cluster.sample
+        return sample.rows.n_values * self.n_rows // max(sample.n_rows, 1)
 
     @property
     def n_sampled(self) -> int:
@@ -92,12 +94,12 @@ class RemoteRows:
 
     def exactly(self) -> RemoteRows:
         """Return the same rows in full precision: workers read X once they are asked for it."""
-        return replace(self, is_coded=False)
+        return replace(self, is_coded=False, is_exact=True)
 
     @property
     def _own(self) -> Node:
         """What workers are to look at; they have X in full precision from here on, if need be."""
-        if self.is_coded:
+        if not self.is_exact:
             return PART
         if not self.cluster.has_values:
             self.cluster.hold(WithTable(self.reader))
@@ -111,7 +113,7 @@ class RemoteRows:
 
     def first(self, n: int) -> TrainingRows:
         """Return some rows of the sample, which are here."""
-        own = self.cluster.sample if self.is_coded else self.cluster.sample.exact
+        own = self.cluster.sample.exact if self.is_exact else self.cluster.sample
         return own.rows.with_layout(self.layout).first(n)
 
     def sampled(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from splinear.dask.targets import PartTarget
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of
 from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.pair_rows import PairRows, positions_of
-from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 from splinear.training.outputs.base import Target
 from splinear.training.weighted import WeightedRows
@@ -38,10 +39,15 @@ class Coding:
     seed: int
 
     def part(
-        self, table: Table, target: Target, weights: Floats | None, kept: AnyArray | None
+        self,
+        table: Table,
+        target: Target,
+        weights: Floats | None,
+        kept: AnyArray | None,
+        plan: MemoryPlan | None = None,
     ) -> Part:
         """Code the rows of a table of numbers."""
-        part = Part.coded(table, self.layout, self.seed, kept)
+        part = Part.coded(table, self.layout, self.seed, kept, plan)
         weighted = WeightedRows(part.rows, weights, kept)
         return part.with_sums(self.pose(target, weighted), weighted.place_weights())
 
@@ -49,8 +55,8 @@ class Coding:
         """Code a partition."""
         del part
         rows = Rows.of(X, y, weights, numeric=False)
-        target = self.common.read(rows.y)
-        return Holding(self.part(self.reader.table(X), target, rows.weights, rows.kept))
+        table, target = self.reader.table(X), self.common.read(rows.y)
+        return Holding(partial(self.part, table, target, rows.weights, rows.kept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +85,7 @@ class WithTable:
         """Read X."""
         del y, weights
         assert part is not None
-        return part.with_table(as_dense(self.reader.table(X).whole()))
+        return part.with_table(self.reader.table(X).whole())
 
 
 @dataclass(frozen=True, eq=False)
