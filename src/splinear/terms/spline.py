@@ -207,9 +207,8 @@ class Spline(Term):
                 few = max(advice.few, 2)
                 of = suspects(data.table, rows, features[varies], few, lo[varies], hi[varies])
                 varies = varies[of]
-                if self.n_bins is not None:  # then few values are nothing special
-                    self._divide_tails(pieces, varies, features, data)
-                    return pieces
+                self._divide_tails(pieces, varies, features, data, advice)
+                return pieces
             for k, seen in self._samples(data, features[varies], len(features)):
                 self._divide(pieces, int(varies[k]), seen, advice, data)
         return pieces
@@ -220,14 +219,23 @@ class Spline(Term):
         at: NDArray[np.intp],
         features: NDArray[np.intp],
         data: ColumnData,
+        advice: Advice,
     ) -> None:
-        """Place the knots of those features at `at` that have a long tail, all of them at once."""
+        """Place the knots of those features at `at` that have a long tail, all of them at once.
+
+        And of those of few values, unless the user says how many pieces there are to be.
+        """
+        most = 0 if self.n_bins is not None else max(advice.few, 2)
         rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, len(features))
         for start, block in ascending(data.table, rows, features[at], data.most_bytes):
             some = at[start : start + len(block)]
             lo, hi = pieces.lo[some], pieces.hi[some]
             found = tail_knots(block, lo, hi, pieces.n_wanted, data.n_threads)
-            for k in np.flatnonzero(~np.isnan(found[:, 0])):
+            n_distinct = 1 + (block[:, 1:] > block[:, :-1]).sum(axis=1)
+            has_few = n_distinct <= most
+            for k in np.flatnonzero(has_few):
+                self._divide(pieces, int(some[k]), Sample.in_order(block[k]), advice, data)
+            for k in np.flatnonzero(~has_few & ~np.isnan(found[:, 0])):
                 pieces.set_knots(int(some[k]), found[k][~np.isnan(found[k])])
 
     def _suited(self, advice: Advice) -> Advice:
