@@ -61,6 +61,12 @@ def test_gaps_and_levels(on_backend, products):
     assert there.objective_ == pytest.approx(here.objective_, rel=2e-4)
 
 
+def test_the_same_bits_twice_for_classes(on_backend):
+    X, y = classes(1200)
+    fits = [AdditiveClassifier(device="cuda", random_state=0).fit(X, y) for _ in range(2)]
+    assert np.array_equal(*(model.decision_function(X) for model in fits))
+
+
 def test_what_classes_have_in_common_is_zero(on_backend):
     X, y = classes(900)
     for device in ("cpu", "cuda"):

@@ -164,7 +164,7 @@ class RemoteRows:
             start += prod(shape)
         return parts
 
-    def inverse(self, space: Space, curvature: Curvature, blocks: list[list[Floats]]) -> None:
+    def inverse(self, space: object, curvature: Curvature, blocks: list[list[Floats]]) -> None:
         """Return None: a sample of the rows is here."""
         del space, curvature, blocks
 

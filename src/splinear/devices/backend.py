@@ -106,7 +106,7 @@ class Backend(Protocol):
         ...
 
     def grams(self, A: DeviceArray, weights: DeviceArray) -> DeviceArray:
-        """Return A' diag(w) A for rows w >= 0 of the weights (n, n_rows): (n, n_columns, n_columns).
+        """Return A' diag(w) A, a matrix for each row w >= 0 of the weights (n, n_rows).
 
         Of A, and of the roots of weights as shares of the largest, 11 bits may count.
         """

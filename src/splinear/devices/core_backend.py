@@ -77,7 +77,7 @@ class CoreCells:
         one[np.arange(len(one)), j, s] = 1.0
         B = self.scores(one).reshape(n_features, stride, -1)
         found = np.einsum("jsi,jsn->ijn", B, maps)
-        return found.reshape(self.n_rows, n_features * n)
+        return np.asarray(found.reshape(self.n_rows, n_features * n))
 
     def scores(self, tables: Floats) -> Floats:
         """Return the scores."""

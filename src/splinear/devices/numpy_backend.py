@@ -111,7 +111,7 @@ class NumPyCells:
     def expanded(self, maps: Floats) -> Floats:
         """Return what maps make of the functions of all features."""
         found = np.einsum("ijs,jsn->ijn", self._functions(), maps)
-        return found.reshape(self.n_rows, -1)
+        return np.asarray(found.reshape(self.n_rows, -1))
 
     def scores(self, tables: Floats) -> Floats:
         """Return the scores."""

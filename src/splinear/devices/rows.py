@@ -15,14 +15,14 @@ from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, Cells, is_supported
 from splinear.devices.host_rows import HostRows
 from splinear.devices.losses import on_device
-from splinear.devices.whole import ROWS_PER_COEFFICIENT, Design, DeviceInverse, inverse_of
+from splinear.devices.whole import Inverses
 from splinear.model.layout import Layout
 from splinear.solvers.coding import copied_codes, read_codes
 from splinear.solvers.iterate import Space
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order
-from splinear.solvers.whole_hessian import forms_hessian
+from splinear.solvers.passes import Inverse
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
@@ -67,8 +67,8 @@ class DeviceRows:
     X: Any = None  # on the device; None: there is no room
     is_coded: bool = True
     n_first: int | None = None
-    designs: dict[int, Design] = field(default_factory=dict)  # of so many rows, the first
     plan: MemoryPlan = field(default_factory=lambda: MemoryPlan(holds_values=False))
+    inverses: Inverses = field(kw_only=True)
 
     is_here = False
     is_on_disk = False
@@ -96,7 +96,18 @@ class DeviceRows:
             for own in cells:
                 own.fill(piece, places)
         plan = MemoryPlan(holds_values=X is not None)
-        found = cls(backend, tuple(cells), layout, order, table.shape[0], seed, table, X, plan=plan)
+        found = cls(
+            backend,
+            tuple(cells),
+            layout,
+            order,
+            table.shape[0],
+            seed,
+            table,
+            X,
+            plan=plan,
+            inverses=Inverses(backend),
+        )
         return found.with_gap_means(found, weights, 1)
 
     @property
@@ -162,7 +173,7 @@ class DeviceRows:
         numbers = self.places.place(np.arange(self.n_given))[: self.n_rows]
         ordered = X[self.backend.array(numbers)]
         cells = tuple(self.backend.valued(group, ordered) for group in self.layout.groups)
-        return replace(self, cells=cells, is_coded=False, designs={})
+        return replace(self, cells=cells, is_coded=False, inverses=Inverses(self.backend))
 
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Return the scores of all rows."""
@@ -192,15 +203,9 @@ class DeviceRows:
 
     def inverse(
         self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
-    ) -> DeviceInverse | None:
+    ) -> Inverse | None:
         """Return the inverse of each output's Hessian, from the first rows, on the device."""
-        if not forms_hessian(self.layout):
-            return None
-        n = min(self.n_rows, ROWS_PER_COEFFICIENT * (int(space.used.sum()) + 1))
-        if n not in self.designs or not np.array_equal(self.designs[n].used, space.used):
-            cells = [own.first(n) for own in self.cells]
-            self.designs[n] = Design.of(self.backend, cells, self.layout)
-        return inverse_of(self.backend, self.designs[n], space, curvature, blocks)
+        return self.inverses.at(self.cells, space, curvature, blocks)
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""

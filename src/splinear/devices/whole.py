@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,23 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import bare
 from splinear.devices.backend import Backend, Cells
-from splinear.model.factoring import GROWTHS
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.iterate import Space
 from splinear.solvers.loss_sums import Curvature
-from splinear.solvers.whole_hessian import FEW_SAMPLED, numbered, penalty_entries
+from splinear.solvers.whole_hessian import (
+    FEW_SAMPLED,
+    forms_hessian,
+    numbered,
+    penalty_entries,
+)
 
-__all__ = ["ROWS_PER_COEFFICIENT", "Design", "DeviceInverse", "inverse_of"]
+__all__ = ["Inverses"]
 
 ROWS_PER_COEFFICIENT = 24  # that the Hessians are made from
-ROUNDING = 1e-6  # of a diagonal: what sums in single precision leave
+# Of a diagonal, one after the other: sums in single precision have no more digits.
+GROWTHS = (1e-6, 1e-5, 1e-4, 1e-3)
+SAME = 2.0  # times a diagonal or its inverse: up to there the last inverse will do
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +38,7 @@ class Design:
     used: AnyArray
 
     @classmethod
-    def of(cls, backend: Backend, cells: list[Cells], layout: Layout) -> Design:
+    def of(cls, backend: Backend, cells: Sequence[Cells], layout: Layout) -> Design:
         """Return that of all rows of the cells, by the parameters that a layout uses."""
         parts = zip(layout.groups, cells, strict=True)
         columns = [own.expanded(_from_parameters(group)) for group, own in parts]
@@ -65,7 +71,53 @@ class DeviceInverse:
         return out
 
 
-def inverse_of(
+@dataclass(eq=False)
+class Inverses:
+    """Makes inverses, and keeps what the next may be made of: the same rows, and the last one."""
+
+    backend: Backend
+    designs: dict[int, Design] = field(default_factory=dict)  # of so many rows
+    _diagonal: Floats | None = None
+    _last: DeviceInverse | None = None
+
+    def at(
+        self,
+        cells: Sequence[Cells],
+        space: Space,
+        curvature: Curvature,
+        blocks: list[list[Floats]],
+    ) -> DeviceInverse | None:
+        """Return inverses at a point, from the first rows of the cells.
+
+        Where diagonals have changed by little it is the last one. None if there is none, or the
+        matrices would be too large.
+        """
+        if not forms_hessian(space.layout):
+            return None
+        diagonal = _penalized_diagonals(space, blocks)
+        if not self._is_near(diagonal):
+            n = min(space.n_rows, ROWS_PER_COEFFICIENT * (diagonal.shape[1] + 1))
+            if n not in self.designs or not np.array_equal(self.designs[n].used, space.used):
+                some = [own.first(n) for own in cells]
+                self.designs[n] = Design.of(self.backend, some, space.layout)
+            self._diagonal = diagonal
+            self._last = _inverse_of(self.backend, self.designs[n], space, curvature, blocks)
+        return self._last
+
+    def _is_near(self, diagonal: Floats) -> bool:
+        before = self._diagonal
+        if before is None or self._last is None or before.shape != diagonal.shape:
+            return False
+        return bool(np.all(diagonal <= SAME * before) and np.all(before <= SAME * diagonal))
+
+
+def _penalized_diagonals(space: Space, blocks: list[list[Floats]]) -> Floats:
+    """Return the diagonals of all Hessians, (n_outputs, n_used)."""
+    penalty = _diagonal([group.penalty_bands for group in space.layout.groups])
+    return np.stack([(_diagonal(own) + penalty)[space.used] for own in blocks])
+
+
+def _inverse_of(
     backend: Backend, design: Design, space: Space, curvature: Curvature, blocks: list[list[Floats]]
 ) -> DeviceInverse | None:
     """Return the inverses at a point, from the rows of a design, which stand for all.
@@ -94,7 +146,7 @@ def inverse_of(
 
 def _factored(backend: Backend, H: Any, at: AnyArray) -> Any:
     diagonal = H[:, at, at]
-    for more in (ROUNDING, *(growth for growth in GROWTHS if growth > ROUNDING)):
+    for more in GROWTHS:
         H[:, at, at] = diagonal * (1.0 + more)
         found = backend.inverse_factors(H)
         if bool(np.isfinite(found).all()):

@@ -104,7 +104,7 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
 
 
 def _variances_of_all(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
-    """Return the sum over outputs of posterior_variances: those of all are features of one group."""
+    """Return the sum of posterior_variances over outputs, all features of which are one group."""
     n_outputs, at = len(u), np.arange(group.n_features)
     if n_outputs == 1:
         return posterior_variances(group, blocks[0], u[0])

@@ -351,7 +351,7 @@ class TrainingRows:
         ]
         return self.with_layout(self.layout.with_gap_means(sums, float(w.sum())))
 
-    def inverse(self, space: Space, curvature: Curvature, blocks: list[list[Floats]]) -> None:
+    def inverse(self, space: object, curvature: Curvature, blocks: list[list[Floats]]) -> None:
         """Return None: the core forms the matrix of rows that are here."""
         del space, curvature, blocks
 
