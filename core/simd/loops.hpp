@@ -230,7 +230,9 @@ inline void sum_rows(const Shape& shape, const Code* const* codes, const float* 
             constexpr std::size_t step = splinear::simd::tile;
             for (std::size_t j = 0; j < n; j += step) {
                 const int n_here = static_cast<int>(n - j < step ? n - j : step);
-                add_fours<Degree>(shape, Places(shape, row + j, n_here), steps[a], n_here,
+                Places places;
+                places.of_codes(shape, row + j, n_here);
+                add_fours<Degree>(shape, places, steps[a], n_here,
                                   tables + j * static_cast<std::size_t>(shape.entries));
             }
             continue;
