@@ -116,12 +116,12 @@ class Cluster:
         """Return the largest value."""
         return float(self._reduced([node], largest=True)[0])
 
-    def row_sums(self, node: Node, summed: Node) -> Floats:
+    def row_sums(self, node: Node, summed: Node, name: str) -> Floats:
         """Return sums over rows, `summed` on every part, of what `node` is per row."""
         known = self.noted(node.key)
-        if "in_all" not in known:
-            known["in_all"] = self.add_up(summed)[0]
-        return known["in_all"].copy()
+        if name not in known:
+            known[name] = self.add_up(summed)[0]
+        return known[name].copy()
 
     def noted(self, key: Hashable) -> dict[str, Floats]:
         """Return what is known of the values of some recipe, by names: to look up and to add to.

@@ -151,10 +151,18 @@ class RemoteRows:
         return known["sums"].copy()
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
-        """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
+        """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group.
+
+        The sums of H alone come along.
+        """
         del n_threads
-        [flat] = self.cluster.add_up(Call(self._own, "blocks", (bare(H),)))
-        return [self._split(own) for own in flat]
+        node, rows = bare(H), self._own
+        known, name = self.cluster.noted(node.key), "blocks" if rows is PART else "exact blocks"
+        if name not in known:
+            in_all = Apply(np.sum, (node,), {"axis": 1})
+            flat, known["in_all"] = self.cluster.add_up(Call(rows, "blocks", (node,)), in_all)
+            known[name] = flat
+        return [self._split(own) for own in known[name].copy()]
 
     def _split(self, flat: Floats) -> list[Floats]:
         parts, start = [], 0
