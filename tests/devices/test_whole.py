@@ -69,10 +69,9 @@ def test_the_same_bits_twice_for_classes(on_backend):
 
 def test_what_classes_have_in_common_is_zero(on_backend):
     X, y = classes(900)
-    for device in ("cpu", "cuda"):
-        model = AdditiveClassifier(C=0.3, device=device, random_state=0).fit(X, y)
-        for term in model.terms_:
-            assert np.abs(term.coef.sum(axis=0)).max() < 1e-6 * np.abs(term.coef).max()
+    model = AdditiveClassifier(C=0.3, device="cuda", random_state=0).fit(X, y)
+    for term in model.terms_:
+        assert np.abs(term.coef.sum(axis=0)).max() < 1e-6 * np.abs(term.coef).max()
 
 
 def test_matrices_that_cannot_be_factored_leave_it_to_blocks(on_backend, products, monkeypatch):

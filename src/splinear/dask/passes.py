@@ -172,10 +172,6 @@ class RemoteRows:
             start += prod(shape)
         return parts
 
-    def inverse(self, space: object, curvature: Curvature, blocks: list[list[Floats]]) -> None:
-        """Return None: a sample of the rows is here."""
-        del space, curvature, blocks
-
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         del n_threads

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from math import ceil, floor, log2
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis
 from splinear.devices.backend import DeviceArray, Grid
 from splinear.devices.cuda_axes import CudaAxes
+from splinear.devices.cuda_counts import batches, fixed_scale, rows_at_once
 from splinear.devices.cuda_matrices import inverse_factors, weighted_grams
 from splinear.devices.host_rows import coded_rows, value_rows
 from splinear.devices.uniform import UniformTables
@@ -188,7 +189,7 @@ class CudaCells:
             if uniform is not None:
                 uniform.add_to(out, self.cells, self.backend, self._uniform_kernel)
                 return out
-        for some in _batches(len(tables), self._most_outputs(self._entries(tables.shape[2]))):
+        for some in batches(len(tables), self._most_outputs(self._entries(tables.shape[2]))):
             self._score(tables[some], out[some])
         return out
 
@@ -211,7 +212,7 @@ class CudaCells:
         threads = min(512, 2048 // per_processor // LANES * LANES)
         grid = min(
             backend.n_processors * per_processor,
-            ceil(self.n_rows * lanes / (_rows_at_once(n_outputs) * threads)),
+            ceil(self.n_rows * lanes / (rows_at_once(n_outputs) * threads)),
         )
         has_gap = stride > self.group.size
         for chunk in range(0, n_chunks, at_once):
@@ -262,7 +263,7 @@ class CudaCells:
         most = self._most_outputs(4 * entries)
         parts = [
             self._add(cp.ascontiguousarray(R[some].T.astype(self.real)), entries, blocks)
-            for some in _batches(len(R), most)
+            for some in batches(len(R), most)
         ]
         return cp.concatenate(parts) if len(parts) > 1 else parts[0]
 
@@ -272,7 +273,7 @@ class CudaCells:
         size = entries * n_outputs * LANES
         n_bytes = size * self.real.itemsize
         fixed = n_bytes > backend.shared_bytes
-        width, scale = (lanes, _scale(R)) if fixed else (LANES, 0.0)
+        width, scale = (lanes, fixed_scale(R)) if fixed else (LANES, 0.0)
         n_bytes = 0 if fixed else n_bytes
         warps = 8 if fixed else max(1, min(8, backend.shared_bytes // 2 // n_bytes))
         per_processor = (
@@ -366,7 +367,7 @@ class CudaCells:
             "KIND": number,
             "SUPPORT": basis.support,
             "OUTPUTS": n_outputs,
-            "ROWS": _rows_at_once(n_outputs),
+            "ROWS": rows_at_once(n_outputs),
             "BLOCKS": int(blocks),
             "FIXED": int(fixed),
         }
@@ -386,21 +387,3 @@ def _with_shared(kernel: Any, n_bytes: int) -> Any:
     if n_bytes > 48 * 1024:
         kernel.max_dynamic_shared_size_bytes = n_bytes
     return kernel
-
-
-def _rows_at_once(n_outputs: int) -> int:
-    """Return how many rows a warp holds in registers, all outputs of each."""
-    return max(1, min(8, 32 // n_outputs))
-
-
-def _batches(n: int, most: int) -> list[slice]:
-    """Return slices of about the same length, each of so many at most."""
-    n_batches = ceil(n / most)
-    step = ceil(n / max(n_batches, 1))
-    return [slice(first, min(first + step, n)) for first in range(0, n, step)]
-
-
-def _scale(R: DeviceArray) -> float:
-    """Return a power of two by which sums over all rows still fit into 63 bits."""
-    largest = float(abs(R).max()) * max(1, len(R))
-    return 2.0 ** floor(62 - log2(largest)) if 0.0 < largest < np.inf else 1.0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
 
 import numpy as np
+
+from splinear.devices.backend import DeviceArray
 
 __all__ = ["inverse_factors", "weighted_grams"]
 
@@ -13,7 +15,7 @@ HALF, SINGLE = 2, 0  # types of numbers
 IN_SINGLE, BY_DEFAULT = 68, -1  # how it is added up, and by which algorithm
 
 
-def weighted_grams(cp: Any, A: Any, weights: Any) -> Any:
+def weighted_grams(cp: ModuleType, A: DeviceArray, weights: DeviceArray) -> DeviceArray:
     """Return A' diag(w) A (n, m, m) for rows w of the weights, A being (n_rows, m), in doubles.
 
     Numbers are rounded to half precision, their products are not, and are added up in single
@@ -29,7 +31,7 @@ def weighted_grams(cp: Any, A: Any, weights: Any) -> Any:
     return out * (largest * unit.astype(np.float64) ** 2)[:, None, None]
 
 
-def _gram(cp: Any, A: Any, out: Any) -> None:
+def _gram(cp: ModuleType, A: DeviceArray, out: DeviceArray) -> None:
     """Write A'A to out."""
     cublas, (n_rows, m) = cp.cuda.cublas, A.shape
     handle = cp.cuda.device.get_cublas_handle()
@@ -42,7 +44,7 @@ def _gram(cp: Any, A: Any, out: Any) -> None:
     )  # fmt: skip
 
 
-def inverse_factors(cp: Any, H: Any) -> Any:
+def inverse_factors(cp: ModuleType, H: DeviceArray) -> DeviceArray:
     """Return L^{-1} of matrices H = L L', (n, m, m).
 
     Where one has no such L, some of its numbers are not finite. One after the other: on several

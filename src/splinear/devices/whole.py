@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import bare
-from splinear.devices.backend import Backend, Cells
+from splinear.devices.backend import Backend, Cells, DeviceArray
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.iterate import Space
@@ -34,7 +33,7 @@ SAME = 2.0  # times a diagonal or its inverse: up to there the last inverse will
 class Design:
     """The functions of some rows as one matrix, (n_rows, n), the last column being ones."""
 
-    matrix: Any
+    matrix: DeviceArray
     used: AnyArray
 
     @classmethod
@@ -59,7 +58,7 @@ class DeviceInverse:
     """The inverses of Hessians H = L L', one per output, as L^{-1} on the device."""
 
     backend: Backend
-    factors: Any  # (n_outputs, n, n)
+    factors: DeviceArray  # (n_outputs, n, n)
     places: AnyArray  # of the n in a vector theta
 
     def times(self, theta: Floats) -> Floats:
@@ -144,7 +143,7 @@ def _inverse_of(
     return None if factors is None else DeviceInverse(backend, factors, places)
 
 
-def _factored(backend: Backend, H: Any, at: AnyArray) -> Any:
+def _factored(backend: Backend, H: DeviceArray, at: AnyArray) -> DeviceArray:
     diagonal = H[:, at, at]
     for more in GROWTHS:
         H[:, at, at] = diagonal * (1.0 + more)

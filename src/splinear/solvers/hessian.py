@@ -28,7 +28,7 @@ from splinear.solvers.banded import factored
 from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_blocks import SurfaceBlocks
-from splinear.solvers.passes import Inverse
+from splinear.solvers.passes import Inverse, Inverting
 from splinear.solvers.whole_hessian import WholeHessian, entries_per_row, forms_hessian
 
 __all__ = ["Arrow", "Chooser", "Preconditioner", "QuadraticModel"]
@@ -153,7 +153,10 @@ class _Part:
 
     def inverse(self) -> Inverse | None:
         """Return the inverse of the Hessian that the rows themselves can make, if they can."""
-        return self.space.rows.inverse(self.space, self.curvature, self.blocks)
+        rows = self.space.rows
+        if not isinstance(rows, Inverting):
+            return None
+        return rows.inverse(self.space, self.curvature, self.blocks)
 
     def of_dense(self, n: int) -> tuple[Space, Curvature, list[list[Floats]]]:
         """Return rows whose first n make the dense preconditioner, and what is known of them."""

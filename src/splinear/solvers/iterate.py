@@ -10,7 +10,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.solvers.loss_sums import Curvature, LossSum
-from splinear.solvers.passes import RowPasses
+from splinear.solvers.passes import Inverting, RowPasses
 from splinear.solvers.problem import Result, Start
 
 __all__ = ["Iterate", "Space", "begin", "dot"]
@@ -234,7 +234,8 @@ class Space:
         self._all_used = bool(self.used.all())
         self.cone = self.layout.cone
         # Several outputs are classes: what is added to all of them alike changes no probability.
-        self.is_tied = self.is_free and n_outputs > 1 and self.cone is None
+        are_classes = self.is_free and n_outputs > 1 and self.cone is None
+        self.is_tied = are_classes and isinstance(rows, Inverting)
         self.has_level = self.is_free and any(group.has_level for group in self.layout.groups)
 
     def over(self, rows: RowPasses) -> Space:

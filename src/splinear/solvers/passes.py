@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from splinear._types import Floats
 from splinear.model.layout import Layout
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from splinear.solvers.iterate import Space
     from splinear.solvers.rows import TrainingRows
 
-__all__ = ["Inverse", "RowPasses"]
+__all__ = ["Inverse", "Inverting", "RowPasses"]
 
 
 class Inverse(Protocol):
@@ -106,15 +106,20 @@ class RowPasses(Protocol):
         """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
         ...
 
+    def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
+        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        ...
+
+
+@runtime_checkable
+class Inverting(Protocol):
+    """Rows that can tell the inverse of the Hessian, which others leave to who has them here."""
+
     def inverse(
         self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
     ) -> Inverse | None:
-        """Return about the inverse of each output's Hessian; None: it takes the rows themselves.
+        """Return about the inverse of each output's Hessian; None: there is none.
 
         Of curves that are not many; `blocks` are those of all rows.
         """
-        ...
-
-    def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
-        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         ...

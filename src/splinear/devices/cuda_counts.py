@@ -1,0 +1,29 @@
+"""How many rows and outputs a kernel takes at a time, and how large sums may become."""
+
+from __future__ import annotations
+
+from math import ceil, floor, log2
+
+import numpy as np
+
+from splinear.devices.backend import DeviceArray
+
+__all__ = ["batches", "fixed_scale", "rows_at_once"]
+
+
+def rows_at_once(n_outputs: int) -> int:
+    """Return how many rows a warp holds in registers, all outputs of each."""
+    return max(1, min(8, 32 // n_outputs))
+
+
+def batches(n: int, most: int) -> list[slice]:
+    """Return slices of about the same length, each of so many at most."""
+    n_batches = ceil(n / most)
+    step = ceil(n / max(n_batches, 1))
+    return [slice(first, min(first + step, n)) for first in range(0, n, step)]
+
+
+def fixed_scale(R: DeviceArray) -> float:
+    """Return a power of two by which sums over all rows still fit into 63 bits."""
+    largest = float(abs(R).max()) * max(1, len(R))
+    return 2.0 ** floor(62 - log2(largest)) if 0.0 < largest < np.inf else 1.0
