@@ -22,7 +22,7 @@ const Kernels* avx512_kernels() {
                                      avx512::norm,
                                      avx512::min_products,
                                      avx512::hat_products,
-                                     avx2::products,
+                                     avx512::products,
                                      fourier_loops,
                                      hermite_loops,
                                      avx512::code_tile,

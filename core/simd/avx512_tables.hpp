@@ -10,6 +10,7 @@ template <int Entries>
 struct RegisterTable {
     __m512 part[Entries / 16];
 
+    RegisterTable() = default;
     explicit RegisterTable(const float* entries) {
         for (int i = 0; i < Entries / 16; ++i) part[i] = _mm512_load_ps(entries + 16 * i);
     }
