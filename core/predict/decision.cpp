@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -34,6 +36,19 @@ void check(const Curves& curves) {
                          "an axis goes beyond its basis");
         },
         curves.basis);
+}
+
+// Curves that are scored again and again, a row at a time perhaps, are prepared once.
+template <Basis B>
+std::shared_ptr<const FloatModel> prepare(const B& basis, const Curves& curves,
+                                          std::span<const std::int64_t> columns) {
+    const std::shared_ptr<const FloatModel> last = curves.prepared->last();
+    if (last && last->is_for(simd::chosen(), columns)) return last;
+    std::optional<FloatModel> made = FloatModel::make(basis, curves, columns);
+    if (!made) return nullptr;
+    auto kept = std::make_shared<const FloatModel>(std::move(*made));
+    curves.prepared->keep(kept);
+    return kept;
 }
 
 // The value of one curve of each output, added to total[0], total[1], ...; NaN for one that is not
@@ -89,10 +104,10 @@ void decide(const Curves& curves, const MatrixView<Real>& X, std::span<const std
     check_columns(columns, curves.axes.size(), X.n_columns);
     std::visit(
         [&]<Basis B>(const B& basis) {
-            const auto single = [&]() -> std::optional<FloatModel> {
+            const auto single = [&]() -> std::shared_ptr<const FloatModel> {
                 if constexpr (std::is_same_v<Real, float> && requires { basis.n_bins; })
-                    if (curves.axes.size() > 0) return FloatModel::make(basis, curves, columns);
-                return std::nullopt;
+                    if (curves.axes.size() > 0) return prepare(basis, curves, columns);
+                return nullptr;
             }();
             // Few rows are divided among many threads, too; how does not change their scores.
             const Row shares = 4 * static_cast<Row>(n_threads);

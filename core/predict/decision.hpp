@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <utility>
 
 #include "model/axis.hpp"
 #include "model/basis/any.hpp"
@@ -12,6 +15,25 @@
 
 namespace splinear {
 
+class FloatModel;
+
+// What was made of curves for the kernels when they were last used, kept for the next call.
+class Prepared {
+public:
+    std::shared_ptr<const FloatModel> last() const {
+        const std::scoped_lock lock(mutex_);
+        return model_;
+    }
+    void keep(std::shared_ptr<const FloatModel> model) {
+        const std::scoped_lock lock(mutex_);
+        model_ = std::move(model);
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::shared_ptr<const FloatModel> model_;
+};
+
 // The curves of all outputs: coef is n_outputs x n_features x (basis size + 1), and the last entry
 // of a curve is its value where x is missing.
 struct Curves {
@@ -19,6 +41,7 @@ struct Curves {
     const Axes& axes;
     std::span<const double> coef;
     std::span<const double> intercepts;  // one per output
+    std::shared_ptr<Prepared> prepared = std::make_shared<Prepared>();
 
     std::size_t n_outputs() const noexcept { return intercepts.size(); }
     std::size_t stride() const noexcept { return static_cast<std::size_t>(basis_size(basis)) + 1; }

@@ -10,7 +10,7 @@
 namespace splinear {
 
 FloatModel::FloatModel(const simd::Kernels& kernels, std::span<const std::int64_t> columns)
-    : kernels_(kernels), columns_(columns) {
+    : kernels_(kernels), columns_(columns.begin(), columns.end()) {
     for (std::size_t j = 1; j < columns.size(); ++j)
         if (columns[j] != columns[j - 1] + 1) in_a_row_ = false;
 }

@@ -1,6 +1,7 @@
 // B-spline curves in single precision, in the form that the kernels take.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -37,6 +38,12 @@ public:
         return made;
     }
 
+    // Whether it was made for these kernels and columns.
+    bool is_for(const simd::Kernels* kernels,
+                std::span<const std::int64_t> columns) const noexcept {
+        return kernels == &kernels_ && std::ranges::equal(columns, columns_);
+    }
+
     // Scores up to max_rows rows, which stay in a near cache while all outputs are scored.
     void decide(const MatrixView<float>& X, std::span<const double> intercepts, Row begin, Row end,
                 double* out) const;
@@ -59,7 +66,7 @@ private:
                        std::vector<float>& copies) const;
 
     const simd::Kernels& kernels_;
-    std::span<const std::int64_t> columns_;
+    std::vector<std::int64_t> columns_;
     bool in_a_row_ = true;  // the features are neighbors in X
     simd::Shape shape_{};
     std::vector<AlignedFloats> tables_;  // one per output

@@ -50,6 +50,29 @@ void rows_agree(const std::vector<std::int64_t>& columns) {
         }
 }
 
+// Curves are prepared once, but for other columns anew.
+void prepared_curves_are_those_asked_for() {
+    const DrawnRows data(n_rows, n_features, 0.0, 8.0, 0.0);
+    const std::vector<float> X(data.X.begin(), data.X.end());
+    Random random(1);
+    std::vector<double> coef(n_outputs * n_features * 10);
+    for (double& c : coef) c = drawn(random) - 0.5;
+    const AnyBasis any = BSpline<1>{8};
+    const auto scores = [&](const Curves& curves, const std::vector<std::int64_t>& columns) {
+        std::vector<double> out(n_rows * n_outputs);
+        decide(curves, MatrixView<float>{X.data(), n_rows, n_features, n_features, 1}, columns, 1,
+               out.data());
+        return out;
+    };
+    const Curves kept{any, data.axes, coef, intercepts};
+    const std::vector<std::int64_t> others{3, 1, 2, 0, 4};
+    for (int again = 0; again < 2; ++again)
+        for (const auto& columns : {data.columns, others})
+            CHECK(scores(kept, columns) ==
+                  scores(Curves{any, data.axes, coef, intercepts}, columns));
+    CHECK(scores(kept, data.columns) != scores(kept, others));
+}
+
 void stored_missing_values_count() {
     const DrawnRows data(1, 3, 0.0, 8.0, 0.0);
     std::vector<double> coef(3 * 10, 0.0);
@@ -75,6 +98,7 @@ int main() {
         rows_agree<float>(columns);
         rows_agree<double>(columns);
     }
+    prepared_curves_are_those_asked_for();
     stored_missing_values_count();
     return splinear::testing::result();
 }
