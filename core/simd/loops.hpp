@@ -6,6 +6,7 @@ using splinear::simd::Shape;
 using Code = std::uint16_t;
 constexpr std::size_t most_together = 64;       // features that are added to at a time, and ...
 constexpr std::size_t floats_together = 16384;  // ... the floats of their tables
+constexpr int most_in_fours = 512;              // entries of tables of which some fit a near cache
 
 // B_0(a), ..., B_degree(a).
 template <int Degree>
@@ -50,7 +51,7 @@ struct Places {
     int bin[splinear::simd::tile];
     float fraction[splinear::simd::tile];
 
-    Places(const Shape& shape, const Code* codes, int n) {
+    void of_codes(const Shape& shape, const Code* codes, int n) {
         const int bits = shape.fraction_bits;
         const int mask = (1 << bits) - 1;
         const float unit = 1.0f / static_cast<float>(1 << bits);
@@ -59,7 +60,23 @@ struct Places {
             fraction[i] = static_cast<float>(codes[i] & mask) * unit;
         }
     }
+
+    // Values of the features from j on, along straight lines. NaN for those that are not finite.
+    void along_lines(const splinear::simd::BinMap& map, std::size_t j, const float* values, int n) {
+        const float* lo = map.lo + j;
+        const float* slope = map.slope + j;
+        const float* end = map.end + j;
+        for (int i = 0; i < n; ++i) {
+            float t = (values[i] - lo[i]) * slope[i];
+            t = t > 0.0f ? t : 0.0f;
+            t = t < end[i] ? t : end[i];
+            bin[i] = static_cast<int>(t);
+            fraction[i] = t - static_cast<float>(bin[i]) + values[i] * 0.0f;
+        }
+    }
 };
+
+#include "simd/fours.hpp"
 
 // sum_f table_f' B(x_f) for n features of a tile: some chains of additions side by side.
 template <int Degree>
@@ -81,77 +98,111 @@ inline float score_tile(const Shape& shape, const float* table, const Places& pl
     return (chain[0] + chain[1]) + (chain[2] + chain[3]);
 }
 
-// The rows lie far apart, and each is read a tile at a time.
+// The rows lie far apart, and each is read a tile at a time; tables are read for many rows.
 template <int Degree>
-void score_degree(const Shape& shape, const float* tables, const Code* const* codes, float* out) {
+void score_degree(const Shape& shape, const float* tables, const Code* const* codes,
+                  std::size_t n_rows, float* out) {
     constexpr std::size_t step = splinear::simd::tile;
     for (std::size_t j = 0; j < shape.n_features; j += step) {
         const std::size_t left = shape.n_features - j;
         const int n = static_cast<int>(left < step ? left : step);
         const float* table = tables + j * static_cast<std::size_t>(shape.entries);
-        for (int a = 0; a < n_lanes; ++a) {
+        for (std::size_t a = 0; a < n_rows; ++a) {
             prefetch(codes[a] + j + 2 * step);
-            const Places places(shape, codes[a] + j, n);
-            out[a] += score_tile<Degree>(shape, table, places, n);
+            Places places;
+            places.of_codes(shape, codes[a] + j, n);
+            if constexpr (Degree > 1)
+                out[a] += score_fours<Degree>(shape, table, places, n);
+            else
+                out[a] += score_tile<Degree>(shape, table, places, n);
         }
     }
 }
 
 [[maybe_unused]] void score_loops(const Shape& shape, const float* tables, const Code* const* codes,
-                                  float* out) {
+                                  std::size_t n_rows, float* out) {
     switch (shape.degree) {
-        case 0: return score_degree<0>(shape, tables, codes, out);
-        case 1: return score_degree<1>(shape, tables, codes, out);
-        case 2: return score_degree<2>(shape, tables, codes, out);
-        default: return score_degree<3>(shape, tables, codes, out);
+        case 0: return score_degree<0>(shape, tables, codes, n_rows, out);
+        case 1: return score_degree<1>(shape, tables, codes, n_rows, out);
+        case 2: return score_degree<2>(shape, tables, codes, n_rows, out);
+        default: return score_degree<3>(shape, tables, codes, n_rows, out);
     }
 }
 
-inline Position along_line(const splinear::simd::BinMap& map, std::size_t j, float x) {
-    float t = (x - map.lo[j]) * map.slope[j];
-    t = t > 0.0f ? t : 0.0f;
-    t = t < map.end[j] ? t : map.end[j];
-    const int bin = static_cast<int>(t);
-    return {bin, t - static_cast<float>(bin)};
+// Halving without a branch: which way a value goes cannot be predicted. Each step waits for the one
+// before, so the values of 16 rows take it in turn.
+inline void between_knots(const Shape& shape, const splinear::simd::BinMap& map, std::size_t j,
+                          const float* const* x, Position* out) {
+    const float* knots = map.knots + 2 * static_cast<std::size_t>(shape.entries) * j;
+    const float* per_unit = knots + shape.entries;
+    float inside[n_lanes];
+    int bin[n_lanes];
+    for (int a = 0; a < n_lanes; ++a) {
+        float value = x[a][j];
+        value = value > map.lo[j] ? value : map.lo[j];  // also for a NaN
+        inside[a] = value < map.end[j] ? value : map.end[j];
+        bin[a] = 0;
+    }
+    for (int n = shape.entries; n > 1; n -= n / 2) {
+        const int half = n / 2;
+        for (int a = 0; a < n_lanes; ++a)
+            bin[a] += half * static_cast<int>(knots[bin[a] + half] <= inside[a]);
+    }
+    for (int a = 0; a < n_lanes; ++a)
+        out[a] = {bin[a], (inside[a] - knots[bin[a]]) * per_unit[bin[a]] + x[a][j] * 0.0f};
 }
 
-// Halving without a branch: which way a value goes cannot be predicted.
-inline Position between_knots(const Shape& shape, const splinear::simd::BinMap& map, std::size_t j,
-                              float x) {
-    x = x > map.lo[j] ? x : map.lo[j];  // also for a NaN
-    x = x < map.end[j] ? x : map.end[j];
-    const auto entries = static_cast<std::size_t>(shape.entries);
-    const float* knots = map.knots + 2 * entries * j;
-    int bin = 0;
-    for (int n = shape.entries; n > 1; n -= n / 2) bin += n / 2 * (knots[bin + n / 2] <= x ? 1 : 0);
-    return {bin, (x - knots[bin]) * knots[shape.entries + bin]};
+template <class Bin>
+inline void put(int bin, Bin& to) {
+    to = static_cast<Bin>(bin);
+}
+
+// Puts the places of features that have knots, of n from j on, to those of 16 rows.
+template <class Rows>
+inline void place_between_knots(const Shape& shape, const splinear::simd::BinMap& map,
+                                std::size_t j, int n, const float* const* x, Rows& rows) {
+    if (map.knots == nullptr) return;
+    for (int i = 0; i < n; ++i) {
+        const std::size_t k = j + static_cast<std::size_t>(i);
+        if (map.is_warped[k] == 0) continue;
+        Position at[n_lanes];
+        between_knots(shape, map, k, x, at);
+        for (int a = 0; a < n_lanes; ++a) {
+            put(at[a].bin, rows[a].bin[i]);
+            rows[a].fraction[i] = at[a].fraction;
+        }
+    }
 }
 
 template <int Degree>
 void decide_degree(const Shape& shape, const splinear::simd::BinMap& map, const float* tables,
-                   const float* const* x, float* out) {
-    float total[n_lanes] = {};
-    for (std::size_t j = 0; j < shape.n_features; ++j) {
+                   const float* const* x, std::size_t n_rows, float* out) {
+    constexpr std::size_t step = splinear::simd::tile;
+    for (std::size_t j = 0; j < shape.n_features; j += step) {
+        const std::size_t left = shape.n_features - j;
+        const int n = static_cast<int>(left < step ? left : step);
         const float* table = tables + j * static_cast<std::size_t>(shape.entries);
-        for (int a = 0; a < n_lanes; ++a) {
-            const float value = x[a][j];
-            const Position at = map.is_warped[j] != 0 ? between_knots(shape, map, j, value)
-                                                      : along_line(map, j, value);
-            float w[Degree + 1];
-            weights<Degree>(at.fraction, w);
-            for (int p = 0; p <= Degree; ++p) total[a] += table[at.bin + p] * w[p];
-            total[a] += value * 0.0f;
+        for (std::size_t first = 0; first < n_rows; first += n_lanes) {
+            Places places[n_lanes];
+            for (std::size_t a = 0; a < n_lanes; ++a) {
+                const float* row = x[first + a] + j;
+                for (std::size_t k = 2; k < 4; ++k) prefetch(row + 16 * k);  // of 64 bytes
+                places[a].along_lines(map, j, row, n);
+            }
+            place_between_knots(shape, map, j, n, x + first, places);
+            for (std::size_t a = 0; a < n_lanes; ++a)
+                out[first + a] += score_tile<Degree>(shape, table, places[a], n);
         }
     }
-    for (int a = 0; a < n_lanes; ++a) out[a] += total[a];
 }
 
 [[maybe_unused]] void decide_loops(const Shape& shape, const splinear::simd::BinMap& map,
-                                   const float* tables, const float* const* x, float* out) {
+                                   const float* tables, const float* const* x, std::size_t n_rows,
+                                   float* out) {
     switch (shape.degree) {
-        case 1: return decide_degree<1>(shape, map, tables, x, out);
-        case 2: return decide_degree<2>(shape, map, tables, x, out);
-        default: return decide_degree<3>(shape, map, tables, x, out);
+        case 1: return decide_degree<1>(shape, map, tables, x, n_rows, out);
+        case 2: return decide_degree<2>(shape, map, tables, x, n_rows, out);
+        default: return decide_degree<3>(shape, map, tables, x, n_rows, out);
     }
 }
 
@@ -175,6 +226,17 @@ inline void sum_rows(const Shape& shape, const Code* const* codes, const float* 
     for (std::size_t a = 0; a < n_rows; ++a) {
         if (steps[a] == 0.0f) continue;
         const Code* row = codes[a] + first;
+        if constexpr (Degree > 1) {
+            constexpr std::size_t step = splinear::simd::tile;
+            for (std::size_t j = 0; j < n; j += step) {
+                const int n_here = static_cast<int>(n - j < step ? n - j : step);
+                Places places;
+                places.of_codes(shape, row + j, n_here);
+                add_fours<Degree>(shape, places, steps[a], n_here,
+                                  tables + j * static_cast<std::size_t>(shape.entries));
+            }
+            continue;
+        }
         int at[most_together];
         float w[Degree + 1][most_together];
         for (std::size_t j = 0; j < n; ++j) {
@@ -274,138 +336,7 @@ float norm_degree(const Shape& shape, const float* polynomial, const float* vari
     }
 }
 
-constexpr std::size_t pair_chunk = 256;  // features
-
-// With c the part of x's bin that lies before y, the smaller of y and (where that bin begins) + a
-// c, whether y is before, in or behind it. All in 16 bits, moved down by 2^15 to fit a sign.
-struct Ramp {
-    std::int16_t begin[pair_chunk];
-    std::int16_t end[pair_chunk];
-    Code factor[pair_chunk];  // a times 2^16
-
-    Ramp(int bits, const Code* x, std::size_t n) {
-        const int one = bits < 15 ? 1 << bits : 32767;
-        for (std::size_t i = 0; i < n; ++i) {
-            const int a = x[i] & ((1 << bits) - 1);
-            const int from = x[i] - a - 32768;
-            begin[i] = static_cast<std::int16_t>(from);
-            end[i] = static_cast<std::int16_t>(from + one < 32767 ? from + one : 32767);
-            factor[i] = static_cast<Code>(a << (16 - bits));
-        }
-    }
-
-    std::int64_t sum(const Code* y, std::size_t n) const {
-        std::int32_t total = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-            const auto at = static_cast<std::int16_t>(y[i] ^ 0x8000);
-            std::int16_t inside = at > begin[i] ? at : begin[i];
-            inside = inside < end[i] ? inside : end[i];
-            const auto twice = static_cast<Code>(2 * (inside - begin[i]));
-            const auto product = static_cast<Code>((std::uint32_t{factor[i]} * twice) >> 16);
-            const auto rounded = static_cast<Code>((product + 1) >> 1);
-            const auto up_to = static_cast<std::int16_t>(begin[i] + rounded);
-            total += up_to < at ? up_to : at;
-        }
-        return total + static_cast<std::int64_t>(n) * 32768;
-    }
-};
-
-[[maybe_unused]] void min_products_loops(const Shape& shape, const Code* x,
-                                         const Code* const* codes, std::size_t n_rows, float* out) {
-    std::int64_t total[splinear::simd::max_team] = {};
-    for (std::size_t j = 0; j < shape.n_features; j += pair_chunk) {
-        const std::size_t left = shape.n_features - j;
-        const std::size_t n = left < pair_chunk ? left : pair_chunk;
-        const Ramp ramp(shape.fraction_bits, x + j, n);
-        for (std::size_t b = 0; b < n_rows; ++b) total[b] += ramp.sum(codes[b] + j, n);
-    }
-    const float unit = 1.0f / static_cast<float>(1 << shape.fraction_bits);
-    for (std::size_t b = 0; b < n_rows; ++b) out[b] = static_cast<float>(total[b]) * unit;
-}
-
-// (1 - a) h(y - begin) + a h(y - begin - 1) with h(t) = max(0, 1 - |t|), in the same way.
-struct HatPair {
-    static constexpr int most_bits = 13;  // so that two bins fit 16 bits with a sign
-
-    std::int16_t begin[pair_chunk];
-    std::int16_t first[pair_chunk];  // a bin before it: what lies farther away counts as there,
-    std::int16_t last[pair_chunk];   // and two bins behind it
-    std::int16_t left[pair_chunk];   // 1 - a
-    std::int16_t right[pair_chunk];  // a
-    std::int16_t one;
-
-    HatPair(int bits, const Code* x, std::size_t n) : one(static_cast<std::int16_t>(1 << bits)) {
-        for (std::size_t i = 0; i < n; ++i) {
-            const int a = x[i] & (one - 1);
-            const int from = x[i] - a - 32768;
-            begin[i] = static_cast<std::int16_t>(from);
-            first[i] = static_cast<std::int16_t>(from - one > -32768 ? from - one : -32768);
-            last[i] = static_cast<std::int16_t>(from + 2 * one < 32767 ? from + 2 * one : 32767);
-            left[i] = static_cast<std::int16_t>(one - a);
-            right[i] = static_cast<std::int16_t>(a);
-        }
-    }
-
-    // Of so few features that the sum fits 32 bits.
-    std::int32_t sum(const Code* y, std::size_t from, std::size_t to) const {
-        std::int32_t total = 0;
-        std::int32_t others = 0;  // apart: compilers know sums of products
-        for (std::size_t i = from; i < to; ++i) {
-            auto at = static_cast<std::int16_t>(y[i] ^ 0x8000);
-            at = at > first[i] ? at : first[i];
-            at = at < last[i] ? at : last[i];
-            const auto off = static_cast<std::int16_t>(at - begin[i]);
-            total += hat(off) * left[i];
-            others += hat(static_cast<std::int16_t>(off - one)) * right[i];
-        }
-        return total + others;
-    }
-
-private:
-    std::int16_t hat(std::int16_t off) const {
-        const auto other = static_cast<std::int16_t>(-off);
-        const auto height = static_cast<std::int16_t>(one - (off > other ? off : other));
-        return height > 0 ? height : std::int16_t{0};
-    }
-};
-
-[[maybe_unused]] void few_hat_products(const Shape& shape, const Code* x, const Code* const* codes,
-                                       std::size_t n_rows, float* out) {
-    const int one = 1 << shape.fraction_bits;
-    const float unit = 1.0f / static_cast<float>(one);
-    for (std::size_t b = 0; b < n_rows; ++b) {
-        const Code* y = codes[b];
-        std::int64_t total = 0;
-        for (std::size_t j = 0; j < shape.n_features; ++j) {
-            const int a = x[j] & (one - 1);
-            const int from_begin = y[j] - (x[j] - a);
-            const int from_end = from_begin - one;
-            const int left = one - (from_begin < 0 ? -from_begin : from_begin);
-            const int right = one - (from_end < 0 ? -from_end : from_end);
-            total += (left > 0 ? left : 0) * (one - a) + (right > 0 ? right : 0) * a;
-        }
-        out[b] = static_cast<float>(total) * unit * unit;
-    }
-}
-
-[[maybe_unused]] void hat_products_loops(const Shape& shape, const Code* x,
-                                         const Code* const* codes, std::size_t n_rows, float* out) {
-    const int bits = shape.fraction_bits;
-    if (bits > HatPair::most_bits) return few_hat_products(shape, x, codes, n_rows, out);
-    const std::size_t fitting = std::size_t{1} << (30 - 2 * bits);  // each is 2^(2 bits) at most
-    const std::size_t step = fitting < pair_chunk ? fitting : pair_chunk;
-    std::int64_t total[splinear::simd::max_team] = {};
-    for (std::size_t j = 0; j < shape.n_features; j += pair_chunk) {
-        const std::size_t left = shape.n_features - j;
-        const std::size_t n = left < pair_chunk ? left : pair_chunk;
-        const HatPair hats(bits, x + j, n);
-        for (std::size_t b = 0; b < n_rows; ++b)
-            for (std::size_t i = 0; i < n; i += step)
-                total[b] += hats.sum(codes[b] + j, i, i + step < n ? i + step : n);
-    }
-    const float unit = 1.0f / static_cast<float>(1 << bits);
-    for (std::size_t b = 0; b < n_rows; ++b) out[b] = static_cast<float>(total[b]) * unit * unit;
-}
+#include "simd/pair_loops.hpp"
 
 // Per feature, L B(y) of each row y once; then every product is a sum of Degree + 1 terms.
 template <int Degree>
@@ -438,13 +369,22 @@ void products_degree(const Shape& shape, const float* smoother, const float* var
     }
 }
 
+template <int Degree>
+void products_of(const Shape& shape, const float* smoother, const float* variance,
+                 const Code* const* codes, std::size_t n_rows, float* out) {
+    if (shape.entries > most_in_fours)
+        products_degree<Degree>(shape, smoother, variance, codes, n_rows, out);
+    else
+        products_fours<Degree>(shape, smoother, variance, codes, n_rows, out);
+}
+
 [[maybe_unused]] void products_loops(const Shape& shape, const float* smoother,
                                      const float* variance, const Code* const* codes,
                                      std::size_t n_rows, float* out) {
     switch (shape.degree) {
         case 0: return products_degree<0>(shape, smoother, variance, codes, n_rows, out);
         case 1: return products_degree<1>(shape, smoother, variance, codes, n_rows, out);
-        case 2: return products_degree<2>(shape, smoother, variance, codes, n_rows, out);
-        default: return products_degree<3>(shape, smoother, variance, codes, n_rows, out);
+        case 2: return products_of<2>(shape, smoother, variance, codes, n_rows, out);
+        default: return products_of<3>(shape, smoother, variance, codes, n_rows, out);
     }
 }

@@ -52,7 +52,10 @@ class Iterate:
         self.theta = space.leveled(space.shifted(theta, shift))
         F += shift[:, None]
         self.F = F
-        if space.n_outputs > 1:  # what all classes have in common changes nothing, and is kept at 0
+        # What all classes have in common changes no probability, and is kept at 0.
+        if space.is_tied:
+            self.F -= self.F.mean(axis=0)
+        elif space.n_outputs > 1:
             common = self.theta[:, -1].mean()
             self.theta[:, -1] -= common
             self.F -= common
@@ -230,6 +233,8 @@ class Space:
         self.used = self.layout.used
         self._all_used = bool(self.used.all())
         self.cone = self.layout.cone
+        # Several outputs are classes: what is added to all of them alike changes no probability.
+        self.is_tied = self.is_free and n_outputs > 1 and self.cone is None
         self.has_level = self.is_free and any(group.has_level for group in self.layout.groups)
 
     def over(self, rows: RowPasses) -> Space:
@@ -262,11 +267,11 @@ class Space:
         """Move the levels of curves and categories to the intercept.
 
         No score changes by that, and the penalty is least; else it would be a direction in which
-        the Hessian is almost flat.
+        the Hessian is almost flat. So would be what classes have in common, which is taken off.
         """
-        if not self.has_level:
+        if not self.has_level and not self.is_tied:
             return theta
-        out = theta.copy()
+        out = theta - theta.mean(axis=0) if self.is_tied else theta.copy()
         pairs = zip(self.layout.groups, self.layout.split(out[:, :-1]), strict=True)
         for group, part in pairs:
             if group.has_level:

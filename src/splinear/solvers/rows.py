@@ -350,6 +350,10 @@ class TrainingRows:
         ]
         return self.with_layout(self.layout.with_gap_means(sums, float(w.sum())))
 
+    def inverse(self, space: object, curvature: Curvature, blocks: list[list[Floats]]) -> None:
+        """Return None: the core forms the matrix of rows that are here."""
+        del space, curvature, blocks
+
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         F, sums = np.zeros_like(R), np.zeros_like(parameters)

@@ -74,6 +74,8 @@ class Spline(Term):
         third equal steps and the others quantiles of the other values; otherwise pieces are of
         equal width, unless a feature has a long tail. A sequence is the knots themselves, two or
         more ascending numbers, the first and last of which are the ends of the feature's range.
+        Pieces of degree 2 or 3 that are not of the same width meet with a kink: their slopes differ
+        by the ratio of their widths. "uniform" avoids it.
     monotone : {"increasing", "decreasing"} or None, default=None
         Whether the curve may not fall, or not rise. It is fitted so, not repaired afterward. If
         there are surfaces of the feature, the curve with all of them may not.
@@ -210,9 +212,8 @@ class Spline(Term):
                 ends = lo[varies], hi[varies]
                 of = suspects(data.table, rows, features[varies], few, *ends, data.n_threads)
                 varies = varies[of]
-                if self.n_bins is not None:  # then few values are nothing special
-                    self._divide_tails(pieces, varies, features, data)
-                    return pieces
+                self._divide_tails(pieces, varies, features, data, advice)
+                return pieces
             if self._rule == "auto" and advice.quantiles and data.weights is None:
                 self._spread(pieces, varies, features, data, advice)
                 return pieces
@@ -244,12 +245,21 @@ class Spline(Term):
         at: NDArray[np.intp],
         features: NDArray[np.intp],
         data: ColumnData,
+        advice: Advice,
     ) -> None:
-        """Place the knots of those features at `at` that have a long tail, all of them at once."""
+        """Place the knots of those features at `at` that have a long tail, all of them at once.
+
+        And of those of few values, unless the user says how many pieces there are to be.
+        """
+        most = 0 if self.n_bins is not None else max(advice.few, 2)
         for some, block in self._blocks(at, features, data):
             lo, hi = pieces.lo[some], pieces.hi[some]
             found = tail_knots(block, lo, hi, pieces.n_wanted, data.n_threads)
-            for k in np.flatnonzero(~np.isnan(found[:, 0])):
+            n_distinct = 1 + (block[:, 1:] > block[:, :-1]).sum(axis=1)
+            has_few = n_distinct <= most
+            for k in np.flatnonzero(has_few):
+                self._divide(pieces, int(some[k]), Sample.in_order(block[k]), advice, data)
+            for k in np.flatnonzero(~has_few & ~np.isnan(found[:, 0])):
                 pieces.set_knots(int(some[k]), found[k][~np.isnan(found[k])])
 
     def _blocks(
