@@ -1,4 +1,5 @@
 #include <limits>
+#include <type_traits>
 
 #include "bindings/arrays.hpp"
 #include "model/spread_knots.hpp"
@@ -7,18 +8,20 @@
 namespace splinear::bindings {
 namespace {
 
-template <class Real>
-using NumpyColumns = nb::ndarray<nb::numpy, Real, nb::ndim<2>>;
+// Of float32 or float64, as X is.
+using NumpyColumns = nb::ndarray<nb::numpy, nb::ndim<2>>;
 
 template <class Real>
-NumpyColumns<Real> sorted_columns(const Matrix<Real>& X, const Vector<std::int64_t>& rows,
-                                  const Vector<std::int64_t>& columns, std::int64_t n_threads) {
+NumpyColumns sorted_columns(const Matrix<Real>& X, const Vector<std::int64_t>& rows,
+                            const Vector<std::int64_t>& columns, std::int64_t n_threads) {
     Buffer<Real> out(rows.size() * columns.size());
     {
         nb::gil_scoped_release release;
         sort_columns(as_view(X), as_span(rows), as_span(columns), threads(n_threads), out.data());
     }
-    return to_numpy<NumpyColumns<Real>>(std::move(out), columns.size(), rows.size());
+    Real* data = out.release();
+    nb::capsule keeper(data, [](void* p) noexcept { delete[] static_cast<Real*>(p); });
+    return NumpyColumns(data, {columns.size(), rows.size()}, keeper, {}, nb::dtype<Real>());
 }
 
 // One row of knots per row of `ascending`, NaN behind them.
@@ -45,10 +48,18 @@ NumpyTable spread_all(const Table<Real>& ascending, const Vector<double>& lo,
     return to_numpy<NumpyTable>(std::move(out), n, width);
 }
 
+constexpr const char* of_floats =
+    "def sorted_columns(X: NDArray[numpy.float32], rows: NDArray[numpy.int64], columns: "
+    "NDArray[numpy.int64], n_threads: int) -> NDArray[numpy.generic]";
+constexpr const char* of_doubles =
+    "def sorted_columns(X: NDArray[numpy.float64], rows: NDArray[numpy.int64], columns: "
+    "NDArray[numpy.int64], n_threads: int) -> NDArray[numpy.generic]";
+
 template <class Real>
 void bind_of(nb::module_& m) {
     m.def("sorted_columns", &sorted_columns<Real>, nb::arg("X").noconvert(),
           nb::arg("rows").noconvert(), nb::arg("columns").noconvert(), nb::arg("n_threads"),
+          nb::sig(std::is_same_v<Real, float> ? of_floats : of_doubles),
           "X[rows][:, columns].T, each column in ascending order, NaN last.");
     m.def("spread_knots", &spread_all<Real>, nb::arg("ascending").noconvert(),
           nb::arg("lo").noconvert(), nb::arg("hi").noconvert(), nb::arg("n_bins"),

@@ -25,8 +25,8 @@ namespace {
 using namespace std::chrono_literals;
 
 // How long a thread looks for work before it goes to sleep. The next job of a fit mostly comes
-// sooner, and a sleeper would wake up late: on 16 cores fits took 10 to 20 % longer with 100 us,
-// and as long with 1 ms. Much longer would be bad where other programs want the processor as well:
+// sooner, and a sleeper would wake up late: on 16 cores fits took 8 to 18 % longer with 100 us, and
+// no less time with 1 ms. Much longer would be bad where other programs want the processor as well:
 // a thread that never sleeps uses up its share of time, and is then interrupted just when work
 // arrives.
 constexpr auto patience = 300us;

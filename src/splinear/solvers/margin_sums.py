@@ -201,9 +201,9 @@ class RowMargins:
     @cached_property
     def _twins(self) -> list[tuple[_core.Loss, _core.DualProblem]]:
         """The compiled loss and problem of every output."""
-        if not has_ramps(self.loss):
-            raise TypeError(f"There is no smoothed form of {self.loss!r}.")
-        return [(problem.loss.core(), self._weighted(problem).core()) for problem in self.problems]
+        if not isinstance(loss := self.loss, Hinge | SquaredHinge | EpsilonInsensitive):
+            raise TypeError(f"There is no smoothed form of {loss!r}.")
+        return [(loss.core(), self._weighted(problem).core()) for problem in self.problems]
 
     def _weighted(self, problem: Problem) -> Problem:
         problem = problem.scaled(self.weight)

@@ -235,8 +235,7 @@ class TrainingRows:
         if n >= self.n_rows:
             return self
         parts = tuple(_core.first_rows(part, n) for part in self.parts)
-        n_values = self.n_values * n // self.n_rows
-        pairs = None if self.pairs is None else self.pairs.first(n)
+        n_values, pairs = self.n_values * n // self.n_rows, self.pairs and self.pairs.first(n)
         return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
 
     def some(self, numbers: AnyArray, n_threads: int = 1) -> TrainingRows:
@@ -244,9 +243,9 @@ class TrainingRows:
 
         What is given per row of X has no place among them.
         """
-        numbers = numbers.astype(np.int64, copy=False)
-        parts = tuple(_core.some_rows(part, numbers, n_threads) for part in self.parts)
-        pairs, n = None if self.pairs is None else self.pairs.some(numbers), len(numbers)
+        at = numbers.astype(np.int64)
+        parts = tuple(_core.some_rows(part, at, n_threads) for part in self.parts)
+        n, pairs = len(numbers), None if self.pairs is None else self.pairs.some(numbers)
         n_values = self.n_values * n // self.n_rows
         return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
 
@@ -355,8 +354,7 @@ class TrainingRows:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         F, sums = np.zeros_like(R), np.zeros_like(parameters)
         for piece in self.values():
-            for to, scores in zip(F, piece.scores(parameters, n_threads), strict=True):
-                to[piece.places] = scores
+            F[:, piece.places] = piece.scores(parameters, n_threads)
             sums += piece.sums(np.take(R, piece.places, axis=1), n_threads)
         return F, sums
 

@@ -54,8 +54,8 @@ def in_order(
 ) -> AnyArray:
     """Return X[rows][:, columns].T, each column of X in ascending order, NaN last."""
     if X.dtype == float_type(X.dtype) and X.flags.aligned:
-        numbers = (some.astype(np.int64, copy=False) for some in (rows, columns))
-        found: AnyArray = _core.sorted_columns(X, *numbers, n_threads)
+        rows, columns = (some.astype(np.int64, copy=False) for some in (rows, columns))
+        found: AnyArray = _core.sorted_columns(X, rows, columns, n_threads)
         return found
     values = X[np.ix_(rows, columns)].T
     out = np.empty(values.shape, dtype=values.dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Literal
 
@@ -34,9 +34,10 @@ from splinear.curves.knots import (
 )
 from splinear.curves.through_zero import axes_from_zero, no_longer_than_linear
 from splinear.model.group import Extrapolation, TermGroup
-from splinear.model.grouping import size_class, split_by
+from splinear.model.grouping import split_by
 from splinear.penalties import MAX_ORDER
 from splinear.terms.base import Advice, ColumnData, Term
+from splinear.terms.pieces import Pieces
 
 __all__ = ["Spline"]
 
@@ -191,14 +192,14 @@ class Spline(Term):
         keys = np.stack([pieces.size_class(self.degree), data.has_gap[features], apart], axis=1)
         return [self._group(features, data, pieces, at, advice) for at in split_by(keys)]
 
-    def _pieces(self, features: NDArray[np.intp], data: ColumnData, advice: Advice) -> _Pieces:
+    def _pieces(self, features: NDArray[np.intp], data: ColumnData, advice: Advice) -> Pieces:
         """Decide how each feature's range is divided."""
         lo, hi = data.ranges(features)
         advice = self._suited(advice)
         n_wanted = advice.n_bins if self.n_bins is None else int(self.n_bins)
         n = len(features)
         n_bins, by_value = np.full(n, n_wanted), np.zeros(n, dtype=bool)
-        pieces = _Pieces(lo, hi, n_bins, [None] * n, by_value, n_wanted)
+        pieces = Pieces(lo, hi, n_bins, [None] * n, by_value, n_wanted)
         if not isinstance(self._rule, str):
             given = np.asarray(self._rule, dtype=np.float64)  # checked before
             for k in range(len(features)):
@@ -222,7 +223,7 @@ class Spline(Term):
 
     def _spread(
         self,
-        pieces: _Pieces,
+        pieces: Pieces,
         at: NDArray[np.intp],
         features: NDArray[np.intp],
         data: ColumnData,
@@ -240,7 +241,7 @@ class Spline(Term):
 
     def _divide_tails(
         self,
-        pieces: _Pieces,
+        pieces: Pieces,
         at: NDArray[np.intp],
         features: NDArray[np.intp],
         data: ColumnData,
@@ -285,7 +286,7 @@ class Spline(Term):
         return samples(data.table, rows, features, data.weights, data.most_bytes, data.n_threads)
 
     def _divide(
-        self, pieces: _Pieces, k: int, seen: Sample, advice: Advice, data: ColumnData
+        self, pieces: Pieces, k: int, seen: Sample, advice: Advice, data: ColumnData
     ) -> None:
         """Place the knots of one feature by what its values are."""
         lo, hi, n_bins = pieces.lo[k], pieces.hi[k], pieces.n_wanted
@@ -307,7 +308,7 @@ class Spline(Term):
         self,
         features: NDArray[np.intp],
         data: ColumnData,
-        pieces: _Pieces,
+        pieces: Pieces,
         at: NDArray[np.intp],
         advice: Advice,
     ) -> TermGroup:
@@ -384,49 +385,3 @@ class Spline(Term):
         for at in split_by(data.has_gap[features][:, None]):
             groups.append(self._finished(features[at], data, embedding.of_features(at)))
         return groups
-
-
-@dataclass(eq=False)
-class _Pieces:
-    """How the ranges of some features are divided; knots are None where pieces are equal.
-
-    `by_value` marks the features of which every value that was seen is a knot.
-    """
-
-    lo: Floats
-    hi: Floats
-    n_bins: NDArray[np.intp]
-    knots: list[Floats | None]
-    by_value: NDArray[np.bool_]
-    n_wanted: int
-
-    def set_knots(self, k: int, knots: Floats, seen: Sample | None = None) -> None:
-        """Set the knots of a feature; its range is theirs if it has values between them."""
-        lo, hi = np.clip([self.lo[k], self.hi[k]], knots[0], knots[-1])
-        if not lo < hi:
-            self.lo[k], self.hi[k] = lo, hi
-            return
-        self.lo[k], self.hi[k] = knots[0], knots[-1]
-        self.n_bins[k] = len(knots) - 1
-        self.by_value[k] = (
-            seen is not None
-            and len(seen.distinct) <= len(knots)
-            and bool(np.isin(seen.distinct, knots).all())
-        )
-        self.knots[k] = knots if len(knots) > 2 else None
-
-    def size_class(self, degree: int) -> AnyArray:
-        """Class features by the size of their tables; the wanted number of bins is a class too."""
-        classes = size_class(self.n_bins + degree)
-        return np.where(self.n_bins == self.n_wanted, -1, classes)
-
-    def knot_table(self, at: NDArray[np.intp]) -> Floats | None:
-        """Return the knots of some features, one row each, NaN after the last; None: all equal."""
-        placed = [self.knots[k] for k in at]
-        if all(knots is None for knots in placed):
-            return None
-        out = np.full((len(at), int(self.n_bins[at].max()) + 1), np.nan)
-        for row, knots in zip(out, placed, strict=True):
-            if knots is not None:
-                row[: len(knots)] = knots
-        return out

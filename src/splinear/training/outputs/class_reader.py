@@ -122,7 +122,7 @@ def numbered(y: AnyArray, classes: AnyArray) -> AnyArray:
     A class seen only in rows that do not count gets the number of some other class.
     """
     if len(classes) == 2:
-        return (y > classes[0]).astype(np.int8)
+        return np.asarray(y > classes[0]).astype(np.int8)
     index = np.empty(len(y), dtype=np.int8 if len(classes) < 128 else np.int32)
     for start in range(0, len(y), STEP):
         places = np.searchsorted(classes, y[start : start + STEP])
