@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from splinear import AdditiveRegressor, PathSearchCV, SplineEmbedding
-from splinear.inspection import base_value, contributions
+from splinear.inspection import base_value, contributions, standard_error
 from splinear.solvers.objective import explicit
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
@@ -192,6 +192,57 @@ def test_positive_numbers_get_the_best_marginal_likelihood(shape):
                      options={"maxiter": 60, "xatol": 1e-2, "fatol": 1e-3})  # fmt: skip
     assert minus_log_likelihood(ours, found.x[1]) - found.fun < 0.1
     assert abs(ours - found.x[0]) < 1.0
+
+
+def dispersed_counts(seed, n=3000):
+    """Two columns, of which the first matters, and counts of which the variance is 4 means."""
+    random = np.random.default_rng(seed)
+    X = random.uniform(-2, 2, size=(n, 2))
+    f = 1.0 + np.sin(2 * X[:, 0])
+    return X, f, random.negative_binomial(np.exp(f) / 3.0, 0.25)
+
+
+@threadpool_limits.wrap(1, user_api="blas")
+def test_counts_that_vary_more_give_smooth_curves():
+    """As smooth as those of the quasi-likelihood with the true dispersion, by weights."""
+    errors, errors_of_weights, errors_of_ones = [], [], []
+    for seed in range(4):
+        X, f, y = dispersed_counts(seed)
+        calm = np.random.default_rng(seed).poisson(np.exp(f))
+        ours = np.log(make("poisson").fit(X, y).predict(X))
+        weighted = make("poisson").fit(X, y, sample_weight=np.full(len(X), 0.25))
+        errors.append(np.mean((ours - f) ** 2))
+        errors_of_weights.append(np.mean((np.log(weighted.predict(X)) - f) ** 2))
+        errors_of_ones.append(np.mean((np.log(make("poisson").fit(X, calm).predict(X)) - f) ** 2))
+    assert np.mean(errors) == pytest.approx(np.mean(errors_of_weights), rel=0.1)
+    assert np.mean(errors) < 8.0 * np.mean(errors_of_ones)  # 4 times the variance
+
+
+@pytest.mark.parametrize("exposed", [False, True])
+def test_the_dispersion_of_counts_is_pearsons(exposed):
+    """Exposures of less than 1 are one row each."""
+    X, f, y = dispersed_counts(0)
+    weights = np.random.default_rng(0).uniform(0.1, 1.0, len(X)) if exposed else np.ones(len(X))
+    model = make("poisson", C=1.0, tol=1e-8).fit(X, y, sample_weight=weights)
+    mu = model.predict(X)
+    [posterior] = model._posteriors
+    expected = np.sum(weights * (y - mu) ** 2 / mu) / (len(X) - posterior.freedom)
+    assert posterior.noise == pytest.approx(expected, rel=1e-6)
+    calm = np.random.default_rng(1).poisson(weights * np.exp(f)) / weights
+    model.fit(X, calm, sample_weight=weights)
+    [posterior] = model._posteriors
+    assert posterior.noise == pytest.approx(1.0, abs=0.1)
+
+
+@threadpool_limits.wrap(1, user_api="blas")
+def test_bands_of_counts_that_vary_more_cover_the_mean():
+    inside = []
+    for seed in range(10):
+        X, f, y = dispersed_counts(seed, n=1000)
+        model = make("poisson").fit(X, y)
+        off = np.abs(np.log(model.predict(X)) - f)
+        inside.append(np.mean(off <= 1.96 * standard_error(model, X)))
+    assert 0.9 < np.mean(inside) <= 1.0
 
 
 @threadpool_limits.wrap(1, user_api="blas")

@@ -56,16 +56,17 @@ class AdditiveRegressor(RegressionEstimator):
         - "squared_error": (y - mu)^2 / 2, mu = f(x). The dispersion is the variance of the
           residuals. For an insensitive zone see AdditiveSVR.
         - "poisson": y log(y / mu) - y + mu, mu = exp(f(x)), for counts y >= 0, not all 0. The
-          dispersion is 1. For counts under different exposures (time, area, persons), let y be
-          count / exposure and `sample_weight` the exposure, as in PoissonRegressor of scikit-learn:
-          the likelihood is that of the counts.
+          dispersion is the ratio of variance and mean, at least 1. For counts under different
+          exposures (time, area, persons), let y be count / exposure and `sample_weight` the
+          exposure, as in PoissonRegressor of scikit-learn: the likelihood is that of the counts.
         - "gamma": y / mu - 1 - log(y / mu), mu = exp(f(x)), for y > 0 whose standard deviation
           grows with the mean: durations, amounts of money. The dispersion is the one of greatest
           likelihood, given the deviance per degree of freedom that is left.
 
         With the last two, terms and `splinear.inspection` are in units of log mu, `predict` returns
         mu, and `score` is D^2, the share of the deviance that is explained. Neither the unit of y
-        in "gamma" nor that of the exposure in "poisson" matters to the smoothness chosen.
+        in "gamma" nor, up to 1 on average, that of the exposure in "poisson" matters to the
+        smoothness chosen.
     C : float or None, default=None
         None: the data choose how smooth each term is. A number weighs the losses, alike for all
         terms: larger fits closer.

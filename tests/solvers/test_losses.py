@@ -92,7 +92,11 @@ def test_the_dispersion_of_the_gamma_is_the_most_likely(shape: float) -> None:
             bracket=(np.log(shape) - 1, np.log(shape) + 1),
         )
         assert np.exp(other.x) == pytest.approx(found, rel=1e-4)
-    assert Poisson().dispersion(2.0 * s) == 1.0
+
+
+@pytest.mark.parametrize("misfit", [0.2, 1.0, 3.5])
+def test_counts_vary_at_least_as_much_as_those_of_a_poisson_distribution(misfit: float) -> None:
+    assert Poisson().dispersion(misfit) == max(1.0, misfit)
 
 
 def test_what_is_beyond_all_bounds_is_finite() -> None:

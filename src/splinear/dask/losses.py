@@ -56,9 +56,14 @@ class RemoteSum:
         """B of penalized intercepts; None: they are free."""
         return self.like.bias
 
-    def dispersion(self, deviance: float) -> float:
+    @property
+    def uses_pearson(self) -> bool:
+        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
+        return self.like.uses_pearson
+
+    def dispersion(self, misfit: float) -> float:
         """Return the divisor that makes the losses negative log-likelihoods."""
-        return self.like.dispersion(deviance)
+        return self.like.dispersion(misfit)
 
     def on_threads(self, n: int) -> RemoteSum:
         """Return the same sum: workers have threads of their own."""

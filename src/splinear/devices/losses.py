@@ -76,9 +76,14 @@ class HostSum:
         """B of penalized intercepts; None: they are free."""
         return self.like.bias
 
-    def dispersion(self, deviance: float) -> float:
+    @property
+    def uses_pearson(self) -> bool:
+        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
+        return self.like.uses_pearson
+
+    def dispersion(self, misfit: float) -> float:
         """Return by what the losses are to be divided to be negative log-likelihoods."""
-        return self.like.dispersion(deviance)
+        return self.like.dispersion(misfit)
 
     def on_threads(self, n: int) -> HostSum:
         """Return the same sum, where the host has so many threads."""

@@ -94,11 +94,11 @@ class JointPosterior:
 
     @property
     def noise(self) -> float:
-        """phi: the variance of the residuals, or 1."""
+        """phi: the variance of the residuals, the ratio of counts' variance and mean, or 1."""
         if np.isinf(self.n_left):
             return 1.0
-        deviance, given = 2.0 * self.information.losses / self.n_left, self.information.dispersion
-        return deviance if given is None else given(deviance)
+        misfit, given = self.information.misfit / self.n_left, self.information.dispersion
+        return misfit if given is None else given(misfit)
 
     def curve(self, feature: int, output: int) -> CurvePosterior | None:
         """Return the posterior of a feature's curve; None: there is none, or it is too large."""

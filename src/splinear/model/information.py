@@ -88,13 +88,13 @@ class Information:
     slopes : ndarray of shape (n_outputs, n_parameters)
         The first derivatives by the parameters, which the penalty holds the balance; in units of
         the target, as the next.
-    losses : float
-        Their sum.
+    misfit : float
+        What the dispersion is estimated from: twice the sum of the losses, or Pearson's statistic.
     weight : float or None
         That of all rows, where the dispersion is to be estimated; None: it is 1.
     dispersion : callable or None
-        Then, by what the losses are to be divided to be likelihoods, given twice their sum per
-        degree of freedom that is left; None: by that.
+        Then, by what the losses are to be divided to be likelihoods, given the misfit per degree of
+        freedom that is left; None: by that.
     pair_blocks : list of list of ndarray
         For each output and group of surfaces, (n_pairs, size, 5): the blocks of single surfaces, by
         bands, in which the outputs of several classes count as independent.
@@ -110,7 +110,7 @@ class Information:
     n_rows: int
     n_coupled: int
     slopes: Floats
-    losses: float
+    misfit: float
     weight: float | None
     dispersion: Callable[[float], float] | None
     pair_blocks: list[list[Floats]]
@@ -135,7 +135,7 @@ class Information:
             self,
             slopes=unit * self.slopes,
             pair_slopes=unit * self.pair_slopes,
-            losses=unit**2 * self.losses,
+            misfit=unit**2 * self.misfit,
         )
 
     def as_of(self, n_rows: int) -> Information:
@@ -149,7 +149,7 @@ class Information:
             coupling=share * self.coupling,
             n_rows=n_rows,
             slopes=share * self.slopes,
-            losses=share * self.losses,
+            misfit=share * self.misfit,
             pair_blocks=[[share * block for block in own] for own in self.pair_blocks],
             pair_slopes=share * self.pair_slopes,
         )

@@ -11,7 +11,7 @@ from splinear._types import Floats
 from splinear.model.information import Information, Thinned, thinned_within
 from splinear.model.layout import Layout
 from splinear.solvers.iterate import Space
-from splinear.solvers.loss_sums import Curvature, LossSum
+from splinear.solvers.loss_sums import Curvature, LossSum, misfit
 from splinear.solvers.passes import RowPasses
 
 __all__ = ["gather"]
@@ -54,7 +54,7 @@ def gather(
         n_rows=rows.n_rows,
         n_coupled=n_rows,
         slopes=rows.layout.gather(slopes)[:, :n_of_curves],
-        losses=total.value(F),
+        misfit=misfit(total, F, total.value(F)),
         weight=weight,
         dispersion=dispersion,
         pair_blocks=space.pair_blocks(curvature.independent),

@@ -67,7 +67,25 @@ class HalfDeviance(SmoothLoss):
 
 @dataclass(frozen=True)
 class Poisson(HalfDeviance):
-    """A count y, or a rate, by c = y times its weight and m = f - log y: a log-likelihood."""
+    """A count y, or a rate, by c = y times its weight and m = f - log y.
+
+    It is a log-likelihood where the variance is the mean. Counts often vary more: the losses, over
+    the ratio of both, are then a quasi-likelihood.
+    """
+
+    @property
+    def has_dispersion(self) -> bool:
+        """Whether the dispersion is to be estimated: it is."""
+        return True
+
+    @property
+    def uses_pearson(self) -> bool:
+        """Whether Pearson's statistic tells: yes, as the deviance of small counts is too small."""
+        return True
+
+    def dispersion(self, misfit: float) -> float:
+        """Return the ratio of variance and mean; 1 for counts that vary less than Poisson's."""
+        return max(1.0, misfit)
 
 
 @dataclass(frozen=True)
@@ -79,14 +97,14 @@ class Gamma(HalfDeviance):
         """Whether the dispersion is to be estimated: it is."""
         return True
 
-    def dispersion(self, deviance: float) -> float:
-        """Return the most likely 1 / k, k being the shape: log k - digamma(k) = deviance / 2.
+    def dispersion(self, misfit: float) -> float:
+        """Return the most likely 1 / k, k being the shape: log k - digamma(k) = misfit / 2.
 
         The deviance itself would be too large, by 15 % for a dispersion of 1.
         """
-        s = 0.5 * deviance
+        s = 0.5 * misfit
         k = (3.0 - s + np.sqrt((s - 3.0) ** 2 + 24.0 * s)) / (12.0 * s)  # off by 1.5 % at most
-        if deviance > SMALL_DEVIANCE:
+        if misfit > SMALL_DEVIANCE:
             for _ in range(N_CORRECTIONS):
                 wrong = np.log(k) - digamma(k) - s
                 k = 1.0 / (1.0 / k + wrong / (k * k * (1.0 / k - polygamma(1, k))))

@@ -27,6 +27,7 @@ __all__ = [
     "Diagonal",
     "LossSum",
     "Separable",
+    "misfit",
 ]
 
 MAX_SHIFTS = 100
@@ -55,10 +56,16 @@ class LossSum(Protocol):
         """How far a score may move for its rise to say what curvature a step should have had."""
         ...
 
-    def dispersion(self, deviance: float) -> float:
+    @property
+    def uses_pearson(self) -> bool:
+        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
+        ...
+
+    def dispersion(self, misfit: float) -> float:
         """Return by what the losses are to be divided to be negative log-likelihoods.
 
-        `deviance` is twice the sum of the losses per degree of freedom that the model leaves.
+        `misfit` is twice the sum of the losses, or Pearson's statistic, per degree of freedom that
+        the model leaves.
         """
         ...
 
@@ -102,6 +109,18 @@ class LossSum(Protocol):
     def best_shift(self, F: Floats) -> Floats:
         """Return the numbers (n_outputs,) whose addition to F makes the sum least."""
         ...
+
+
+def misfit(total: LossSum, F: Floats, losses: float) -> float:
+    """Return what the dispersion is estimated from, given the sum of the losses at the scores F.
+
+    It is twice that sum or, for counts, Pearson's statistic sum_i c_i (y_i - mu_i)^2 / mu_i, which
+    by the first and second derivatives g and h of the losses is sum_i g_i^2 / h_i.
+    """
+    if not total.uses_pearson:
+        return 2.0 * losses
+    g, h = total.gradient(F), total.curvature(F).diagonal
+    return float((g * g / np.maximum(h, np.finfo(float).tiny)).sum(axis=1).sum())
 
 
 class Curvature(Protocol):
@@ -269,9 +288,14 @@ class Separable:
         """How far a score may move for its rise to say what curvature a step should have had."""
         return self.loss.farthest
 
-    def dispersion(self, deviance: float) -> float:
+    @property
+    def uses_pearson(self) -> bool:
+        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
+        return self.loss.uses_pearson
+
+    def dispersion(self, misfit: float) -> float:
         """Return by what the losses are to be divided to be negative log-likelihoods."""
-        return self.loss.dispersion(deviance)
+        return self.loss.dispersion(misfit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,12 +114,18 @@ class SmoothLoss(ConvexLoss, Protocol):
         """Whether the dispersion is to be estimated; else it is 1."""
         return False
 
-    def dispersion(self, deviance: float) -> float:
+    @property
+    def uses_pearson(self) -> bool:
+        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
+        return False
+
+    def dispersion(self, misfit: float) -> float:
         """Return by what the losses are to be divided to be negative log-likelihoods.
 
-        `deviance` is twice the sum of the losses per degree of freedom that the model leaves.
+        `misfit` is twice the sum of the losses, or Pearson's statistic, per degree of freedom that
+        the model leaves.
         """
-        del deviance
+        del misfit
         return 1.0
 
 
@@ -295,9 +301,9 @@ class SquaredError(SmoothLoss):
         """Whether the dispersion is to be estimated: it is."""
         return True
 
-    def dispersion(self, deviance: float) -> float:
+    def dispersion(self, misfit: float) -> float:
         """Return the variance of the residuals."""
-        return deviance
+        return misfit
 
     def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
         """Return the best alpha along one coordinate."""

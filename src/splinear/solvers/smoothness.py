@@ -40,7 +40,7 @@ from splinear.model.pairs import PairGroup
 from splinear.penalties import DifferencePenalty
 from splinear.solvers import newton
 from splinear.solvers.iterate import Iterate
-from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.loss_sums import LossSum, misfit
 from splinear.solvers.pace import Pace
 from splinear.solvers.posterior import Measures
 from splinear.solvers.problem import Start, Stopping
@@ -208,7 +208,7 @@ def _start(point: Iterate) -> Start:
 def _noise(
     points: list[Iterate], edf: list[Floats], weight: float, flat: float, before: float | None
 ) -> float:
-    """Return the dispersion; 1 for losses that are log-likelihoods.
+    """Return the dispersion; 1 for losses that are log-likelihoods as they are.
 
     `flat` is the sum of losses without any curves. Rows that repeat each other seem to have no
     noise at all: then it is a tiny share of the variance of the targets. Where it was estimated
@@ -216,9 +216,9 @@ def _noise(
     there are rows, and more noise and fewer degrees would follow each other forever.
     """
     used = sum(float(e.sum()) for e in edf) + len(points)
-    misfit = sum(point.losses for point in points)
+    off = sum(misfit(point.total, point.F, point.losses) for point in points)
     least = max(2.0 * LEAST_NOISE * flat / weight, np.finfo(float).tiny)
-    found = points[0].total.dispersion(max(2.0 * misfit / max(1.0, weight - used), least))
+    found = points[0].total.dispersion(max(off / max(1.0, weight - used), least))
     return found if before is None else float(np.sqrt(found) * np.sqrt(before))
 
 

@@ -38,15 +38,16 @@ class Softmax:
     is_quadratic: bool = False
     bias: float | None = None
     farthest: float = np.inf
+    uses_pearson: bool = False
 
     def on_threads(self, n: int) -> Softmax:
         """Return the same sum: NumPy computes it, on one thread."""
         del n
         return self
 
-    def dispersion(self, deviance: float) -> float:
+    def dispersion(self, misfit: float) -> float:
         """Return 1: they are log-likelihoods."""
-        del deviance
+        del misfit
         return 1.0
 
     def each(self, F: Floats) -> Floats:

@@ -28,6 +28,7 @@ from splinear.training.outputs.base import Outputs, Target
 from splinear.training.running import one_blas_thread
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import LastFit, Trained, starts_of
+from splinear.training.weighted import WeightedRows
 
 __all__ = ["NewtonTrainer"]
 
@@ -122,7 +123,7 @@ class NewtonTrainer:
             fine_enough(free, stopping.tol),
             lambda rows: data.sums(self.loss, rows),
             stopping,
-            lambda rows: data.weighted.over(rows).total,
+            lambda rows: self._weight(data.weighted.over(rows)),
         )
         is_whole = data.interactions is None or stopping.watch.reason is None
         if data.interactions is not None and is_whole:
@@ -169,7 +170,7 @@ class NewtonTrainer:
         n_threads = stopping.n_threads
         weight = dispersion = None
         if self.loss.has_dispersion:
-            weight, dispersion = data.weighted.total, self.loss.dispersion
+            weight, dispersion = self._weight(data.weighted), self.loss.dispersion
         for total in sums:
             own, models = models[: total.n_outputs], models[total.n_outputs :]
             found = gather(
@@ -177,6 +178,13 @@ class NewtonTrainer:
             )
             out.append(found.as_of(data.rows.n_rows).in_units(data.unit))
         return out
+
+    def _weight(self, rows: WeightedRows) -> float:
+        """Return as how many rows these count where a dispersion is estimated.
+
+        Weights of counts are exposures as a rule: half a year of one is still one row.
+        """
+        return max(rows.total, float(rows.rows.n_rows)) if self.loss.uses_pearson else rows.total
 
     def _choose_pairs(
         self, data: TrainingSet, chosen: Smoothness, stopping: Stopping
@@ -189,7 +197,7 @@ class NewtonTrainer:
             data.rows.with_layout(data.rows.layout.without_forms()),
             lambda rows: data.sums(self.loss, rows),
             stopping,
-            lambda rows: data.weighted.over(rows).total,
+            lambda rows: self._weight(data.weighted.over(rows)),
             chosen,
         )
         return data, replace(more, n_turns=chosen.n_turns + more.n_turns)

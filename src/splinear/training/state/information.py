@@ -9,8 +9,8 @@ import numpy as np
 from splinear.model.information import Information, Thinned
 from splinear.model.layout import Layout
 from splinear.model.pairs import N_BANDS
-from splinear.solvers.log_link import Gamma
-from splinear.solvers.losses import SquaredError
+from splinear.solvers.log_link import Gamma, Poisson
+from splinear.solvers.losses import SmoothLoss, SquaredError
 from splinear.training.state.checking import Fields, Plain, no_plain_form, plain_array
 
 __all__ = ["information_from", "information_plain"]
@@ -18,7 +18,11 @@ __all__ = ["information_from", "information_plain"]
 MOST_NUMBERS = 2**28  # of the thinned functions of a group, which are made when bands are asked for
 
 # By what losses are divided to be likelihoods, by the name that files have for it.
-DISPERSIONS: dict[str, SquaredError | Gamma] = {"squared_error": SquaredError(), "gamma": Gamma()}
+DISPERSIONS: dict[str, SmoothLoss] = {
+    "squared_error": SquaredError(),
+    "poisson": Poisson(),
+    "gamma": Gamma(),
+}
 
 ARRAYS = ("ties", "totals", "coupling", "slopes", "pair_slopes")
 
@@ -32,7 +36,7 @@ def information_plain(kept: Information) -> Plain:
         "factors": None if kept.factors is None else [int(factor) for factor in kept.factors],
         "n_rows": int(kept.n_rows),
         "n_coupled": int(kept.n_coupled),
-        "losses": float(kept.losses),
+        "misfit": float(kept.misfit),
         "weight": None if kept.weight is None else float(kept.weight),
         "dispersion": _name_of(kept.dispersion),
     }
@@ -53,7 +57,7 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
     f = Fields(
         data,
         where,
-        "blocks ties totals coupling slopes factors n_rows n_coupled losses weight dispersion "
+        "blocks ties totals coupling slopes factors n_rows n_coupled misfit weight dispersion "
         "pair_blocks pair_slopes",
     )
     shapes = [(*group.shape, group.embedding.basis.support) for group in layout.groups]
@@ -75,7 +79,7 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
         n_rows=f.integer("n_rows", 1),
         n_coupled=f.integer("n_coupled", 1),
         slopes=f.array("slopes", (n, n_parameters)),
-        losses=f.number("losses"),
+        misfit=f.number("misfit"),
         weight=f.number("weight") if f.has("weight") else None,
         dispersion=None if name is None else DISPERSIONS[name].dispersion,
         pair_blocks=[
