@@ -1,7 +1,7 @@
 """A logistic fit on workers of Dask: seconds, bytes over the network, and what follows for many.
 
 python benchmarks/dask_scale.py                        2 million rows x 20: a minute
-python benchmarks/dask_scale.py --rows 100000000       15 minutes on two cores, as 4 million suggest
+python benchmarks/dask_scale.py --large 100000000      so many, too, with the most workers only
 python benchmarks/dask_scale.py --workers 2 16         so many processes, one after the other
 python benchmarks/dask_scale.py --memory 1GB           the limit of each
 python benchmarks/dask_scale.py --output docs          and write dask_scale.md there
@@ -10,6 +10,7 @@ python benchmarks/dask_scale.py --quick                20,000 rows, threads inst
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ from splinear.dask import DaskAdditiveClassifier, fitting
 N_COLUMNS = 20
 ROWS_PER_PART = 250_000
 N_TEST = SAMPLE = 200_000  # rows to compare on, and of the local fit
+WORTH_TELLING = 1_000_000  # rows
 MANY_ROWS, MANY_WORKERS, MANY_PER_PART = 10**10, 1_000, 10**6
 
 INTRODUCTION = """\
@@ -89,12 +91,32 @@ def fit(n: int, n_workers: int, memory: str, *, processes: bool) -> Measured:
     ):
         client.run(_ready)  # workers have imported what they need
         began = time.perf_counter()
-        model = DaskAdditiveClassifier(random_state=0, client=client).fit(*rows(n))
+        told = _Told(began)
+        estimator = DaskAdditiveClassifier(
+            random_state=0, client=client, verbose=2 * told.is_worth_it(n), callback=told
+        )
+        model = estimator.fit(*rows(n))
         seconds = time.perf_counter() - began
         n_passes, n_parts = made[0].n_passes, len(made[0].parts)
         one = dask_wire.measure(client, made[0], model)
     fitting.Cluster = original  # type: ignore[misc]
     return Measured(seconds, n_passes, n_parts, one, model)
+
+
+@dataclass
+class _Told:
+    """Says how long a fit has taken so far, after every pass: many rows take minutes."""
+
+    began: float
+
+    def is_worth_it(self, n_rows: int) -> bool:
+        """Tell whether there are so many rows."""
+        return n_rows >= WORTH_TELLING
+
+    def __call__(self, progress: Any) -> None:
+        """Print the seconds."""
+        if self.is_worth_it(progress.n_rows) and progress.phase is None:
+            print(f"  {time.perf_counter() - self.began:.1f} s", file=sys.stderr, flush=True)
 
 
 def _ready() -> None:
@@ -107,6 +129,7 @@ def main() -> None:
     """Measure, print the page."""
     parser = command.make_parser(__doc__, quick="20,000 rows", output="folder for dask_scale.md")
     parser.add_argument("--rows", type=int)
+    parser.add_argument("--large", type=int, help="rows of another fit, with the most workers")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--memory", default="1GB", help="limit per worker")
     given = parser.parse_args()
@@ -116,15 +139,20 @@ def main() -> None:
         for workers in given.workers
     }
     asked = f"python benchmarks/dask_scale.py --rows {n} --workers {' '.join(map(str, found))}"
+    sections = measured(n, found) + compared(n, found) + on_the_wire(found) + counted(n, found)
+    if given.large:
+        asked += f" --large {given.large}"
+        most = max(given.workers)
+        large = {most: fit(given.large, most, given.memory, processes=not given.quick)}
+        sections += measured(given.large, large) + compared(given.large, large)
     introduction = (report.CAUTION if given.quick else "") + INTRODUCTION.format(
         command=f"{asked} --memory {given.memory} --output docs",
         n_columns=N_COLUMNS,
         n_part=ROWS_PER_PART,
         memory=given.memory,
     )
-    sections = ["# Rows on a cluster, measured", introduction, report.machine_block()]
-    sections += measured(n, found) + compared(n, found) + on_the_wire(found) + counted(n, found)
-    report.publish(sections, given.output, "dask_scale.md")
+    top = ["# Rows on a cluster, measured", introduction, report.machine_block()]
+    report.publish(top + sections, given.output, "dask_scale.md")
 
 
 def measured(n: int, found: dict[int, Measured]) -> list[str]:
@@ -149,9 +177,12 @@ def measured(n: int, found: dict[int, Measured]) -> list[str]:
         table.append([str(workers), *numbers, f"{model.dual_gap_:.1e}", str(model.certified_)])
     most, least = found[max(found)], found[min(found)]
     fits, passes = least.seconds / most.seconds, least.one.seconds / most.one.seconds
-    lines = [
+    several = [
         f"{max(found)} workers against {min(found)}: {fits:.2f} times as fast in all, {passes:.2f} "
-        "times in a pass",
+        "times in a pass"
+    ]
+    lines = [
+        *(several if len(found) > 1 else []),
         "a pass scores all rows anew and adds up the gradient; without Dask: the same calls of the "
         "core, one partition after the other, in the busiest worker",
     ]
@@ -169,16 +200,13 @@ def compared(n: int, found: dict[int, Measured]) -> list[str]:
     scores = [own.model.to_local().decision_function(X_test) for own in found.values()]
     aucs.append(roc_auc_score(y_test, scores[0]))
     same = all(np.array_equal(scores[0], other) for other in scores)
-    return [
-        "## The same model",
-        report.items(
-            [
-                f"AUC on {N_TEST:,} new rows: {aucs[1]:.5f}; of a local fit to {len(X):,} rows: "
-                f"{aucs[0]:.5f}",
-                f"all numbers of workers give the same scores, to the last bit: {same}",
-            ]
-        ),
+    lines = [
+        f"AUC on {N_TEST:,} new rows: {aucs[1]:.5f}; of a local fit to {len(X):,} rows: "
+        f"{aucs[0]:.5f}"
     ]
+    if len(found) > 1:
+        lines.append(f"all numbers of workers give the same scores, to the last bit: {same}")
+    return [f"## The same model, of {n:,} rows", report.items(lines)]
 
 
 def on_the_wire(found: dict[int, Measured]) -> list[str]:

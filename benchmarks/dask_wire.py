@@ -18,6 +18,7 @@ from distributed.comm import tcp
 from splinear.dask.losses import RemoteSum
 from splinear.dask.passes import RemoteRows
 from splinear.dask.serving import _followed, key
+from splinear.dask.shelf import Shelf
 
 N_PASSES = 9
 
@@ -99,9 +100,10 @@ def _alone(name: str, n: int, slopes: Any, dask_worker: Any) -> float:
 
     nodes = (Call(PART, "raw_sums", (slopes,)), Apply(np.sum, (slopes,), {"axis": 1}))
     began = time.perf_counter()
+    shelf = Shelf.of(dask_worker)
     for k in range(n):
-        if key(name, k) in dask_worker.data:
-            _followed(dask_worker.data[key(name, k)], nodes)
+        if (part := shelf.get(key(name, k))) is not None:
+            _followed(part, nodes)
     return time.perf_counter() - began
 
 

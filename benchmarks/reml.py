@@ -31,7 +31,8 @@ from splinear.terms import Spline
 # What the core does on threads: passes over rows, and what else has the size of the table.
 PASSES = ("score_many", "sum_many", "blocks_many", "hessian_some")
 OTHERS = ("hessian_thinned", "sum_all", "loss_sums", "loss_shift", "loss_value", "loss_each")
-OTHERS += ("some_rows", "sample_rows", "column_ranges")
+OTHERS += ("loss_gap", "some_rows", "sample_rows", "column_ranges", "sorted_columns")
+OTHERS += ("spread_knots", "tail_knots")
 MOST_ADULT, MOST_MILLION = 0.25, 15.0  # seconds
 MOST_SERIAL, LEAST_SPEED_UP, MANY = 0.05, 9.0, 16  # of one thread's time; on so many threads
 REPEATS = 5

@@ -14,6 +14,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -36,7 +37,9 @@ Seconds of the clock on one thread and on many, the least of {repeats} that take
 times as fast the many are. *hinge*: `AdditiveSVC(Spline(40), tol=1e-2).fit`. *Newton*:
 `AdditiveClassifier(Spline(40), C=1.0).fit`. *REML*: `AdditiveClassifier().fit`. *coding*: turning
 the values of X into codes, which every fit begins with. *scoring*: `decision_function`. Every pair
-of models was compared: the scores are the same to the last bit.
+of models was compared: the scores are the same to the last bit. What the machine can give is in the
+first lines: *a loop without shared data* adds up a few numbers, over and over, in every thread;
+*reading* adds up those of an array that no cache holds, a part of it per thread.
 `python benchmarks/threads.py --output docs` writes this page."""
 
 
@@ -87,8 +90,37 @@ def code(X: Any, y: Any, n_jobs: int) -> tuple[float, Any]:
     return seconds, model.decision_function(X[:1000])
 
 
+def on_threads(part: Callable[[int], Any], n_threads: int) -> tuple[float, Any]:
+    """Call part(0), ..., part(n_threads - 1) on as many threads of Python: NumPy lets them run."""
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(time.sleep, [0.01] * n_threads))  # all are there before the clock runs
+        seconds, _ = seconds_of(lambda: list(pool.map(part, range(n_threads))))
+    return seconds, None
+
+
+def compute(n_calls: int, n_threads: int) -> tuple[float, Any]:
+    """Add up a few numbers, which stay in the nearest cache, over and over."""
+
+    def part(_: int) -> None:
+        again = np.broadcast_to(np.linspace(-1.0, 1.0, 2048), (4096, 2048))
+        for _ in range(n_calls // n_threads):
+            again.sum(axis=1)
+
+    return on_threads(part, n_threads)
+
+
+def read(x: Any, n_threads: int) -> tuple[float, Any]:
+    """Add up all numbers of an array."""
+    return on_threads(lambda k: np.array_split(x, n_threads)[k].sum(), n_threads)
+
+
 def cases(quick: bool) -> Iterator[Case]:
     """Yield what is measured; tables are made as they are needed."""
+    n_calls, x = 16 if quick else 480, np.ones(10**5 if quick else 10**8)
+    for wanted in (8, 16):
+        yield Case("a loop without shared data", "", partial(compute, n_calls), wanted, None)
+        yield Case("reading", f"{x.nbytes / 2**20:,.0f} MiB", partial(read, x), wanted, None)
+    del x
     X, y = sets.waves(2_000 if quick else 200_000, 100)
     size = f"{len(X):,} x {X.shape[1]}"
     svc = AdditiveSVC(Spline(40), tol=1e-2, random_state=0)

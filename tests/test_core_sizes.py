@@ -546,6 +546,39 @@ def test_knots_of_tails():
     assert np.isnan(_core.tail_knots(values[:, :0].copy(), ends, ends, 4, *rule, 1)).all()
 
 
+def test_columns_in_order_and_their_knots():
+    some, ends = np.array([0, 1]), numbers(3)
+    refused(_core.sorted_columns, X, np.array([N_ROWS]), some, 1, match="no row")
+    refused(_core.sorted_columns, X, np.array([-1]), some, 1, match="no row")
+    refused(_core.sorted_columns, X, some, np.array([X.shape[1]]), 1, match="no column")
+    refused(_core.sorted_columns, X, some, some, 0, match="n_threads")
+    assert _core.sorted_columns(X, some[:0], some, 1).shape == (2, 0)
+    values = numbers(3, 5)
+    refused(_core.spread_knots, values, ends[:2], ends, 8, 1, match="lo, .* must be 3, not 2")
+    refused(_core.spread_knots, values, ends, ends[:2], 8, 1, match="hi, .* must be 3, not 2")
+    refused(_core.spread_knots, values, ends, ends, 0, 1, match="bins")
+    refused(_core.spread_knots, values, ends, ends, 8, 0, match="n_threads")
+    assert np.isnan(_core.spread_knots(values[:, :0].copy(), ends, ends, 8, 1)).all()
+
+
+@pytest.mark.parametrize("n_scores", [0, N_ROWS - 1, N_ROWS + 1])
+def test_sums_of_smoothed_losses(n_scores):
+    problem = _core.DualProblem(Y, targets=None, weights=None, **COSTS)
+    match = f"scores, .* must be {N_ROWS}, not {n_scores}"
+    ramp, wrong, right = _core.Ramp(1.0, 0.5, 0.5), numbers(n_scores), numbers(N_ROWS)
+    given = (_core.hinge(), problem)
+    refused(_core.ramp_measures, *given, ramp, wrong, 1, match=match)
+    refused(_core.ramp_bends, *given, ramp, wrong, 1, match=match)
+    refused(_core.ramp_along, *given, ramp, wrong, wrong, right, 1, match=match)
+    refused(_core.ramp_along, *given, ramp, right, wrong, right, 1, match="moves, .* must be")
+    refused(_core.ramp_gaps, *given, wrong, wrong, 1, match=match)
+    refused(_core.ramp_gaps, *given, right, wrong, 1, match="slopes, .* must be")
+    refused(_core.loss_gap, _core.logistic(), problem, right, wrong, 1, match="slopes, .* must be")
+    refused(_core.ramp_bends, _core.logistic(), problem, ramp, right, 1, match="no ramp")
+    refused(_core.nonzero_rows, right, 0, match="n_threads")
+    assert [len(found) for found in _core.nonzero_rows(NONE, 1)] == [0, 0]
+
+
 def test_every_binding_is_here():
     """What is new in the core gets a test of the sizes that it takes."""
     text = Path(__file__).read_text(encoding="utf-8")

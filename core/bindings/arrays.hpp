@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rows/matrix_view.hpp"
+#include "support/buffer.hpp"
 #include "support/checks.hpp"
 #include "support/parallel.hpp"
 
@@ -64,6 +65,13 @@ Array to_numpy(std::vector<Number> values, Shape... shape) {
     return Array(data, {static_cast<std::size_t>(shape)...}, keeper);
 }
 
+template <class Array, class Number, class... Shape>
+Array to_numpy(Buffer<Number> values, Shape... shape) {
+    Number* data = values.release();
+    nb::capsule keeper(data, [](void* p) noexcept { delete[] static_cast<Number*>(p); });
+    return Array(data, {static_cast<std::size_t>(shape)...}, keeper);
+}
+
 void bind_basis(nb::module_& m);
 void bind_penalty(nb::module_& m);
 void bind_data(nb::module_& m);
@@ -72,6 +80,8 @@ void bind_group(nb::module_& m);
 void bind_passes(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_kernel(nb::module_& m);
+void bind_knots(nb::module_& m);
+void bind_losses(nb::module_& m);
 void bind_train(nb::module_& m);
 
 }  // namespace splinear::bindings

@@ -226,7 +226,7 @@ void bind_data(nb::module_& m) {
     codes.def(
         "some_rows",
         [](const Codes& self, const Vector<std::int64_t>& numbers) {
-            return self.some_rows(as_span(numbers));
+            return self.some_rows(as_span(numbers), 1);
         },
         nb::arg("numbers").noconvert(), "Some rows, copied to memory of their own.");
     codes.def_prop_ro("rows_per_block", &Codes::rows_per_block,
@@ -240,11 +240,12 @@ void bind_data(nb::module_& m) {
           "The first n rows alone.");
     m.def(
         "some_rows",
-        [](const AnyRows& rows, const Vector<std::int64_t>& numbers) {
-            return some_rows(rows, as_span(numbers));
+        [](const AnyRows& rows, const Vector<std::int64_t>& numbers, std::int64_t n_threads) {
+            nb::gil_scoped_release release;
+            return some_rows(rows, as_span(numbers), threads(n_threads));
         },
-        nb::arg("rows"), nb::arg("numbers").noconvert(), nb::keep_alive<0, 1>(),
-        "The rows of the given numbers.");
+        nb::arg("rows"), nb::arg("numbers").noconvert(), nb::arg("n_threads") = 1,
+        nb::keep_alive<0, 1>(), "The rows of the given numbers.");
     bind_values<float>(m, codes);
     bind_values<double>(m, codes);
     nb::class_<TablePlaces>(m, "TablePlaces", "Where the tables of features lie in one array.")

@@ -12,7 +12,7 @@ using GroupList = std::vector<const Group*>;
 
 template <class Pass>
 NumpyVector unlocked(const Pass& pass) {
-    std::vector<double> out;
+    decltype(pass()) out;
     {
         nb::gil_scoped_release release;
         out = pass();

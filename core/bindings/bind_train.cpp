@@ -1,52 +1,14 @@
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <optional>
-
 #include "bindings/arrays.hpp"
+#include "bindings/problem.hpp"
 #include "simd/dispatch.hpp"
-#include "solve/loss_sums.hpp"
-#include "solve/row_sample.hpp"
 #include "solve/train.hpp"
 
 namespace splinear::bindings {
 namespace {
-
-using Labels = Vector<std::int8_t>;
-using OptionalVector = std::optional<Vector<double>>;
-
-std::span<const double> as_span_or_none(const OptionalVector& array) {
-    return array ? as_span(*array) : std::span<const double>{};
-}
-
-// An array that is given, be it empty, is not taken for none.
-void must_fit(const char* what, const OptionalVector& array, std::size_t expected) {
-    if (array) must_be(what, array->size(), expected);
-}
-
-// A struct of spans, and the arrays that they point into.
-struct HeldProblem : DualProblem {
-    HeldProblem(Labels y_array, OptionalVector target_array, OptionalVector weight_array,
-                double negative, double positive, double bias_unit)
-        : DualProblem{as_span(y_array),
-                      as_span_or_none(target_array),
-                      as_span_or_none(weight_array),
-                      negative,
-                      positive,
-                      bias_unit},
-          held_y(std::move(y_array)),
-          held_targets(std::move(target_array)),
-          held_weights(std::move(weight_array)) {
-        must_fit("the number of targets, one per y,", held_targets, y.size());
-        must_fit("the number of weights, one per y,", held_weights, y.size());
-    }
-
-    Labels held_y;
-    OptionalVector held_targets;
-    OptionalVector held_weights;
-};
 
 struct HeldStart : DualStart {
     HeldStart(OptionalVector alpha_array, OptionalVector coef_array, double start_intercept)
@@ -114,81 +76,6 @@ Found run(const std::vector<const Group*>& groups, const AnyLoss& loss, const He
     return {std::move(found), monitor.error()};
 }
 
-// Sums of losses at scores; see solve/loss_sums.hpp.
-void bind_loss_sums(nb::module_& m) {
-    m.def("is_smooth", &is_smooth, nb::arg("loss"), "Whether loss_sums can be taken of a loss.");
-    m.def(
-        "loss_value",
-        [](const AnyLoss& loss, const HeldProblem& problem, const Vector<double>& scores,
-           std::int64_t n_threads) {
-            nb::gil_scoped_release release;
-            return loss_value(loss, problem, as_span(scores), threads(n_threads));
-        },
-        nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
-        "The sum of the losses of rows with these scores.");
-    m.def(
-        "loss_each",
-        [](const AnyLoss& loss, const HeldProblem& problem, const Vector<double>& scores,
-           std::int64_t n_threads) {
-            std::vector<double> found;
-            {
-                nb::gil_scoped_release release;
-                found = loss_each(loss, problem, as_span(scores), threads(n_threads));
-            }
-            return to_numpy<NumpyVector>(std::move(found), scores.size());
-        },
-        nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
-        "The loss of every row with these scores, times its cost.");
-    m.def(
-        "sample_rows",
-        [](const Vector<double>& h, double n, double evenly, std::int64_t n_threads) {
-            RowSample found;
-            {
-                nb::gil_scoped_release release;
-                found = sample_rows(as_span(h), n, evenly, threads(n_threads));
-            }
-            const std::size_t size = found.rows.size();
-            return nb::make_tuple(to_numpy<NumpyNumbers>(std::move(found.rows), size),
-                                  to_numpy<NumpyVector>(std::move(found.weights), size));
-        },
-        nb::arg("h").noconvert(), nb::arg("n"), nb::arg("evenly"), nb::arg("n_threads"),
-        nb::sig("def sample_rows(h: Annotated[NDArray[numpy.float64], dict(shape=(None,), "
-                "order='C', device='cpu', writable=False)], n: float, evenly: float, "
-                "n_threads: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]"),
-        "About n rows, taken by how large h is, and their weights; none if the sum of h is not "
-        "positive.");
-    m.def(
-        "loss_sums",
-        [](const AnyLoss& loss, const HeldProblem& problem, const Vector<double>& scores,
-           std::int64_t n_threads) {
-            LossSums found;
-            {
-                nb::gil_scoped_release release;
-                found = loss_sums(loss, problem, as_span(scores), threads(n_threads));
-            }
-            const std::size_t n = scores.size();
-            return nb::make_tuple(found.value, to_numpy<NumpyVector>(std::move(found.slopes), n),
-                                  to_numpy<NumpyVector>(std::move(found.bends), n));
-        },
-        nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
-        nb::sig("def loss_sums(loss: Loss, problem: DualProblem, scores: "
-                "Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', "
-                "writable=False)], n_threads: int) -> tuple[float, NDArray[numpy.float64], "
-                "NDArray[numpy.float64]]"),
-        "The sum of the losses, its first derivatives by the scores, and its second ones.");
-    m.def(
-        "loss_shift",
-        [](const AnyLoss& loss, const HeldProblem& problem, const Vector<double>& scores,
-           double last, double farthest, int max_steps, std::int64_t n_threads) {
-            nb::gil_scoped_release release;
-            return loss_shift(loss, problem, as_span(scores), {last, farthest, max_steps},
-                              threads(n_threads));
-        },
-        nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::kw_only(),
-        nb::arg("last"), nb::arg("farthest"), nb::arg("max_steps"), nb::arg("n_threads"),
-        "The number whose addition to all scores makes the sum of the losses least.");
-}
-
 // The numbers themselves, without a copy; they live as long as the array does.
 template <std::vector<double> DualResult::* Member>
 NumpyVector vector_of(DualResult& self) {
@@ -214,7 +101,6 @@ void bind_train(nb::module_& m) {
         .def(nb::init<Labels, OptionalVector, OptionalVector, double, double, double>(),
              nb::arg("y").noconvert(), nb::arg("targets").none(), nb::arg("weights").none(),
              nb::kw_only(), nb::arg("cost_negative"), nb::arg("cost_positive"), nb::arg("bias"));
-    bind_loss_sums(m);
     nb::class_<HeldStart>(m, "DualStart", "Where to begin: None stands for zeros.")
         .def(nb::init<OptionalVector, OptionalVector, double>(), nb::arg("alpha").none(),
              nb::arg("coef").none(), nb::arg("intercept"),

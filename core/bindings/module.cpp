@@ -12,5 +12,7 @@ NB_MODULE(_core, m) {
     splinear::bindings::bind_passes(m);
     splinear::bindings::bind_pairs(m);
     splinear::bindings::bind_kernel(m);
+    splinear::bindings::bind_knots(m);
     splinear::bindings::bind_train(m);
+    splinear::bindings::bind_losses(m);
 }

@@ -236,15 +236,15 @@ void write(const std::vector<double>& from, std::vector<double>& to, std::size_t
 
 }  // namespace
 
-std::vector<double> score_many(Groups groups, std::size_t n_outputs, std::span<const double> coef,
-                               int n_threads) {
+Buffer<double> score_many(Groups groups, std::size_t n_outputs, std::span<const double> coef,
+                          int n_threads) {
     check(groups);
     const auto starts = starts_of(groups, n_numbers);
     const std::size_t length = starts.back();
     must_be("the size of tables, one number per output and coefficient,", coef.size(),
             n_outputs * length);
     const auto n_rows = index(groups.front()->n_rows());
-    std::vector<double> out(n_outputs * n_rows);
+    auto out = Buffer<double>::zeros(n_outputs * n_rows, n_threads);
     over_groups(
         groups, starts, n_outputs, 2,
         [&](const ManyGroup& group, const OutputRange& outputs) {

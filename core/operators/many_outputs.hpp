@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "rows/group.hpp"
+#include "support/buffer.hpp"
 
 namespace splinear {
 
 // score_all() of n_outputs vectors of coefficients, one after the other: n_outputs x n_rows.
-std::vector<double> score_many(Groups groups, std::size_t n_outputs, std::span<const double> coef,
-                               int n_threads);
+Buffer<double> score_many(Groups groups, std::size_t n_outputs, std::span<const double> coef,
+                          int n_threads);
 
 // sum_all() of n_outputs vectors of numbers per row: n_outputs times the length of all tables.
 std::vector<double> sum_many(Groups groups, std::size_t n_outputs, std::span<const double> r,

@@ -83,7 +83,7 @@ void add_scores(const Group& group, std::span<const double> coef, int n_threads,
 std::vector<double> score_all(Groups groups, std::span<const double> coef, int n_threads) {
     check(groups);
     must_be("the size of tables, one number per coefficient,", coef.size(), n_coefficients(groups));
-    std::vector<double> out(static_cast<std::size_t>(groups.front()->n_rows()));
+    std::vector<double> out(index(groups.front()->n_rows()));
     for (const Group* group : groups) {
         add_scores(*group, coef.first(group->n_coefficients()), n_threads, out.data());
         coef = coef.subspan(group->n_coefficients());

@@ -60,7 +60,10 @@ void SplineOperator::round(const GroupTables& tables, std::size_t j, float* sing
 
 void SplineOperator::score(std::span<const Row> rows, const GroupTables& tables,
                            double* out) const {
-    const std::size_t n = is_long() ? max_rows_at_once : simd::lanes;
+    // Many at a time, as tables are read for all of them; but a share for every thread.
+    const std::size_t share = n_pieces(rows.size(), 2 * static_cast<std::size_t>(n_threads_));
+    const std::size_t n = std::clamp(whole_pieces(share, std::size_t{simd::lanes}),
+                                     std::size_t{simd::lanes}, max_rows_at_once);
     in_parallel(n_pieces(rows.size(), n), rows.size(), [&](std::size_t task) {
         const std::size_t a = task * n;
         score_together(rows.subspan(a, std::min(n, rows.size() - a)), tables.single, out + a);
@@ -81,8 +84,7 @@ void SplineOperator::score_together(std::span<const Row> rows, const AlignedFloa
     const std::size_t step = is_long() ? long_tables_at_once : shape_.n_features;
     for (std::size_t j = 0; j < shape_.n_features; j += step) {
         const Part part = part_from(j, step);
-        for (std::size_t a = 0; a < n; a += simd::lanes)
-            kernels_.score(part.shape, tables.data() + j * entries(), &codes[a], &scores[a]);
+        kernels_.score(part.shape, tables.data() + j * entries(), codes.data(), n, scores.data());
         for (std::size_t a = 0; a < n; ++a) codes[a] += part.shape.n_features;
     }
     std::copy_n(scores.begin(), rows.size(), out);
@@ -134,8 +136,8 @@ void SplineOperator::gram_by_score(const Pointers& codes, double* out) const {
             const float step = 1.0f;
             kernels_.add(part, smoother(), &variance_[j], here.data(), &step, 1, tables.data());
             if (missing_.any()) couple_missing(here[0], j, part.n_features, tables.data());
-            for (std::size_t b = 1; b < m - a; b += simd::lanes)
-                kernels_.score(part, tables.data(), &here[b], &products[b]);
+            kernels_.score(part, tables.data(), &here[1],
+                           whole_pieces(m - a - 1, std::size_t{simd::lanes}), &products[1]);
         }
         std::copy_n(&products[1], m - a - 1, out + a * m + a + 1);
     });

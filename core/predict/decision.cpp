@@ -19,7 +19,8 @@
 namespace splinear {
 namespace {
 
-constexpr Row rows_per_task = FloatModel::max_rows;
+constexpr Row rows_per_task = FloatModel::max_rows;  // at most
+constexpr Row few_rows = 64;
 
 void check(const Curves& curves) {
     must(!curves.intercepts.empty(), "there must be an output");
@@ -57,7 +58,7 @@ void add_values(const B& basis, const Curves& curves, std::size_t j, double x, d
     }
 }
 
-// A value's basis functions are evaluated once, for all outputs; at most rows_per_task rows.
+// A value's basis functions are evaluated once, for all outputs; at most few_rows rows.
 template <Basis B, class Real>
 void decide_exactly(const B& basis, const MatrixView<Real>& X,
                     std::span<const std::int64_t> columns, const Curves& curves,
@@ -67,7 +68,7 @@ void decide_exactly(const B& basis, const MatrixView<Real>& X,
     std::vector<double> w(static_cast<std::size_t>(basis.support()));
     std::array<double, simd::column_rows> x{};
     std::array<double, simd::column_rows> argument{};
-    static_assert(rows_per_task <= static_cast<Row>(simd::column_rows));
+    static_assert(few_rows <= static_cast<Row>(simd::column_rows));
     const auto scores = [&](std::size_t i) { return out + index(rows[i]) * n_outputs; };
     for (std::size_t i = 0; i < rows.size(); ++i)
         std::copy(curves.intercepts.begin(), curves.intercepts.end(), scores(i));
@@ -93,7 +94,11 @@ void decide(const Curves& curves, const MatrixView<Real>& X, std::span<const std
                     if (curves.axes.size() > 0) return FloatModel::make(basis, curves, columns);
                 return std::nullopt;
             }();
-            parallel_pieces(0, X.n_rows, rows_per_task, n_threads, [&](Row begin, Row end) {
+            // Few rows are divided among many threads, too; how does not change their scores.
+            const Row shares = 4 * static_cast<Row>(n_threads);
+            const Row n_rows = std::clamp(whole_pieces(n_pieces(X.n_rows, shares), few_rows),
+                                          few_rows, rows_per_task);
+            parallel_pieces(0, X.n_rows, n_rows, n_threads, [&](Row begin, Row end) {
                 std::array<Row, rows_per_task> rows;
                 std::size_t n = 0;
                 if constexpr (std::is_same_v<Real, float>)
@@ -101,7 +106,10 @@ void decide(const Curves& curves, const MatrixView<Real>& X, std::span<const std
                 // What the kernels have scored as NaN may be a missing value.
                 for (Row i = begin; i < end; ++i)
                     if (!single || std::isnan(out[index(i) * curves.n_outputs()])) rows[n++] = i;
-                decide_exactly(basis, X, columns, curves, std::span(rows).first(n), out);
+                for_each_piece(0, static_cast<Row>(n), few_rows, [&](Row first, Row last) {
+                    decide_exactly(basis, X, columns, curves,
+                                   std::span(rows).subspan(index(first), index(last - first)), out);
+                });
             });
         },
         curves.basis);
@@ -130,7 +138,7 @@ void decide_sparse(const Curves& curves, const SparseView<Real>& X, std::span<co
     };
     std::visit(
         [&](const Basis auto& basis) {
-            parallel_pieces(0, X.n_rows(), rows_per_task, n_threads, [&](Row begin, Row end) {
+            parallel_pieces(0, X.n_rows(), few_rows, n_threads, [&](Row begin, Row end) {
                 std::vector<double> w(static_cast<std::size_t>(basis.support()));
                 for (Row i = begin; i < end; ++i) decide_row(basis, index(i), w);
             });

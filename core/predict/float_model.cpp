@@ -4,15 +4,10 @@
 #include <array>
 #include <limits>
 
+#include "predict/tree_pieces.hpp"
 #include "support/pieces.hpp"
 
 namespace splinear {
-namespace {
-
-bool is_moderate(double x) noexcept { return 1e-30 < x && x < 1e30; }
-bool is_single(double x) noexcept { return static_cast<double>(static_cast<float>(x)) == x; }
-
-}  // namespace
 
 FloatModel::FloatModel(const simd::Kernels& kernels, std::span<const std::int64_t> columns)
     : kernels_(kernels), columns_(columns) {
@@ -37,20 +32,27 @@ bool FloatModel::push_line(const Axis& axis) {
 bool FloatModel::push_knots(std::size_t j, const Axis& axis) {
     const std::span<const double> knots = axis.knots();
     const std::size_t n_cells = knots.size() - 1;
+    push(knots.front(), 0.0, knots.back(), true);
+    if (!have_single_tree(knots) || axis.first() != 0.0 ||
+        axis.last() != static_cast<double>(n_cells))
+        return false;
+    if (!kernels_.has_trees) return push_table(j, knots);
+    depth_ = std::max(depth_, depth_with_ends(n_cells));
+    return depth_with_ends(n_cells) > 0;
+}
+
+bool FloatModel::push_table(std::size_t j, std::span<const double> knots) {
+    const std::size_t n_cells = knots.size() - 1;
     const auto entries = static_cast<std::size_t>(shape_.entries);
     if (n_cells > entries) return false;
-    push(knots.front(), 0.0, knots.back(), true);
     if (knots_.empty()) knots_ = AlignedFloats(2 * entries * shape_.n_features);
     float* lower = knots_.data() + 2 * entries * j;
     std::fill_n(lower, entries, std::numeric_limits<float>::infinity());
     for (std::size_t k = 0; k < n_cells; ++k) {
-        const double width = knots[k + 1] - knots[k];
-        if (!is_moderate(width) || !is_single(knots[k])) return false;
         lower[k] = static_cast<float>(knots[k]);
-        lower[entries + k] = static_cast<float>(1.0 / width);
+        lower[entries + k] = static_cast<float>(1.0 / (knots[k + 1] - knots[k]));
     }
-    return is_single(knots.back()) && axis.first() == 0.0 &&
-           axis.last() == static_cast<double>(n_cells);
+    return true;
 }
 
 void FloatModel::push(double lo, double slope, double end, bool warped) {
@@ -73,6 +75,22 @@ void FloatModel::fill_tables(const Curves& curves) {
         }
 }
 
+void FloatModel::plant_trees(const Curves& curves) {
+    if (depth_ == 0) return;
+    const std::size_t length = tree_floats(shape_.degree, depth_);
+    const auto n = static_cast<std::size_t>(
+        std::count(is_warped_.begin(), is_warped_.end(), static_cast<unsigned char>(1)));
+    for (std::size_t k = 0; k < curves.n_outputs(); ++k) {
+        float* tree = trees_.emplace_back(n * length).data();
+        for (std::size_t j = 0; j < shape_.n_features; ++j) {
+            tree_of_.push_back(is_warped_[j] != 0 ? tree : nullptr);
+            if (is_warped_[j] == 0) continue;
+            plant_pieces(curves.axes[j].knots(), curves.coef_of(k, j), shape_.degree, depth_, tree);
+            tree += length;
+        }
+    }
+}
+
 void FloatModel::decide(const MatrixView<float>& X, std::span<const double> intercepts, Row begin,
                         Row end, double* out) const {
     std::array<const float*, max_rows> rows;
@@ -87,7 +105,7 @@ void FloatModel::decide(const MatrixView<float>& X, std::span<const double> inte
         for (const float*& row : all) row += columns_.front();
     for (std::size_t k = 0; k < tables_.size(); ++k) {
         std::array<float, max_rows> scores{};
-        decide_together(all, tables_[k], scores.data());
+        decide_together(all, k, scores.data());
         double* at = out + index(begin) * tables_.size() + k;
         for (std::size_t i = 0; i < index(end - begin); ++i, at += tables_.size())
             *at = intercepts[k] + static_cast<double>(scores[i]);
@@ -95,25 +113,29 @@ void FloatModel::decide(const MatrixView<float>& X, std::span<const double> inte
 }
 
 // Long tables do not fit the nearest caches together: all rows are scored by some of them before
-// the next are read. Short ones and their knots fit a near cache many at a time, and so many
-// features at a time that a row's values are still fetched ahead.
-void FloatModel::decide_together(std::span<const float* const> all,
-                                 const AlignedFloats& tables_of_all, float* scores) const {
+// the next are read.
+void FloatModel::decide_together(std::span<const float* const> all, std::size_t output,
+                                 float* scores) const {
     std::array<const float*, max_rows> rows;
     std::copy(all.begin(), all.end(), rows.begin());
-    constexpr std::size_t tile = simd::tile;
+    const auto entries = static_cast<std::size_t>(shape_.entries);
     const bool is_long = shape_.entries > simd::short_entries;
-    const std::size_t step = is_long ? tile : knots_.empty() ? shape_.n_features : 8 * tile;
+    const std::size_t step = is_long ? std::size_t{simd::tile} : shape_.n_features;
     for (std::size_t j = 0; j < shape_.n_features; j += step) {
-        const auto entries = static_cast<std::size_t>(shape_.entries);
         const float* knots = knots_.empty() ? nullptr : knots_.data() + 2 * entries * j;
-        const simd::BinMap map{lo_.data() + j, slope_.data() + j, end_.data() + j,
-                               is_warped_.data() + j, knots};
+        const float* const* trees =
+            tree_of_.empty() ? nullptr : tree_of_.data() + output * shape_.n_features + j;
+        const simd::BinMap map{lo_.data() + j,
+                               slope_.data() + j,
+                               end_.data() + j,
+                               is_warped_.data() + j,
+                               knots,
+                               depth_,
+                               trees};
         simd::Shape part = shape_;
         part.n_features = std::min(step, shape_.n_features - j);
-        const float* tables = tables_of_all.data() + j * static_cast<std::size_t>(shape_.entries);
-        for (std::size_t a = 0; a < all.size(); a += simd::lanes)
-            kernels_.decide(part, map, tables, &rows[a], scores + a);
+        kernels_.decide(part, map, tables_[output].data() + j * entries, rows.data(), all.size(),
+                        scores);
         for (std::size_t a = 0; a < all.size(); ++a) rows[a] += part.n_features;
     }
 }

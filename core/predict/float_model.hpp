@@ -18,7 +18,7 @@ namespace splinear {
 
 class FloatModel {
 public:
-    static constexpr Row max_rows = 64;  // at a time; a multiple of simd::lanes
+    static constexpr Row max_rows = 256;  // at a time; a multiple of simd::lanes
 
     // Nothing if axes are so wide or narrow, or their ends or knots such numbers, that single
     // precision would not do; nor for degree 0, where rounding could move a value into the next
@@ -33,6 +33,7 @@ public:
         made.shape_ = {Degree, 0, 0, basis.size(), entries, curves.axes.size()};
         if (!made.push_axes(curves.axes)) return std::nullopt;
         made.fill_tables(curves);
+        made.plant_trees(curves);
         return made;
     }
 
@@ -47,10 +48,12 @@ private:
     bool push_axes(const Axes& axes);
     bool push_line(const Axis& axis);
     bool push_knots(std::size_t j, const Axis& axis);
+    bool push_table(std::size_t j, std::span<const double> knots);
     void push(double lo, double slope, double end, bool warped);
     void fill_tables(const Curves& curves);
+    void plant_trees(const Curves& curves);
 
-    void decide_together(std::span<const float* const> all, const AlignedFloats& tables_of_all,
+    void decide_together(std::span<const float* const> all, std::size_t output,
                          float* scores) const;
     void copy_together(std::span<const float*> rows, std::ptrdiff_t stride,
                        std::vector<float>& copies) const;
@@ -64,7 +67,10 @@ private:
     std::vector<float> slope_;
     std::vector<float> end_;
     std::vector<unsigned char> is_warped_;
-    AlignedFloats knots_;
+    AlignedFloats knots_;                // for kernels that search in tables ...
+    int depth_ = 0;                      // ... and in trees
+    std::vector<AlignedFloats> trees_;   // one per output
+    std::vector<const float*> tree_of_;  // n_outputs x n_features, null where there are no knots
 };
 
 }  // namespace splinear

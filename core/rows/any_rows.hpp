@@ -39,8 +39,14 @@ inline AnyRows first_rows(const AnyRows& rows, Row n) {
 }
 
 // Some rows, in the given order; of codes and sparse rows a copy.
-inline AnyRows some_rows(const AnyRows& rows, std::span<const std::int64_t> numbers) {
-    const auto some = [&](const auto& source) -> AnyRows { return source.some_rows(numbers); };
+inline AnyRows some_rows(const AnyRows& rows, std::span<const std::int64_t> numbers,
+                         int n_threads) {
+    const auto some = [&]<class S>(const S& source) -> AnyRows {
+        if constexpr (requires { source.codes(); })
+            return source.some_rows(numbers, n_threads);
+        else
+            return source.some_rows(numbers);
+    };
     return std::visit(some, rows);
 }
 

@@ -42,10 +42,10 @@ public:
     }
 
     // Some rows, in memory of their own.
-    CodedRowsOf some_rows(std::span<const std::int64_t> numbers) const {
+    CodedRowsOf some_rows(std::span<const std::int64_t> numbers, int n_threads) const {
         check_rows(numbers, n_rows_);
         CodedRowsOf some = *this;
-        some.own_ = std::make_shared<const Codes>(codes_->some_rows(numbers));
+        some.own_ = std::make_shared<const Codes>(codes_->some_rows(numbers, n_threads));
         some.codes_ = some.own_.get();
         some.n_rows_ = some.codes_->n_rows();
         return some;

@@ -58,11 +58,17 @@ public:
     }
 
     // Some rows, copied to memory of their own.
-    Codes some_rows(std::span<const std::int64_t> numbers) const {
+    Codes some_rows(std::span<const std::int64_t> numbers, int n_threads) const {
         check_rows(numbers, n_rows_);
         Codes some(static_cast<std::ptrdiff_t>(numbers.size()), n_features_, grid_);
-        std::byte* to = some.own_.get();
-        for (const std::int64_t i : numbers) to = std::copy(at(i), at(i + 1), to);
+        constexpr Row rows_per_task = 512;
+        parallel_pieces(0, some.n_rows_, rows_per_task, n_threads, [&](Row begin, Row end) {
+            std::byte* to = some.own_.get() + begin * n_features_ * code_bytes();
+            for (Row k = begin; k < end; ++k) {
+                const std::int64_t i = numbers[index(k)];
+                to = std::copy(at(i), at(i + 1), to);
+            }
+        });
         return some;
     }
 

@@ -26,7 +26,8 @@ ColumnRanges column_ranges(const MatrixView<Real>& X, int n_threads) {
         std::vector<Real> hi;
         std::vector<Real> missing;
     };
-    constexpr Row per_task = 2048;
+    constexpr Row values_per_task = Row{1} << 16;  // few rows, where there are many columns
+    const Row per_task = std::max<Row>(64, values_per_task / std::max<Row>(X.n_columns, 1));
     constexpr Real far = std::numeric_limits<Real>::infinity();
     const std::size_t n = static_cast<std::size_t>(X.n_columns);
     std::vector<Ends> found(index(n_pieces(X.n_rows, per_task)));

@@ -14,7 +14,8 @@ const Kernels* avx2_kernels() {
     static constexpr Kernels kernels{
         "avx2",         avx2::score,   avx2::add,          avx2::sum,
         avx2::decide,   norm_loops,    avx2::min_products, avx2::hat_products,
-        avx2::products, fourier_loops, hermite_loops,      nullptr};
+        avx2::products, fourier_loops, hermite_loops,      nullptr,
+        false};
     return &kernels;
 }
 

@@ -42,23 +42,44 @@ inline __m256 add_tile(const Shape& shape, const Splitter& split, __m256 total, 
     }
 }
 
-// The rows lie far apart: without asking for them ahead, each tile of each row would be waited for.
-template <int Degree, class Length>
-void score_shape(const Shape& shape, const float* tables, const Code* const* codes, float* out) {
-    const Splitter split(shape);
-    __m256 total[n_lanes];
-    for (__m256& one : total) one = _mm256_setzero_ps();
-    for (std::size_t j = 0; j < shape.n_features; j += tile) {
-        RowTile rows[n_lanes];
-        for (int a = 0; a < n_lanes; ++a) {
-            _mm_prefetch(reinterpret_cast<const char*>(codes[a] + j + 2 * tile), _MM_HINT_T0);
-            split.load(codes[a], j, shape.n_features, rows[a]);
-        }
-        const float* table = tables + j * static_cast<std::size_t>(Length::entries(shape));
-        for (int a = 0; a < n_lanes; ++a)
-            total[a] = add_tile<Degree, Length>(shape, split, total[a], table, rows[a]);
+constexpr std::size_t most_rows = 64;  // that are scored together: a tile's tables stay near
+
+// Sums of some rows, a lane of 8 features each.
+struct Totals {
+    __m256 of[most_rows];
+
+    explicit Totals(std::size_t n_rows) {
+        for (std::size_t a = 0; a < n_rows; ++a) of[a] = _mm256_setzero_ps();
     }
-    for (int a = 0; a < n_lanes; ++a) out[a] += sum_of(total[a]);
+};
+
+// The rows lie far apart: without asking for them ahead, each tile of each row would be waited for.
+// For the second cache, as the nearest one waits for few lines at a time.
+template <class Value>
+inline void ask_ahead(const Value* row) {
+    constexpr std::size_t lines = 4;
+    _mm_prefetch(reinterpret_cast<const char*>(row + lines * 64 / sizeof(Value)), _MM_HINT_T1);
+}
+
+template <int Degree, class Length>
+void score_rows(const Shape& shape, const float* tables, const Code* const* codes,
+                std::size_t n_rows, float* out) {
+    const Splitter split(shape);
+    Totals total(n_rows);
+    for (std::size_t j = 0; j < shape.n_features; j += tile) {
+        const float* table = tables + j * static_cast<std::size_t>(Length::entries(shape));
+        for (std::size_t first = 0; first < n_rows; first += n_lanes) {
+            RowTile rows[n_lanes];
+            for (std::size_t a = 0; a < n_lanes; ++a) {
+                ask_ahead(codes[first + a] + j);
+                split.load(codes[first + a], j, shape.n_features, rows[a]);
+            }
+            for (std::size_t a = 0; a < n_lanes; ++a)
+                total.of[first + a] =
+                    add_tile<Degree, Length>(shape, split, total.of[first + a], table, rows[a]);
+        }
+    }
+    for (std::size_t a = 0; a < n_rows; ++a) out[a] += sum_of(total.of[a]);
 }
 
 // Bins and fractions of the values of a tile of features of one row.
@@ -111,40 +132,42 @@ struct KnotTable {
     }
 };
 
-// The places of one feature's values, between knots.
-inline void place_between_knots(const Shape& shape, const splinear::simd::BinMap& map,
-                                std::size_t j, const float* const* x, int i, ValueTile* rows) {
+// The places of one feature's values, between not too many knots.
+inline void place_between_few(const Shape& shape, const splinear::simd::BinMap& map, std::size_t j,
+                              const float* const* x, int i, ValueTile* rows) {
     const float* knots = map.knots + 2 * static_cast<std::size_t>(shape.entries) * j;
     const KnotTable table(knots, shape.entries);
     for (int a = 0; a < n_lanes; ++a) {
         float value = x[a][j];
         value = value > map.lo[j] ? value : map.lo[j];  // also for a NaN
         value = value < map.end[j] ? value : map.end[j];
-        const Position at = shape.entries <= splinear::simd::short_entries
-                                ? table.place(value)
-                                : between_knots(shape, map, j, value);
+        const Position at = table.place(value);
         rows[a].bin[i] = at.bin;
         rows[a].fraction[i] = at.fraction;
     }
 }
 
 // The places of a tile of features from j on, of 16 rows, beyond the last feature the first place.
-// odd[a] becomes NaN by a value that is not finite.
+// total[a] becomes NaN by a value that is not finite.
 inline void place_values(const Shape& shape, const splinear::simd::BinMap& map, std::size_t j,
-                         const float* const* x, ValueTile* rows, __m256* odd) {
+                         const float* const* x, ValueTile* rows, __m256* total) {
     const std::size_t left = shape.n_features - j;
     for (int i = 0; i < tile; i += 8) {
         const auto at = static_cast<std::size_t>(i);
         const __m256i have = there_are(at < left ? left - at : 0);
         for (int a = 0; a < n_lanes; ++a) {
             const __m256 values = _mm256_maskload_ps(x[a] + j + at, have);
-            odd[a] = _mm256_fmadd_ps(values, _mm256_setzero_ps(), odd[a]);
+            total[a] = _mm256_fmadd_ps(values, _mm256_setzero_ps(), total[a]);
             place_along_lines(map, j + at, have, values, rows[a].bin + i, rows[a].fraction + i);
         }
     }
-    for (int i = 0; i < tile && static_cast<std::size_t>(i) < left; ++i)
-        if (map.is_warped[j + static_cast<std::size_t>(i)] != 0)
-            place_between_knots(shape, map, j + static_cast<std::size_t>(i), x, i, rows);
+    const int n = left < tile ? static_cast<int>(left) : tile;
+    if (shape.entries > splinear::simd::short_entries)
+        return place_between_knots(shape, map, j, n, x, rows);
+    for (int i = 0; i < n; ++i) {
+        const std::size_t k = j + static_cast<std::size_t>(i);
+        if (map.is_warped[k] != 0) place_between_few(shape, map, k, x, i, rows);
+    }
 }
 
 // sum_f table_f' B(x_f) over the first n features of a tile, a multiple of 8.
@@ -161,38 +184,52 @@ inline __m256 add_values(const Shape& shape, __m256 total, const float* table, c
 }
 
 template <int Degree, class Length>
-void decide_shape(const Shape& shape, const splinear::simd::BinMap& map, const float* tables,
-                  const float* const* x, float* out) {
-    __m256 total[n_lanes];
-    __m256 odd[n_lanes];
-    for (int a = 0; a < n_lanes; ++a) total[a] = odd[a] = _mm256_setzero_ps();
+void decide_rows(const Shape& shape, const splinear::simd::BinMap& map, const float* tables,
+                 const float* const* x, std::size_t n_rows, float* out) {
+    Totals total(n_rows);
     for (std::size_t j = 0; j < shape.n_features; j += tile) {
-        for (int a = 0; a < n_lanes; ++a)
-            for (std::size_t k = 2; k < 4; ++k)  // a cache line takes 16 values
-                _mm_prefetch(reinterpret_cast<const char*>(x[a] + j + 16 * k), _MM_HINT_T0);
-        ValueTile rows[n_lanes];
-        place_values(shape, map, j, x, rows, odd);
         const float* table = tables + j * static_cast<std::size_t>(Length::entries(shape));
-        for (int a = 0; a < n_lanes; ++a)
-            total[a] = add_values<Degree, Length>(shape, total[a], table, rows[a], tile);
+        for (std::size_t first = 0; first < n_rows; first += n_lanes) {
+            for (std::size_t a = 0; a < n_lanes; ++a)
+                for (std::size_t k = 0; k < 2; ++k)  // a cache line takes 16 values
+                    ask_ahead(x[first + a] + j + 16 * k);
+            ValueTile rows[n_lanes];
+            place_values(shape, map, j, x + first, rows, total.of + first);
+            for (std::size_t a = 0; a < n_lanes; ++a)
+                total.of[first + a] =
+                    add_values<Degree, Length>(shape, total.of[first + a], table, rows[a], tile);
+        }
     }
-    for (int a = 0; a < n_lanes; ++a) out[a] += sum_of(_mm256_add_ps(total[a], odd[a]));
+    for (std::size_t a = 0; a < n_rows; ++a) out[a] += sum_of(total.of[a]);
+}
+
+// body(first, n) for rows that are scored together.
+template <class Body>
+inline void in_blocks(std::size_t n_rows, const Body& body) {
+    for (std::size_t a = 0; a < n_rows; a += most_rows)
+        body(a, n_rows - a < most_rows ? n_rows - a : most_rows);
 }
 
 }  // namespace
 
 namespace splinear::simd::avx2 {
 
-void score(const Shape& shape, const float* tables, const Code* const* codes, float* out) {
+void score(const Shape& shape, const float* tables, const Code* const* codes, std::size_t n_rows,
+           float* out) {
     by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        score_shape<Degree, Length>(shape, tables, codes, out);
+        in_blocks(n_rows, [&](std::size_t a, std::size_t n) {
+            score_rows<Degree, Length>(shape, tables, codes + a, n, out + a);
+        });
     });
 }
 
 void decide(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
-            float* out) {
+            std::size_t n_rows, float* out) {
     by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        if constexpr (Degree > 0) decide_shape<Degree, Length>(shape, map, tables, x, out);
+        if constexpr (Degree > 0)
+            in_blocks(n_rows, [&](std::size_t a, std::size_t n) {
+                decide_rows<Degree, Length>(shape, map, tables, x + a, n, out + a);
+            });
     });
 }
 

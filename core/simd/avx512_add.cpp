@@ -1,6 +1,7 @@
 // Rows added to the tables by AVX-512.
 #include "simd/avx2.hpp"
 #include "simd/avx512.hpp"
+#include "simd/clones.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 

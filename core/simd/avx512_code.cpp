@@ -1,5 +1,6 @@
 // Codes of values by AVX-512; lanes are rows.
 #include "simd/avx512.hpp"
+#include "simd/clones.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 
@@ -86,9 +87,9 @@ struct Knots {
           doubt(_mm512_set1_ps(map.doubt)),
           nan(_mm512_set1_epi32(map.nan)) {}
 
-    __m512i operator()(__m512 x, __mmask16& doubtful) const {
-        const __m512 inside = _mm512_min_ps(_mm512_max_ps(x, first), last);
-        const __m512i leaf = nodes.leaf(inside);
+    __m512 inside(__m512 x) const { return _mm512_min_ps(_mm512_max_ps(x, first), last); }
+
+    __m512i code(__m512 x, __m512 inside, __m512i leaf, __mmask16& doubtful) const {
         const __m512 from = _mm512_sub_ps(inside, lower[leaf]);
         const __m512 v = _mm512_add_ps(_mm512_mul_ps(from, per_unit[leaf]), rounding);
         const __m512 off = _mm512_abs_ps(_mm512_reduce_ps(v, _MM_FROUND_TO_NEAREST_INT));
@@ -101,13 +102,17 @@ struct Knots {
 };
 
 template <int Depth>
-inline std::uint64_t code_between(const CodeMap& map, const float* tree, const float* x,
-                                  __m512i out[n_vectors]) {
+SPLINEAR_INLINE std::uint64_t code_between(const CodeMap& map, const float* tree, const float* x,
+                                           __m512i out[n_vectors]) {
     const Knots<Depth> knots(map, tree);
     std::uint64_t doubts = 0;
+    __m512 inside[n_vectors];
+    __m512i leaf[n_vectors];
+    for (int v = 0; v < n_vectors; ++v) inside[v] = knots.inside(_mm512_load_ps(x + 16 * v));
+    knots.nodes.template descend<n_vectors>(inside, leaf);
     for (int v = 0; v < n_vectors; ++v) {
         __mmask16 doubtful;
-        out[v] = knots(_mm512_load_ps(x + 16 * v), doubtful);
+        out[v] = knots.code(_mm512_load_ps(x + 16 * v), inside[v], leaf[v], doubtful);
         doubts |= static_cast<std::uint64_t>(doubtful) << (16 * v);
     }
     return doubts;

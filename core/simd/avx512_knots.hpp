@@ -20,17 +20,20 @@ struct NodeTable {
         rest = n_near == 6 ? _mm512_loadu_ps(tree + 48) : _mm512_setzero_ps();
     }
 
-    __m512i leaf(__m512 x) const {
-        __m512i at = risen(_mm512_setzero_si512(), 0, level[0], x);
+    // The leaves of some vectors. Each step waits for the one before: the vectors take it in turn.
+    template <int Vectors>
+    SPLINEAR_INLINE void descend(const __m512* x, __m512i* at) const {
+        for (int v = 0; v < Vectors; ++v) at[v] = risen(_mm512_setzero_si512(), 0, level[0], x[v]);
         for (int l = 1; l < n_near; ++l)
-            at = risen(at, l,
-                       l == 5 ? _mm512_permutex2var_ps(level[l], at, rest)
-                              : _mm512_permutexvar_ps(at, level[l]),
-                       x);
+            for (int v = 0; v < Vectors; ++v)
+                at[v] = risen(at[v], l,
+                              l == 5 ? _mm512_permutex2var_ps(level[l], at[v], rest)
+                                     : _mm512_permutexvar_ps(at[v], level[l]),
+                              x[v]);
         if constexpr (Depth == deep)
             for (int l = n_near; l < depth; ++l)
-                at = risen(at, l, _mm512_i32gather_ps(at, nodes + (1 << l), 4), x);
-        return at;
+                for (int v = 0; v < Vectors; ++v)
+                    at[v] = risen(at[v], l, _mm512_i32gather_ps(at[v], nodes + (1 << l), 4), x[v]);
     }
 
 private:

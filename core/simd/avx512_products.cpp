@@ -1,5 +1,6 @@
 // Products and squared lengths of embeddings by AVX-512; lanes are features.
 #include "simd/avx512.hpp"
+#include "simd/clones.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 

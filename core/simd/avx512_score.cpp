@@ -1,5 +1,6 @@
-// Scores by AVX-512, of codes and of values; lanes are rows.
+// Scores of codes by AVX-512; lanes are rows.
 #include "simd/avx512.hpp"
+#include "simd/clones.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 
@@ -7,164 +8,98 @@
 
 namespace {
 #include "simd/avx512_tables.hpp"
+// After what it uses.
+#include "simd/avx512_pieces.hpp"
 
-// sum_p table[bin + p] B_p(a), added to total.
-template <int Degree, class Table>
-inline __m512 accumulate(__m512 total, const Table& table, __m512i bin, __m512 a) {
-    if constexpr (Degree == 0) {
-        return _mm512_add_ps(total, table[bin]);
-    } else {
-        __m512 c0;
-        __m512 c1;
-        table.pair(bin, c0, c1);
-        const __m512 d0 = _mm512_sub_ps(c1, c0);
-        if constexpr (Degree == 1) {
-            return _mm512_add_ps(total, _mm512_fmadd_ps(a, d0, c0));
-        } else {
-            const __m512i after = _mm512_add_epi32(bin, _mm512_set1_epi32(2));
-            const __m512 half = _mm512_set1_ps(0.5f);
-            if constexpr (Degree == 2) {
-                // (c0 + c1) / 2 + a d0 + a^2 (d1 - d0) / 2
-                const __m512 d1 = _mm512_sub_ps(table[after], c1);
-                const __m512 bend = _mm512_mul_ps(half, _mm512_sub_ps(d1, d0));
-                const __m512 value =
-                    _mm512_fmadd_ps(a, _mm512_fmadd_ps(a, bend, d0), _mm512_fmadd_ps(half, d0, c0));
-                return _mm512_add_ps(total, value);
-            } else {
-                // (c0 + 4 c1 + c2) / 6 + a (d0 + d1) / 2 + a^2 (d1 - d0) / 2
-                //   + a^3 (d2 - 2 d1 + d0) / 6
-                __m512 c2;
-                __m512 c3;
-                table.pair(after, c2, c3);
-                const __m512 sixth = _mm512_set1_ps(1.0f / 6.0f);
-                const __m512 d1 = _mm512_sub_ps(c2, c1);
-                const __m512 d2 = _mm512_sub_ps(c3, c2);
-                const __m512 bend = _mm512_sub_ps(d1, d0);
-                const __m512 twist =
-                    _mm512_mul_ps(sixth, _mm512_sub_ps(_mm512_sub_ps(d2, d1), bend));
-                const __m512 slope = _mm512_mul_ps(half, _mm512_add_ps(d0, d1));
-                const __m512 start = _mm512_fmadd_ps(sixth, bend, c1);
-                const __m512 square = _mm512_fmadd_ps(a, twist, _mm512_mul_ps(half, bend));
-                return _mm512_add_ps(total,
-                                     _mm512_fmadd_ps(a, _mm512_fmadd_ps(a, square, slope), start));
-            }
-        }
-    }
-}
+constexpr int n_vectors = 4;  // of rows that are scored together: a table is read once for them
 
-template <int Degree, class Length>
-void score_shape(const Shape& shape, const float* tables, const Code* const* codes, float* out) {
-    using Table = typename LookUp<Length>::Table;
-    const int entries = Length::entries(shape);
-    const Splitter split(shape);
-    const __m512i low_half = _mm512_set1_epi32(0xffff);
-    __m512 even = _mm512_loadu_ps(out);
-    __m512 odd = _mm512_setzero_ps();
-    for (std::size_t j = 0; j < shape.n_features; j += tile) {
+// The codes of a tile of features, two of them in a lane.
+struct Pairs {
+    alignas(64) std::uint32_t at[16][16 * n_vectors];
+};
+
+// Turns the codes of `tile` features from j on, zero beyond the last feature.
+template <int Vectors>
+SPLINEAR_INLINE void load_pairs(const Code* const* codes, std::size_t j, std::size_t n_features,
+                                Pairs& out) {
+    for (int v = 0; v < Vectors; ++v) {
         __m512i pairs[16];
-        load_tile(codes, j, shape.n_features, pairs);
-        const float* table = tables + j * static_cast<std::size_t>(entries);
-        for (int i = 0; i < 16; ++i, table += 2 * entries) {
-            const __m512i low = _mm512_and_si512(pairs[i], low_half);
-            const __m512i high = _mm512_srli_epi32(pairs[i], 16);
-            even = accumulate<Degree>(even, Table(table), split.bin(low), split.fraction(low));
-            odd = accumulate<Degree>(odd, Table(table + entries), split.bin(high),
-                                     split.fraction(high));
-        }
+        load_tile(codes + 16 * v, j, n_features, pairs);
+        for (int i = 0; i < 16; ++i) _mm512_store_si512(out.at[i] + 16 * v, pairs[i]);
     }
-    _mm512_storeu_ps(out, _mm512_add_ps(even, odd));
 }
 
-// Values of 16 features of 16 rows, turned so that lanes are rows; zero beyond the last feature.
-inline void load_values(const float* const* x, std::size_t j, std::size_t n_features,
-                        __m512i out[16]) {
-    __m512i in[16];
-    const std::size_t left = n_features - j;
-    const __mmask16 have = static_cast<__mmask16>(left >= 16 ? 0xffff : (1u << left) - 1);
-    for (int a = 0; a < 16; ++a) in[a] = _mm512_maskz_loadu_epi32(have, x[a] + j);
-    transpose(in, out);
-}
+// Bins and fractions of the codes in one half of the lanes.
+template <bool High>
+struct Halves {
+    __m128i bits;
+    __m512i mask;
+    float unit;  // of a fraction, in place
 
-// From `at` on, the last of n ascending entries that is not above x; by halving.
-template <class Table>
-inline __m512i last_not_above(const Table& ascending, __m512 x, __m512i at, int n) {
-    for (; n > 1; n -= n / 2) {
-        const __m512i next = _mm512_add_epi32(at, _mm512_set1_epi32(n / 2));
-        const __mmask16 passed = _mm512_cmp_ps_mask(ascending[next], x, _CMP_LE_OQ);
-        at = _mm512_mask_mov_epi32(at, passed, next);
+    explicit Halves(const Shape& shape)
+        : bits(_mm_cvtsi32_si128(shape.fraction_bits + (High ? 16 : 0))),
+          mask(_mm512_set1_epi32(((1 << shape.fraction_bits) - 1) << (High ? 16 : 0))),
+          unit(1.0f /
+               static_cast<float>(std::uint64_t{1} << (shape.fraction_bits + (High ? 16 : 0)))) {}
+
+    // In the low bits: a lookup ignores those above.
+    __m512i bin(__m512i pair) const {
+        return High ? _mm512_srl_epi32(pair, bits) : _mm512_srl_epi16(pair, bits);
     }
-    return at;
+    __m512 fraction(__m512i pair) const { return _mm512_cvtepi32_ps(_mm512_and_si512(pair, mask)); }
+};
+
+// sum_p c_p(bin) a^p of one feature, added to the totals of 16 rows each.
+template <int Degree, class Length, bool High, int Vectors>
+SPLINEAR_INLINE void add_feature(const Halves<High>& half, const Shape& shape, const float* table,
+                                 const std::uint32_t* pairs, __m512* total) {
+    const typename PiecesOf<Degree, Length>::Pieces pieces(table, half.unit,
+                                                           Length::entries(shape));
+    for (int v = 0; v < Vectors; ++v) {
+        const __m512i pair = _mm512_load_si512(pairs + 16 * v);
+        total[v] = pieces.add(total[v], half.bin(pair),
+                              Degree == 0 ? _mm512_setzero_ps() : half.fraction(pair));
+    }
 }
 
-template <int Entries>
-inline __m512i find_bin(const RegisterTable<Entries>& knots, __m512 x, int) {
-    return last_not_above(knots, x, _mm512_setzero_si512(), Entries);
-}
-
-// 16 of the knots are looked up in a register first: the rest takes half as many fetches.
-inline __m512i find_bin(const MemoryTable& knots, __m512 x, int entries) {
-    const __m512i each = _mm512_set1_epi32(entries / 16);
-    const __m512i places = _mm512_mullo_epi32(
-        each, _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
-    const RegisterTable<16> some(knots[places]);
-    const __m512i near = last_not_above(some, x, _mm512_setzero_si512(), 16);
-    return last_not_above(knots, x, _mm512_mullo_epi32(each, near), entries / 16);
-}
-
-template <int Degree, class Length>
-void decide_shape(const Shape& shape, const splinear::simd::BinMap& map, const float* tables,
-                  const float* const* x, float* out) {
-    using Table = typename LookUp<Length>::Table;
+template <int Degree, class Length, int Vectors>
+void score_rows(const Shape& shape, const float* tables, const Code* const* codes,
+                const Code* const* next, float* out) {
     const auto entries = static_cast<std::size_t>(Length::entries(shape));
-    const __m512 zero = _mm512_setzero_ps();
-    __m512 total = _mm512_loadu_ps(out);
-    __m512 odd = zero;  // becomes NaN by a value that is not finite
-    for (std::size_t j = 0; j < shape.n_features; j += 16) {
-        __m512i values[16];
-        load_values(x, j, shape.n_features, values);
-        const std::size_t left = shape.n_features - j;
-        const int n = left < 16 ? static_cast<int>(left) : 16;
-        for (int i = 0; i < n; ++i) {
-            const std::size_t k = j + static_cast<std::size_t>(i);
-            const __m512 value = _mm512_castsi512_ps(values[i]);
-            const __m512 lo = _mm512_set1_ps(map.lo[k]);
-            const __m512 end = _mm512_set1_ps(map.end[k]);
-            __m512i bin;
-            __m512 a;
-            // max() and min() give the second operand for a NaN.
-            if (map.is_warped[k] != 0) {
-                const float* knots = map.knots + 2 * entries * k;
-                const __m512 inside = _mm512_min_ps(_mm512_max_ps(value, lo), end);
-                const Table lower(knots);
-                bin = find_bin(lower, inside, static_cast<int>(entries));
-                a = _mm512_mul_ps(_mm512_sub_ps(inside, lower[bin]), Table(knots + entries)[bin]);
-            } else {
-                __m512 t = _mm512_mul_ps(_mm512_sub_ps(value, lo), _mm512_set1_ps(map.slope[k]));
-                t = _mm512_min_ps(_mm512_max_ps(t, zero), end);
-                bin = _mm512_cvttps_epi32(t);
-                a = _mm512_sub_ps(t, _mm512_cvtepi32_ps(bin));
-            }
-            total = accumulate<Degree>(total, Table(tables + k * entries), bin, a);
-            odd = _mm512_fmadd_ps(value, zero, odd);
+    const Halves<false> low(shape);
+    const Halves<true> high(shape);
+    __m512 even[Vectors];
+    __m512 odd[Vectors];
+    for (int v = 0; v < Vectors; ++v) {
+        even[v] = _mm512_loadu_ps(out + 16 * v);
+        odd[v] = _mm512_setzero_ps();
+    }
+    for (std::size_t j = 0; j < shape.n_features; j += tile) {
+        Pairs pairs;
+        load_pairs<Vectors>(codes, j, shape.n_features, pairs);
+        const float* table = tables + j * entries;
+        for (std::size_t i = 0; i < 16; ++i, table += 2 * entries) {
+            ask_ahead<Vectors>(codes, next, j, shape.n_features, i);
+            add_feature<Degree, Length, false, Vectors>(low, shape, table, pairs.at[i], even);
+            add_feature<Degree, Length, true, Vectors>(high, shape, table + entries, pairs.at[i],
+                                                       odd);
         }
     }
-    _mm512_storeu_ps(out, _mm512_add_ps(total, odd));
+    for (int v = 0; v < Vectors; ++v)
+        _mm512_storeu_ps(out + 16 * v, _mm512_add_ps(even[v], odd[v]));
 }
 
 }  // namespace
 
 namespace splinear::simd::avx512 {
 
-void score(const Shape& shape, const float* tables, const Code* const* codes, float* out) {
+void score(const Shape& shape, const float* tables, const Code* const* codes, std::size_t n_rows,
+           float* out) {
     by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        score_shape<Degree, Length>(shape, tables, codes, out);
-    });
-}
-
-void decide(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
-            float* out) {
-    by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        decide_shape<Degree, Length>(shape, map, tables, x, out);
+        in_blocks<n_vectors>(n_rows, [&]<int Vectors>(std::size_t a, std::size_t next) {
+            score_rows<Degree, Length, Vectors>(shape, tables, codes + a,
+                                                next < n_rows ? codes + next : nullptr, out + a);
+        });
     });
 }
 

@@ -92,7 +92,7 @@ struct Splitter {
 };
 
 // out[i]: lane a holds element i of in[a]; elements are 32 bits, here two codes each.
-inline void transpose(const __m512i in[16], __m512i out[16]) {
+SPLINEAR_INLINE void transpose(const __m512i in[16], __m512i out[16]) {
     __m512i s[16];
     __m512i t[16];
     for (int i = 0; i < 16; i += 2) {
@@ -118,11 +118,41 @@ inline void transpose(const __m512i in[16], __m512i out[16]) {
 }
 
 // The codes of `tile` features from j on, of 16 rows; zero beyond the last feature.
-inline void load_tile(const Code* const* codes, std::size_t j, std::size_t n_features,
-                      __m512i out[16]) {
+SPLINEAR_INLINE void load_tile(const Code* const* codes, std::size_t j, std::size_t n_features,
+                               __m512i out[16]) {
     __m512i in[16];
     const std::size_t left = n_features - j;
     const __mmask32 have = left >= tile ? ~__mmask32{0} : (__mmask32{1} << left) - 1;
     for (int a = 0; a < 16; ++a) in[a] = _mm512_maskz_loadu_epi16(have, codes[a] + j);
     transpose(in, out);
+}
+
+constexpr std::size_t lines_ahead = 4;
+
+// The rows lie far apart, and are more than a processor follows by itself. They are asked for ahead
+// of being read: line i of every 16 of their cache lines from feature j on, or, behind the last
+// feature, of the rows that are next (if any). For the second cache: the nearest one waits for few
+// lines at a time.
+template <int Vectors, class Value>
+SPLINEAR_INLINE void ask_ahead(const Value* const* rows, const Value* const* next, std::size_t j,
+                               std::size_t n_features, std::size_t i) {
+    j += lines_ahead * (64 / sizeof(Value));
+    if (j >= n_features) {
+        if (next == nullptr) return;
+        rows = next;
+        j -= n_features;
+    }
+    for (std::size_t v = 0; v < Vectors; ++v)
+        _mm_prefetch(reinterpret_cast<const char*>(rows[16 * v + i] + j), _MM_HINT_T1);
+}
+
+// body<Vectors>(a, next) for blocks of 16 Vectors of n_rows rows, a multiple of 16: the first row
+// of a block, and the row behind it from which there is another block of that length, or n_rows.
+template <int Most, class Body>
+inline void in_blocks(std::size_t n_rows, const Body& body) {
+    constexpr std::size_t block = 16 * Most;
+    std::size_t a = 0;
+    for (; a + block <= n_rows; a += block)
+        body.template operator()<Most>(a, a + 2 * block <= n_rows ? a + block : n_rows);
+    for (; a < n_rows; a += 16) body.template operator()<1>(a, a + 16 < n_rows ? a + 16 : n_rows);
 }

@@ -93,7 +93,8 @@ struct TeamFours {
     TeamFours(const Shape& shape, const Code* const* codes, std::size_t n_rows, std::size_t j,
               int n) {
         for (std::size_t a = 0; a < n_rows; ++a) {
-            const Places places(shape, codes[a] + j, n);
+            Places places;
+            places.of_codes(shape, codes[a] + j, n);
             for (int f = 0; f < n; ++f) {
                 bin[a][f] = places.bin[f];
                 at[a][f] = f * shape.entries + places.bin[f];

@@ -61,6 +61,11 @@ struct BinMap {
     // Null if no feature has knots; else, per feature, `entries` floats and as many again: the
     // lower end of each bin, infinity after the last; and 1 / the width of each bin.
     const float* knots;
+    // In place of knots, for kernels that search in trees: null if no feature has knots; else, per
+    // feature, null or a tree of that depth (see knot_tree.hpp) whose first leaf is for what is
+    // below the first knot, followed per leaf by the pieces of its curve (predict/tree_pieces.hpp).
+    int depth;
+    const float* const* trees;
 };
 
 inline constexpr int code_rows = 64;  // rows that are coded together
@@ -85,9 +90,10 @@ struct CodeMap {
 struct Kernels {
     const char* name;
 
-    // out[a] += sum_{j < n} table_j' B(codes[a][j]), a < 16; n = shape.n_features.
+    // out[a] += sum_{j < n} table_j' B(codes[a][j]), a < n_rows, a multiple of 16; n =
+    // shape.n_features. Which rows come together changes no bit.
     void (*score)(const Shape& shape, const float* tables, const std::uint16_t* const* codes,
-                  float* out);
+                  std::size_t n_rows, float* out);
 
     // table_j[k] += variance[j] sum_a steps[a] sum_p B_p(codes[a][j]) smoother[(bin + p) * entries
     // + k], for the n_rows rows a: the rows' embeddings added to the coefficients. smoother is L_d,
@@ -101,10 +107,11 @@ struct Kernels {
     void (*sum)(const Shape& shape, const std::uint16_t* const* codes, const float* steps,
                 std::size_t n_rows, float* tables);
 
-    // out[a] += sum_j table_j' B(t), t being where the map sends x[a][j], for 16 rows of
-    // values and degrees from 1 on; NaN for a row with a value that is not finite.
+    // out[a] += sum_j table_j' B(t), t being where the map sends x[a][j], for n_rows rows of
+    // values, a multiple of 16, and degrees from 1 on; NaN for a row with a value that is not
+    // finite. Which rows come together changes no bit.
     void (*decide)(const Shape& shape, const BinMap& map, const float* tables,
-                   const float* const* x, float* out);
+                   const float* const* x, std::size_t n_rows, float* out);
 
     // sum_j variance[j] q_bin(fraction), with q_bin the polynomial of degree 2 * degree whose
     // coefficients are polynomial[i * entries + bin], lowest first.
@@ -135,6 +142,8 @@ struct Kernels {
     // where there is nothing faster than coding.hpp.
     void (*code_tile)(const CodeMap& map, std::size_t j, std::size_t n, const float* const* x,
                       std::uint16_t* const* out, std::uint64_t* doubts);
+
+    bool has_trees;  // whether decide() reads BinMap::trees, or BinMap::knots
 };
 
 const Kernels& portable_kernels();

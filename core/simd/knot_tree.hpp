@@ -12,7 +12,7 @@
 namespace splinear::simd {
 
 inline constexpr int least_depth = 4;
-inline constexpr int most_depth = 9;
+inline constexpr int most_depth = 11;
 
 // The last `depth` bits of a number, in reverse.
 constexpr std::size_t reversed(std::size_t number, int depth) noexcept {

@@ -51,13 +51,27 @@ struct Places {
     int bin[splinear::simd::tile];
     float fraction[splinear::simd::tile];
 
-    Places(const Shape& shape, const Code* codes, int n) {
+    void of_codes(const Shape& shape, const Code* codes, int n) {
         const int bits = shape.fraction_bits;
         const int mask = (1 << bits) - 1;
         const float unit = 1.0f / static_cast<float>(1 << bits);
         for (int i = 0; i < n; ++i) {
             bin[i] = codes[i] >> bits;
             fraction[i] = static_cast<float>(codes[i] & mask) * unit;
+        }
+    }
+
+    // Values of the features from j on, along straight lines. NaN for those that are not finite.
+    void along_lines(const splinear::simd::BinMap& map, std::size_t j, const float* values, int n) {
+        const float* lo = map.lo + j;
+        const float* slope = map.slope + j;
+        const float* end = map.end + j;
+        for (int i = 0; i < n; ++i) {
+            float t = (values[i] - lo[i]) * slope[i];
+            t = t > 0.0f ? t : 0.0f;
+            t = t < end[i] ? t : end[i];
+            bin[i] = static_cast<int>(t);
+            fraction[i] = t - static_cast<float>(bin[i]) + values[i] * 0.0f;
         }
     }
 };
@@ -84,17 +98,19 @@ inline float score_tile(const Shape& shape, const float* table, const Places& pl
     return (chain[0] + chain[1]) + (chain[2] + chain[3]);
 }
 
-// The rows lie far apart, and each is read a tile at a time.
+// The rows lie far apart, and each is read a tile at a time; tables are read for many rows.
 template <int Degree>
-void score_degree(const Shape& shape, const float* tables, const Code* const* codes, float* out) {
+void score_degree(const Shape& shape, const float* tables, const Code* const* codes,
+                  std::size_t n_rows, float* out) {
     constexpr std::size_t step = splinear::simd::tile;
     for (std::size_t j = 0; j < shape.n_features; j += step) {
         const std::size_t left = shape.n_features - j;
         const int n = static_cast<int>(left < step ? left : step);
         const float* table = tables + j * static_cast<std::size_t>(shape.entries);
-        for (int a = 0; a < n_lanes; ++a) {
+        for (std::size_t a = 0; a < n_rows; ++a) {
             prefetch(codes[a] + j + 2 * step);
-            const Places places(shape, codes[a] + j, n);
+            Places places;
+            places.of_codes(shape, codes[a] + j, n);
             if constexpr (Degree > 1)
                 out[a] += score_fours<Degree>(shape, table, places, n);
             else
@@ -104,60 +120,89 @@ void score_degree(const Shape& shape, const float* tables, const Code* const* co
 }
 
 [[maybe_unused]] void score_loops(const Shape& shape, const float* tables, const Code* const* codes,
-                                  float* out) {
+                                  std::size_t n_rows, float* out) {
     switch (shape.degree) {
-        case 0: return score_degree<0>(shape, tables, codes, out);
-        case 1: return score_degree<1>(shape, tables, codes, out);
-        case 2: return score_degree<2>(shape, tables, codes, out);
-        default: return score_degree<3>(shape, tables, codes, out);
+        case 0: return score_degree<0>(shape, tables, codes, n_rows, out);
+        case 1: return score_degree<1>(shape, tables, codes, n_rows, out);
+        case 2: return score_degree<2>(shape, tables, codes, n_rows, out);
+        default: return score_degree<3>(shape, tables, codes, n_rows, out);
     }
 }
 
-inline Position along_line(const splinear::simd::BinMap& map, std::size_t j, float x) {
-    float t = (x - map.lo[j]) * map.slope[j];
-    t = t > 0.0f ? t : 0.0f;
-    t = t < map.end[j] ? t : map.end[j];
-    const int bin = static_cast<int>(t);
-    return {bin, t - static_cast<float>(bin)};
+// Halving without a branch: which way a value goes cannot be predicted. Each step waits for the one
+// before, so the values of 16 rows take it in turn.
+inline void between_knots(const Shape& shape, const splinear::simd::BinMap& map, std::size_t j,
+                          const float* const* x, Position* out) {
+    const float* knots = map.knots + 2 * static_cast<std::size_t>(shape.entries) * j;
+    const float* per_unit = knots + shape.entries;
+    float inside[n_lanes];
+    int bin[n_lanes];
+    for (int a = 0; a < n_lanes; ++a) {
+        float value = x[a][j];
+        value = value > map.lo[j] ? value : map.lo[j];  // also for a NaN
+        inside[a] = value < map.end[j] ? value : map.end[j];
+        bin[a] = 0;
+    }
+    for (int n = shape.entries; n > 1; n -= n / 2) {
+        const int half = n / 2;
+        for (int a = 0; a < n_lanes; ++a)
+            bin[a] += half * static_cast<int>(knots[bin[a] + half] <= inside[a]);
+    }
+    for (int a = 0; a < n_lanes; ++a)
+        out[a] = {bin[a], (inside[a] - knots[bin[a]]) * per_unit[bin[a]] + x[a][j] * 0.0f};
 }
 
-// Halving without a branch: which way a value goes cannot be predicted.
-inline Position between_knots(const Shape& shape, const splinear::simd::BinMap& map, std::size_t j,
-                              float x) {
-    x = x > map.lo[j] ? x : map.lo[j];  // also for a NaN
-    x = x < map.end[j] ? x : map.end[j];
-    const auto entries = static_cast<std::size_t>(shape.entries);
-    const float* knots = map.knots + 2 * entries * j;
-    int bin = 0;
-    for (int n = shape.entries; n > 1; n -= n / 2) bin += n / 2 * (knots[bin + n / 2] <= x ? 1 : 0);
-    return {bin, (x - knots[bin]) * knots[shape.entries + bin]};
+template <class Bin>
+inline void put(int bin, Bin& to) {
+    to = static_cast<Bin>(bin);
+}
+
+// Puts the places of features that have knots, of n from j on, to those of 16 rows.
+template <class Rows>
+inline void place_between_knots(const Shape& shape, const splinear::simd::BinMap& map,
+                                std::size_t j, int n, const float* const* x, Rows& rows) {
+    if (map.knots == nullptr) return;
+    for (int i = 0; i < n; ++i) {
+        const std::size_t k = j + static_cast<std::size_t>(i);
+        if (map.is_warped[k] == 0) continue;
+        Position at[n_lanes];
+        between_knots(shape, map, k, x, at);
+        for (int a = 0; a < n_lanes; ++a) {
+            put(at[a].bin, rows[a].bin[i]);
+            rows[a].fraction[i] = at[a].fraction;
+        }
+    }
 }
 
 template <int Degree>
 void decide_degree(const Shape& shape, const splinear::simd::BinMap& map, const float* tables,
-                   const float* const* x, float* out) {
-    float total[n_lanes] = {};
-    for (std::size_t j = 0; j < shape.n_features; ++j) {
+                   const float* const* x, std::size_t n_rows, float* out) {
+    constexpr std::size_t step = splinear::simd::tile;
+    for (std::size_t j = 0; j < shape.n_features; j += step) {
+        const std::size_t left = shape.n_features - j;
+        const int n = static_cast<int>(left < step ? left : step);
         const float* table = tables + j * static_cast<std::size_t>(shape.entries);
-        for (int a = 0; a < n_lanes; ++a) {
-            const float value = x[a][j];
-            const Position at = map.is_warped[j] != 0 ? between_knots(shape, map, j, value)
-                                                      : along_line(map, j, value);
-            float w[Degree + 1];
-            weights<Degree>(at.fraction, w);
-            for (int p = 0; p <= Degree; ++p) total[a] += table[at.bin + p] * w[p];
-            total[a] += value * 0.0f;
+        for (std::size_t first = 0; first < n_rows; first += n_lanes) {
+            Places places[n_lanes];
+            for (std::size_t a = 0; a < n_lanes; ++a) {
+                const float* row = x[first + a] + j;
+                for (std::size_t k = 2; k < 4; ++k) prefetch(row + 16 * k);  // of 64 bytes
+                places[a].along_lines(map, j, row, n);
+            }
+            place_between_knots(shape, map, j, n, x + first, places);
+            for (std::size_t a = 0; a < n_lanes; ++a)
+                out[first + a] += score_tile<Degree>(shape, table, places[a], n);
         }
     }
-    for (int a = 0; a < n_lanes; ++a) out[a] += total[a];
 }
 
 [[maybe_unused]] void decide_loops(const Shape& shape, const splinear::simd::BinMap& map,
-                                   const float* tables, const float* const* x, float* out) {
+                                   const float* tables, const float* const* x, std::size_t n_rows,
+                                   float* out) {
     switch (shape.degree) {
-        case 1: return decide_degree<1>(shape, map, tables, x, out);
-        case 2: return decide_degree<2>(shape, map, tables, x, out);
-        default: return decide_degree<3>(shape, map, tables, x, out);
+        case 1: return decide_degree<1>(shape, map, tables, x, n_rows, out);
+        case 2: return decide_degree<2>(shape, map, tables, x, n_rows, out);
+        default: return decide_degree<3>(shape, map, tables, x, n_rows, out);
     }
 }
 
@@ -185,7 +230,9 @@ inline void sum_rows(const Shape& shape, const Code* const* codes, const float* 
             constexpr std::size_t step = splinear::simd::tile;
             for (std::size_t j = 0; j < n; j += step) {
                 const int n_here = static_cast<int>(n - j < step ? n - j : step);
-                add_fours<Degree>(shape, Places(shape, row + j, n_here), steps[a], n_here,
+                Places places;
+                places.of_codes(shape, row + j, n_here);
+                add_fours<Degree>(shape, places, steps[a], n_here,
                                   tables + j * static_cast<std::size_t>(shape.entries));
             }
             continue;

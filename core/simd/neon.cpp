@@ -14,7 +14,8 @@ const Kernels* neon_kernels() {
     static constexpr Kernels kernels{
         "neon",         neon::score,   neon::add,          neon::sum,
         neon::decide,   norm_loops,    neon::min_products, neon::hat_products,
-        neon::products, fourier_loops, hermite_loops,      nullptr};
+        neon::products, fourier_loops, hermite_loops,      nullptr,
+        false};
     return &kernels;
 }
 

@@ -5,10 +5,11 @@
 
 namespace splinear::simd::neon {
 
-void score(const Shape& shape, const float* tables, const std::uint16_t* const* codes, float* out);
+void score(const Shape& shape, const float* tables, const std::uint16_t* const* codes,
+           std::size_t n_rows, float* out);
 
 void decide(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
-            float* out);
+            std::size_t n_rows, float* out);
 
 void add(const Shape& shape, const float* smoother, const float* variance,
          const std::uint16_t* const* codes, const float* steps, std::size_t n_rows, float* tables);

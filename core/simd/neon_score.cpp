@@ -96,21 +96,6 @@ private:
     }
 };
 
-// Places of the values of a tile of features from j on, of one row.
-inline float32x4_t place_values(const Shape& shape, const BinMap& map, const LineTile& lines,
-                                std::size_t j, const float* x, RowTile& out) {
-    const float32x4_t odd = lines.place(x + j, out);
-    if (map.knots == nullptr) return odd;
-    for (int i = 0; i < lines.n; ++i) {
-        const std::size_t k = j + static_cast<std::size_t>(i);
-        if (map.is_warped[k] == 0) continue;
-        const Position at = between_knots(shape, map, k, x[k]);
-        out.bin[i] = static_cast<Code>(at.bin);
-        out.fraction[i] = at.fraction;
-    }
-    return odd;
-}
-
 template <int Degree, class Length>
 void decide_shape(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
                   float* out) {
@@ -119,12 +104,14 @@ void decide_shape(const Shape& shape, const BinMap& map, const float* tables, co
     for (std::size_t j = 0; j < shape.n_features; j += tile) {
         const LineTile lines(map, j, shape.n_features);
         const float* table = tables + j * static_cast<std::size_t>(Length::entries(shape));
+        RowTile rows[n_lanes];
         for (int a = 0; a < n_lanes; ++a) {
             for (std::size_t k = 2; k < 4; ++k) prefetch(x[a] + j + 16 * k);  // of 64 bytes
-            RowTile row;
-            total[a] = vaddq_f32(total[a], place_values(shape, map, lines, j, x[a], row));
-            total[a] = add_tile<Degree, Length>(shape, total[a], table, row);
+            total[a] = vaddq_f32(total[a], lines.place(x[a] + j, rows[a]));
         }
+        place_between_knots(shape, map, j, lines.n, x, rows);
+        for (int a = 0; a < n_lanes; ++a)
+            total[a] = add_tile<Degree, Length>(shape, total[a], table, rows[a]);
     }
     for (int a = 0; a < n_lanes; ++a) out[a] += vaddvq_f32(total[a]);
 }
@@ -133,16 +120,20 @@ void decide_shape(const Shape& shape, const BinMap& map, const float* tables, co
 
 namespace splinear::simd::neon {
 
-void score(const Shape& shape, const float* tables, const Code* const* codes, float* out) {
+void score(const Shape& shape, const float* tables, const Code* const* codes, std::size_t n_rows,
+           float* out) {
     by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        score_shape<Degree, Length>(shape, tables, codes, out);
+        for (std::size_t a = 0; a < n_rows; a += n_lanes)
+            score_shape<Degree, Length>(shape, tables, codes + a, out + a);
     });
 }
 
 void decide(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
-            float* out) {
+            std::size_t n_rows, float* out) {
     by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
-        if constexpr (Degree > 0) decide_shape<Degree, Length>(shape, map, tables, x, out);
+        if constexpr (Degree > 0)
+            for (std::size_t a = 0; a < n_rows; a += n_lanes)
+                decide_shape<Degree, Length>(shape, map, tables, x + a, out + a);
     });
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "rows/row.hpp"
 #include "simd/losses.hpp"
+#include "solve/block_sums.hpp"
 #include "support/checks.hpp"
 #include "support/pieces.hpp"
 
@@ -15,8 +17,6 @@ namespace {
 using simd::loss_rows;
 using simd::LossTerms;
 using simd::Margins;
-
-constexpr Row per_task = 64 * static_cast<Row>(loss_rows);
 
 using Evaluate = void (*)(const Margins&, LossTerms&);
 
@@ -38,13 +38,7 @@ Loops loops_of(const AnyLoss& loss) {
 class ScoredRows {
 public:
     ScoredRows(const DualProblem& problem, std::span<const double> scores)
-        : rows_{scores.data(),
-                problem.y.data(),
-                problem.targets.empty() ? nullptr : problem.targets.data(),
-                problem.weights.empty() ? nullptr : problem.weights.data(),
-                problem.cost_negative,
-                problem.cost_positive},
-          size_(static_cast<Row>(scores.size())) {}
+        : rows_(loss_rows_of(problem, scores.data())), size_(static_cast<Row>(scores.size())) {}
 
     Row size() const noexcept { return size_; }
 
@@ -63,39 +57,7 @@ private:
     Row size_;
 };
 
-constexpr std::size_t lanes = 8;
-using Lanes = std::array<double, lanes>;
-
-// In an order that vector instructions can follow.
-void add_block(const double* block, Lanes& sums) noexcept {
-    for (std::size_t i = 0; i < loss_rows; i += lanes)
-        for (std::size_t l = 0; l < lanes; ++l) sums[l] += block[i + l];
-}
-
-double total(const Lanes& sums) noexcept {
-    double out = 0.0;
-    for (const double lane : sums) out += lane;
-    return out;
-}
-
 using Partial = std::array<double, 4>;
-
-// Adds up what each(begin, end, sums) finds in pieces of the rows; pieces are added in order.
-template <class Each>
-Partial add_up(Row n_rows, int n_threads, const Each& each) {
-    std::vector<Partial> found(index(n_pieces(n_rows, per_task)));
-    parallel_pieces(0, n_rows, per_task, n_threads, [&](Row begin, Row end) {
-        std::array<Lanes, 4> sums{};
-        for_each_piece(begin, end, static_cast<Row>(loss_rows),
-                       [&](Row first, Row last) { each(first, last, sums); });
-        Partial& own = found[index(begin / per_task)];
-        for (std::size_t k = 0; k < own.size(); ++k) own[k] = total(sums[k]);
-    });
-    Partial all{};
-    for (const Partial& own : found)
-        for (std::size_t k = 0; k < own.size(); ++k) all[k] += own[k];
-    return all;
-}
 
 Loops checked(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores) {
     must_be("the number of scores, one per row,", scores.size(), problem.y.size());
@@ -104,9 +66,35 @@ Loops checked(const AnyLoss& loss, const DualProblem& problem, std::span<const d
     return loops;
 }
 
+// p log(p / q) - off, q = p - off being the probability 1 / (1 + exp(m)): a series where terms
+// would cancel.
+double divergence(double p, double off, double m) noexcept {
+    const double e = std::exp(-std::abs(m));
+    const double q = (m > 0.0 ? e : 1.0) / (1.0 + e);
+    const double t = off / std::max(q, std::numeric_limits<double>::min());
+    if (std::abs(t) < 1e-3) return q * t * t * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0)));
+    const double minus_log_q = std::max(0.0, m) + std::log1p(e);
+    const double entropy = p > 0.0 ? -p * std::log(p) : 0.0;
+    return std::max(0.0, p * minus_log_q - entropy - off);
+}
+
+// The part of a row with dual variable alpha; rows cost something.
+double gap_of(bool is_quadratic, double alpha, double m, double c) noexcept {
+    constexpr double rounding = 1e-12;
+    if (is_quadratic) {
+        const double off = alpha + c * m;
+        return 0.5 * off * off / c;
+    }
+    const double p = std::clamp(alpha / c, 0.0, 1.0);
+    if (!(std::abs(alpha - c * p) <= rounding * c)) return std::numeric_limits<double>::infinity();
+    const double e = std::exp(-std::abs(m));
+    const double off = p - (m > 0.0 ? e : 1.0) / (1.0 + e);
+    return c * (divergence(p, off, m) + divergence(1.0 - p, -off, -m));
+}
+
 // Sums of the derivatives by a shift.
 Partial slopes_of_shift(Evaluate derivatives, const ScoredRows& rows, int n_threads) {
-    return add_up(rows.size(), n_threads, [&](Row begin, Row end, auto& sums) {
+    return add_up<4>(rows.size(), n_threads, [&](Row begin, Row end, auto& sums) {
         Margins at;
         LossTerms terms;
         const std::size_t n = rows.read(begin, end, at);
@@ -139,7 +127,7 @@ double loss_value(const AnyLoss& loss, const DualProblem& problem, std::span<con
                   int n_threads) {
     const Loops loops = checked(loss, problem, scores);
     const ScoredRows rows{problem, scores};
-    const Partial found = add_up(rows.size(), n_threads, [&](Row begin, Row end, auto& sums) {
+    const Partial found = add_up<4>(rows.size(), n_threads, [&](Row begin, Row end, auto& sums) {
         Margins at;
         LossTerms terms;
         rows.read(begin, end, at);
@@ -149,12 +137,12 @@ double loss_value(const AnyLoss& loss, const DualProblem& problem, std::span<con
     return found[0];
 }
 
-std::vector<double> loss_each(const AnyLoss& loss, const DualProblem& problem,
-                              std::span<const double> scores, int n_threads) {
+Buffer<double> loss_each(const AnyLoss& loss, const DualProblem& problem,
+                         std::span<const double> scores, int n_threads) {
     const Loops loops = checked(loss, problem, scores);
     const ScoredRows rows{problem, scores};
-    std::vector<double> out(scores.size());
-    parallel_pieces(0, rows.size(), per_task, n_threads, [&](Row begin, Row end) {
+    Buffer<double> out(scores.size());
+    parallel_pieces(0, rows.size(), rows_per_sum_task, n_threads, [&](Row begin, Row end) {
         for_each_piece(begin, end, static_cast<Row>(loss_rows), [&](Row first, Row last) {
             Margins at;
             LossTerms terms;
@@ -170,8 +158,8 @@ LossSums loss_sums(const AnyLoss& loss, const DualProblem& problem, std::span<co
                    int n_threads) {
     const Loops loops = checked(loss, problem, scores);
     const ScoredRows rows{problem, scores};
-    LossSums out{0.0, std::vector<double>(scores.size()), std::vector<double>(scores.size())};
-    const Partial found = add_up(rows.size(), n_threads, [&](Row begin, Row end, auto& sums) {
+    LossSums out{0.0, Buffer<double>(scores.size()), Buffer<double>(scores.size())};
+    const Partial found = add_up<4>(rows.size(), n_threads, [&](Row begin, Row end, auto& sums) {
         Margins at;
         LossTerms terms;
         const std::size_t n = rows.read(begin, end, at);
@@ -184,6 +172,24 @@ LossSums loss_sums(const AnyLoss& loss, const DualProblem& problem, std::span<co
     });
     out.value = found[0];
     return out;
+}
+
+double loss_gap(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,
+                std::span<const double> slopes, int n_threads) {
+    const Loops loops = checked(loss, problem, scores);
+    must_be("the number of slopes, one per row,", slopes.size(), scores.size());
+    const ScoredRows rows{problem, scores};
+    const auto found = add_up<1>(rows.size(), n_threads, [&](Row begin, Row end, auto& sums) {
+        Margins at;
+        const std::size_t n = rows.read(begin, end, at);
+        for (std::size_t i = 0; i < n; ++i) {
+            const double alpha = -rows.sign(index(begin) + i) * slopes[index(begin) + i];
+            const double c = at.cost[i];
+            sums[0][i % sum_lanes] +=
+                c > 0.0 ? gap_of(loops.is_quadratic, alpha, at.margin[i], c) : 0.0;
+        }
+    });
+    return found[0];
 }
 
 double loss_shift(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,

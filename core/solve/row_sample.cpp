@@ -52,6 +52,16 @@ double level(std::span<const double> h, double floor, double n, int n_threads) {
     }
 }
 
+// What was found in pieces of the rows, one after the other.
+RowSample joined(const std::vector<RowSample>& found) {
+    RowSample out;
+    for (const RowSample& own : found) {
+        out.rows.insert(out.rows.end(), own.rows.begin(), own.rows.end());
+        out.weights.insert(out.weights.end(), own.weights.begin(), own.weights.end());
+    }
+    return out;
+}
+
 }  // namespace
 
 RowSample sample_rows(std::span<const double> h, double n, double evenly, int n_threads) {
@@ -86,12 +96,21 @@ RowSample sample_rows(std::span<const double> h, double n, double evenly, int n_
             passed = now;
         }
     });
-    RowSample out;
-    for (const RowSample& own : found) {
-        out.rows.insert(out.rows.end(), own.rows.begin(), own.rows.end());
-        out.weights.insert(out.weights.end(), own.weights.begin(), own.weights.end());
-    }
-    return out;
+    return joined(found);
+}
+
+RowSample nonzero_rows(std::span<const double> h, int n_threads) {
+    const auto n_rows = static_cast<Row>(h.size());
+    std::vector<RowSample> found(index(n_pieces(n_rows, per_task)));
+    parallel_pieces(0, n_rows, per_task, n_threads, [&](Row begin, Row end) {
+        RowSample& own = found[index(begin / per_task)];
+        for (Row i = begin; i < end; ++i) {
+            if (h[index(i)] == 0.0) continue;
+            own.rows.push_back(i);
+            own.weights.push_back(h[index(i)]);
+        }
+    });
+    return joined(found);
 }
 
 }  // namespace splinear

@@ -17,4 +17,7 @@ struct RowSample {
 // at which the sum of p passes a whole number. Nothing is taken if the sum of h is not positive.
 RowSample sample_rows(std::span<const double> h, double n, double evenly, int n_threads);
 
+// The rows whose number is not 0, and these numbers. Threads change no bit.
+RowSample nonzero_rows(std::span<const double> h, int n_threads);
+
 }  // namespace splinear

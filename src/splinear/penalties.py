@@ -146,16 +146,18 @@ class DifferencePenalty:
         """D_d a."""
         a = a[..., self.held :]
         for _ in range(self.order):
-            a, before = a.copy(), a
-            a[..., 1:] -= before[..., :-1]
+            before, a = a, np.empty_like(a)
+            a[..., :1] = before[..., :1]
+            np.subtract(before[..., 1:], before[..., :-1], out=a[..., 1:])
         return self._behind_held(a)
 
     def difference_transpose(self, a: Floats) -> Floats:
         """D_d' a."""
         a = a[..., self.held :]
         for _ in range(self.order):
-            a, before = a.copy(), a
-            a[..., :-1] -= before[..., 1:]
+            before, a = a, np.empty_like(a)
+            a[..., -1:] = before[..., -1:]
+            np.subtract(before[..., :-1], before[..., 1:], out=a[..., :-1])
         return self._behind_held(a)
 
     def _behind_held(self, a: Floats) -> Floats:

@@ -19,12 +19,14 @@ from splinear import (
 from splinear.curves.knot_plan import KnotPlan
 from splinear.curves.knots import (
     Sample,
+    all_spread_knots,
     filled,
     has_long_tail,
     quantile_knots,
     spread_knots,
     suspects,
     tail_knots,
+    with_ends,
 )
 from splinear.inspection import contributions, knots, shape_function
 from splinear.tables.opening import open_table
@@ -532,6 +534,70 @@ def test_knots_of_tails_at_once_are_those_one_by_one(dtype, n_bins):
         else:
             assert np.isnan(row).all()
     assert n_tails >= 4
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_bins", [1, 5, 6, 7, 40, 128])
+def test_spread_knots_at_once_are_those_one_by_one(dtype, n_bins):
+    random = np.random.default_rng(9)
+    n = 777
+    columns = [
+        random.random(n),
+        random.lognormal(sigma=2.0, size=n),
+        np.round(20 * random.lognormal(size=n)),
+        random.random(n) * (random.random(n) < 0.5),
+        np.where(random.random(n) < 0.3, np.nan, random.normal(size=n)),
+        np.arange(n) % 2,
+        np.full(n, np.nan),
+        np.arange(n) % (n_bins + 1),
+        np.arange(n) % (n_bins + 2),
+    ]
+    block = np.sort(np.array(columns, dtype=dtype), axis=1)
+    block[6] = np.nan
+    lo = np.nan_to_num(block[:, 0].astype(float)) - np.arange(len(block)) % 2
+    hi = np.nan_to_num(np.nanmax(block, axis=1, initial=1.0).astype(float), nan=1.0) + 0.25
+    found = all_spread_knots(block, lo, hi, n_bins, 2)
+    n_placed = 0
+    for row, values, first, last in zip(found, block, lo, hi, strict=True):
+        seen = Sample.in_order(values)
+        if len(with_ends(seen.distinct, first, last)) <= n_bins + 1 or n_bins < 6:
+            assert np.isnan(row).all()
+            continue
+        if len(seen.values):
+            n_placed += 1
+            expected = spread_knots(seen, first, last, n_bins)
+            np.testing.assert_array_equal(row[: len(expected)], expected)
+            assert np.isnan(row[len(expected) :]).all()
+    assert n_placed >= (0 if n_bins < 6 else 4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns_are_sorted(dtype, order):
+    random = np.random.default_rng(10)
+    n = 1_500
+    special = [0.0, np.inf, -np.inf, np.nan, -np.nan, 5e-324, np.finfo(dtype).max]
+    columns = [
+        random.normal(size=n),
+        -(10.0 ** random.uniform(-30, 30, n)),
+        1e6 + random.random(n) * 1e-3,
+        np.round(random.normal(size=n)) + 0.0,
+        random.choice(special, n),
+        np.zeros(n),
+        np.arange(n)[::-1],
+    ]
+    X = np.asarray(np.array(columns).T, dtype=dtype, order=order)
+    rows = np.flatnonzero(random.random(n) < 0.7)
+    some = np.array([6, 0, 4, 2, 3, 1])
+    expected = np.sort(X[np.ix_(rows, some)].T, axis=1)
+    for n_threads in (1, 2, 5):
+        found = open_table(X).in_order(rows, some, n_threads)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(open_table(X[::-1]).in_order(n - 1 - rows, some), expected)
+    whole = open_table(np.round(np.nan_to_num(X[:, [0, 3]])).astype(np.int64))
+    ints = whole.in_order(rows, [1, 0])
+    np.testing.assert_array_equal(ints, np.sort(whole.array[np.ix_(rows, [1, 0])].T, axis=1))
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from dask_clusters import LONG, a_cluster
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.terms import Category, Fourier, Hermite, Spline
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
+
+from distributed import Client  # noqa: E402
 
 from splinear.dask import DaskAdditiveClassifier, DaskAdditiveRegressor, fitting, storing  # noqa: E402
 
@@ -216,18 +217,6 @@ def test_other_columns_are_refused_at_the_call(client, frame):
         model.decision_function(rows[:, 0])
 
 
-def test_sparse_partitions_are_refused(client):
-    rows = da.from_array(np.eye(8), chunks=(4, 8))
-    known, unknown = (
-        rows.map_blocks(sparse.csr_array),
-        rows.map_blocks(sparse.csr_array, meta=rows._meta),
-    )
-    y = da.from_array(np.arange(8) % 2, chunks=4)
-    for X in (known, unknown):
-        with pytest.raises(TypeError, match="toarray"):
-            DaskAdditiveClassifier().fit(X, y)
-
-
 def test_a_regression_without_noise_goes_on_with_x(client):
     """Codes are too coarse to prove what is asked for."""
     random = np.random.default_rng(0)
@@ -246,8 +235,8 @@ def test_parts_without_room_in_memory_change_no_bit(frame, monkeypatch, tmp_path
     X, y = frame
     target = (y == "yes") * 1.0
     found = []
-    for share in (0.35, 0.0):
-        monkeypatch.setattr(storing, "SHARE", share)
+    for share in (0.4, 0.0):
+        monkeypatch.setattr(storing, "FULL", share)
         folder = tmp_path / str(share)
         with a_cluster(2, processes=False, memory_limit="4GB", local_directory=str(folder)):
             dX, dy = divided(X, target, [100, 300])
@@ -298,6 +287,28 @@ def test_progress_and_limits(client, frame):
     assert not model.certified_
 
 
+def test_clients_that_are_none(client, frame):
+    dX, dy = divided(*frame, [400])
+    with pytest.raises(TypeError, match=r"as Client\(cluster\).*got a LocalCluster"):
+        DaskAdditiveClassifier(client=client.cluster).fit(dX, dy)
+    with Client(client.cluster, set_as_default=False) as closed:
+        pass
+    with pytest.raises(ValueError, match="client is closed"):
+        DaskAdditiveClassifier(client=closed).fit(dX, dy)
+    with client.as_current(), pytest.raises(NotFittedError):
+        DaskAdditiveClassifier().predict(dX)
+
+
+def test_no_client_at_all(monkeypatch):
+    def no_client():
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr("splinear.dask.estimator.default_client", no_client)
+    X = da.zeros((4, 1), chunks=2)
+    with pytest.raises(ValueError, match=r"needs a client of Dask.*distributed\.Client\(\)"):
+        DaskAdditiveClassifier().fit(X, X[:, 0])
+
+
 def test_refusals(client, frame):
     X, y = frame
     dX, dy = divided(X, y, [400])
@@ -314,8 +325,6 @@ def test_refusals(client, frame):
         fit(divided(X.assign(x=np.inf), y, [400])[0], dy)
     with pytest.raises(ValueError, match="NaN in column 'z'"):
         DaskAdditiveClassifier(missing="error").fit(dX, dy)
-    with pytest.raises(ValueError, match="no surfaces"):
-        DaskAdditiveClassifier(interactions=2).fit(dX, dy)
     with pytest.raises(ValueError, match="max_memory"):
         DaskAdditiveClassifier(max_memory="1GB").fit(dX, dy)
     with pytest.raises(ValueError, match="no rows, or none with a weight"):

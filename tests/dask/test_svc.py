@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import time
 import warnings
 
 import numpy as np
@@ -19,11 +20,17 @@ from splinear.terms import Spline
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
 
-from splinear.dask import DaskAdditiveSVC  # noqa: E402
+from splinear.dask import DaskAdditiveSVC, margins  # noqa: E402
 
 pytestmark = pytest.mark.dask
 
 TOL = 1e-3
+
+
+@pytest.fixture(autouse=True)
+def passes(monkeypatch):
+    """Fits go through all rows in passes, few as these are."""
+    monkeypatch.setattr(margins, "has_many_rows", lambda *_: True)
 
 
 def divided(frame, ends):
@@ -140,6 +147,25 @@ def test_a_model_to_start_from_helps(client):
     found = DaskAdditiveSVC(random_state=0, warm_start=True).fit(X, y)
     n_before = found.n_iter_
     assert found.fit(X, y).n_iter_ < n_before
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_classes_of_a_wide_table_that_can_be_told_apart(client, monkeypatch, weighted):
+    """Few rows support the model: passes over all rows would be thousands."""
+    monkeypatch.undo()
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1_000, 150))
+    y = X[:, :20] @ random.normal(size=20) > 0
+    weights = random.integers(0, 3, len(X)).astype(float) if weighted else None
+    found = DaskAdditiveSVC(random_state=0)
+    began = time.process_time()
+    found.fit(da.from_array(X, chunks=(300, 150)), da.from_array(y, chunks=300), weights)
+    seconds = time.process_time() - began
+    local = AdditiveSVC(random_state=0).fit(X, y, weights)
+    assert found.certified_
+    assert found.objective_ == pytest.approx(local.objective_, rel=local.tol)
+    assert np.mean(found.to_local().predict(X) == local.predict(X)) > 0.99
+    assert seconds < 10
 
 
 def test_progress_and_limits(client, frame, monkeypatch):

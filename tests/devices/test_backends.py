@@ -49,6 +49,36 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize(("name", "n_features", "gaps"), [("line", 3, True), ("cubic", 2, False)])
+def test_functions_as_a_matrix(backend, name, n_features, gaps):
+    groups, X = groups_of(TERMS[name], n_features, gaps)
+    for group in groups:
+        rng = np.random.default_rng(0)
+        maps = rng.normal(size=(*group.shape, 5))
+        mine, slow = backend.coded(group, N), NumPyBackend().coded(group, N)
+        mine.fill(backend.array(X), np.arange(N))
+        slow.fill(X, np.arange(N))
+        slow.coded[:] = mine.codes()
+        found = backend.numpy(mine.expanded(maps))
+        np.testing.assert_allclose(found, slow.expanded(maps), atol=1e-5)
+
+
+def test_matrices_and_their_factors(backend):
+    rng = np.random.default_rng(0)
+    A, w = rng.normal(size=(300, 40)).astype(np.float32), 100.0 * rng.random((3, 300))
+    H = backend.grams(backend.array(A), backend.array(w))
+    exact = np.stack([A.T @ (own[:, None] * A) for own in w])
+    unit = np.sqrt(np.einsum("kii->ki", exact))
+    off = (backend.numpy(H) - exact) / (unit[:, :, None] * unit[:, None, :])
+    assert np.abs(off).max() < 2e-3
+    factors = backend.numpy(backend.inverse_factors(H))
+    inverse = np.einsum("kji,kjl->kil", np.tril(factors), np.tril(factors))
+    np.testing.assert_allclose(inverse @ backend.numpy(H), [np.eye(40)] * 3, atol=1e-6)
+    assert np.array_equal(factors, np.tril(factors))
+    bad = backend.inverse_factors(backend.array(-exact))
+    assert not np.isfinite(backend.numpy(bad)).all(axis=(1, 2)).any()
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("name", "n_features", "gaps"), [*CASES, ("line", 45, True)])
 def test_passes_are_those_of_numpy(backend, name, n_features, gaps, dtype):

@@ -167,3 +167,7 @@ def test_what_a_device_has_no_kernels_for(on_backend):
     with pytest.raises(ValueError, match="curves of a form"):
         AdditiveSVC(Spline(monotone="increasing"), device="cuda").fit(X, y)
     AdditiveClassifier(device="auto", interactions=1, C=1.0).fit(X, y)  # on the processor
+    rising = Spline(monotone="increasing")
+    model = AdditiveSVC(rising, loss="squared_hinge", device="auto", random_state=0).fit(X, y)
+    here = AdditiveSVC(rising, loss="squared_hinge", random_state=0).fit(X, y)
+    assert model.objective_ == here.objective_

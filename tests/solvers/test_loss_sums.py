@@ -212,3 +212,21 @@ def test_a_sample_where_nothing_counts_or_in_order():
     ):
         np.testing.assert_array_equal(numbers, np.arange(20))
         np.testing.assert_array_equal(weights, 5.0)
+
+
+@pytest.mark.parametrize("far", [0.5, 3.0, 800.0])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_the_gap_in_the_core_is_that_in_numpy(far, n_threads):
+    random = np.random.default_rng(4)
+    for name in ("logistic", "squared error"):
+        total = SUMS[name].on_threads(n_threads)
+        F, other = scores(total, far), scores(total, far) + 0.01 * random.normal(size=N)
+        R = total.gradient(other).copy()
+        loss, problem = total.loss, total.problem
+        alpha, m, cost = -problem.y * R[0], problem.margin(F[0]), problem.cost
+        low, high = loss.range(cost)
+        expected = loss.gap(np.clip(alpha, low, high), m, cost).sum()
+        assert total.gap(F, R) == pytest.approx(expected, rel=1e-9)
+        assert total.gap(other, R) == pytest.approx(0.0, abs=1e-12)
+    total = SUMS["logistic"]
+    assert total.gap(scores(total), 1.5 * np.abs(COST) * SIGNS[None]) == np.inf

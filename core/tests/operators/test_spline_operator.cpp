@@ -71,6 +71,51 @@ void test_kernels_equal_the_reference() {
             for (const int order : {0, 1, 2}) compare_all(*kernels, order, 20, n_features);
 }
 
+// Kernels score many rows together, and threads share them.
+template <int Degree>
+void compare_blocks(const simd::Kernels& kernels, int n_bins, std::size_t n_features) {
+    constexpr std::size_t n = 333;
+    testing::DrawnRows drawn(n, n_features, 0.0, n_bins, 0.0);
+    Random random(7);
+    for (double& x : drawn.X) x = draw_value(random);
+    const Codes codes = drawn.coded(CodeGrid::bins(n_bins, Degree, false));
+    const CodedRows source(codes, drawn.axes);
+    const BSpline<Degree> basis{n_bins};
+    const DifferencePenalty penalty(1, basis.size(), basis.support());
+    const std::vector<double> variance(n_features, 0.25);
+    std::vector<double> coef(n_features * static_cast<std::size_t>(basis.size()));
+    for (double& c : coef) c = testing::drawn(random) - 0.5;
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < n; ++i) rows.push_back(static_cast<Row>(i));
+    const RowOperator slow(source, basis, penalty, variance);
+    std::vector<double> expected(n);
+    slow.score(rows, slow.tables_of(coef), expected.data());
+    std::vector<double> one_by_one(n);
+    for (const int n_threads : {1, 3}) {
+        const auto fast =
+            SplineOperator::make(source, basis, penalty, variance, kernels, n_threads);
+        const GroupTables tables = fast->tables_of(coef);
+        std::vector<double> found(n);
+        fast->score(rows, tables, found.data());
+        for (std::size_t i = 0; i < n; ++i) {
+            fast->score(std::span(rows).subspan(i, 1), tables, &one_by_one[i]);
+            CHECK(found[i] == one_by_one[i]);
+            CHECK(std::abs(found[i] - expected[i]) < 2e-5);
+        }
+    }
+}
+
+void test_rows_that_come_together_change_no_bit() {
+    for (const simd::Kernels* kernels : simd::available())
+        for (const int n_bins : {1, 14, 29, 40, 60, 100})
+            for (const std::size_t n_features : {1u, 45u, 200u}) {
+                compare_blocks<0>(*kernels, n_bins, n_features);
+                compare_blocks<1>(*kernels, n_bins, n_features);
+                compare_blocks<2>(*kernels, n_bins, n_features);
+                compare_blocks<3>(*kernels, n_bins, n_features);
+            }
+}
+
 void test_long_tables_equal_the_reference() {
     for (const simd::Kernels* kernels : simd::available())
         for (const int order : {0, 1, 2, 3}) {
@@ -116,6 +161,7 @@ void test_longer_tables_are_left_to_the_reference() {
 }  // namespace
 
 int main() {
+    test_rows_that_come_together_change_no_bit();
     test_kernels_equal_the_reference();
     test_long_tables_equal_the_reference();
     test_products_of_very_long_rows();

@@ -6,6 +6,7 @@
 
 #include "model/axis.hpp"
 #include "model/basis/bspline.hpp"
+#include "predict/tree_pieces.hpp"
 #include "simd/dispatch.hpp"
 #include "support/aligned.hpp"
 #include "support/pieces.hpp"
@@ -18,7 +19,9 @@ using namespace splinear::testing;
 
 namespace {
 
-// Features of [0, 8], every `warped`-th of which has knots; tables, and values of 16 rows that are
+constexpr std::size_t n_rows = 80;  // those that kernels score together, and some more
+
+// Features of [0, 8], every `warped`-th of which has knots; tables, and values of rows that are
 // also beyond the ends, at the ends and at knots. All as the kernels take them.
 struct Problem {
     Problem(int degree, int n_bins, std::size_t n, std::size_t warped)
@@ -30,12 +33,15 @@ struct Problem {
           is_warped(n, 0),
           knots(2 * entries * n),
           tables(whole_pieces(n, std::size_t{simd::tile}) * entries),
-          x(simd::lanes, std::vector<float>(n)) {
+          x(n_rows, std::vector<float>(n)),
+          depth(depth_with_ends(static_cast<std::size_t>(n_bins))),
+          trees(n) {
         for (std::size_t j = 0; j < n; ++j) {
             if (warped > 0 && j % warped == 0) warp(j, n_bins);
             for (int k = 0; k < shape.n_basis; ++k)
                 tables[j * entries + static_cast<std::size_t>(k)] = draw(-1.0, 1.0);
             for (auto& row : x) row[j] = draw_value(j, n_bins);
+            if (is_warped[j] != 0) plant(j, n_bins);
         }
     }
 
@@ -60,6 +66,16 @@ struct Problem {
         }
     }
 
+    // The same for kernels that search in trees.
+    void plant(std::size_t j, int n_bins) {
+        const float* lower = &knots[2 * entries * j];
+        std::vector<double> all(lower, lower + n_bins);
+        all.push_back(8.0);
+        const std::vector<double> coef(&tables[j * entries], &tables[j * entries] + shape.n_basis);
+        trees[j] = AlignedFloats(tree_floats(shape.degree, depth));
+        plant_pieces(all, coef.data(), shape.degree, depth, trees[j].data());
+    }
+
     float draw_value(std::size_t j, int n_bins) {
         const double u = drawn(random);
         if (u < 0.2) return 0.0f;
@@ -80,12 +96,18 @@ struct Problem {
                (inside - static_cast<double>(lower[k])) * static_cast<double>(lower[entries + k]);
     }
 
-    std::vector<float> decided(const simd::Kernels& kernels) const {
-        std::array<const float*, simd::lanes> rows;
+    // Scores of all rows, `together` of them at a time.
+    std::vector<float> decided(const simd::Kernels& kernels, std::size_t together = n_rows) const {
+        std::array<const float*, n_rows> rows;
         for (std::size_t a = 0; a < rows.size(); ++a) rows[a] = x[a].data();
-        const simd::BinMap map{lo.data(), slope.data(), end.data(), is_warped.data(), knots.data()};
+        std::vector<const float*> tree_of(trees.size(), nullptr);
+        for (std::size_t j = 0; j < trees.size(); ++j)
+            if (is_warped[j] != 0) tree_of[j] = trees[j].data();
+        const simd::BinMap map{lo.data(),    slope.data(), end.data(),    is_warped.data(),
+                               knots.data(), depth,        tree_of.data()};
         std::vector<float> out(rows.size(), 0.5f);
-        kernels.decide(shape, map, tables.data(), rows.data(), out.data());
+        for (std::size_t a = 0; a < n_rows; a += together)
+            kernels.decide(shape, map, tables.data(), &rows[a], together, &out[a]);
         return out;
     }
 
@@ -99,13 +121,15 @@ struct Problem {
     AlignedFloats knots;
     AlignedFloats tables;
     std::vector<std::vector<float>> x;
+    int depth;
+    std::vector<AlignedFloats> trees;
 };
 
 template <int Degree>
 void compare(const simd::Kernels& kernels, int n_bins, std::size_t n_features, std::size_t warped) {
     Problem problem(Degree, n_bins, n_features, warped);
     const BSpline<Degree> basis{n_bins};
-    std::vector<double> expected(simd::lanes, 0.5);
+    std::vector<double> expected(n_rows, 0.5);
     for (std::size_t a = 0; a < expected.size(); ++a)
         for (std::size_t j = 0; j < n_features; ++j) {
             std::array<double, Degree + 1> w;
@@ -116,6 +140,7 @@ void compare(const simd::Kernels& kernels, int n_bins, std::size_t n_features, s
                     w[p] * static_cast<double>(problem.tables[j * problem.entries + start + p]);
         }
     const std::vector<float> found = problem.decided(kernels);
+    CHECK(problem.decided(kernels, simd::lanes) == found);
     // Single precision moves a place by 1e-7 of the axis, that is n_bins * 1e-7 bins, at every
     // feature.
     const double tolerance = 2e-6 * n_bins * std::sqrt(static_cast<double>(n_features)) + 1e-5;

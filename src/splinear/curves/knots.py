@@ -17,6 +17,7 @@ from splinear.tables.table import Table
 
 __all__ = [
     "Sample",
+    "all_spread_knots",
     "ascending",
     "filled",
     "has_long_tail",
@@ -65,6 +66,7 @@ def samples(
     columns: NDArray[np.intp],
     weights: Floats | None,
     most_bytes: int = 2**26,
+    n_threads: int = 1,
 ) -> Iterator[tuple[int, Sample]]:
     """Yield the values of some columns in some rows, with the place of each among `columns`.
 
@@ -72,7 +74,7 @@ def samples(
     many as `most_bytes` hold. Missing values are left out.
     """
     if weights is None:
-        for start, block in ascending(X, rows, columns, most_bytes):
+        for start, block in ascending(X, rows, columns, most_bytes, n_threads):
             for k, column in enumerate(block):
                 yield start + k, Sample.in_order(column)
         return
@@ -88,13 +90,14 @@ def ascending(
     rows: NDArray[np.intp],
     columns: NDArray[np.intp],
     most_bytes: int = 2**26,
+    n_threads: int = 1,
 ) -> Iterator[tuple[int, AnyArray]]:
     """Yield the same of rows that weigh 1 each, many columns at once: one row each, NaN last.
 
     As the numbers they are: that takes half the time.
     """
     for at in _together(X, rows, columns, most_bytes):
-        yield at.start, _in_order(X, rows, columns[at])
+        yield at.start, X.in_order(rows, columns[at], n_threads)
 
 
 def _together(
@@ -112,6 +115,7 @@ def suspects(
     few: int,
     lo: Floats,
     hi: Floats,
+    n_threads: int = 1,
 ) -> NDArray[np.bool_]:
     """Tell which columns may have few values or a long tail; `lo` and `hi` are theirs.
 
@@ -123,23 +127,12 @@ def suspects(
         return out
     for start in range(0, len(columns), 256):
         at = slice(start, start + 256)
-        values = _in_order(X, rows, columns[at])  # NaN last
+        values = X.in_order(rows, columns[at], n_threads)  # NaN last
         n_distinct = 1 + (values[:, 1:] > values[:, :-1]).sum(axis=1)
         first, last = (values[:, int(share * (len(rows) - 1))] for share in BULK)
         bulk = 0.5 * last.astype(np.float64) - 0.5 * first.astype(np.float64)
         spread = bulk >= 2.0 * NARROW * (0.5 * hi[at] - 0.5 * lo[at])  # False for NaN
         out[at] = (n_distinct <= few) | ~spread | np.isnan(values[:, -1])
-    return out
-
-
-def _in_order(X: Table, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> AnyArray:
-    """Return the values of some columns in some rows, (n_columns, n_rows), each in order."""
-    values = as_dense(X.sample(rows, columns)).T
-    out = np.empty(values.shape, dtype=values.dtype)
-    for start in range(0, len(out), 8):  # neighbors lie in the same lines of memory
-        some = slice(start, start + 8)
-        out[some] = values[some]
-        out[some].sort(axis=1)
     return out
 
 
@@ -264,16 +257,31 @@ def spread_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     return np.union1d(knots, others[places.astype(np.intp)])
 
 
+def all_spread_knots(
+    block: AnyArray, lo: Floats, hi: Floats, n_bins: int, n_threads: int = 1
+) -> Floats:
+    """Place the `spread_knots` of features with more distinct values than knots; NaN behind them.
+
+    `block` holds the values of one feature per row, ascending, NaN last. The others, and all if
+    n_bins < 6, have NaN alone.
+    """
+    found: Floats = _core.spread_knots(_as_floats(block), lo, hi, n_bins, n_threads)
+    return found
+
+
 def tail_knots(block: AnyArray, lo: Floats, hi: Floats, n_bins: int, n_threads: int = 1) -> Floats:
     """Place knots of the features that have a long tail; NaN behind them, and for the others.
 
     `block` holds the values of one feature per row, ascending, NaN last. It is `has_long_tail`,
     `quantile_knots` and `filled` of each of them.
     """
-    if block.dtype not in (np.float32, np.float64):
-        block = block.astype(np.float64)
+    block = _as_floats(block)
     found: Floats = _core.tail_knots(block, lo, hi, n_bins, *BULK, NARROW, n_threads)
     return found
+
+
+def _as_floats(block: AnyArray) -> AnyArray:
+    return block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)
 
 
 def with_ends(distinct: Floats, lo: float, hi: float) -> Floats:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
 import numpy as np
-from dask.delayed import Delayed
+from dask.delayed import Delayed, delayed
 from distributed import Client, Future, wait
 
 from splinear._types import Floats
 from splinear.dask.expressions import Node
-from splinear.dask.holding import Holding
+from splinear.dask.making import Step, made, named
 from splinear.dask.parts import Part
-from splinear.dask.serving import follow, key
+from splinear.dask.serving import StrayError, follow, key
+from splinear.dask.shelf import Receipt
 from splinear.dask.tree import IncompleteError, Sums, SumTree, runs
 
 __all__ = ["Cluster"]
@@ -24,22 +25,27 @@ PAUSE = 0.05  # seconds, until Dask knows more of a worker that does not answer
 MOST_NOTES = 32
 MOST_TRIES = 100  # calls in turn that a worker does not answer although Dask says that it is there
 
+Partition = tuple[int, Delayed, Delayed, Delayed | None]
+
 
 @dataclass(eq=False)
 class Cluster:
     """Parts of the rows, which stay where they are, and what is asked of all of them.
 
     A pass sends a recipe to the workers, and adds up what they return: in a tree of parts that
-    depends on their number alone (`splinear.dask.tree`). So workers change no bit. Dask computes
-    parts that are lost with a worker anew, as it knows what they were made of; a pass that misses
-    some is made again.
+    depends on their number alone (`splinear.dask.tree`). So workers change no bit. Dask makes parts
+    that are lost with a worker anew, as it knows what they were made of; a pass that misses some
+    is made again.
 
     Attributes
     ----------
     client : Client
     sample : Part
         Some rows, drawn at random from all parts, in this process.
+    partitions : list of tuple
+        The number of each partition that has rows, and its X, y and weights.
     parts : list of Future
+        Receipts for what the workers have made of them.
     n_passes, n_bytes : int
         Passes so far, and the size of the sums that they returned, of one worker each.
     n_returned : int
@@ -50,31 +56,45 @@ class Cluster:
 
     client: Client
     sample: Part
-    parts: list[Future[Holding]] = field(default_factory=list)
+    partitions: Sequence[Partition]
+    parts: list[Future[Receipt]] = field(default_factory=list)
     n_passes: int = 0
     n_bytes: int = 0
     n_returned: int = 0
     has_values: bool = False
     _name: str = ""  # of the parts, in Dask
+    _steps: list[tuple[type, Delayed]] = field(default_factory=list)
     _homes: dict[str, list[int]] | None = None  # None: to be asked for
     _shared: dict[int, str] = field(default_factory=dict)  # homes of parts that several have
     _notes: dict[Hashable, dict[str, Floats]] = field(default_factory=dict)
 
-    def hold(self, make: Callable[[int, str], Delayed], n: int, *, lies: bool = False) -> None:
-        """Have parts computed, where they then are: make(k, key) says how, in terms of Dask.
+    def hold(self, step: Step, *, lies: bool = False) -> None:
+        """Make one more step with every part, where it is; of a kind of step the last one counts.
 
-        The first ones are divided among workers as neighbors, which makes for few sums to add up,
-        unless what they are made of `lies` somewhere; others are made of those that there are.
+        The first parts are divided among workers as neighbors, which makes for few sums to add up,
+        unless what they are made of `lies` somewhere.
         """
-        name = f"splinear-part-{uuid4().hex}"
-        tasks = [make(k, key(name, k)) for k in range(n)]
-        made: dict[int, Future[Holding]] = {}
+        others = [own for own in self._steps if own[0] is not type(step)]
+        self._steps = [*others, (type(step), delayed(step, pure=False))]
+        self._make(len(others), lies=lies)
+
+    def _make(self, n_done: int, *, lies: bool = False) -> None:
+        """Have parts made of partitions, or of what is left of the last ones, with n_done steps."""
+        before, last = self._name, self.parts
+        name, n = f"splinear-part-{uuid4().hex}", len(self.partitions)
+        steps, make = [step for _, step in self._steps], delayed(named, pure=False)
+        parts: dict[int, Future[Receipt]] = {}
         for worker, own in self._divided(n, lies).items():
-            some = self.client.compute(
-                [tasks[k] for k in own], workers=worker and [worker], allow_other_workers=True
-            )
-            made.update(zip(own, some, strict=True))
-        self.parts, self._name, self._homes = [made[k] for k in range(n)], name, None
+            tasks = []
+            for k in own:
+                number, *given = self.partitions[k]
+                told = key(name, k), key(before, k), n_done
+                tasks.append(make(made, number, *given, told, steps, dask_key_name=key(name, k)))
+            some = self.client.compute(tasks, workers=worker and [worker], allow_other_workers=True)
+            parts.update(zip(own, some, strict=True))
+        self.parts, self._name, self._homes = [parts[k] for k in range(n)], name, None
+        self._known_homes()
+        del last  # whose parts are on the shelves until now
 
     def _divided(self, n: int, lies: bool) -> Mapping[str | None, list[int]]:
         """Return where new parts should be; None: where Dask finds best."""
@@ -82,9 +102,9 @@ class Cluster:
             known: dict[str | None, list[int]] = {}
             known.update(self._known_homes())
             return known
-        if lies:
-            return {None: list(range(n))}
         workers = sorted(self.client.nthreads())
+        if lies or not workers:
+            return {None: list(range(n))}
         spans = zip(workers, runs(n, len(workers)), strict=True)
         return {own: list(range(*span)) for own, span in spans}
 
@@ -96,12 +116,12 @@ class Cluster:
         """Return the largest value."""
         return float(self._reduced([node], largest=True)[0])
 
-    def row_sums(self, node: Node, summed: Node) -> Floats:
+    def row_sums(self, node: Node, summed: Node, name: str) -> Floats:
         """Return sums over rows, `summed` on every part, of what `node` is per row."""
         known = self.noted(node.key)
-        if "in_all" not in known:
-            known["in_all"] = self.add_up(summed)[0]
-        return known["in_all"].copy()
+        if name not in known:
+            known[name] = self.add_up(summed)[0]
+        return known[name].copy()
 
     def noted(self, key: Hashable) -> dict[str, Floats]:
         """Return what is known of the values of some recipe, by names: to look up and to add to.
@@ -119,11 +139,14 @@ class Cluster:
             try:
                 sums = self._asked(tuple(nodes), largest)
                 break
-            except (IncompleteError, OSError):  # a worker is gone, or its parts are
+            except (IncompleteError, OSError) as error:  # a worker is gone, or its parts are
                 self._homes = None
                 if not left:
                     raise
-                time.sleep(PAUSE)
+                if isinstance(error, StrayError):
+                    self._make(len(self._steps))
+                else:
+                    time.sleep(PAUSE)
         self.n_passes += 1
         self.n_bytes += sum(own.nbytes for own in sums)
         return sums

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from dask.base import is_dask_collection
 from distributed import Client, default_client
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import Input
-from splinear.dask.fitting import Distributed, Pose
+from splinear.dask.fitting import Distributed
 from splinear.dask.partitions import Partitions
 from splinear.dask.predicting import lazily
+from splinear.dask.steps import Pose
 from splinear.dask.targets import common_target
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import SmoothLoss
 from splinear.solvers.watch import Watch
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.interactions import asks_for_pairs
 from splinear.training.live import FitLine
 from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.base import Target
@@ -42,7 +44,16 @@ class DaskEstimator(AdditiveEstimator):
     @property
     def client_(self) -> Client:
         """The client whose workers are used: `client`, or Dask's current one."""
-        return default_client() if self.client is None else self.client
+        if self.client is not None:
+            return self.client
+        try:
+            found: Client = default_client()
+        except ValueError as error:
+            raise ValueError(
+                f"{type(self).__name__} needs a client of Dask, and there is none. Make one first, "
+                "as in client = distributed.Client(), or say which: client=..."
+            ) from error
+        return found
 
     def to_local(self) -> AdditiveEstimator:
         """Return the same estimator without Dask, with what was learned.
@@ -73,11 +84,13 @@ class DaskEstimator(AdditiveEstimator):
 
     def _check_params(self) -> None:
         super()._check_params()
-        if asks_for_pairs(getattr(self, "interactions", 0), self.terms):
-            raise ValueError(
-                f"{type(self).__name__} has no surfaces over pairs of features. Leave out "
-                f"interactions and pairs in terms, or use {self._LOCAL.__name__}."
+        if self.client is not None and not isinstance(self.client, Client):
+            raise TypeError(
+                "client must be a distributed.Client, as Client(cluster) or Client(address) makes "
+                f"one; got a {type(self.client).__name__}."
             )
+        if self.client is not None and self.client.status in ("closing", "closed"):
+            raise ValueError("client is closed. Make another one, as in Client(cluster).")
         if self.max_memory is not None:
             raise ValueError(
                 f"{type(self).__name__} has no max_memory: Dask's workers have limits of their own."
@@ -92,13 +105,19 @@ class DaskEstimator(AdditiveEstimator):
         given = Partitions.of(X, y, sample_weight)
         steps = Distributed(work, given, client, draw_seed(self.random_state))
         found, reader = steps.survey(recipe.reader)
-        work._columns = reader.columns
+        work._columns, n_rows = reader.columns, sum(found.n_rows)
+        line.say(f"looked at {n_rows:,} rows in {len(given.X):,} partitions, {line.seconds:.1f} s")
         common = common_target(recipe.reader, found)
         sample = steps.sample(found, reader)
+        line.say(f"drew a sample of {len(sample.y):,} rows, {line.seconds:.1f} s")
         columns = steps.columns(found, reader, sample)
         layout = term_plan(work).place(columns, trainer.advice(sample.table))
+        interactions = work._interactions(columns, trainer, layout)
+        if interactions is not None:
+            interactions = replace(interactions, weight=found.weight)
         data = steps.training_set(found, reader, sample, layout, common, self._posed_by(trainer))
-        line.say(f"coded {data.rows.n_rows:,} rows in {len(given.X):,} partitions")
+        data = replace(data, interactions=interactions)
+        line.say(f"coded {n_rows:,} rows, {line.seconds:.1f} s")
         starts = self._warm_starts(trainer, layout, data.outputs, data.rows.n_rows)
         stopping = work._stopping(data.rows, line.telling(self.callback))
         trained = trainer.fit(data, stopping, starts)
@@ -113,6 +132,7 @@ class DaskEstimator(AdditiveEstimator):
 
     def _predicted(self, name: str, X: Input) -> Input:
         """Return predictions of a method: lazily, of a collection of Dask."""
+        check_is_fitted(self, "terms_")
         local = self.to_local()
         return lazily(local, name, X) if is_dask_collection(X) else getattr(local, name)(X)
 

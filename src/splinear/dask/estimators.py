@@ -23,13 +23,14 @@ class DaskAdditiveClassifier(DaskEstimator, AdditiveClassifier):
 
     The model is that of a local fit, within tol, whatever the number of workers and partitions;
     `dual_gap_` is proven over all rows. Knots and smoothness come from a sample of 131,072 rows, as
-    those of a local fit come from one of 50,000. There are no surfaces over pairs of features.
+    those of a local fit come from one of 50,000. Pairs of features are found by what curves leave
+    unexplained in all rows, if these are more.
 
     Parameters
     ----------
     curve, terms, interactions, C, class_weight, categorical_features, missing, tol, max_iter, \
 time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
-        As in AdditiveClassifier; interactions must be 0, and max_memory None.
+        As in AdditiveClassifier; max_memory must be None.
     client : distributed.Client, default=None
         None: the client that Dask knows of, as the one made last.
 
@@ -165,7 +166,7 @@ class DaskAdditiveRegressor(DaskEstimator, AdditiveRegressor):
     ----------
     curve, terms, interactions, loss, C, categorical_features, missing, tol, max_iter, \
 time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
-        As in AdditiveRegressor; interactions must be 0, and max_memory None.
+        As in AdditiveRegressor; max_memory must be None.
     client : distributed.Client, default=None
         None: the client that Dask knows of, as the one made last.
 

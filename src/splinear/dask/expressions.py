@@ -123,6 +123,12 @@ class Member(Node):
         """Look it up."""
         return getattr(self.owner.on(part, done), self.name)
 
+    @property
+    def key(self) -> Hashable:
+        """The same for the same value; that of parts may change."""
+        key = self.owner.key
+        return self if key is self.owner else (key, self.name)
+
 
 EXACT = Member(PART, "exact")  # the same rows in full precision
 
@@ -157,6 +163,25 @@ class Slopes(Node):
     def key(self) -> Hashable:
         """The same for the same scores."""
         return self.k, self.F.key
+
+
+@dataclass(frozen=True, eq=False)
+class Bends(Node):
+    """The second derivatives by the scores F of sum number k."""
+
+    k: int
+    F: Node
+    cautious: bool = False
+
+    def of(self, part: Part, done: Done) -> object:
+        """Compute them."""
+        F = cast(Floats, self.F.on(part, done))
+        return part.sums[self.k].curvature(F, cautious=self.cautious)
+
+    @property
+    def key(self) -> Hashable:
+        """The same for the same scores."""
+        return "bends", self.k, self.cautious, self.F.key
 
 
 def _values(args: tuple[object, ...], part: Part, done: Done) -> list[object]:
@@ -208,7 +233,7 @@ class RowValues(NDArrayOperatorsMixin):
         summed = Apply(np.sum, (self.node,), {"axis": axis})
         if axis == 0:
             return RowValues(self.cluster, summed)
-        return self.cluster.row_sums(self.node, summed)
+        return self.cluster.row_sums(self.node, summed, "in_all" if axis == 1 else f"by {axis}")
 
     def max(self, initial: float) -> float:
         """Return the largest number, or `initial`."""

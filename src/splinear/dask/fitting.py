@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 from dask.delayed import Delayed, delayed
 from distributed import Client
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from splinear._types import AnyArray, Floats, Input
 from splinear.dask.cluster import Cluster
-from splinear.dask.expressions import Node
-from splinear.dask.holding import Holding
+from splinear.dask.making import named
 from splinear.dask.partitions import Partitions
-from splinear.dask.parts import Part
 from splinear.dask.passes import RemoteRows
 from splinear.dask.reading import Rows, Summary, TableReader, survey
+from splinear.dask.steps import Coding, Pose
 from splinear.dask.targets import PartTarget, RemoteTarget
 from splinear.model.layout import Layout
 from splinear.solvers.choosing import enough_rows
-from splinear.solvers.loss_sums import LossSum
 from splinear.tables.checks import check_columns, feature_label
-from splinear.tables.chunks import as_dense
-from splinear.tables.dense import ArrayTable
-from splinear.tables.kinds import refuse_others, refuse_text
 from splinear.tables.opening import open_table
+from splinear.tables.table import Table
 from splinear.terms.base import ColumnData
 from splinear.training.columns import Columns
-from splinear.training.outputs.base import Reader, Target
+from splinear.training.outputs.base import Reader
 from splinear.training.set import TrainingSet
-from splinear.training.table import find_categorical, term_plan
+from splinear.training.table import (
+    find_categorical,
+    refuse_columns,
+    refuse_sparse_periods,
+    term_plan,
+)
 from splinear.training.weighted import WeightedRows
 
-__all__ = ["Distributed", "Pose"]
-
-Pose = Callable[[Target, WeightedRows], Sequence[LossSum]]  # how rows become sums of losses
+__all__ = ["Distributed"]
 
 # Rows at hand, for knots, smoothness and products with the Hessian: so many, or so many values.
 SAMPLE, SAMPLED_VALUES = 2**17, 2**26
@@ -67,12 +67,13 @@ class Distributed:
         work = self.estimator
         table = check_columns(work, open_table(self.given.example), reset=True)
         table, categorical = find_categorical(work, table)
-        refuse_others(table)
-        refuse_text(table, categorical, reset=True)
+        refuse_columns(table, categorical, reset=True)
         plan = term_plan(work)
         dropped, periods = frozenset(plan.dropped), plan.periods(categorical)
         n = table.shape[1]
-        first = TableReader(Columns(n, {}, periods=periods, dropped=dropped), table.names)
+        unread = Columns(n, {}, periods=periods, dropped=dropped)
+        refuse_sparse_periods(work, table, unread)
+        first = TableReader(unread, table.names, table.is_sparse)
         told = delayed((first, categorical, reader.numeric), pure=False)
         found = self._asked(_surveyed, told)
         summary: Summary = found[0]
@@ -90,7 +91,7 @@ class Distributed:
             n_rows=sum(summary.n_rows),
             counts={j: tuple(summary.seen[j].values[own] for own in levels[j]) for j in levels},
         )
-        return summary, TableReader(columns, table.names)
+        return summary, TableReader(columns, table.names, table.is_sparse)
 
     def _check(self, found: Summary) -> None:
         """Refuse what no fit takes; name the column."""
@@ -122,8 +123,9 @@ class Distributed:
         taken = self._asked(_taken, delayed(reader, pure=False), own)
         rows = [one for one in taken if len(one.y)]
         weights = None if rows[0].weights is None else np.concatenate([r.weights for r in rows])
-        X = np.concatenate([one.X for one in rows])
-        return _Sampled(ArrayTable(X), np.concatenate([one.y for one in rows]), weights)
+        stack = sparse.vstack if reader.is_sparse else np.concatenate
+        X = open_table(stack([one.X for one in rows]))
+        return _Sampled(X, np.concatenate([one.y for one in rows]), weights)
 
     def columns(self, found: Summary, reader: TableReader, sample: _Sampled) -> ColumnData:
         """Look at the columns as terms do: at the sample, with the ranges of all rows."""
@@ -140,7 +142,7 @@ class Distributed:
             levels=reader.columns.levels,
             kept=None,
             weights=sample.weights,
-            through_zero=False,
+            through_zero=sample.table.is_sparse,
             label=partial(feature_label, self.estimator),
         )
 
@@ -154,99 +156,35 @@ class Distributed:
         pose: Pose,
     ) -> TrainingSet:
         """Code the rows where they are."""
-        coding = _Coding(reader, layout, common, pose, self.seed)
+        coding = Coding(reader, layout, common, pose, self.seed)
         target = common.read(sample.y)
         here = coding.part(sample.table, target, sample.weights, None)
-        here.read_exact = cache(lambda: here.exactly(as_dense(sample.table.whole())))
-        there = [k for k, n in enumerate(found.n_rows) if n]
-        cluster = Cluster(self.client, here)
-        told = delayed(coding, pure=False)
-
-        def make(k: int, key: str) -> Delayed:
-            return self._task(_coded, there[k], told, None, key)
-
-        cluster.hold(make, len(there), lies=self.given.lies(self.client))
-        values = _ReadAgain([self.given.X[k] for k in there], reader)
+        here.read_table = sample.table.whole
+        cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
+        cluster.hold(coding, lies=self.given.lies(self.client))
         rows = RemoteRows(
-            cluster, layout, sum(found.n_rows), found.weight, values, self.seed
+            cluster, layout, sum(found.n_rows), found.weight, reader, self.seed, here.rows.is_coded
         ).with_gap_means()
         weighted = WeightedRows(rows, sample.weights)  # type: ignore[arg-type]
         return TrainingSet(weighted, RemoteTarget(common, target, cluster))
 
     def _asked(self, task: Callable[..., object], told: Delayed, each: Input = None) -> list[Input]:
         """Return what a task finds in every partition."""
-        found: list[Input] = self.client.gather(self.client.compute(self._tasks(task, told, each)))
-        return found
-
-    def _tasks(
-        self, task: Callable[..., object], told: Delayed, each: Input = None
-    ) -> list[Delayed]:
         more = [None] * len(self.given.X) if each is None else each
-        return [self._task(task, k, told, own, None) for k, own in enumerate(more)]
-
-    def _task(
-        self, task: Callable[..., object], k: int, told: Delayed, more: Input, key: str | None
-    ) -> Delayed:
-        """Return a task on partition k."""
-        given = self.given.X[k], self.given.y[k], self.given.weights[k]
-        make: Callable[..., Delayed] = delayed(_named, pure=False)
-        return make(task, k, *given, more, told, dask_key_name=key)
+        make: Callable[..., Delayed] = delayed(named, pure=False)
+        partitions = zip(self.given.X, self.given.y, self.given.weights, more, strict=True)
+        tasks = [make(task, k, *given, told) for k, given in enumerate(partitions)]
+        found: list[Input] = self.client.gather(self.client.compute(tasks))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class _Sampled:
     """Rows of the sample, as numbers."""
 
-    table: ArrayTable
+    table: Table
     y: AnyArray
     weights: Floats | None
-
-
-@dataclass(frozen=True, eq=False)
-class _Coding:
-    """How rows become a part."""
-
-    reader: TableReader
-    layout: Layout
-    common: PartTarget
-    pose: Pose
-    seed: int
-
-    def part(
-        self, table: Input, target: Target, weights: Floats | None, kept: AnyArray | None
-    ) -> Part:
-        """Code the rows of a table of numbers."""
-        part = Part.coded(table, self.layout, self.seed, kept)
-        weighted = WeightedRows(part.rows, weights, kept)
-        return part.with_sums(self.pose(target, weighted), weighted.place_weights())
-
-
-@dataclass(frozen=True, eq=False)
-class _ReadAgain:
-    """Reads the partitions of X anew, for the certificate and for steps in full precision."""
-
-    X: list[Delayed]
-    reader: TableReader
-
-    def score(self, cluster: Cluster, tables: Floats, R: object) -> None:
-        """Leave scores, and sums of R, with every part of a cluster."""
-        self._add(cluster, _on_values, (self.reader, tables, R))
-
-    def keep(self, cluster: Cluster) -> None:
-        """Leave X itself with every part."""
-        self._add(cluster, _with_table, self.reader)
-
-    def _add(self, cluster: Cluster, task: Callable[..., Holding], told: object) -> None:
-        sent, made, parts = delayed(told, pure=False), delayed(task, pure=False), cluster.parts
-        cluster.hold(lambda k, key: made(parts[k], self.X[k], sent, dask_key_name=key), len(parts))
-
-
-def _named(task: Callable[..., object], k: int, *args: object) -> object:
-    """Run a task; an error names its partition."""
-    try:
-        return task(*args)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{error} (in partition {k})") from error
 
 
 def _surveyed(X: Input, y: Input, weights: Input, each: None, told: Input) -> Summary:
@@ -262,21 +200,4 @@ def _taken(X: Input, y: Input, weights: Input, numbers: AnyArray, reader: TableR
     rows = Rows.of(X, y, weights, numeric=False)
     at = numbers if rows.kept is None else np.flatnonzero(rows.kept)[numbers]
     own = None if rows.weights is None else rows.weights[at]
-    return Rows(np.array(as_dense(reader.table(X).sample(at))), rows.y[at], own, None)
-
-
-def _coded(X: Input, y: Input, weights: Input, each: None, coding: _Coding) -> Holding:
-    del each
-    rows = Rows.of(X, y, weights, numeric=False)
-    table, kept = coding.reader.table(X), rows.kept
-    return Holding(coding.part(table, coding.common.read(rows.y), rows.weights, kept))
-
-
-def _on_values(part: Holding, X: Input, told: tuple[TableReader, Floats, Node]) -> Holding:
-    reader, tables, R = told
-    with part.in_use() as own:
-        return part.with_values(own.on_values(reader.table(X), tables, R))
-
-
-def _with_table(part: Holding, X: Input, reader: TableReader) -> Holding:
-    return part.with_table(as_dense(reader.table(X).whole()))
+    return Rows(reader.table(X).sample(at).copy(), rows.y[at], own, None)

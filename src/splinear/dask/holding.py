@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from functools import partial
 
 import numpy as np
 
-from splinear._types import AnyArray, Floats
 from splinear.dask.parts import OnValues, Part
-from splinear.dask.storing import Kept, Room, mapped_codes
+from splinear.dask.storing import IN_USE, Kept, Room, mapped_codes
+from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.pair_rows import PairRows
+from splinear.tables.chunks import Chunk
 
 __all__ = ["Holding"]
 
@@ -19,81 +20,74 @@ __all__ = ["Holding"]
 class Holding:
     """A part that a worker holds.
 
+    Parameters
+    ----------
+    make : callable
+        Makes the part, in memory; or, given a plan, what is not zero in it in a file.
+
     Where there is no room for it in memory, its codes are in a file, of which little is in memory
     at a time; all else that its rows have is read from a file in every pass, and scores are not
     kept from one pass to the next.
     """
 
-    def __init__(self, part: Part) -> None:
-        room = Room.here()
-        self.n_bytes = part.n_bytes
+    def __init__(self, make: Callable[[MemoryPlan | None], Part]) -> None:
+        room, part = Room.here(), make(None)
         self._part: Part | None = part
         self._values: Kept[OnValues] | None = None
-        self._table: Kept[AnyArray] | None = None
-        self._exact: Part | None = None
+        self._table: Kept[Chunk] | None = None
+        self._surfaces: Kept[PairRows] | None = None
+        self._in_scores = False
+        self._whole: Part | None = None
         if not room.take(part.n_bytes, part):  # which copies of this share
-            groups = part.rows.layout.groups
-            pairs = zip(part.arrays(), groups, strict=True)
-            self._codes = [mapped_codes(own, group, room) for own, group in pairs]
-            self._rows = part.over(self._codes).rows
+            if part.rows.is_coded:
+                pairs = zip(part.arrays(), part.rows.layout.groups, strict=True)
+                part = part.over([mapped_codes(own, group, room) for own, group in pairs])
+            else:
+                part = make(MemoryPlan(rows_per_block=IN_USE))
+            self._codes, self._rows = part.codes, part.rows
             self._rest = Kept((part.fresh_sums(), part.weights), part.n_bytes)
-            self._part, self.n_bytes = None, 0
+            self._part = None
 
     @contextmanager
     def in_use(self) -> Iterator[Part]:
-        """Yield the part, for a pass."""
-        part = self._part
+        """Yield the part, for a pass; put together once, if all of it is in memory."""
+        part = self._whole
         if part is None:
-            part = Part(self._codes, self._rows, *self._rest.get())
-        if self._values is not None or self._table is not None:
-            part = copy(part)
-            part.read_values = None if self._values is None else self._values.get
-            part.read_exact = partial(self._exactly, part)
+            part = self._put_together()
+            more = (self._values, self._table, self._surfaces)
+            if self._part is not None and all(own is None or own.is_in_memory for own in more):
+                self._whole = part
         yield part
 
-    def _exactly(self, part: Part) -> Part:
-        """Return the rows in full precision: made once, if X is in memory, or for this pass."""
-        if self._exact is not None:
-            return self._exact
-        assert self._table is not None
-        exact = part.exactly(self._table.get())
-        part.read_exact = lambda: exact
-        if self._table.is_in_memory:
-            self._exact = exact
-        return exact
+    def _put_together(self) -> Part:
+        part = self._part
+        part = Part(self._codes, self._rows, *self._rest.get()) if part is None else copy(part)
+        if self._surfaces is not None:
+            part = part.with_surfaces(self._surfaces.get(), in_scores=self._in_scores)
+        part.read_values = None if self._values is None else self._values.get
+        part.read_table = None if self._table is None else self._table.get
+        return part
 
     def with_values(self, values: OnValues) -> Holding:
         """Return the part with what was computed from X itself."""
-        other = copy(self)
+        other = self._copy()
         other._values = Kept(values, values.F.nbytes)
         return other
 
-    def with_table(self, X: Floats) -> Holding:
+    def with_table(self, X: Chunk) -> Holding:
         """Return the part with X itself, as numbers."""
-        other = copy(self)
-        other._table = Kept(X, 2 * X.nbytes)  # and once more as the core reads it
+        other = self._copy()
+        n_bytes = X.nbytes if isinstance(X, np.ndarray) else 12 * X.nnz
+        other._table = Kept(X, 2 * n_bytes)  # and once more as the core reads it
         return other
 
-    def __sizeof__(self) -> int:
-        """Bytes in memory, for Dask."""
-        return 1000 + self.n_bytes
+    def with_surfaces(self, surfaces: PairRows, *, in_scores: bool) -> Holding:
+        """Return the part with surfaces; see Part.with_surfaces."""
+        other = self._copy()
+        other._surfaces, other._in_scores = Kept(surfaces, surfaces.positions.nbytes), in_scores
+        return other
 
-    def __copy__(self) -> Holding:
-        """Share all that it has; by default, copies would be made by pickling."""
-        made = object.__new__(Holding)
-        made.__dict__.update(self.__dict__)
-        return made
-
-    def __reduce__(self) -> tuple[object, ...]:
-        with self.in_use() as part:
-            values = None if self._values is None else self._values.get()
-            table = None if self._table is None else self._table.get()
-            return _restored, (part, values, table)
-
-
-def _restored(part: Part, values: OnValues | None, table: Floats | None) -> Holding:
-    """Undo pickling."""
-    made = Holding(part)
-    if values is not None:
-        made = made.with_values(values)
-    return made if table is None else made.with_table(np.asarray(table))
+    def _copy(self) -> Holding:
+        other = copy(self)
+        other._whole = None
+        return other

@@ -13,6 +13,7 @@ from splinear.dask.cluster import Cluster
 from splinear.dask.expressions import (
     PART,
     Apply,
+    Bends,
     Call,
     Member,
     Node,
@@ -84,8 +85,7 @@ class RemoteSum:
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return its second derivatives at F."""
-        node = Call(self._own, "curvature", (bare(F),), {"cautious": cautious})
-        return RemoteCurvature(self.cluster, node, self.n_outputs)
+        return RemoteCurvature(self.cluster, Bends(self.k, bare(F), cautious), self.n_outputs)
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F)."""
@@ -121,7 +121,7 @@ class RemoteSum:
         slopes, nodes = Slopes(self.k, node), dict(more or {})
         known = self.cluster.noted(slopes.key)
         if "value" not in known:
-            bends = Apply(_of_levels, (Call(self._own, "curvature", (node,)), self.n_outputs))
+            bends = Apply(_of_levels, (Bends(self.k, node), self.n_outputs))
             nodes |= {"value": Call(self._own, "value", (node,)), "bends": bends}
         if "in_all" not in known:
             nodes["in_all"] = Apply(np.sum, (slopes,), {"axis": 1})

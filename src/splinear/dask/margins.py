@@ -13,16 +13,41 @@ from splinear.dask.cluster import Cluster
 from splinear.dask.expressions import PART, Apply, Call, Done, Member, Node, RowValues, Scores, bare
 from splinear.dask.parts import Part
 from splinear.dask.passes import RemoteRows
+from splinear.dask.targets import RemoteTarget
 from splinear.solvers.margin_sums import MarginSums, Measures, RowMargins
+from splinear.solvers.problem import Start, Stopping
+from splinear.tables.opening import open_table
+from splinear.training.dual import DualTrainer
 from splinear.training.passes import PassTrainer
 from splinear.training.set import TrainingSet
+from splinear.training.tall import has_many_rows
+from splinear.training.trainer import Trained
+from splinear.training.weighted import WeightedRows
 
 __all__ = ["ClusterTrainer", "RemoteMargins"]
 
 
 @dataclass(frozen=True)
 class ClusterTrainer(PassTrainer):
-    """PassTrainer for rows that workers hold."""
+    """PassTrainer for rows that workers hold.
+
+    Where rows are few to a parameter, classes can mostly be told apart without a loss: few rows
+    support the model, which dual coordinate descent finds, and passes hardly do. If the sample is
+    all rows, they are solved for here.
+    """
+
+    def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
+        """Train all outputs for C."""
+        rows = cast(RemoteRows, data.rows)
+        many = has_many_rows(rows.n_rows, rows.layout.n_parameters)
+        if many or rows.n_sampled < rows.n_rows or rows.layout.cone is not None:
+            return super().fit(data, stopping, starts)
+        sample = rows.cluster.sample
+        assert sample.read_table is not None
+        here = replace(sample.rows, layout=rows.layout, table=open_table(sample.read_table()))
+        target = cast(RemoteTarget, data.target).sample
+        own = TrainingSet(WeightedRows(here, data.weighted.weights), target)
+        return DualTrainer(self.loss, self.C, self.bias).fit(own, stopping, None)
 
     def margins(self, data: TrainingSet) -> MarginSums:
         """Return the sums of losses over all rows."""

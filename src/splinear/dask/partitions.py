@@ -14,7 +14,7 @@ from scipy import sparse
 
 from splinear._types import Input
 
-__all__ = ["Partitions", "example_of", "is_frame", "refuse_sparse"]
+__all__ = ["Partitions", "example_of", "is_frame"]
 
 Y, W = "y of splinear.dask", "weights of splinear.dask"  # columns beside those of X
 
@@ -59,6 +59,11 @@ class Partitions:
         weights: list[Delayed | None] = [None] * len(parts[0])
         return cls(parts[0], parts[1], list(parts[2]) if len(parts) > 2 else weights, example)
 
+    def numbered(self, n_rows: list[int]) -> list[tuple[int, Delayed, Delayed, Delayed | None]]:
+        """Return the partitions that have rows, given how many each has, and their numbers."""
+        have = [k for k, n in enumerate(n_rows) if n]
+        return [(k, self.X[k], self.y[k], self.weights[k]) for k in have]
+
     def lies(self, client: Client) -> bool:
         """Tell whether workers have X already, as they do after `X.persist()`."""
         known = list(client.futures)  # which other threads add to
@@ -80,18 +85,9 @@ def example_of(X: Input) -> Input:
             f"X must be a dask.array of two dimensions or a dask.dataframe; got {what}. For data "
             "in memory use the estimator without Dask."
         )
-    refuse_sparse(X._meta)
+    if sparse.issparse(X._meta):
+        return sparse.csr_array((1, X.shape[1]), dtype=X.dtype)
     return np.zeros((1, X.shape[1]), dtype=X.dtype)
-
-
-def refuse_sparse(X: Input) -> None:
-    """Say that partitions are to be arrays or frames."""
-    if sparse.issparse(X):
-        raise TypeError(
-            "X has sparse matrices as partitions, which is not supported: codes take 2 bytes for "
-            "every value, zeros included. If that fits, X.map_blocks(lambda part: part.toarray()) "
-            "makes arrays of them."
-        )
 
 
 def _are_of_one_frame(X: Input, *others: Input) -> bool:

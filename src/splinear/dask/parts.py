@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import cast
@@ -13,14 +14,17 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.dask.expressions import Node
 from splinear.model.layout import Layout
-from splinear.solvers.coding import code_rows, copied_codes, read_codes
+from splinear.solvers.coding import code_rows, read_codes
 from splinear.solvers.loss_sums import LossSum, Separable
 from splinear.solvers.margin_sums import RowMargins
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order
+from splinear.solvers.pair_rows import PairRows
 from splinear.solvers.rows import TrainingRows
 from splinear.solvers.softmax import Softmax
+from splinear.tables.chunks import Chunk
 from splinear.tables.dense import ArrayTable
+from splinear.tables.opening import open_table
 from splinear.tables.table import Table
 
 __all__ = ["OnValues", "Part"]
@@ -43,15 +47,17 @@ class Part:
     Attributes
     ----------
     codes : list of ndarray
-        Per group of the layout, (n_rows, n_features): 2 bytes per value.
+        Per group of the layout, (n_rows, n_features): 2 bytes per value; none of sparse rows.
     rows : TrainingRows
         The same as the core reads them.
     sums : list of LossSum
         Or one RowMargins.
     weights : ndarray of shape (n_rows,) or None
         In the order of training.
-    read_values, read_exact : callable or None
-        Where `values` and `exact` come from, if there are such.
+    surfaces : PairRows or None
+        The rows as surfaces see them, be it only to look for some.
+    read_values, read_table : callable or None
+        Where `values`, and X itself as numbers, come from, if there are such.
     """
 
     def __init__(
@@ -61,34 +67,50 @@ class Part:
         sums: Sequence[LossSum],
         weights: Floats | None,
     ) -> None:
-        self._codes, self.rows, self.sums, self.weights = list(codes), like, list(sums), weights
+        self.codes, self.rows, self.sums, self.weights = list(codes), like, list(sums), weights
+        self.surfaces: PairRows | None = None
         self.read_values: Callable[[], OnValues] | None = None
-        self.read_exact: Callable[[], Part] | None = None
+        self.read_table: Callable[[], Chunk] | None = None
+        self._exact: Part | None = None
         self._scores: list[tuple[bytes, Floats]] = []
 
     @classmethod
-    def coded(cls, table: Table, layout: Layout, seed: int, kept: AnyArray | None) -> Part:
-        """Code the rows of a table; sums and weights come later."""
+    def coded(
+        cls,
+        table: Table,
+        layout: Layout,
+        seed: int,
+        kept: AnyArray | None,
+        plan: MemoryPlan | None = None,
+    ) -> Part:
+        """Code the rows of a table, or take what is not zero; sums and weights come later."""
+        if table.is_sparse:
+            rows = TrainingRows.prepare(table, layout, seed=seed, kept=kept, plan=plan)
+            return cls([], replace(rows, layout=layout, table=_nowhere(layout)), [], None)
         order = Order.draw(table.shape[0], kept, seed)
         codes = code_rows(table, layout, order, MemoryPlan(), n_threads=1)
         return cls(codes, _rows(codes, layout, kept, table.shape[0], seed), [], None)
 
     def with_sums(self, sums: Sequence[LossSum], weights: Floats | None) -> Part:
         """Return the part with a target."""
-        return Part(self._codes, self.rows, sums, weights)
+        return Part(self.codes, self.rows, sums, weights)
 
     def over(self, codes: Sequence[_core.Codes]) -> Part:
         """Return the part over the same codes, which are somewhere else."""
         rows = replace(self.rows, parts=tuple(read_codes(codes, self.rows.layout)))
         return Part(codes, rows, self.sums, self.weights)
 
-    def exactly(self, X: AnyArray) -> Part:
-        """Return the same rows in full precision, from X as numbers; without sums."""
-        return Part([], replace(self.rows, table=ArrayTable(X)).exactly(), [], None)
+    def with_surfaces(self, surfaces: PairRows, *, in_scores: bool) -> Part:
+        """Return the part with surfaces, which have tables behind those of curves if in_scores."""
+        other = copy(self)
+        other.surfaces = surfaces
+        if in_scores:
+            other.rows, other._exact = replace(self.rows, pairs=surfaces), None
+        return other
 
     def arrays(self) -> list[AnyArray]:
         """Return the codes of every group."""
-        return [np.asarray(own.array) for own in self._codes]
+        return [np.asarray(own.array) for own in self.codes]
 
     def fresh_sums(self) -> list[LossSum]:
         """Return the sums without what they have computed."""
@@ -103,8 +125,11 @@ class Part:
     @property
     def exact(self) -> Part:
         """The same rows in full precision, without sums."""
-        assert self.read_exact is not None
-        return self.read_exact()
+        if self._exact is None:
+            assert self.read_table is not None
+            rows = replace(self.rows, table=open_table(self.read_table())).exactly()
+            self._exact = Part([], rows, [], None)
+        return self._exact
 
     @property
     def n_rows(self) -> int:
@@ -136,6 +161,12 @@ class Part:
         """Return the blocks of TrainingRows.blocks as (n_outputs, n)."""
         return np.stack([np.concatenate([b.ravel() for b in own]) for own in self.rows.blocks(H)])
 
+    def surface_blocks(self, H: Floats) -> Floats:
+        """Return the blocks of PairRows.blocks as (n_outputs, n)."""
+        assert self.surfaces is not None
+        found = self.surfaces.blocks(H, 1)
+        return np.stack([np.concatenate([b.ravel() for b in own]) for own in found])
+
     def on_values(self, table: Table, tables: Floats, R: Node) -> OnValues:
         """Score the rows of X itself, and add up R over them."""
         slopes = np.asarray(R.on(self, {}))
@@ -148,31 +179,10 @@ class Part:
     @property
     def n_bytes(self) -> int:
         """Bytes in memory."""
-        n_outputs = sum(total.n_outputs for total in self.sums)
-        return sum(own.nbytes for own in self.arrays()) + NEAR_CODES * n_outputs * self.n_rows
-
-    def __copy__(self) -> Part:
-        """Share all that it has; by default, copies would be made by pickling."""
-        made = object.__new__(Part)
-        made.__dict__.update(self.__dict__)
-        return made
-
-    def __reduce__(self) -> tuple[object, ...]:
-        rows = self.rows
-        how = (rows.layout, rows.kept, rows.n_given, rows.seed)
-        return _restored, (self.arrays(), how, self.fresh_sums(), self.weights)
-
-
-def _restored(
-    arrays: list[AnyArray],
-    how: tuple[Layout, AnyArray | None, int, int],
-    sums: list[LossSum],
-    weights: Floats | None,
-) -> Part:
-    """Undo pickling."""
-    layout, kept, n_given, seed = how
-    codes = [copied_codes(own, group) for own, group in zip(arrays, layout.groups, strict=True)]
-    return Part(codes, _rows(codes, layout, kept, n_given, seed), sums, weights)
+        near = NEAR_CODES * sum(total.n_outputs for total in self.sums) * self.n_rows
+        if not self.rows.is_coded:
+            return near + 8 * (self.rows.n_values + self.n_rows)
+        return near + sum(own.nbytes for own in self.arrays())
 
 
 def _rows(
@@ -180,11 +190,15 @@ def _rows(
 ) -> TrainingRows:
     """Return rows of codes, whose table is nowhere."""
     parts = read_codes(codes, layout)
-    nowhere = ArrayTable(np.empty((0, layout.n_columns)))
     n_values = n_given * sum(group.n_features for group in layout.groups)
     return TrainingRows(
-        tuple(parts), layout, kept, n_given, seed, n_values, is_coded=True, table=nowhere
+        tuple(parts), layout, kept, n_given, seed, n_values, is_coded=True, table=_nowhere(layout)
     )
+
+
+def _nowhere(layout: Layout) -> Table:
+    """Return a table without rows: X is not kept."""
+    return ArrayTable(np.empty((0, layout.n_columns)))
 
 
 def _fresh(total: LossSum) -> LossSum:

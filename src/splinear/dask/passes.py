@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
@@ -21,24 +22,17 @@ from splinear.dask.expressions import (
     Scores,
     bare,
 )
+from splinear.dask.reading import TableReader
+from splinear.dask.steps import WithSurfaces, WithTable, WithValues
+from splinear.dask.surfaces import RemotePairs
 from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.pair_rows import PairRows
 from splinear.solvers.rows import TrainingRows
 
-__all__ = ["RemoteRows", "ValueReader"]
-
-
-class ValueReader(Protocol):
-    """Reads X itself, partition by partition, where the parts are."""
-
-    def score(self, cluster: Cluster, tables: Floats, R: object) -> None:
-        """Leave scores, and sums of R, with every part of a cluster."""
-        ...
-
-    def keep(self, cluster: Cluster) -> None:
-        """Leave X itself with every part."""
-        ...
+__all__ = ["RemoteRows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +47,22 @@ class RemoteRows:
     layout: Layout
     n_rows: int
     total: float  # their weight
-    reader: ValueReader
+    reader: TableReader
     seed: int = 0
     is_coded: bool = True
+    is_exact: bool = False
+    pairs: RemotePairs | None = None
 
     is_here = False
     is_on_disk = False
-    pairs = None
     value_price = 2.0
     plan = MemoryPlan()
 
     @property
     def n_values(self) -> int:
         """Values that a pass reads."""
-        return self.n_rows * sum(group.n_features for group in self.layout.groups)
+        sample = self.cluster.sample
+        return sample.rows.n_values * self.n_rows // max(sample.n_rows, 1)
 
     @property
     def n_sampled(self) -> int:
@@ -77,21 +73,36 @@ class RemoteRows:
         """Return the same rows for a layout of the same groups."""
         return replace(self, layout=layout)
 
+    def grids(self, groups: Sequence[PairGroup]) -> RemotePairs:
+        """Return surfaces whose sums are those of the rows that are nearest to their nodes."""
+        self.cluster.hold(WithSurfaces(self.reader, tuple(groups), only_looked_for=True))
+        return RemotePairs(self.cluster, tuple(groups))
+
+    def placed(self, sample: PairRows) -> RemotePairs:
+        """Have workers find out where their rows stand on surfaces, as those of the sample do."""
+        self.cluster.hold(WithSurfaces(self.reader, sample.groups, only_looked_for=False))
+        self.cluster.sample = self.cluster.sample.with_surfaces(sample, in_scores=True)
+        return RemotePairs(self.cluster, sample.groups)
+
+    def with_pairs(self, layout: Layout, pairs: RemotePairs) -> RemoteRows:
+        """Return the same rows for a layout that has surfaces, too."""
+        return replace(self, layout=layout, pairs=pairs)
+
     def adopted(self, total: LossSum) -> LossSum:
         """Return a sum of losses as it is: it is that of all parts."""
         return total
 
     def exactly(self) -> RemoteRows:
         """Return the same rows in full precision: workers read X once they are asked for it."""
-        return replace(self, is_coded=False)
+        return replace(self, is_coded=False, is_exact=True)
 
     @property
     def _own(self) -> Node:
         """What workers are to look at; they have X in full precision from here on, if need be."""
-        if self.is_coded:
+        if not self.is_exact:
             return PART
         if not self.cluster.has_values:
-            self.reader.keep(self.cluster)
+            self.cluster.hold(WithTable(self.reader))
             self.cluster.has_values = True
         return EXACT
 
@@ -102,7 +113,7 @@ class RemoteRows:
 
     def first(self, n: int) -> TrainingRows:
         """Return some rows of the sample, which are here."""
-        own = self.cluster.sample if self.is_coded else self.cluster.sample.exact
+        own = self.cluster.sample.exact if self.is_exact else self.cluster.sample
         return own.rows.with_layout(self.layout).first(n)
 
     def sampled(
@@ -140,10 +151,18 @@ class RemoteRows:
         return known["sums"].copy()
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
-        """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
+        """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group.
+
+        The sums of H alone come along.
+        """
         del n_threads
-        [flat] = self.cluster.add_up(Call(self._own, "blocks", (bare(H),)))
-        return [self._split(own) for own in flat]
+        node, rows = bare(H), self._own
+        known, name = self.cluster.noted(node.key), "blocks" if rows is PART else "exact blocks"
+        if name not in known:
+            in_all = Apply(np.sum, (node,), {"axis": 1})
+            flat, known["in_all"] = self.cluster.add_up(Call(rows, "blocks", (node,)), in_all)
+            known[name] = flat
+        return [self._split(own) for own in known[name].copy()]
 
     def _split(self, flat: Floats) -> list[Floats]:
         parts, start = [], 0
@@ -153,10 +172,14 @@ class RemoteRows:
             start += prod(shape)
         return parts
 
+    def inverse(self, space: object, curvature: Curvature, blocks: list[list[Floats]]) -> None:
+        """Return None: a sample of the rows is here."""
+        del space, curvature, blocks
+
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         del n_threads
-        self.reader.score(self.cluster, self.layout.tables(parameters), bare(R))
+        self.cluster.hold(WithValues(self.reader, self.layout.tables(parameters), bare(R)))
         values = Member(PART, "values")
         node: Node = bare(R)
         in_all = Apply(np.sum, (node,), {"axis": 1})

@@ -43,4 +43,4 @@ def _example(model: AdditiveEstimator, name: str) -> AnyArray:
 
 def _predicted(model: AdditiveEstimator, name: str, like: AnyArray, X: Input) -> AnyArray:
     """Predict the rows of a partition."""
-    return np.asarray(getattr(model, name)(X)) if len(X) else like
+    return np.asarray(getattr(model, name)(X)) if X.shape[0] else like

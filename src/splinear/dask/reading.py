@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats, Input
-from splinear.dask.partitions import refuse_sparse
 from splinear.tables.checks import check_weights
 from splinear.tables.chunks import ranges
 from splinear.tables.opening import open_table
@@ -27,10 +26,17 @@ class TableReader:
 
     columns: Columns
     names: list[str] | None
+    is_sparse: bool = False
 
     def table(self, X: Input) -> Table:
         """Read a partition."""
         table = open_table(X)
+        if table.is_sparse != self.is_sparse:
+            what = ("a sparse matrix", "an array") if table.is_sparse else ("an array", "sparse")
+            raise TypeError(
+                f"A partition of X is {what[0]}, but Dask takes it for {what[1]}. Tell it what "
+                "partitions are, as in X.map_blocks(..., meta=scipy.sparse.csr_array((0, 0)))."
+            )
         if table.shape[1] != self.columns.n_features or (
             self.names is not None and table.names != self.names
         ):
@@ -41,6 +47,11 @@ class TableReader:
         table = table.blanked(self.columns.dropped)
         plain = self.columns.is_plain
         return table if plain else NumberTable(table, self.columns, partial(_label, self.names))
+
+
+def _size(values: AnyArray) -> str:
+    """Say how many there are, if they are as many numbers, else their shape."""
+    return str(len(values) if values.ndim == 1 else values.shape)
 
 
 def _label(names: list[str] | None, j: int) -> str:
@@ -59,18 +70,17 @@ class Rows:
     @classmethod
     def of(cls, X: Input, y: Input, weights: Input, *, numeric: bool) -> Rows:
         """Check lengths, targets and weights."""
-        refuse_sparse(X)
-        n = len(X)
+        n = X.shape[0]
         target = np.asarray(y)
         if n:
             target = np.asarray(check_target(target, numeric=numeric))
         if target.shape != (n,):
-            raise ValueError(f"X has {n} rows in a partition, but y has {target.shape} there.")
+            raise ValueError(f"X has {n} rows in a partition, but y has {_size(target)} there.")
         if weights is None:
             return cls(X, target, None, None)
         own = np.asarray(weights, dtype=np.float64)
         if own.shape != (n,):
-            raise ValueError(f"X has {n} rows in a partition, but there are {own.shape} weights.")
+            raise ValueError(f"X has {n} rows in a partition, but {_size(own)} weights there.")
         if n and own.any():
             check_weights(own, n)
         kept = own > 0

@@ -10,7 +10,6 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,11 +17,16 @@ from distributed import Worker
 
 from splinear.dask.expressions import Done, Node
 from splinear.dask.holding import Holding
-from splinear.dask.tree import Span, Sums, SumTree
+from splinear.dask.shelf import Shelf
+from splinear.dask.tree import IncompleteError, Span, Sums, SumTree
 
-__all__ = ["follow", "key"]
+__all__ = ["StrayError", "follow", "key"]
 
 _POOLS: WeakKeyDictionary[Worker, ThreadPoolExecutor] = WeakKeyDictionary()
+
+
+class StrayError(IncompleteError):
+    """There are receipts without their parts: Dask has brought them from another worker."""
 
 
 def key(name: str, k: int) -> str:
@@ -44,15 +48,18 @@ async def follow(
     """
     here = dask_worker.address
     mine = [k for k in range(n) if key(name, k) in dask_worker.data and homes.get(k, here) == here]
+    shelf = Shelf.of(dask_worker)
+    parts = {k: part for k in mine if (part := shelf.get(key(name, k))) is not None}
+    if len(parts) < len(mine):
+        raise StrayError
     tree, waiting = SumTree(n, np.maximum if largest else np.add), deque(mine)
     loop, pool = asyncio.get_running_loop(), _pool(dask_worker)
 
     async def take_turns() -> None:
         while waiting:
             k = waiting.popleft()
-            part = cast(Holding, dask_worker.data[key(name, k)])
             try:
-                sums = await loop.run_in_executor(pool, _followed, part, nodes)
+                sums = await loop.run_in_executor(pool, _followed, parts[k], nodes)
             except BaseException:
                 waiting.clear()
                 raise

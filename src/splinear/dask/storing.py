@@ -1,8 +1,7 @@
 """Where a worker keeps what it has of its rows: in memory while there is room, then in files.
 
-Dask would write results that do not fit to disk, too: but every pass reads all parts in turn, so
-those that it needs next would be the ones that were written last, and each would be written again
-in every pass. Here some parts stay in memory, and the others in files that are written once.
+Every pass reads all parts in turn. So some stay in memory, and the others in files that are written
+once: if all took turns in memory, each would be written and read again in every pass.
 """
 
 from __future__ import annotations
@@ -25,7 +24,9 @@ from splinear.model.group import TermGroup
 
 __all__ = ["Kept", "Room", "mapped_codes"]
 
-SHARE = 0.35  # of the memory that a worker has left, for parts; the rest is for reading X
+# Of its limit, for the process with all parts in memory: Dask begins to write results to disk at
+# 0.6, and whoever reads X needs the rest.
+FULL = 0.4
 IN_USE = 2**14  # rows of a map that are in memory at a time
 
 T = TypeVar("T")
@@ -46,18 +47,12 @@ class Room:
 
     @classmethod
     def here(cls) -> Room:
-        """Return that of the worker whose task this is; without limits where there is none.
-
-        Dask may read what it has written outside of tasks: then it is one that is known here.
-        """
-        try:
-            worker = get_worker()
-        except ValueError:
-            return next(iter(_ROOMS.values()), cls(np.inf, None))
+        """Return that of the worker whose task this is."""
+        worker = get_worker()
         if worker not in _ROOMS:
             limit = worker.memory_manager.memory_limit or np.inf
-            left = max(0.0, limit - worker.monitor.get_process_memory())
-            own = cls(SHARE * left, worker.local_directory)
+            left = max(0.0, FULL * limit - worker.monitor.get_process_memory())
+            own = cls(left, worker.local_directory)
             _ROOMS.setdefault(worker, own)
         return _ROOMS[worker]
 

@@ -11,8 +11,8 @@ from distributed import Client
 
 from splinear._types import Input, Terms
 from splinear.dask.estimator import DaskEstimator
-from splinear.dask.fitting import Pose
 from splinear.dask.margins import ClusterTrainer
+from splinear.dask.steps import Pose
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.watch import Progress
 from splinear.svc import AdditiveSVC
@@ -33,9 +33,9 @@ class DaskAdditiveSVC(DaskEstimator, AdditiveSVC):
     number of workers and partitions; `dual_gap_` is proven over all rows. In place of dual
     coordinate descent there are passes over all rows, of all classes at once: Newton's method on
     a smoothed hinge, until the duality gap of the hinge itself is small enough. Knots come from a
-    sample of 131,072 rows. It is for many rows; where few rows support the model of a wide table,
-    as in images whose classes do not overlap, it takes many passes, and AdditiveSVC is faster.
-    There is no partial_fit.
+    sample of 131,072 rows. It is for many rows. Where these are all rows and few to a coefficient,
+    as in images whose classes do not overlap, the sample is solved for in the client, as
+    AdditiveSVC does; more rows of such a table take many passes. There is no partial_fit.
 
     Parameters
     ----------

@@ -75,6 +75,8 @@ class RowArray(NDArrayOperatorsMixin):
         self, func: Callable[..., Any], types: Any, args: Any, kwargs: dict[str, Any]
     ) -> Any:
         del types
+        if func is np.einsum and args[0] == "ki,ki->i":  # which is slow on a GPU, unlike these two
+            return self._wrapped((self._there(args[1]) * self._there(args[2])).sum(axis=0))
         there = {name: self._there(value) for name, value in kwargs.items()}
         return self._wrapped(func(*map(self._there, args), **there))
 

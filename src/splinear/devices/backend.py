@@ -48,6 +48,13 @@ class Cells(Protocol):
         """Return sum_i H_ki B_i B_i' by bands: (n_outputs, n_features, stride, support)."""
         ...
 
+    def expanded(self, maps: Floats) -> DeviceArray:
+        """Return B_i' M_j of all features j, (n_rows, n_features * n), in single precision or more.
+
+        `maps` are (n_features, stride, n): from the functions of a feature to n numbers.
+        """
+        ...
+
     def first(self, n: int) -> Cells:
         """Return the first n rows."""
         ...
@@ -96,6 +103,17 @@ class Backend(Protocol):
 
     def valued(self, group: TermGroup, X: DeviceArray, *, single: bool = False) -> Cells:
         """Return rows of X (n_rows, n_columns) as they are; if `single`, in single precision."""
+        ...
+
+    def grams(self, A: DeviceArray, weights: DeviceArray) -> DeviceArray:
+        """Return A' diag(w) A, a matrix for each row w >= 0 of the weights (n, n_rows).
+
+        Of A, and of the roots of weights as shares of the largest, 11 bits may count.
+        """
+        ...
+
+    def inverse_factors(self, H: DeviceArray) -> DeviceArray:
+        """Return L^{-1} of matrices H = L L', (n, m, m); not finite where one has no such L."""
         ...
 
     def free_bytes(self) -> int | None:

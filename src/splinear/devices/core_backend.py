@@ -69,6 +69,16 @@ class CoreCells:
         """Return the rows."""
         return self.rows
 
+    def expanded(self, maps: Floats) -> Floats:
+        """Return what maps make of the functions of all features."""
+        n_features, stride, n = maps.shape
+        one = np.zeros((stride * n_features, n_features, stride))
+        j, s = np.divmod(np.arange(len(one)), stride)
+        one[np.arange(len(one)), j, s] = 1.0
+        B = self.scores(one).reshape(n_features, stride, -1)
+        found = np.einsum("jsi,jsn->ijn", B, maps)
+        return np.asarray(found.reshape(self.n_rows, n_features * n))
+
     def scores(self, tables: Floats) -> Floats:
         """Return the scores."""
         flat = np.ascontiguousarray(tables.reshape(len(tables), -1))

@@ -15,6 +15,7 @@ from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis
 from splinear.devices.backend import DeviceArray, Grid
 from splinear.devices.cuda_axes import CudaAxes
+from splinear.devices.cuda_matrices import inverse_factors, weighted_grams
 from splinear.devices.host_rows import coded_rows, value_rows
 from splinear.devices.uniform import UniformTables
 from splinear.model.group import TermGroup
@@ -68,6 +69,14 @@ class CudaBackend:
         single = single and X.dtype == np.float32 and group.embedding.basis.support > 1
         real = np.dtype(np.float32 if single else np.float64)
         return CudaCells(self, group, X, len(X), False, real, CudaAxes(self.cupy, group))
+
+    def grams(self, A: DeviceArray, weights: DeviceArray) -> DeviceArray:
+        """Return A' diag(w) A for each row w of the weights: products of half precision."""
+        return weighted_grams(self.cupy, A, weights)
+
+    def inverse_factors(self, H: DeviceArray) -> DeviceArray:
+        """Return L^{-1} of matrices H = L L'; not finite where one has no such L."""
+        return inverse_factors(self.cupy, H)
 
     def free_bytes(self) -> int | None:
         """Return how much memory is free."""
@@ -149,6 +158,27 @@ class CudaCells:
             return coded_rows(self.codes(), self.group)
         X = np.ascontiguousarray(self.backend.numpy(self.cells))
         return value_rows(X, self.group, self.group.features)
+
+    def expanded(self, maps: Floats) -> DeviceArray:
+        """Return what maps (n_features, stride, n) make of the functions of all features."""
+        cp, (n_features, stride, width) = self.backend.cupy, maps.shape
+        entries = self._entries(stride)
+        padded = np.zeros((n_features, entries, width), dtype=np.float32)
+        padded[:, :stride] = maps
+        out = cp.empty((self.n_rows, n_features * width), dtype=np.float32)
+        self._kernel("expand", 1)(
+            (32 * self.backend.n_processors,),
+            (8 * LANES,),
+            (
+                *self._source(self.group.size if self.group.has_gaps else -1),
+                cp.asarray(padded),
+                out,
+                np.int64(self.n_rows),
+                np.int32(entries),
+                np.int32(width),
+            ),
+        )
+        return out
 
     def scores(self, tables: Floats) -> DeviceArray:
         """Return the scores (n_outputs, n_rows)."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from splinear._types import Floats
 from splinear.devices.backend import Grid
 from splinear.model.group import TermGroup
 
@@ -25,9 +26,6 @@ class CudaAxes:
     def arguments(self) -> tuple[Any, ...]:
         """Columns, axes, knots, their numbers, the width of a code; and the most knots."""
         group, axes, to = self.group, self.group.embedding.axes, self.cupy.asarray
-        rows = [
-            _straight(*one) for one in zip(axes.lo, axes.hi, axes.first, axes.last, strict=True)
-        ]
         knots = np.zeros((group.n_features, 1)) if axes.knots is None else axes.knots
         n_knots = (
             np.zeros(group.n_features) if axes.knots is None else (~np.isnan(knots)).sum(axis=1)
@@ -36,7 +34,7 @@ class CudaAxes:
         width = 1.0 / np.maximum(Grid.of(group).density(group), np.finfo(float).tiny)
         return (
             to(group.features.astype(np.int32)),
-            to(np.array(rows)),
+            to(_straight(axes.lo, axes.hi, axes.first, axes.last)),
             to(np.ascontiguousarray(knots)),
             to(n_knots),
             to(width),
@@ -44,12 +42,13 @@ class CudaAxes:
         )
 
 
-def _straight(lo: float, hi: float, first: float, last: float) -> list[float]:
+def _straight(lo: Floats, hi: Floats, first: Floats, last: Floats) -> Floats:
     """Return what the core's `Axis` computes from: prescale, lo, slope, first, last."""
-    if not lo < hi:
-        return [1.0, 0.0, 0.0, first, last]
-    with np.errstate(over="ignore"):
-        width = hi - lo
-    exponent = 1023 if np.isinf(width) else int(np.frexp(width)[1]) - 1
-    prescale = float(np.ldexp(1.0, int(np.clip(-exponent, -1022, 1023))))
-    return [prescale, lo * prescale, (last - first) / (hi * prescale - lo * prescale), first, last]
+    varies = lo < hi
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = np.where(varies, hi - lo, 1.0)
+    exponent = np.where(np.isinf(width), 1023, np.frexp(width)[1] - 1)
+    prescale = np.where(varies, np.ldexp(1.0, np.clip(-exponent, -1022, 1023)), 1.0)
+    low, high = np.where(varies, lo, 0.0) * prescale, np.where(varies, hi, 1.0) * prescale
+    slope = np.where(varies, (last - first) / (high - low), 0.0)
+    return np.stack([prescale, low, slope, first, last], axis=1)

@@ -327,6 +327,29 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 #endif
 
+#ifdef ONLY_expand
+// out (n, n_features, width) = what maps (n_features, entries, width) make of the functions of each
+// feature. A warp is a feature of a row.
+extern "C" __global__ void expand(SOURCE, const float* __restrict__ maps, float* __restrict__ out,
+                                  Row n, int entries, int width) {
+    const Source s = THE_SOURCE;
+    const int lane = threadIdx.x & 31;
+    const Row n_warps = (Row)gridDim.x * (blockDim.x >> 5), n_all = n * s.n_features;
+    for (Row k = (Row)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); k < n_all; k += n_warps) {
+        const int j = (int)(k % s.n_features);
+        const Lane l = lane_of(s, j);
+        const Place at = place(s, l, cell_at(s, l, k / s.n_features), true);
+        const float* map = maps + ((Row)j * entries + at.bin) * width;
+        for (int c = lane; c < width; c += 32) {
+            float sum = 0;
+#pragma unroll
+            for (int p = 0; p < SUPPORT; ++p) sum += (float)at.w[p] * map[p * width + c];
+            out[k * width + c] = sum;
+        }
+    }
+}
+#endif
+
 #ifdef ONLY_total
 // out (gridDim.y, size) = the sum of parts (gridDim.y, n_parts, size), in order. 32 x 32 threads.
 extern "C" __global__ void total(const REAL* __restrict__ parts, double* out, int n_parts,

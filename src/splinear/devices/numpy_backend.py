@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
@@ -42,6 +43,19 @@ class NumPyBackend:
         """Return rows as they are; `single` makes no difference."""
         del single
         return NumPyCells(group, np.asarray(X)[:, group.features].astype(np.float64))
+
+    def grams(self, A: Floats, weights: Floats) -> Floats:
+        """Return A' diag(w) A for each row w of the weights."""
+        return np.stack([A.T @ (w[:, None] * A) for w in weights])
+
+    def inverse_factors(self, H: Floats) -> Floats:
+        """Return L^{-1} of matrices H = L L'; not finite where one has no such L."""
+        out = np.full(H.shape, np.nan)
+        for own, to in zip(H, out, strict=True):
+            L, failed = dpotrf(own, lower=1)
+            if not failed:
+                to[:] = dtrtri(L, lower=1)[0]
+        return out
 
     def free_bytes(self) -> int | None:
         """Return None."""
@@ -93,6 +107,11 @@ class NumPyCells:
         if self.coded is not None:
             return coded_rows(self.coded, self.group)
         return value_rows(self.X, self.group, np.arange(self.group.n_features))
+
+    def expanded(self, maps: Floats) -> Floats:
+        """Return what maps make of the functions of all features."""
+        found = np.einsum("ijs,jsn->ijn", self._functions(), maps)
+        return np.asarray(found.reshape(self.n_rows, -1))
 
     def scores(self, tables: Floats) -> Floats:
         """Return the scores."""

@@ -15,11 +15,14 @@ from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, Cells, is_supported
 from splinear.devices.host_rows import HostRows
 from splinear.devices.losses import on_device
+from splinear.devices.whole import Inverses
 from splinear.model.layout import Layout
 from splinear.solvers.coding import copied_codes, read_codes
+from splinear.solvers.iterate import Space
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order
+from splinear.solvers.passes import Inverse
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
@@ -65,6 +68,7 @@ class DeviceRows:
     is_coded: bool = True
     n_first: int | None = None
     plan: MemoryPlan = field(default_factory=lambda: MemoryPlan(holds_values=False))
+    inverses: Inverses = field(kw_only=True)
 
     is_here = False
     is_on_disk = False
@@ -92,7 +96,18 @@ class DeviceRows:
             for own in cells:
                 own.fill(piece, places)
         plan = MemoryPlan(holds_values=X is not None)
-        found = cls(backend, tuple(cells), layout, order, table.shape[0], seed, table, X, plan=plan)
+        found = cls(
+            backend,
+            tuple(cells),
+            layout,
+            order,
+            table.shape[0],
+            seed,
+            table,
+            X,
+            plan=plan,
+            inverses=Inverses(backend),
+        )
         return found.with_gap_means(found, weights, 1)
 
     @property
@@ -158,7 +173,7 @@ class DeviceRows:
         numbers = self.places.place(np.arange(self.n_given))[: self.n_rows]
         ordered = X[self.backend.array(numbers)]
         cells = tuple(self.backend.valued(group, ordered) for group in self.layout.groups)
-        return replace(self, cells=cells, is_coded=False)
+        return replace(self, cells=cells, is_coded=False, inverses=Inverses(self.backend))
 
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Return the scores of all rows."""
@@ -185,6 +200,12 @@ class DeviceRows:
         there = bare(H, self.backend)
         found = [own.blocks(there) for own in self.cells]
         return [[part[k] for part in found] for k in range(len(there))]
+
+    def inverse(
+        self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
+    ) -> Inverse | None:
+        """Return the inverse of each output's Hessian, from the first rows, on the device."""
+        return self.inverses.at(self.cells, space, curvature, blocks)
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""

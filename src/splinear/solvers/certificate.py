@@ -34,6 +34,7 @@ __all__ = [
     "fine_enough",
     "minimize_and_certify",
     "solve_and_certify",
+    "with_gap",
 ]
 
 AIM = 0.95  # of the tolerance on rounded rows, so that rounding may cost the rest
@@ -208,7 +209,7 @@ def certify_problem(
     penalty, distance = layout.distance(coef, sums)
     gap += 0.5 * distance + 0.5 * (b + problem.bias * slope) ** 2
     primal = 0.5 * penalty + 0.5 * b**2 + losses
-    return _with_gap(found, primal, gap, 0.0, stopping.tol)
+    return with_gap(found, primal, gap, stopping.tol)
 
 
 def _losses_and_gap(problem: Problem, scores: Floats, alpha: Floats) -> tuple[float, float]:
@@ -260,10 +261,10 @@ def certify_sum(
     if space.is_free:
         tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F)))
     primal = 0.5 * dot(theta, pull) + total.value(F)
-    return [_with_gap(found, primal, gap, tilt, stopping.tol) for found in results]
+    return [with_gap(found, primal, gap, stopping.tol, tilt) for found in results]
 
 
-def _with_gap(found: Result, primal: float, gap: float, tilt: float, tol: float) -> Result:
+def with_gap(found: Result, primal: float, gap: float, tol: float, tilt: float = 0.0) -> Result:
     """Return a result with this objective and gap; `tilt` is what else may be missing."""
     relative = gap / primal if primal != 0.0 else 0.0
     proven = bool(relative <= tol and tilt <= tol * primal and math.isfinite(primal))

@@ -28,6 +28,7 @@ from splinear.solvers.banded import factored
 from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_blocks import SurfaceBlocks
+from splinear.solvers.passes import Inverse
 from splinear.solvers.whole_hessian import WholeHessian, entries_per_row, forms_hessian
 
 __all__ = ["Arrow", "Chooser", "Preconditioner", "QuadraticModel"]
@@ -102,12 +103,20 @@ class Chooser:
         part = _Part(at, self.n_product)
         if self.kept is not None and self.last_products <= FEW_PRODUCTS:
             return self.kept.under(part)
+        if self._is_hard and (inverse := part.inverse()) is not None:
+            return _Inverse(part, inverse)
         if self.last_products * self.price_per_row * part.space.n_rows <= self.dense_price:
             return _Banded(part)
         self.dense_price = 0.0  # dense, and so it stays
         dense = _Dense(part, self.n_sample)
         self.kept = None if self.space.cone is None else dense
         return dense
+
+    @property
+    def _is_hard(self) -> bool:
+        """Whether blocks alone are a poor preconditioner: classes, or many products before."""
+        is_many = self.space.n_outputs > 1 or self.last_products > FEW_PRODUCTS
+        return is_many and self.space.cone is None
 
     def grow(self, before: Iterate, after: Iterate) -> None:
         """Take a larger sample if the gap fell by little."""
@@ -141,6 +150,10 @@ class _Part:
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
         self.pair_blocks = self.space.pair_blocks(self.curvature.diagonal)
+
+    def inverse(self) -> Inverse | None:
+        """Return the inverse of the Hessian that the rows themselves can make, if they can."""
+        return self.space.rows.inverse(self.space, self.curvature, self.blocks)
 
     def of_dense(self, n: int) -> tuple[Space, Curvature, list[list[Floats]]]:
         """Return rows whose first n make the dense preconditioner, and what is known of them."""
@@ -261,6 +274,20 @@ class Arrow:
             along = self.of_b * (u * y).sum(axis=-1) / left
             to[:] = y + x * along[..., None]
         return out
+
+
+class _Inverse(_ByPasses):
+    """Preconditioned by the inverse of the Hessian of each output's curves, made elsewhere."""
+
+    def __init__(self, part: _Part, inverse: Inverse) -> None:
+        super().__init__(part)
+        self.inverse = inverse
+
+    def precondition(self, theta: Floats) -> Floats:
+        return self.inverse.times(theta)
+
+    def metric(self, cone: Cone) -> Metric:
+        raise NotImplementedError  # in a cone others are taken
 
 
 class _Dense(_ByPasses):

@@ -42,15 +42,20 @@ def begin(rows: RowPasses, total: LossSum, n_threads: int, start: Start | None =
 class Iterate:
     """A point on the way, its intercepts solved for, and what has been computed there.
 
-    What depends on the scores alone stays valid under another layout; see `under`.
+    What depends on the scores alone stays valid under another layout; see `under`. F becomes its
+    own, and is moved in place.
     """
 
     def __init__(self, space: Space, total: LossSum, theta: Floats, F: Floats) -> None:
         shift = total.best_shift(F) if space.is_free else np.zeros(space.n_outputs)
         self.space, self.total = space, total
         self.theta = space.leveled(space.shifted(theta, shift))
-        self.F = F + shift[:, None]
-        if space.n_outputs > 1:  # what all classes have in common changes nothing, and is kept at 0
+        F += shift[:, None]
+        self.F = F
+        # What all classes have in common changes no probability, and is kept at 0.
+        if space.is_tied:
+            self.F -= self.F.mean(axis=0)
+        elif space.n_outputs > 1:
             common = self.theta[:, -1].mean()
             self.theta[:, -1] -= common
             self.F -= common
@@ -228,6 +233,8 @@ class Space:
         self.used = self.layout.used
         self._all_used = bool(self.used.all())
         self.cone = self.layout.cone
+        # Several outputs are classes: what is added to all of them alike changes no probability.
+        self.is_tied = self.is_free and n_outputs > 1 and self.cone is None
         self.has_level = self.is_free and any(group.has_level for group in self.layout.groups)
 
     def over(self, rows: RowPasses) -> Space:
@@ -260,11 +267,11 @@ class Space:
         """Move the levels of curves and categories to the intercept.
 
         No score changes by that, and the penalty is least; else it would be a direction in which
-        the Hessian is almost flat.
+        the Hessian is almost flat. So would be what classes have in common, which is taken off.
         """
-        if not self.has_level:
+        if not self.has_level and not self.is_tied:
             return theta
-        out = theta.copy()
+        out = theta - theta.mean(axis=0) if self.is_tied else theta.copy()
         pairs = zip(self.layout.groups, self.layout.split(out[:, :-1]), strict=True)
         for group, part in pairs:
             if group.has_level:
@@ -273,7 +280,9 @@ class Space:
 
     def scores(self, theta: Floats) -> Floats:
         """F (n_outputs, n_rows)."""
-        return self.rows.scores(theta[:, :-1], self.n_threads) + theta[:, -1:]
+        F = self.rows.scores(theta[:, :-1], self.n_threads)
+        F += theta[:, -1:]  # in place, where it can be: there is one number per row
+        return F
 
     def sums(self, R: Floats) -> Floats:
         """Return the gradient of sum(R * F) by theta."""
@@ -340,8 +349,9 @@ class Space:
 
 def _row_sums(blocks: Floats) -> Floats:
     """LossSum the rows of symmetric matrices given by bands (n, size, support): (n, size)."""
-    out = blocks.sum(axis=2)
+    out = blocks[:, :, 0].copy()  # band by band, as NumPy is slow to add up a few numbers
     for p in range(1, blocks.shape[2]):
+        out += blocks[:, :, p]
         out[:, p:] += blocks[:, :-p, p]
     return np.asarray(out)
 

@@ -237,6 +237,8 @@ class Separable:
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
+        if self._twin is not None:
+            return _core.loss_gap(*self._twin, F[0], np.ascontiguousarray(R[0]), self.n_threads)
         pieces = [slice(start, start + STEP) for start in range(0, F.shape[1], STEP)]
         return float(sum(self._gap_of(F[0], R[0], some) for some in pieces))
 
@@ -331,4 +333,4 @@ class Diagonal:
 
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
         """Return that of the rows of these numbers, each times its weight."""
-        return Diagonal(self.diagonal[:, numbers] * weights)
+        return Diagonal(np.take(self.diagonal, numbers, axis=1) * weights)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
@@ -10,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from splinear.solvers import smoothing
-from splinear.solvers.certificate import AIM, LAST_AIM
+from splinear.solvers.certificate import AIM, LAST_AIM, with_gap
 from splinear.solvers.iterate import Space
 from splinear.solvers.margin_sums import MarginSums
 from splinear.solvers.passes import RowPasses
@@ -98,20 +97,11 @@ def certify(
     primal = 0.5 * np.einsum("kp,kp->k", theta, pull) + losses
     gap = parts + 0.5 * np.einsum("kp,kp->k", q, softened)
     return [
-        _with_gap(found, float(primal[k]), float(gap[k]), stopping.tol)
-        for k, found in enumerate(results)
+        _noting_rounding(found, with_gap(found, float(value), float(left), stopping.tol))
+        for found, value, left in zip(results, primal, gap, strict=True)
     ]
 
 
-def _with_gap(found: Result, primal: float, gap: float, tol: float) -> Result:
-    relative = gap / primal if primal > 0.0 else 0.0
-    proven = bool(relative <= tol and math.isfinite(primal))
-    return replace(
-        found,
-        primal=primal,
-        dual=primal - gap,
-        gap=relative,
-        converged=proven,
-        certified=proven,
-        rounded=found.converged and not proven,
-    )
+def _noting_rounding(solved: Result, found: Result) -> Result:
+    """Note where a solver had reached its aim in vain."""
+    return replace(found, rounded=solved.converged and not found.certified)

@@ -15,20 +15,19 @@ than a small part of their cost. The two classes may differ in that, and have a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
-from splinear._types import AnyArray, Floats
+from splinear import _core
+from splinear._types import Floats
 from splinear.solvers.losses import ConvexLoss, EpsilonInsensitive, Hinge, SquaredHinge
 from splinear.solvers.problem import Problem
 
 __all__ = ["MarginSums", "Measures", "RowMargins", "has_ramps"]
-
-STEP = 2**14  # rows at a time: what they need stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +120,7 @@ class RowMargins:
     problems: Sequence[Problem]
     weight: float = 1.0
     n_rows: int | None = None  # only so many; None: all
+    n_threads: int = 1
 
     @property
     def n_outputs(self) -> int:
@@ -149,126 +149,67 @@ class RowMargins:
 
     def slopes(self, F: Floats, ramps: Floats) -> Floats:
         """Return the derivatives of the smoothed sums by F."""
-        out = np.empty_like(F)
-        for k, some, own, cost in self._pieces(F):
-            slope = _slope(own, own.margin(F[k, some]), ramps[k])
-            np.multiply(-cost * own.y, slope, out=out[k, some])
-        return out
+        return self.sloped(F, ramps)[0]
 
     def bends(self, F: Floats, ramps: Floats) -> Floats:
         """Return the second derivatives."""
-        out = np.empty_like(F)
-        for k, some, own, cost in self._pieces(F):
-            bend = _bend(own, own.margin(F[k, some]), ramps[k])
-            np.multiply(cost, bend, out=out[k, some])
-        return out
+        found = [
+            _core.ramp_bends(*twin, _core.Ramp(*ramp), np.ascontiguousarray(own), self.n_threads)
+            for twin, own, ramp in zip(self._twins, F, ramps, strict=True)
+        ]
+        return _stacked(found)
 
     def measured(self, F: Floats, ramps: Floats) -> Measures:
         """Return the sums of the losses themselves, and what the slopes say of them."""
-        sums, sides = np.zeros((2, self.n_outputs)), np.zeros((2, self.n_outputs, 2))
-        for k, some, own, cost in self._pieces(F):
-            m = own.margin(F[k, some])
-            slope = _slope(own, m, ramps[k])
-            sums[0, k] += float(cost @ self.loss.value(m))
-            sums[1, k] += float(_gap(self.loss, cost * slope, m, cost).sum())
-            bent = np.flatnonzero((_bend(own, m, ramps[k]) > 0.0) & (cost > 0.0))
-            side, size = _side(own.loss, own.y[bent], slope[bent]), np.abs(slope[bent])
-            sides[0, k] += np.bincount(side, minlength=2)
-            sides[1, k] += np.bincount(side, size, minlength=2)
-        return Measures(*sums, *sides)
+        return self.sloped(F, ramps)[1]
+
+    def sloped(self, F: Floats, ramps: Floats) -> tuple[Floats, Measures]:
+        """Return what `slopes` and `measured` do, in one pass over the rows."""
+        found = [
+            _core.ramp_measures(*twin, _core.Ramp(*ramp), np.ascontiguousarray(own), self.n_threads)
+            for twin, own, ramp in zip(self._twins, F, ramps, strict=True)
+        ]
+        slopes, *told = zip(*found, strict=True)
+        return _stacked(slopes), Measures(*(np.array(each, dtype=np.float64) for each in told))
 
     def along(self, F: Floats, D: Floats, ramps: Floats, shares: Floats) -> Floats:
         """Return the slopes of the smoothed sums by t at F + t D."""
-        out = np.zeros((self.n_outputs, len(shares)))
-        for k, some, own, cost in self._pieces(F):
-            m, moved = own.margin(F[k, some]), own.y * D[k, some]
-            weighted, there = cost * moved, np.empty_like(m)
-            for j, t in enumerate(shares):
-                np.multiply(moved, t, out=there)
-                there += m
-                out[k, j] -= float(weighted @ _slope(own, there, ramps[k], there))
-        return out
+        found = [
+            _core.ramp_along(
+                *twin,
+                _core.Ramp(*ramp),
+                np.ascontiguousarray(own),
+                np.ascontiguousarray(move),
+                np.asarray(shares, dtype=np.float64),
+                self.n_threads,
+            )
+            for twin, own, move, ramp in zip(self._twins, F, D, ramps, strict=True)
+        ]
+        return np.stack(found)
 
     def gaps(self, F: Floats, R: Floats) -> tuple[Floats, Floats]:
         """Return the sums of the losses at F, and the rows' parts of the gap to any R."""
-        out = np.zeros((2, self.n_outputs))
-        for k, some, own, cost in self._pieces(F):
-            m, alpha = own.margin(F[k, some]), -own.y * R[k, some]
-            low, high = self.loss.range(cost)
-            feasible = np.clip(alpha, low, high)
-            wrong = np.abs(alpha - feasible) > 1e-12 * cost
-            out[0, k] += float(cost @ self.loss.value(m))
-            out[1, k] += np.inf if wrong.any() else float(_gap(self.loss, feasible, m, cost).sum())
-        return out[0], out[1]
+        found = [
+            _core.ramp_gaps(
+                *twin, np.ascontiguousarray(own), np.ascontiguousarray(r), self.n_threads
+            )
+            for twin, own, r in zip(self._twins, F, R, strict=True)
+        ]
+        losses, parts = np.array(found).T
+        return losses, parts
 
     @cached_property
-    def _costs(self) -> list[Floats]:
-        return [self.weight * problem.cost for problem in self.problems]
+    def _twins(self) -> list[tuple[_core.Loss, _core.DualProblem]]:
+        """The compiled loss and problem of every output."""
+        if not has_ramps(self.loss):
+            raise TypeError(f"There is no smoothed form of {self.loss!r}.")
+        return [(problem.loss.core(), self._weighted(problem).core()) for problem in self.problems]
 
-    def _pieces(self, F: Floats) -> Iterator[tuple[int, slice, Problem, Floats]]:
-        """Yield some rows of an output at a time: its number, the rows, their problem and costs."""
-        for k, problem in enumerate(self.problems):
-            for start in range(0, F.shape[1], STEP):
-                some = slice(start, min(start + STEP, F.shape[1]))
-                yield k, some, problem.some(some), self._costs[k][some]
-
-
-def _gap(loss: ConvexLoss, alpha: Floats, m: Floats, cost: Floats) -> Floats:
-    """Return the parts of the gap; of rows without weight, 0."""
-    if cost.all():
-        return loss.gap(alpha, m, cost)
-    counts = np.flatnonzero(cost)
-    return loss.gap(alpha[counts], m[counts], cost[counts])
+    def _weighted(self, problem: Problem) -> Problem:
+        problem = problem.scaled(self.weight)
+        return problem if self.n_rows is None else problem.some(slice(self.n_rows))
 
 
-def _slope(problem: Problem, m: Floats, ramp: Floats, out: Floats | None = None) -> Floats:
-    """Return minus the slope of the smoothed loss at m; `out` may be m itself."""
-    loss = problem.loss
-    if isinstance(loss, SquaredHinge):
-        out = np.multiply(m, -2.0, out=out)
-        out += 2.0
-        return np.maximum(out, 0.0, out=out)
-    width = float(ramp[0])
-    if isinstance(loss, Hinge):
-        out = np.multiply(m, -1.0 / width, out=out)
-        out += 1.0 / width + _center(problem, ramp)
-        return np.clip(out, 0.0, 1.0, out=out)
-    if not isinstance(loss, EpsilonInsensitive):
-        raise TypeError(f"There is no smoothed form of {loss!r}.")
-    below, above = _beyond(m, loss.epsilon, ramp)
-    return np.subtract(np.clip(below, 0.0, 1.0), np.clip(above, 0.0, 1.0), out=out)
-
-
-def _bend(problem: Problem, m: Floats, ramp: Floats) -> Floats:
-    """Return the second derivative of the smoothed loss at m."""
-    loss, width = problem.loss, float(ramp[0])
-    if isinstance(loss, SquaredHinge):
-        return np.where(m < 1.0, 2.0, 0.0)
-    if isinstance(loss, Hinge):
-        raw = (1.0 - m) / width + _center(problem, ramp)
-        return np.where((raw > 0.0) & (raw < 1.0), 1.0 / width, 0.0)
-    assert isinstance(loss, EpsilonInsensitive)
-    n = sum(
-        ((raw > 0.0) & (raw < 1.0)).astype(np.float64) for raw in _beyond(m, loss.epsilon, ramp)
-    )
-    return np.asarray(n / width)
-
-
-def _center(problem: Problem, ramp: Floats) -> Floats:
-    """Return s of every row, by its class; one number if the classes have the same."""
-    low, high = float(ramp[1]), float(ramp[2])
-    if low == high:
-        return np.asarray(low)
-    return np.asarray(0.5 * (low + high) + (0.5 * (high - low)) * problem.y)
-
-
-def _beyond(m: Floats, epsilon: float, ramp: Floats) -> tuple[Floats, Floats]:
-    """Return how far residuals are below -epsilon and above epsilon, in widths, from where s is."""
-    width, low, high = (float(value) for value in ramp)
-    return (-m - epsilon) / width + low, (m - epsilon) / width + high
-
-
-def _side(loss: ConvexLoss, y: AnyArray, slope: Floats) -> AnyArray:
-    """Return which of the two centers rows have, 0 or 1."""
-    is_second = slope < 0.0 if isinstance(loss, EpsilonInsensitive) else y > 0
-    return is_second.astype(np.intp)
+def _stacked(rows: Sequence[Floats]) -> Floats:
+    """Return arrays (n,) as one, (1, n) without a copy if there is one."""
+    return rows[0][None] if len(rows) == 1 else np.stack(rows)

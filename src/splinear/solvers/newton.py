@@ -231,7 +231,8 @@ def _conjugate_gradients(
             break
         t, at_edge = length.go(rz / curvature)
         decrease += t * dot(direction, residual) - 0.5 * t * t * curvature
-        step, step_scores = step + t * direction, step_scores + t * direction_scores
+        step = step + t * direction
+        step_scores += t * direction_scores
         if at_edge or watch.poll():
             break
         residual = residual - t * product

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,8 +13,11 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.model.chains import Chain
 from splinear.model.pairs import N_BANDS, PairGroup, surfaces
+from splinear.solvers.order import Order
+from splinear.tables.chunks import as_dense
+from splinear.tables.table import Table
 
-__all__ = ["PairRows"]
+__all__ = ["PairRows", "positions_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,3 +83,18 @@ class PairRows:
                 start = end
             out.append(parts)
         return out
+
+
+def positions_of(
+    chains: Sequence[Chain], table: Table, order: Order, n: int
+) -> NDArray[np.float32]:
+    """Return where the first n rows of a table in an order stand, (n_chains, n)."""
+    out = np.empty((len(chains), n), dtype=np.float32)
+    columns = np.array([chain.feature for chain in chains], dtype=np.intp)
+    for here, piece in table.chunks(columns):
+        places = order.of(here)
+        taken = (places >= 0) & (places < n)
+        values, to = as_dense(piece)[taken], places[taken]
+        for k, chain in enumerate(chains):
+            out[k, to] = chain.positions(values[:, k])
+    return out

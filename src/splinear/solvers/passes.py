@@ -10,9 +10,18 @@ from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_rows import PairRows
 
 if TYPE_CHECKING:
+    from splinear.solvers.iterate import Space
     from splinear.solvers.rows import TrainingRows
 
-__all__ = ["RowPasses"]
+__all__ = ["Inverse", "RowPasses"]
+
+
+class Inverse(Protocol):
+    """Matrices, one per output."""
+
+    def times(self, theta: Floats) -> Floats:
+        """Multiply theta (n_outputs, n_parameters + 1) by them."""
+        ...
 
 
 class RowPasses(Protocol):
@@ -95,6 +104,15 @@ class RowPasses(Protocol):
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
         """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
+        ...
+
+    def inverse(
+        self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
+    ) -> Inverse | None:
+        """Return about the inverse of each output's Hessian; None: it takes the rows themselves.
+
+        Of curves that are not many; `blocks` are those of all rows.
+        """
         ...
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:

@@ -46,12 +46,12 @@ class Measures:
         for point in points:
             theta = point.space.layout.split(point.parameters)[g]
             ties = point.space.layout.split(point.ties)[g]
-            of_b = point.curvature.diagonal.sum(axis=1)
-            for k, blocks in enumerate(point.blocks):
-                squares += group.differences(theta[k]) ** 2
-                u = ties[k] / np.sqrt(max(float(of_b[k]), np.finfo(float).tiny))
-                variance += posterior_variances(group, blocks[g], np.where(group.used, u, 0.0))
-                n_outputs += 1
+            of_b = np.maximum(point.curvature.diagonal.sum(axis=1), np.finfo(float).tiny)
+            u = np.where(group.used, ties / np.sqrt(of_b)[:, None, None], 0.0)
+            blocks = np.stack([own[g] for own in point.blocks])
+            squares += sum(group.differences(own) ** 2 for own in theta)
+            variance += _variances_of_all(group, blocks, u)
+            n_outputs += len(u)
         return cls(group, squares / n_outputs, variance / n_outputs, n_outputs)
 
     @classmethod
@@ -101,6 +101,17 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
     left = np.maximum(1.0 - (u * x).sum(axis=1), 1e-10)
     variance += group.differences(x) ** 2 / left[:, None]
     return np.where(group.used, variance, 0.0)
+
+
+def _variances_of_all(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
+    """Return the sum of posterior_variances over outputs, all features of which are one group."""
+    n_outputs, at = len(u), np.arange(group.n_features)
+    if n_outputs == 1:
+        return posterior_variances(group, blocks[0], u[0])
+    many = group.of_features(np.tile(at, n_outputs))
+    flat = (len(many.features), group.stride)
+    found = posterior_variances(many, blocks.reshape(*flat, -1), u.reshape(flat))
+    return np.asarray(found.reshape(u.shape).sum(axis=0))
 
 
 def _tridiagonal_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[Floats, Floats]:

@@ -239,12 +239,13 @@ class TrainingRows:
         pairs = None if self.pairs is None else self.pairs.first(n)
         return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
 
-    def some(self, numbers: AnyArray) -> TrainingRows:
+    def some(self, numbers: AnyArray, n_threads: int = 1) -> TrainingRows:
         """Return the rows of these numbers alone, in the order of training, for passes over them.
 
         What is given per row of X has no place among them.
         """
-        parts = tuple(_core.some_rows(part, numbers.astype(np.int64)) for part in self.parts)
+        numbers = numbers.astype(np.int64, copy=False)
+        parts = tuple(_core.some_rows(part, numbers, n_threads) for part in self.parts)
         pairs, n = None if self.pairs is None else self.pairs.some(numbers), len(numbers)
         n_values = self.n_values * n // self.n_rows
         return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
@@ -263,7 +264,7 @@ class TrainingRows:
         sure of most rows, few of them make nearly all of it.
         """
         numbers, weights = sample_rows(curvature.diagonal, n, self.is_on_disk, n_threads)
-        some = self.first(n) if self.is_on_disk else self.some(numbers)
+        some = self.first(n) if self.is_on_disk else self.some(numbers, n_threads)
         return some, curvature.some(numbers, weights)
 
     @property
@@ -350,12 +351,17 @@ class TrainingRows:
         ]
         return self.with_layout(self.layout.with_gap_means(sums, float(w.sum())))
 
+    def inverse(self, space: object, curvature: Curvature, blocks: list[list[Floats]]) -> None:
+        """Return None: the core forms the matrix of rows that are here."""
+        del space, curvature, blocks
+
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         F, sums = np.zeros_like(R), np.zeros_like(parameters)
         for piece in self.values():
-            F[:, piece.places] = piece.scores(parameters, n_threads)
-            sums += piece.sums(R[:, piece.places], n_threads)
+            for to, scores in zip(F, piece.scores(parameters, n_threads), strict=True):
+                to[piece.places] = scores
+            sums += piece.sums(np.take(R, piece.places, axis=1), n_threads)
         return F, sums
 
     def weighted_first(self, weights: Floats | None, n: int) -> tuple[TrainingRows, Floats]:

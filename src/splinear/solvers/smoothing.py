@@ -31,10 +31,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from splinear import _core
 from splinear._types import Floats
 from splinear.solvers.hessian import Arrow
 from splinear.solvers.iterate import Space
-from splinear.solvers.margin_sums import MarginSums
+from splinear.solvers.margin_sums import MarginSums, Measures, RowMargins
 from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
@@ -169,9 +170,8 @@ class _State:
     def _measure(self) -> NDArray[np.bool_]:
         """Compute P, its gradient and the gap; return which outputs have another width now."""
         space, was_done = self.space, self.is_done
-        R = self.total.slopes(self.F, self.ramps)
+        R, found = _sloped(self.total, self.F, self.ramps)
         pull = space.stiffen(self.theta)
-        found = self.total.measured(self.F, self.ramps)
         self.gradient = pull + space.sums(R)
         self.n_bent = found.n_bent
         primal = 0.5 * _dots(self.theta, pull) + found.losses
@@ -251,6 +251,13 @@ class _State:
         ]
 
 
+def _sloped(total: MarginSums, F: Floats, ramps: Floats) -> tuple[Floats, Measures]:
+    """Return slopes and measures: in one pass, where rows are here."""
+    if isinstance(total, RowMargins):
+        return total.sloped(F, ramps)
+    return total.slopes(F, ramps), total.measured(F, ramps)
+
+
 def _factor(tol: float, primal: Floats, parts: Floats, most: float) -> Floats:
     """Return by what widths are to be multiplied: the rows' part goes with their square."""
     aim = SPENT_ON_WIDTH * tol * primal
@@ -311,9 +318,12 @@ def _bent(space: Space, H: Floats) -> list[tuple[Space, Floats]] | None:
         return None
     out = []
     for h in H:
-        numbers = np.flatnonzero(h)
-        some = rows if 2 * len(numbers) > rows.n_rows or rows.is_on_disk else rows.some(numbers)
-        own = h if some is rows else h[numbers]
+        numbers, own = _core.nonzero_rows(np.ascontiguousarray(h), space.n_threads)
+        some = rows
+        if 2 * len(numbers) > rows.n_rows or rows.is_on_disk:
+            own = h
+        else:
+            some = rows.some(numbers, space.n_threads)
         out.append((Space(some, 1, space.n_threads, space.bias), own[None]))
     return out
 

@@ -13,7 +13,15 @@ from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.iterate import Space
 
-__all__ = ["MAX_DENSE", "WholeHessian", "entries_per_row", "forms_hessian"]
+__all__ = [
+    "FEW_SAMPLED",
+    "MAX_DENSE",
+    "WholeHessian",
+    "entries_per_row",
+    "forms_hessian",
+    "numbered",
+    "penalty_entries",
+]
 
 MAX_DENSE = 2500  # coefficients per output, up to which the matrix may be formed
 FEW_SAMPLED = 0.5  # of a function's part of the diagonal
@@ -52,9 +60,9 @@ class WholeHessian:
         for group, own in zip(space.layout.groups, space.layout.split(raw), strict=True):
             if group.has_gaps:  # a gap counts in its curve, even if it has no deviation
                 own[:, -1] = True
-        self._raw = _numbered(raw)
+        self._raw = numbered(raw)
         self._free = np.append(self._raw[used], int(raw.sum()))
-        self._place = _numbered(used)
+        self._place = numbered(used)
         self.places = np.append(np.flatnonzero(used), -1)
         pairs = zip(space.layout.groups, space.layout.split(self._raw), strict=True)
         self._ties = [tie for group, places in pairs for tie in _ties(group, places)]
@@ -105,21 +113,29 @@ class WholeHessian:
 
     def add_penalty(self, H: Floats, layout: Layout) -> None:
         """Add the penalty of a layout of the same parameters, in place."""
-        for group, at in zip(layout.groups, layout.split(self._place), strict=True):
-            bands = group.penalty_bands
-            for p in range(bands.shape[2]):
-                values, to, beside = (
-                    bands[:, : group.stride - p, p],
-                    at[:, : group.stride - p],
-                    at[:, p:],
-                )
-                there = (values != 0.0) & (to >= 0) & (beside >= 0)
-                H[to[there], beside[there]] += values[there]
-                if p:
-                    H[beside[there], to[there]] += values[there]
+        for to, beside, values in penalty_entries(layout, self._place):
+            H[to, beside] += values
 
 
-def _numbered(mask: AnyArray) -> AnyArray:
+def penalty_entries(
+    layout: Layout, places: AnyArray
+) -> Iterator[tuple[AnyArray, AnyArray, Floats]]:
+    """Yield rows, columns and entries of the penalty's matrix; no entry twice at a time.
+
+    `places` are the numbers of parameters in the matrix, -1 of those that are not in it.
+    """
+    for group, at in zip(layout.groups, layout.split(places), strict=True):
+        bands = group.penalty_bands
+        for p in range(bands.shape[2]):
+            n = group.stride - p
+            values, to, beside = bands[:, :n, p], at[:, :n], at[:, p:]
+            there = (values != 0.0) & (to >= 0) & (beside >= 0)
+            yield to[there], beside[there], values[there]
+            if p:
+                yield beside[there], to[there], values[there]
+
+
+def numbered(mask: AnyArray) -> AnyArray:
     """Return 0, 1, ... where the mask is set, and -1 elsewhere."""
     return np.where(mask, np.cumsum(mask) - 1, -1)
 

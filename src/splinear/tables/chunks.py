@@ -22,6 +22,7 @@ __all__ = [
     "csr_parts",
     "dense_columns",
     "float_type",
+    "in_order",
     "least_nonzero",
     "ranges",
 ]
@@ -46,6 +47,23 @@ def as_floats(X: AnyArray) -> AnyArray:
     """Return an array as the core reads it; X itself if it is so."""
     wanted = float_type(X.dtype)
     return X if X.dtype == wanted and X.flags.aligned else X.astype(wanted)
+
+
+def in_order(
+    X: AnyArray, rows: NDArray[np.integer], columns: NDArray[np.integer], n_threads: int
+) -> AnyArray:
+    """Return X[rows][:, columns].T, each column of X in ascending order, NaN last."""
+    if X.dtype == float_type(X.dtype) and X.flags.aligned:
+        numbers = (some.astype(np.int64, copy=False) for some in (rows, columns))
+        found: AnyArray = _core.sorted_columns(X, *numbers, n_threads)
+        return found
+    values = X[np.ix_(rows, columns)].T
+    out = np.empty(values.shape, dtype=values.dtype)
+    for start in range(0, len(out), 8):  # neighbors lie in the same lines of memory
+        some = slice(start, start + 8)
+        out[some] = values[some]
+        out[some].sort(axis=1)
+    return out
 
 
 def as_dense(chunk: Chunk) -> AnyArray:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from splinear._types import AnyArray
 from splinear.tables import table as sizes
-from splinear.tables.chunks import Chunk, as_floats, float_type
+from splinear.tables.chunks import Chunk, as_floats, float_type, in_order
 from splinear.tables.table import ColumnNumbers, Table
 
 __all__ = ["ArrayTable", "pieces"]
@@ -56,6 +56,14 @@ class ArrayTable(Table):
         if columns is None:
             return np.asarray(self.array[rows])
         return np.asarray(self.array[np.ix_(rows, np.asarray(columns))])
+
+    def in_order(
+        self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
+    ) -> AnyArray:
+        """Return the values of some columns in some rows, (n_columns, n_rows), each ascending."""
+        if self.is_on_disk:
+            return super().in_order(rows, columns, n_threads)
+        return in_order(self.array, rows, np.asarray(columns), n_threads)
 
     def whole(self) -> Chunk:
         """Return all rows at once."""

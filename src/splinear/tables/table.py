@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from splinear._types import Floats, Input
-from splinear.tables.chunks import Chunk, as_dense, as_sparse, ranges
+from splinear._types import AnyArray, Floats, Input
+from splinear.tables.chunks import Chunk, as_dense, as_sparse, in_order, ranges
 from splinear.tables.values import Kind, Values
 
 ColumnNumbers: TypeAlias = Sequence[int] | NDArray[np.integer]
@@ -103,6 +103,16 @@ class Table(ABC):
             if first < last:
                 found.append(chunk[rows[first:last] - here.start])
         return _stacked(found, self)
+
+    def in_order(
+        self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
+    ) -> AnyArray:
+        """Return the values of some columns in some rows, (n_columns, n_rows), each ascending.
+
+        NaN last; as the numbers they are.
+        """
+        values = as_dense(self.sample(rows, columns))
+        return in_order(values, np.arange(len(values)), np.arange(values.shape[1]), n_threads)
 
     def ends(
         self, kept: NDArray[np.bool_] | None, n_threads: int = 1

@@ -21,6 +21,7 @@ from splinear.curves.knots import (
     FOR_QUANTILES,
     FOR_TAILS,
     Sample,
+    all_spread_knots,
     ascending,
     filled,
     has_long_tail,
@@ -72,6 +73,8 @@ class Spline(Term):
         third equal steps and the others quantiles of the other values; otherwise pieces are of
         equal width, unless a feature has a long tail. A sequence is the knots themselves, two or
         more ascending numbers, the first and last of which are the ends of the feature's range.
+        Pieces of degree 2 or 3 that are not of the same width meet with a kink: their slopes differ
+        by the ratio of their widths. "uniform" avoids it.
     monotone : {"increasing", "decreasing"} or None, default=None
         Whether the curve may not fall, or not rise. It is fitted so, not repaired afterward. If
         there are surfaces of the feature, the curve with all of them may not.
@@ -205,14 +208,35 @@ class Spline(Term):
             if self._rule == "auto" and not advice.quantiles and data.weights is None:
                 rows = FOR_TAILS.rows(n_rows, data.kept, len(varies))
                 few = max(advice.few, 2)
-                of = suspects(data.table, rows, features[varies], few, lo[varies], hi[varies])
+                ends = lo[varies], hi[varies]
+                of = suspects(data.table, rows, features[varies], few, *ends, data.n_threads)
                 varies = varies[of]
-                if self.n_bins is not None:  # then few values are nothing special
-                    self._divide_tails(pieces, varies, features, data)
-                    return pieces
+                self._divide_tails(pieces, varies, features, data, advice)
+                return pieces
+            if self._rule == "auto" and advice.quantiles and data.weights is None:
+                self._spread(pieces, varies, features, data, advice)
+                return pieces
             for k, seen in self._samples(data, features[varies], len(features)):
                 self._divide(pieces, int(varies[k]), seen, advice, data)
         return pieces
+
+    def _spread(
+        self,
+        pieces: _Pieces,
+        at: NDArray[np.intp],
+        features: NDArray[np.intp],
+        data: ColumnData,
+        advice: Advice,
+    ) -> None:
+        """Place the knots of the features at `at`, all at once but for those of few values."""
+        for some, block in self._blocks(at, features, data):
+            lo, hi = pieces.lo[some], pieces.hi[some]
+            found = all_spread_knots(block, lo, hi, pieces.n_wanted, data.n_threads)
+            for k, knots, values in zip(some, found, block, strict=True):
+                if np.isnan(knots[0]):
+                    self._divide(pieces, int(k), Sample.in_order(values), advice, data)
+                else:
+                    pieces.set_knots(int(k), knots[~np.isnan(knots)])
 
     def _divide_tails(
         self,
@@ -220,15 +244,31 @@ class Spline(Term):
         at: NDArray[np.intp],
         features: NDArray[np.intp],
         data: ColumnData,
+        advice: Advice,
     ) -> None:
-        """Place the knots of those features at `at` that have a long tail, all of them at once."""
-        rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, len(features))
-        for start, block in ascending(data.table, rows, features[at], data.most_bytes):
-            some = at[start : start + len(block)]
+        """Place the knots of those features at `at` that have a long tail, all of them at once.
+
+        And of those of few values, unless the user says how many pieces there are to be.
+        """
+        most = 0 if self.n_bins is not None else max(advice.few, 2)
+        for some, block in self._blocks(at, features, data):
             lo, hi = pieces.lo[some], pieces.hi[some]
             found = tail_knots(block, lo, hi, pieces.n_wanted, data.n_threads)
-            for k in np.flatnonzero(~np.isnan(found[:, 0])):
+            n_distinct = 1 + (block[:, 1:] > block[:, :-1]).sum(axis=1)
+            has_few = n_distinct <= most
+            for k in np.flatnonzero(has_few):
+                self._divide(pieces, int(some[k]), Sample.in_order(block[k]), advice, data)
+            for k in np.flatnonzero(~has_few & ~np.isnan(found[:, 0])):
                 pieces.set_knots(int(some[k]), found[k][~np.isnan(found[k])])
+
+    def _blocks(
+        self, at: NDArray[np.intp], features: NDArray[np.intp], data: ColumnData
+    ) -> Iterator[tuple[NDArray[np.intp], AnyArray]]:
+        """Look at some rows of the features at `at`: some of these, and their values in order."""
+        rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, len(features))
+        some = ascending(data.table, rows, features[at], data.most_bytes, data.n_threads)
+        for start, block in some:
+            yield at[start : start + len(block)], block
 
     def _suited(self, advice: Advice) -> Advice:
         """Return the advice for this form: curves that are held to one need not be as fine."""
@@ -242,7 +282,7 @@ class Spline(Term):
     ) -> Iterator[tuple[int, Sample]]:
         """Look at some rows of some of n_features features."""
         rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, n_features)
-        return samples(data.table, rows, features, data.weights, data.most_bytes)
+        return samples(data.table, rows, features, data.weights, data.most_bytes, data.n_threads)
 
     def _divide(
         self, pieces: _Pieces, k: int, seen: Sample, advice: Advice, data: ColumnData

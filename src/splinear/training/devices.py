@@ -45,7 +45,7 @@ __all__ = ["device_rows", "device_scores", "refusal", "same_kind", "trainer_on"]
 AT_ONCE = 2**24  # scores that are computed at a time: they have to have room
 
 
-def refusal(estimator: BaseEstimator, table: Table, layout: Layout) -> str | None:
+def refusal(estimator: BaseEstimator, trainer: Trainer, table: Table, layout: Layout) -> str | None:
     """Say why the rows of a fit cannot be on a device; None: they can."""
     if estimator.max_memory is not None:
         return "has no max_memory: the rows lie in the device's memory."
@@ -57,11 +57,16 @@ def refusal(estimator: BaseEstimator, table: Table, layout: Layout) -> str | Non
         return "takes dense tables, and X is sparse."
     if not can_hold(table, layout):
         return "has B-splines, categories, and Fourier and Hermite curves of up to 16 functions."
+    if isinstance(trainer, DualTrainer) and layout.cone is not None:
+        return (
+            "has no curves of a form (monotone, curvature) in AdditiveSVC and AdditiveSVR; "
+            "AdditiveClassifier and AdditiveRegressor have."
+        )
     return None
 
 
 def device_rows(
-    estimator: BaseEstimator, data: TrainingTable, layout: Layout, seed: int
+    estimator: BaseEstimator, trainer: Trainer, data: TrainingTable, layout: Layout, seed: int
 ) -> TrainingRows | None:
     """Return the rows on the device that is to hold them; None: the host does.
 
@@ -70,7 +75,7 @@ def device_rows(
     device = getattr(estimator, "device", "cpu")
     if device == "cpu":
         return None
-    why = refusal(estimator, data.table, layout)
+    why = refusal(estimator, trainer, data.table, layout)
     backend = cuda_backend(device)
     if backend is None or (device == "auto" and why is not None):
         return None
@@ -109,11 +114,6 @@ def trainer_on(rows: object, trainer: Trainer) -> Trainer:
     """Return who trains on these rows: dual coordinate descent needs them here."""
     if not isinstance(rows, DeviceRows) or not isinstance(trainer, DualTrainer):
         return trainer
-    if rows.layout.cone is not None:
-        raise ValueError(
-            "device='cuda' has no curves of a form (monotone, curvature) in AdditiveSVC and "
-            "AdditiveSVR. Use device='cpu', or AdditiveClassifier or AdditiveRegressor."
-        )
     return DeviceTrainer(trainer.loss, trainer.C, trainer.bias)
 
 

@@ -282,7 +282,7 @@ class AdditiveEstimator(Stateful):
                         "not zero at zero. Use X.toarray(), or begin with sparse rows."
                     )
         seed = draw_seed(self.random_state)
-        on_device = device_rows(self, data, layout, seed)
+        on_device = device_rows(self, self._recipe().trainer, data, layout, seed)
         if on_device is not None:
             return on_device
         rows = TrainingRows.prepare(

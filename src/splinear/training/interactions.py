@@ -29,13 +29,14 @@ from splinear.model.chains import Chain
 from splinear.model.grouping import split_by
 from splinear.model.pairs import PairGroup, chains_of
 from splinear.solvers.iterate import Iterate
+from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.memory import BytesPerRow
-from splinear.solvers.pair_rows import PairRows
+from splinear.solvers.pair_rows import PairRows, positions_of
 from splinear.solvers.rows import TrainingRows
-from splinear.tables.chunks import as_dense
 from splinear.terms.base import ColumnData
 from splinear.terms.pair import N_BINS, LevelEffects, Pair
 from splinear.terms.plan import FeaturePair, TermPlan
+from splinear.training.grids import grid_evidence, is_worth_a_pass, mean_square
 from splinear.training.held import HeldFeatures
 
 __all__ = [
@@ -121,6 +122,8 @@ class Interactions:
     data : ColumnData
     held : HeldFeatures
         Features whose curves are held to a form, and surfaces with them.
+    weight : float or None
+        That of all rows, where the columns are those of a sample; None: they are all.
     """
 
     given: dict[FeaturePair, Pair]
@@ -128,9 +131,16 @@ class Interactions:
     dropped: frozenset[int]
     data: ColumnData
     held: HeldFeatures
+    weight: float | None = None
 
-    def find(self, points: Sequence[Iterate]) -> dict[FeaturePair, Pair]:
-        """Return all surfaces, those found after those given, by models of curves."""
+    def find(
+        self, points: Sequence[Iterate], rows: TrainingRows, totals: Sequence[LossSum]
+    ) -> dict[FeaturePair, Pair]:
+        """Return all surfaces, those found after those given, by models of curves.
+
+        The points are over some rows that are here; `rows` are all of them, and `totals` the sums
+        of their losses.
+        """
         if self.n_more == 0:
             return self.given
         chains = self._candidates(points)
@@ -138,7 +148,10 @@ class Interactions:
         pairs = [p for p in all_pairs if p not in self.given and self.held.allow(*p)]
         if not pairs:
             return self.given
-        z = self._evidence(points, chains, pairs)
+        if is_worth_a_pass(rows, len(pairs)):
+            z = grid_evidence(rows, totals, points, chains, pairs)
+        else:
+            z = self._evidence(points, chains, pairs)
         order = np.argsort(-z, kind="stable")
         found = [pairs[k] for k in order[: self._n_taken(z, len(chains))]]
         return self.given | {pair: Pair() for pair in found}
@@ -162,6 +175,8 @@ class Interactions:
     @cached_property
     def _weight(self) -> float:
         """How many rows there are; one of weight 2 is two."""
+        if self.weight is not None:
+            return self.weight
         if self.data.weights is not None:
             return max(float(self.data.weights.sum()), np.finfo(float).tiny)
         kept, n_rows = self.data.kept, self.data.table.shape[0]
@@ -214,7 +229,7 @@ class Interactions:
         for point in points:
             g = point.total.gradient(point.F)[:, :n]
             h = point.curvature.diagonal[:, :n]
-            g = g / np.sqrt(point.total.dispersion(_mean_square(g, h)))
+            g = g / np.sqrt(point.total.dispersion(mean_square(g, h)))
             for k in range(len(g)):
                 own = np.ascontiguousarray(g[k]), np.ascontiguousarray(h[k])
                 total += _core.pair_evidence(cells, *own, numbers, point.space.n_threads)
@@ -226,25 +241,25 @@ class Interactions:
         rows: TrainingRows,
         wanted: dict[FeaturePair, Pair],
         points: Sequence[Iterate],
-        weights: Floats | None,
+        weights: Floats,
         n_threads: int,
     ) -> TrainingRows:
-        """Return the rows with surfaces; `weights` are in the order of training, None: 1 each."""
+        """Return the rows with surfaces; `weights` are in the order of training."""
         surfaces = self._chained(self.held.limited(wanted), self._effects(points))
         if not surfaces:
             return rows
         sizes = np.array([[a.n_nodes, b.n_nodes] for a, b in surfaces])
         groups = tuple(self._group([surfaces[int(k)] for k in at]) for at in split_by(sizes))
-        chains = chains_of(groups)
-        positions = self._positions(chains, rows, rows.n_rows)
-        w = np.ones((1, rows.n_rows)) if weights is None else weights[None]
-        [mass] = PairRows(chains, positions, groups).sums(w, n_threads)
+        chains, here = chains_of(groups), rows.first(rows.n_rows)
+        own = PairRows(chains, self._positions(chains, here, here.n_rows), groups)
+        pairs = own if rows.is_here else rows.placed(own)  # type: ignore[attr-defined]
+        [mass] = pairs.sums(weights[None], n_threads)
         ends = np.cumsum([group.n_pairs * group.size for group in groups])
         groups = tuple(
             replace(group, mass=own.reshape(group.mass.shape))
             for group, own in zip(groups, np.split(mass, ends[:-1]), strict=True)
         )
-        return rows.with_pairs(rows.layout.with_pairs(groups), PairRows(chains, positions, groups))
+        return rows.with_pairs(rows.layout.with_pairs(groups), replace(pairs, groups=groups))
 
     def _group(self, surfaces: list[tuple[Chain, Chain]]) -> PairGroup:
         """Return the group of surfaces of one size."""
@@ -280,29 +295,13 @@ class Interactions:
         self, chains: Sequence[Chain], rows: TrainingRows, n: int
     ) -> NDArray[np.float32]:
         """Return where the first n rows in the order of training stand, (n_chains, n)."""
-        out = np.empty((len(chains), n), dtype=np.float32)
-        columns = np.array([chain.feature for chain in chains], dtype=np.intp)
-        order = rows.order()
-        for here, piece in self.data.table.chunks(columns):
-            places = order.of(here)
-            taken = (places >= 0) & (places < n)
-            values, to = as_dense(piece)[taken], places[taken]
-            for k, chain in enumerate(chains):
-                out[k, to] = chain.positions(values[:, k])
-        return out
+        return positions_of(chains, self.data.table, rows.order(), n)
 
 
 def _rows_of(points: Sequence[Iterate]) -> TrainingRows:
     """Return the rows of all points, which are here."""
     space = points[0].space
     return space.rows.first(space.n_rows)
-
-
-def _mean_square(g: Floats, h: Floats) -> float:
-    """Return the mean of g^2 / h by h: of the squared error, the variance of the residuals."""
-    with np.errstate(over="ignore"):  # beyond all numbers there is no evidence
-        total = float(np.divide(g**2, h, out=np.zeros_like(g), where=h > 0).sum())
-    return max(total / max(float(h.sum()), np.finfo(float).tiny), np.finfo(float).tiny)
 
 
 def _n_nodes(term: Pair) -> int:

@@ -207,13 +207,14 @@ class NewtonTrainer:
     ) -> TrainingSet:
         """Return the set with surfaces, as models of curves under a layout ask for them."""
         assert data.interactions is not None
-        rows, n_threads = data.rows.with_layout(layout).first(ENOUGH), stopping.n_threads
+        rows, n_threads = data.rows.with_layout(layout), stopping.n_threads
+        few = rows.first(ENOUGH)
         points: list[Iterate] = [
-            newton.begin(rows, total, n_threads, start)
-            for total, start in zip(data.sums(self.loss, rows), starts, strict=True)
+            newton.begin(few, total, n_threads, start)
+            for total, start in zip(data.sums(self.loss, few), starts, strict=True)
         ]
-        wanted = data.interactions.find(points)
-        weights = data.weighted.place_weights()
+        wanted = data.interactions.find(points, rows, data.sums(self.loss))
+        _, weights = rows.weighted_first(data.weighted.weights, rows.n_rows)
         more = data.interactions.add(data.rows, wanted, points, weights, n_threads)
         return data.with_rows(more)
 

@@ -23,7 +23,16 @@ from splinear.tables.target import check_target
 from splinear.terms.plan import TermPlan
 from splinear.training.columns import Columns, NumberTable, Seen
 
-__all__ = ["TrainingTable", "read_as_given", "read_rows", "read_table", "term_plan"]
+__all__ = [
+    "TrainingTable",
+    "find_categorical",
+    "read_as_given",
+    "read_rows",
+    "read_table",
+    "refuse_columns",
+    "refuse_sparse_periods",
+    "term_plan",
+]
 
 MOST_AT_ONCE = 2**24  # values of a table of numbers that is made once, and not whenever it is read
 
@@ -73,14 +82,14 @@ def read_rows(
     else:
         table, categorical = table.blanked(columns.dropped), columns.categorical
     y = _checked_target(estimator, y, table.shape[0], numeric=numeric)
-    _refuse(estimator, table, categorical, reset=columns is None)
+    refuse_columns(table, categorical, reset=columns is None)
     weights = check_weights(sample_weight, table.shape[0])
     kept = None if weights is None or np.all(weights > 0) else weights > 0
     if table.is_sparse and table.is_on_disk and _zeros_count(estimator):
         table = WithZeros(table)
     if columns is None:
         columns = _learn(estimator, table, categorical, weights)
-        _refuse_sparse_periods(estimator, table, columns)
+        refuse_sparse_periods(estimator, table, columns)
     else:
         columns = columns.after(_n_counted(table, weights))
     return TrainingTable(in_columns(estimator, table, columns), y, weights, kept, columns)
@@ -109,7 +118,7 @@ def _matched(estimator: BaseEstimator, table: Table, columns: Columns | None) ->
     return check_columns(estimator, table, reset=columns is None)
 
 
-def _refuse(estimator: BaseEstimator, table: Table, categorical: list[int], *, reset: bool) -> None:
+def refuse_columns(table: Table, categorical: list[int], *, reset: bool) -> None:
     """Refuse columns that hold no numbers and are no categories, and sparse categories."""
     refuse_others(table)
     refuse_text(table, categorical, reset=reset)
@@ -120,7 +129,7 @@ def _refuse(estimator: BaseEstimator, table: Table, categorical: list[int], *, r
         )
 
 
-def _refuse_sparse_periods(estimator: BaseEstimator, table: Table, columns: Columns) -> None:
+def refuse_sparse_periods(estimator: BaseEstimator, table: Table, columns: Columns) -> None:
     """Refuse periods in a sparse table."""
     if table.is_sparse and columns.periods:
         raise ValueError(
@@ -153,7 +162,7 @@ def read_as_given(estimator: BaseEstimator, X: Input, columns: Columns) -> Table
 def _checked(estimator: BaseEstimator, table: Table, columns: Columns) -> Table:
     table = _matched(estimator, table, columns).blanked(columns.dropped)
     check_size(estimator, table)
-    _refuse(estimator, table, columns.categorical, reset=False)
+    refuse_columns(table, columns.categorical, reset=False)
     return table
 
 

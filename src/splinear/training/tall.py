@@ -43,7 +43,7 @@ def solve(rows: TrainingRows, problem: Problem, stopping: Stopping, start: Start
         return dual_cd.solve(rows, problem, stopping, start, keep_alpha=True)
     few = replace(stopping, max_iter=min(stopping.max_iter, MOST_STEPS))
     with one_blas_thread():
-        [found] = smoothing.solve(rows, RowMargins([problem]), few)
+        [found] = smoothing.solve(rows, RowMargins([problem], n_threads=few.n_threads), few)
     assert found.slopes is not None
     found = replace(found, alpha=-problem.y * found.slopes, slopes=None)
     left = stopping.max_iter - found.n_iter

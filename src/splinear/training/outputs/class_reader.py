@@ -23,6 +23,9 @@ from splinear.training.outputs.labels import MultiLabel, MultiLabelTarget
 
 __all__ = ["ClassReader", "numbered"]
 
+FEW = 2_000  # rows that scikit-learn looks at one by one
+MOST_COUNTED = 2**16  # classes from 0 on that are told apart by counting
+
 
 @dataclass(frozen=True, eq=False)
 class ClassReader:
@@ -93,14 +96,24 @@ class ClassReader:
 def _kind(y: AnyArray) -> str:
     """Return scikit-learn's name for the type of a target; refuse one that has no classes."""
     # Of many rows the distinct values suffice: twice each, as single ones are warned about.
-    few = y.ndim > 1 or len(y) <= STEP
+    few = y.ndim > 1 or len(y) <= (FEW if y.dtype.kind in "biuf" else STEP)
     example = y if few else np.tile(_distinct(y, None), 2)
     check_classification_targets(example)
     return str(type_of_target(example, input_name="y"))
 
 
 def _distinct(y: AnyArray, kept: AnyArray | None) -> AnyArray:
-    return np.unique(np.concatenate([np.unique(piece) for piece in kept_pieces(y, kept)]))
+    return np.unique(np.concatenate([_each_once(piece) for piece in kept_pieces(y, kept)]))
+
+
+def _each_once(values: AnyArray) -> AnyArray:
+    """Return the distinct values in order; whole numbers that are close together are counted."""
+    if values.dtype.kind in "biu" and len(values):
+        least, most = int(values.min()), int(values.max())
+        if least >= 0 and most < MOST_COUNTED:
+            counts = np.bincount(values.astype(np.intp, copy=False))
+            return np.flatnonzero(counts).astype(values.dtype)
+    return np.unique(values)
 
 
 def numbered(y: AnyArray, classes: AnyArray) -> AnyArray:
@@ -108,6 +121,8 @@ def numbered(y: AnyArray, classes: AnyArray) -> AnyArray:
 
     A class seen only in rows that do not count gets the number of some other class.
     """
+    if len(classes) == 2:
+        return (y > classes[0]).astype(np.int8)
     index = np.empty(len(y), dtype=np.int8 if len(classes) < 128 else np.int32)
     for start in range(0, len(y), STEP):
         places = np.searchsorted(classes, y[start : start + STEP])

@@ -1,0 +1,48 @@
+// A problem as Python hands it over.
+#pragma once
+
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <utility>
+
+#include "bindings/arrays.hpp"
+#include "solve/problem.hpp"
+
+namespace splinear::bindings {
+
+using Labels = Vector<std::int8_t>;
+using OptionalVector = std::optional<Vector<double>>;
+
+inline std::span<const double> as_span_or_none(const OptionalVector& array) {
+    return array ? as_span(*array) : std::span<const double>{};
+}
+
+// An array that is given, be it empty, is not taken for none.
+inline void must_fit(const char* what, const OptionalVector& array, std::size_t expected) {
+    if (array) must_be(what, array->size(), expected);
+}
+
+// A struct of spans, and the arrays that they point into.
+struct HeldProblem : DualProblem {
+    HeldProblem(Labels y_array, OptionalVector target_array, OptionalVector weight_array,
+                double negative, double positive, double bias_unit)
+        : DualProblem{as_span(y_array),
+                      as_span_or_none(target_array),
+                      as_span_or_none(weight_array),
+                      negative,
+                      positive,
+                      bias_unit},
+          held_y(std::move(y_array)),
+          held_targets(std::move(target_array)),
+          held_weights(std::move(weight_array)) {
+        must_fit("the number of targets, one per y,", held_targets, y.size());
+        must_fit("the number of weights, one per y,", held_weights, y.size());
+    }
+
+    Labels held_y;
+    OptionalVector held_targets;
+    OptionalVector held_weights;
+};
+
+}  // namespace splinear::bindings

@@ -1,0 +1,78 @@
+// Knots where rows are and everywhere else, as splinear/curves/knots.py says: spread_knots(), of
+// rows that weigh 1 each.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <vector>
+
+#include "model/tail_knots.hpp"
+
+namespace splinear {
+
+// Ascending values, each once, with both ends among them.
+inline std::vector<double> distinct_with_ends(std::span<const double> ascending, double lo,
+                                              double hi) {
+    std::vector<double> out;
+    out.reserve(ascending.size() + 2);
+    std::unique_copy(ascending.begin(), ascending.end(), std::back_inserter(out));
+    for (const double end : {lo, hi}) {
+        const auto at = std::lower_bound(out.begin(), out.end(), end);
+        if (at == out.end() || *at != end) out.insert(at, end);
+    }
+    return out;
+}
+
+// Values at equal steps over [lo, hi]: the next one that occurs.
+inline void add_steps(std::span<const double> distinct, double lo, double hi, std::size_t n,
+                      std::vector<double>& knots) {
+    const double step = 1.0 / static_cast<double>(n);
+    for (std::size_t k = 0; k <= n; ++k) {
+        const double share = k == n ? 1.0 : static_cast<double>(k) * step;
+        const double wanted = lo * (1.0 - share) + hi * share;
+        const auto at = std::lower_bound(distinct.begin(), distinct.end(), wanted);
+        knots.push_back(at == distinct.end() ? distinct.back() : *at);
+    }
+}
+
+inline void sort_once_each(std::vector<double>& values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+// The knots of one feature over [lo, hi], n_bins + 1 at most; none if it has no more distinct
+// values than that, or n_bins is small: such a feature has other rules. ascending: n values, NaN
+// behind them.
+template <class Real>
+std::vector<double> spread_knots(const Real* ascending, std::size_t n, double lo, double hi,
+                                 std::size_t n_bins) {
+    constexpr std::size_t least_bins = 6;
+    while (n > 0 && std::isnan(ascending[n - 1])) --n;
+    if (n == 0 || n_bins < least_bins) return {};
+    const Ascending seen{{ascending, ascending + n}};
+    const std::vector<double> distinct = distinct_with_ends(seen.values, lo, hi);
+    if (distinct.size() <= n_bins + 1) return {};
+    const std::size_t third = n_bins / 3;
+    std::vector<double> knots{lo, hi};
+    for (std::size_t k = 1; k < third; ++k)
+        knots.push_back(seen.quantile(static_cast<double>(k) / static_cast<double>(third)));
+    add_steps(distinct, lo, hi, third, knots);
+    sort_once_each(knots);
+    std::vector<double> others;
+    others.reserve(distinct.size());
+    std::set_difference(distinct.begin(), distinct.end(), knots.begin(), knots.end(),
+                        std::back_inserter(others));
+    const std::size_t left = std::min(n_bins + 1 - knots.size(), others.size());
+    for (std::size_t k = 0; k < left; ++k) {
+        const double place = (static_cast<double>(k) + 0.5) * static_cast<double>(others.size()) /
+                             static_cast<double>(left);
+        knots.push_back(others[static_cast<std::size_t>(place)]);
+    }
+    sort_once_each(knots);
+    return knots;
+}
+
+}  // namespace splinear

@@ -1,0 +1,113 @@
+// Some columns of a matrix in some of its rows, each in ascending order.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rows/matrix_view.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear {
+
+// Sorts columns of floating-point numbers, NaN last: by the highest bits, eleven at a time, and
+// where these are the same by comparing. Numbers are sorted as integers in the same order.
+template <class Real>
+class ColumnSorter {
+public:
+    explicit ColumnSorter(std::size_t n) : keys_(n), others_(n) {}
+
+    void sort(Real* column) {
+        std::array<std::array<std::uint32_t, n_buckets>, n_digits> starts{};
+        for (std::size_t i = 0; i < keys_.size(); ++i) {
+            const Key key = keys_[i] = key_of(column[i]);
+            for (int d = 0; d < n_digits; ++d) ++starts[index_of(d)][digit(key, d)];
+        }
+        for (int d = 0; d < n_digits; ++d) sort_by(d, starts[index_of(d)]);
+        if constexpr (first_bit > 0) sort_the_rest();
+        for (std::size_t i = 0; i < keys_.size(); ++i) column[i] = value_of(keys_[i]);
+    }
+
+private:
+    using Key = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
+    static constexpr int n_bits = 8 * sizeof(Key);
+    static constexpr int n_digits = 3;
+    static constexpr int digit_bits = 11;
+    static constexpr int first_bit = std::max(0, n_bits - n_digits * digit_bits);
+    static constexpr std::size_t n_buckets = std::size_t{1} << digit_bits;
+    static constexpr Key sign = Key{1} << (n_bits - 1);
+
+    static constexpr std::size_t index_of(int d) { return static_cast<std::size_t>(d); }
+
+    static constexpr std::size_t digit(Key key, int d) {
+        return static_cast<std::size_t>(key >> (first_bit + d * digit_bits)) % n_buckets;
+    }
+
+    static Key key_of(Real x) {
+        if (std::isnan(x)) return ~Key{0};
+        const Key bits = std::bit_cast<Key>(x);
+        return (bits & sign) != 0 ? ~bits : bits | sign;
+    }
+
+    static Real value_of(Key key) {
+        return std::bit_cast<Real>((key & sign) != 0 ? key & ~sign : ~key);
+    }
+
+    // Stable; `counts` says how often each digit occurs.
+    void sort_by(int d, std::span<std::uint32_t> counts) {
+        if (keys_.empty() || counts[digit(keys_[0], d)] == keys_.size()) return;
+        std::uint32_t before = 0;
+        for (std::uint32_t& count : counts) before += std::exchange(count, before);
+        for (const Key key : keys_) others_[counts[digit(key, d)]++] = key;
+        keys_.swap(others_);
+    }
+
+    void sort_the_rest() {
+        for (auto from = keys_.begin(); from != keys_.end();) {
+            const Key high = *from >> first_bit;
+            auto to = from + 1;
+            while (to != keys_.end() && *to >> first_bit == high) ++to;
+            if (!std::is_sorted(from, to)) std::sort(from, to);
+            from = to;
+        }
+    }
+
+    std::vector<Key> keys_;
+    std::vector<Key> others_;
+};
+
+// Writes to out, column by column, X[rows][:, columns], each column in ascending order.
+template <class Real>
+void sort_columns(const MatrixView<Real>& X, std::span<const std::int64_t> rows,
+                  std::span<const std::int64_t> columns, int n_threads, Real* out) {
+    check_rows(rows, X.n_rows);
+    check_columns(columns, columns.size(), X.n_columns);
+    // Neighbors lie in the same line of memory, and are read together where threads are few.
+    constexpr std::ptrdiff_t most_together = 64 / sizeof(Real);
+    const auto n_columns = static_cast<std::ptrdiff_t>(columns.size());
+    const std::ptrdiff_t together = std::clamp<std::ptrdiff_t>(
+        n_columns / (2 * static_cast<std::ptrdiff_t>(n_threads)), 1, most_together);
+    const std::size_t n = rows.size();
+    parallel_pieces(0, n_columns, together, n_threads,
+                    [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                        Real* const begin = out + static_cast<std::size_t>(first) * n;
+                        for (std::size_t i = 0; i < n; ++i) {
+                            const Real* row = X.data + rows[i] * X.row_stride;
+                            Real* to = begin + i;
+                            for (std::ptrdiff_t j = first; j < last; ++j, to += n)
+                                *to = row[columns[static_cast<std::size_t>(j)] * X.column_stride];
+                        }
+                        ColumnSorter<Real> sorter(n);
+                        for (std::ptrdiff_t j = first; j < last; ++j)
+                            sorter.sort(out + static_cast<std::size_t>(j) * n);
+                    });
+}
+
+}  // namespace splinear

@@ -1,0 +1,157 @@
+// Scores of values by AVX-512; lanes are rows.
+#include "simd/avx512.hpp"
+#include "simd/clones.hpp"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+
+#include <immintrin.h>
+
+namespace {
+#include "simd/avx512_knots.hpp"
+#include "simd/avx512_pieces.hpp"
+
+using splinear::simd::BinMap;
+constexpr int n_vectors = 4;    // of rows that are scored together: a table is read once for them
+constexpr int n_together = 16;  // features that are read together: a cache line of a row
+
+// The values of some features, each a column of rows.
+struct Columns {
+    alignas(64) float at[n_together][16 * n_vectors];
+};
+
+// Zero beyond the last of n features.
+template <int Vectors>
+SPLINEAR_INLINE void load_columns(const float* const* x, std::size_t j, std::size_t n,
+                                  Columns& out) {
+    const auto have = static_cast<__mmask16>(n >= n_together ? 0xffff : (1u << n) - 1);
+    for (int v = 0; v < Vectors; ++v) {
+        __m512i in[16];
+        __m512i turned[16];
+        for (int a = 0; a < 16; ++a) in[a] = _mm512_maskz_loadu_epi32(have, x[16 * v + a] + j);
+        transpose(in, turned);
+        for (int i = 0; i < 16; ++i) _mm512_store_si512(out.at[i] + 16 * v, turned[i]);
+    }
+}
+
+// A feature whose bins lie along a straight line.
+template <int Degree, class Length, int Vectors>
+SPLINEAR_INLINE void add_line(const Shape& shape, const BinMap& map, std::size_t j,
+                              const float* table, const float* x, __m512* total) {
+    const typename PiecesOf<Degree, Length>::Pieces pieces(table, 1.0f, Length::entries(shape));
+    const __m512 zero = _mm512_setzero_ps();
+    const __m512 lo = _mm512_set1_ps(map.lo[j]);
+    const __m512 slope = _mm512_set1_ps(map.slope[j]);
+    const __m512 end = _mm512_set1_ps(map.end[j]);
+    for (int v = 0; v < Vectors; ++v) {
+        const __m512 value = _mm512_load_ps(x + 16 * v);
+        // max() and min() give the second operand for a NaN.
+        __m512 t = _mm512_mul_ps(_mm512_sub_ps(value, lo), slope);
+        t = _mm512_min_ps(_mm512_max_ps(t, zero), end);
+        const __m512i bin = _mm512_cvttps_epi32(t);
+        const __m512 a = _mm512_sub_ps(t, _mm512_cvtepi32_ps(bin));
+        total[v] = _mm512_fmadd_ps(value, zero, total[v]);  // NaN, if it is not finite
+        total[v] = pieces.add(total[v], bin, a);
+    }
+}
+
+// The pieces of a feature's curve, by the leaves of its tree; see BinMap::trees.
+template <int Degree, int Depth>
+struct Leaves {
+    using Table = typename LeafTable<Depth>::Table;
+    const float* tables;
+    int depth;
+    NodeTable<Depth> nodes;
+    Table lower;
+    Table first;
+    Table second;
+
+    Leaves(const float* tree, int depth_of_tree)
+        : tables(tree),
+          depth(depth_of_tree),
+          nodes(tree, depth_of_tree),
+          lower(table(1)),
+          first(table(2)),
+          second(table(3)) {}
+
+    // Nothing has to be clamped: there are leaves for what is beyond the ends, with no slope. What
+    // is not finite becomes NaN there.
+    SPLINEAR_INLINE __m512 add(__m512 total, __m512 x, __m512i leaf) const {
+        const __m512 from = _mm512_sub_ps(x, lower[leaf]);
+        if constexpr (Degree == 1) {
+            return _mm512_add_ps(total, _mm512_fmadd_ps(from, second[leaf], first[leaf]));
+        } else {
+            const __m512 a = _mm512_mul_ps(from, first[leaf]);
+            __m512 value = Table(table(3 + Degree))[leaf];
+            for (int p = Degree - 1; p > 0; --p)
+                value = _mm512_fmadd_ps(a, value, Table(table(3 + p))[leaf]);
+            return _mm512_add_ps(total, _mm512_fmadd_ps(a, value, second[leaf]));
+        }
+    }
+
+private:
+    const float* table(int i) const { return tables + (std::size_t(i) << depth); }
+};
+
+template <int Degree, int Depth, int Vectors>
+SPLINEAR_INLINE void add_between_knots(const float* tree, int depth, const float* x,
+                                       __m512* total) {
+    const Leaves<Degree, Depth> leaves(tree, depth);
+    __m512 values[Vectors];
+    __m512i at[Vectors];
+    for (int v = 0; v < Vectors; ++v) values[v] = _mm512_load_ps(x + 16 * v);
+    leaves.nodes.template descend<Vectors>(values, at);
+    for (int v = 0; v < Vectors; ++v) total[v] = leaves.add(total[v], values[v], at[v]);
+}
+
+template <int Degree, int Vectors>
+SPLINEAR_INLINE void add_between_knots(const BinMap& map, std::size_t j, const float* x,
+                                       __m512* total) {
+    const float* tree = map.trees[j];
+    switch (map.depth) {
+        case 4: return add_between_knots<Degree, 4, Vectors>(tree, 4, x, total);
+        case 5: return add_between_knots<Degree, 5, Vectors>(tree, 5, x, total);
+        case 6: return add_between_knots<Degree, 6, Vectors>(tree, 6, x, total);
+        default: return add_between_knots<Degree, deep, Vectors>(tree, map.depth, x, total);
+    }
+}
+
+template <int Degree, class Length, int Vectors>
+void decide_rows(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
+                 const float* const* next, float* out) {
+    const auto entries = static_cast<std::size_t>(Length::entries(shape));
+    __m512 total[Vectors];
+    for (int v = 0; v < Vectors; ++v) total[v] = _mm512_loadu_ps(out + 16 * v);
+    for (std::size_t j = 0; j < shape.n_features; j += n_together) {
+        Columns columns;
+        const std::size_t left = shape.n_features - j;
+        load_columns<Vectors>(x, j, left, columns);
+        for (std::size_t i = 0; i < n_together && i < left; ++i) {
+            ask_ahead<Vectors>(x, next, j, shape.n_features, i);
+            if (map.trees != nullptr && map.trees[j + i] != nullptr)
+                add_between_knots<Degree, Vectors>(map, j + i, columns.at[i], total);
+            else
+                add_line<Degree, Length, Vectors>(shape, map, j + i, tables + (j + i) * entries,
+                                                  columns.at[i], total);
+        }
+    }
+    for (int v = 0; v < Vectors; ++v) _mm512_storeu_ps(out + 16 * v, total[v]);
+}
+
+}  // namespace
+
+namespace splinear::simd::avx512 {
+
+void decide(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
+            std::size_t n_rows, float* out) {
+    by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
+        if constexpr (Degree > 0)
+            in_blocks<n_vectors>(n_rows, [&]<int Vectors>(std::size_t a, std::size_t next) {
+                decide_rows<Degree, Length, Vectors>(shape, map, tables, x + a,
+                                                     next < n_rows ? x + next : nullptr, out + a);
+            });
+    });
+}
+
+}  // namespace splinear::simd::avx512
+
+#endif

@@ -1,0 +1,52 @@
+// Numbers that are written before they are read.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "support/pieces.hpp"
+
+namespace splinear {
+
+// An array that is not initialized: its pages are first touched by the threads that write it. A
+// std::vector's would all be by the thread that makes it, while the others wait.
+template <class Number>
+class Buffer {
+public:
+    Buffer() = default;
+    explicit Buffer(std::size_t n) : data_(std::make_unique_for_overwrite<Number[]>(n)), size_(n) {}
+
+    // Zeros, which threads write.
+    static Buffer zeros(std::size_t n, int n_threads) {
+        constexpr std::ptrdiff_t per_task = 1 << 14;
+        Buffer out(n);
+        parallel_pieces(0, static_cast<std::ptrdiff_t>(n), per_task, n_threads,
+                        [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                            std::fill(out.data() + first, out.data() + last, Number{});
+                        });
+        return out;
+    }
+
+    Number* data() noexcept { return data_.get(); }
+    const Number* data() const noexcept { return data_.get(); }
+    std::size_t size() const noexcept { return size_; }
+    Number& operator[](std::size_t i) noexcept { return data_[i]; }
+    const Number* begin() const noexcept { return data(); }
+    const Number* end() const noexcept { return data() + size_; }
+    operator std::span<const Number>() const noexcept { return {data(), size_}; }
+
+    friend bool operator==(const Buffer& a, const Buffer& b) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    }
+
+    // Hands the array over.
+    Number* release() noexcept { return data_.release(); }
+
+private:
+    std::unique_ptr<Number[]> data_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace splinear

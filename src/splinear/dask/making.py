@@ -1,0 +1,45 @@
+"""How a part is made of a partition: in steps, which a worker can repeat at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from splinear._types import Input
+from splinear.dask.holding import Holding
+from splinear.dask.shelf import Receipt, Shelf
+
+__all__ = ["Step", "made", "named"]
+
+
+class Step(Protocol):
+    """What is done with a part, given its partition."""
+
+    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+        """Return the part with more than it had; the first step is given None."""
+        ...
+
+
+def made(
+    X: Input, y: Input, weights: Input, told: tuple[str, str, int], steps: Sequence[Step]
+) -> Receipt:
+    """Make the part of a partition.
+
+    `told` is the key of the receipt, and that of another one with which so many of the steps have
+    been made, if it is here.
+    """
+    key, before, n_done = told
+    shelf = Shelf.here()
+    part = shelf.get(before)
+    for step in steps if part is None else steps[n_done:]:
+        part = step(part, X, y, weights)
+    assert part is not None
+    return shelf.put(key, part)
+
+
+def named(task: Callable[..., object], k: int, *args: object) -> object:
+    """Run a task; an error names its partition."""
+    try:
+        return task(*args)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{error} (in partition {k})") from error

@@ -1,0 +1,113 @@
+"""The steps in which parts are made of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats, Input
+from splinear.dask.expressions import Node
+from splinear.dask.holding import Holding
+from splinear.dask.parts import Part
+from splinear.dask.reading import Rows, TableReader
+from splinear.dask.targets import PartTarget
+from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup, chains_of
+from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.memory import MemoryPlan
+from splinear.solvers.pair_rows import PairRows, positions_of
+from splinear.tables.table import Table
+from splinear.training.outputs.base import Target
+from splinear.training.weighted import WeightedRows
+
+__all__ = ["Coding", "Pose", "WithSurfaces", "WithTable", "WithValues"]
+
+Pose = Callable[[Target, WeightedRows], Sequence[LossSum]]  # how rows become sums of losses
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """Makes a part of a partition: codes and sums of losses."""
+
+    reader: TableReader
+    layout: Layout
+    common: PartTarget
+    pose: Pose
+    seed: int
+
+    def part(
+        self,
+        table: Table,
+        target: Target,
+        weights: Floats | None,
+        kept: AnyArray | None,
+        plan: MemoryPlan | None = None,
+    ) -> Part:
+        """Code the rows of a table of numbers."""
+        part = Part.coded(table, self.layout, self.seed, kept, plan)
+        weighted = WeightedRows(part.rows, weights, kept)
+        return part.with_sums(self.pose(target, weighted), weighted.place_weights())
+
+    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+        """Code a partition."""
+        del part
+        rows = Rows.of(X, y, weights, numeric=False)
+        table, target = self.reader.table(X), self.common.read(rows.y)
+        return Holding(partial(self.part, table, target, rows.weights, rows.kept))
+
+
+@dataclass(frozen=True, eq=False)
+class WithValues:
+    """Computes scores by tables, and the sums of R, from X itself."""
+
+    reader: TableReader
+    tables: Floats
+    R: Node
+
+    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+        """Read X."""
+        del y, weights
+        assert part is not None
+        with part.in_use() as own:
+            return part.with_values(own.on_values(self.reader.table(X), self.tables, self.R))
+
+
+@dataclass(frozen=True, eq=False)
+class WithTable:
+    """Leaves X itself with a part."""
+
+    reader: TableReader
+
+    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+        """Read X."""
+        del y, weights
+        assert part is not None
+        return part.with_table(self.reader.table(X).whole())
+
+
+@dataclass(frozen=True, eq=False)
+class WithSurfaces:
+    """Notes where rows stand on the chains of surfaces.
+
+    Where pairs are only looked for, rows stand at the nearest nodes, and scores are as they were.
+    """
+
+    reader: TableReader
+    groups: tuple[PairGroup, ...]
+    only_looked_for: bool
+
+    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+        """Read X."""
+        del y, weights
+        assert part is not None
+        chains = chains_of(self.groups)
+        with part.in_use() as own:
+            order, n_rows = own.rows.order(), own.n_rows
+        positions = positions_of(chains, self.reader.table(X), order, n_rows)
+        if self.only_looked_for:
+            np.rint(positions, out=positions)
+        found = PairRows(chains, positions, self.groups)
+        return part.with_surfaces(found, in_scores=not self.only_looked_for)

@@ -1,0 +1,45 @@
+"""Surfaces over the rows of all workers, as Newton's method sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from splinear._types import Floats
+from splinear.dask.cluster import Cluster
+from splinear.dask.expressions import PART, Call, Member, bare
+from splinear.model.pairs import N_BANDS, PairGroup
+
+__all__ = ["RemotePairs"]
+
+
+@dataclass(frozen=True, eq=False)
+class RemotePairs:
+    """What :class:`~splinear.solvers.pair_rows.PairRows` is, where workers hold the rows."""
+
+    cluster: Cluster
+    groups: tuple[PairGroup, ...]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of surfaces."""
+        return sum(group.n_pairs for group in self.groups)
+
+    def sums(self, R: Floats, n_threads: int) -> Floats:
+        """Return the sums of R by the nodes of all surfaces, (n_outputs, n_nodes)."""
+        del n_threads
+        return self.cluster.add_up(Call(Member(PART, "surfaces"), "sums", (bare(R), 1)))[0]
+
+    def blocks(self, H: Floats, n_threads: int) -> list[list[Floats]]:
+        """Return the blocks of sum_i h_i B_i B_i' on the diagonal for each row h of H and group."""
+        del n_threads
+        [flat] = self.cluster.add_up(Call(PART, "surface_blocks", (bare(H),)))
+        return [self._split(own) for own in flat]
+
+    def _split(self, flat: Floats) -> list[Floats]:
+        parts, start = [], 0
+        for group in self.groups:
+            shape = (*group.shape, N_BANDS)
+            parts.append(flat[start : start + prod(shape)].reshape(shape))
+            start += prod(shape)
+        return parts

@@ -1,0 +1,76 @@
+"""Evidence for pairs of features from grids that are summed over rows which are elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.model.chains import Chain
+from splinear.model.grouping import split_by
+from splinear.model.pairs import PairGroup
+from splinear.solvers.iterate import Iterate
+from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.rows import TrainingRows
+
+__all__ = ["grid_evidence", "is_worth_a_pass", "mean_square"]
+
+MOST_PAIRS = 2**14  # whose grids are summed over all rows: 64 MB, of 16 x 16 cells of two numbers
+
+
+def is_worth_a_pass(rows: TrainingRows, n_pairs: int) -> bool:
+    """Tell whether all rows say more of so many pairs than those that are here."""
+    return not rows.is_here and rows.n_rows > rows.n_sampled and n_pairs <= MOST_PAIRS
+
+
+def grid_evidence(
+    rows: TrainingRows,
+    totals: Sequence[LossSum],
+    points: Sequence[Iterate],
+    chains: Mapping[int, Chain],
+    pairs: Sequence[tuple[int, int]],
+) -> Floats:
+    """Return z of every pair (see `splinear.training.interactions`) by models of curves.
+
+    `totals` are the sums of losses over all rows; the points are over a sample of them.
+    """
+    sizes = np.array([[chains[a].n_nodes, chains[b].n_nodes] for a, b in pairs])
+    split = split_by(sizes)
+    groups = [
+        PairGroup.of(tuple((chains[pairs[k][0]], chains[pairs[k][1]]) for k in map(int, at)))
+        for at in split
+    ]
+    surfaces = rows.grids(groups)  # type: ignore[attr-defined]
+    ends = np.cumsum([group.n_pairs * group.size for group in groups])[:-1]
+    z, n_outputs = np.zeros(len(pairs)), 0
+    for total, point in zip(totals, points, strict=True):
+        F = rows.scores(point.parameters) + point.theta[:, -1:]
+        g, h = total.gradient(F), total.curvature(F).diagonal
+        sums = surfaces.sums(np.concatenate([g, h]), 1)
+        scale = total.dispersion(
+            mean_square(point.total.gradient(point.F), point.curvature.diagonal)
+        )
+        for k in range(total.n_outputs):
+            parts = np.split(sums[k], ends), np.split(sums[total.n_outputs + k], ends)
+            for at, group, G, H in zip(split, groups, *parts, strict=True):
+                z[at] += _standardized(G.reshape(group.shape) / np.sqrt(scale), H)
+            n_outputs += 1
+    return np.asarray(z / np.sqrt(n_outputs))
+
+
+def _standardized(G: Floats, H: Floats) -> Floats:
+    """Return z of grids (n_pairs, n_cells)."""
+    H = H.reshape(G.shape)
+    q = H / (H + 1.0)
+    found = 0.5 * (G**2 / (H + 1.0)).sum(axis=1)
+    mean, variance = 0.5 * q.sum(axis=1), 0.5 * (q**2).sum(axis=1)
+    spread = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    return np.where(variance > 0.0, (found - mean) / spread, 0.0)
+
+
+def mean_square(g: Floats, h: Floats) -> float:
+    """Return the mean of g^2 / h by h: of the squared error, the variance of the residuals."""
+    with np.errstate(over="ignore"):  # beyond all numbers there is no evidence
+        total = float(np.divide(g**2, h, out=np.zeros_like(g), where=h > 0).sum())
+    return max(total / max(float(h.sum()), np.finfo(float).tiny), np.finfo(float).tiny)
