@@ -1,12 +1,14 @@
-"""Compare the speed of two versions that are installed in folders of their own.
+"""Compare the speed of two versions: commits, or folders in which a version is installed.
 
-python benchmarks/compare.py before-site after-site              15 pairs of runs
-python benchmarks/compare.py before-site after-site --pairs 5    fewer, for a first look
+python benchmarks/compare.py main HEAD                           9 pairs of runs: some minutes
+python benchmarks/compare.py main HEAD --pairs 3                 fewer, for a first look
+python benchmarks/compare.py before-site after-site              folders instead of commits
 python benchmarks/compare.py before-site after-site --quick      tiny tables, to try the command
 
-`pip install --no-deps --target before-site .` makes such a folder. Both versions run in turn, line
-by line, on one thread, in fresh processes for every pair. What counts is the median over the pairs
-of the ratio of CPU seconds; the command ends with status 1 if that is beyond 1.10 for any line.
+Commits are built once and kept in build/versions; `pip install --no-deps --target before-site .`
+makes a folder of what has not been committed. Both versions run in turn, line by line, on one
+thread, in fresh processes for every pair. What counts is the median over the pairs of the ratio of
+CPU seconds; the command ends with status 1 if that is beyond 1.10 for any line.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from typing import Any
 import numpy as np
 from measure import ONE_THREAD
 from scipy import sparse
+from versions import UnknownVersionError, site_of
 
 Timed = Callable[[], object]
 
@@ -51,6 +54,16 @@ def fit_svc(n_rows: int, n_columns: int) -> Timed:
 
     X, f = dense(n_rows, n_columns)
     return lambda: AdditiveSVC(random_state=0).fit(X, f > 0)
+
+
+def fit_cubic(n_rows: int, n_columns: int) -> Timed:
+    """AdditiveSVC with cubic curves, on a wide table that they separate."""
+    from splinear import AdditiveSVC
+    from splinear.terms import Spline
+
+    X, f = dense(n_rows // 10, 10 * n_columns)
+    curve = Spline(20, degree=3, penalty_order=2)
+    return lambda: AdditiveSVC(curve, random_state=0).fit(X, f > 0)
 
 
 def score_svc(n_rows: int, n_columns: int) -> Timed:
@@ -122,6 +135,7 @@ def fit_regressor(n_rows: int, n_columns: int) -> Timed:
 
 LINES: dict[str, Callable[[int, int], Timed]] = {
     "AdditiveSVC": fit_svc,
+    "AdditiveSVC, cubic": fit_cubic,
     "decision_function": score_svc,
     "AdditiveSVC, sparse": fit_sparse,
     "AdditiveSVC, texts of 5 classes": fit_texts,
@@ -251,23 +265,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("before", type=Path, help="folder of the version to compare with")
-    parser.add_argument("after", type=Path, help="folder of the version to judge")
-    parser.add_argument("--pairs", type=int, default=15, help="how often each is measured")
+    parser.add_argument("before", help="the version to compare with: a commit or a folder")
+    parser.add_argument("after", help="the version to judge")
+    parser.add_argument("--pairs", type=int, default=9, help="how often each is measured")
     parser.add_argument("--limit", type=float, default=1.10, help="the largest ratio that passes")
     parser.add_argument("--quick", action="store_true", help="tiny tables")
     parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.answer:
-        answer_lines(options.before, quick=options.quick)
+        answer_lines(Path(options.before), quick=options.quick)
         return 0
-    sites = (options.before.resolve(), options.after.resolve())
-    for site in sites:
-        if not (site / "splinear").is_dir():
-            parser.error(f"there is no splinear in {site}")
+    try:
+        sites = (site_of(options.before), site_of(options.after))
+    except UnknownVersionError as error:
+        parser.error(str(error))
     found = compare(sites, max(1, options.pairs), ["--quick"] if options.quick else [])
     for name, line in found.items():
-        print(f"{name:<24} {line.summary(options.limit)}")
+        print(f"{name:<{max(map(len, found))}} {line.summary(options.limit)}")
     return int(any(line.ratio > options.limit or line.is_lost for line in found.values()))
 
 

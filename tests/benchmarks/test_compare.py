@@ -3,6 +3,7 @@
 import re
 import sys
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import splinear
 
 LINES = [
     "AdditiveSVC",
+    "AdditiveSVC, cubic",
     "decision_function",
     "AdditiveSVC, sparse",
     "AdditiveSVC, texts of 5 classes",
@@ -25,7 +27,7 @@ FAKE = """
 import time
 
 class Estimator:
-    def __init__(self, **params):
+    def __init__(self, *terms, **params):
         pass
 
     def fit(self, X, y):
@@ -61,6 +63,7 @@ def make_site(folder, seconds, more="AdditiveClassifier = Estimator"):
     package = folder / "splinear"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(FAKE.format(seconds=seconds, more=more))
+    (package / "terms.py").write_text("def Spline(*args, **params): pass")
     return str(folder)
 
 
@@ -118,3 +121,22 @@ def test_folders_without_a_version(run, tmp_path):
     process = run(str(tmp_path), str(tmp_path))
     assert process.returncode == 2
     assert "there is no splinear in" in process.stderr
+
+
+def test_commits_are_built_once(monkeypatch, tmp_path):
+    """Into a folder of that commit; a folder with a version in it is taken as it is."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    versions = import_module("versions")
+    monkeypatch.setattr(versions, "_commit", {"main": "abcdef", "HEAD": "abcdef"}.__getitem__)
+    built = []
+
+    def build(commit, site):
+        built.append(commit)
+        make_site(site, 0.0)
+
+    monkeypatch.setattr(versions, "_build", build)
+    sites = [versions.site_of(name, tmp_path) for name in ("main", "HEAD")]
+    assert sites == [tmp_path / "abcdef"] * 2
+    assert built == ["abcdef"]
+    assert versions.site_of(str(sites[0]), tmp_path) == sites[0].resolve()
+    monkeypatch.delitem(sys.modules, "versions")
