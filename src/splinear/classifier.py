@@ -12,10 +12,8 @@ from splinear._compat import StrOptions
 from splinear._types import Constraints, Floats, Input, Terms
 from splinear.solvers.losses import Logistic
 from splinear.solvers.watch import Progress
-from splinear.tables.device import on_host
 from splinear.terms.base import Term
 from splinear.training.classification import ClassEstimator
-from splinear.training.devices import same_kind
 from splinear.training.intervals import class_intervals
 from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.class_reader import ClassReader
@@ -197,8 +195,7 @@ class AdditiveClassifier(ClassEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        scores = self._scores(X)
-        return same_kind(self._outputs.probabilities(on_host(scores)), scores)
+        return self._outputs.probabilities(self._scores(X))
 
     def predict_log_proba(self, X: Input) -> Floats:
         """Compute the logarithms of predict_proba.

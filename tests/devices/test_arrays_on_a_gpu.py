@@ -47,6 +47,32 @@ def test_predictions_are_made_where_rows_lie(cupy, classes, dtype):
     )
 
 
+def test_classes_that_a_gpu_cannot_hold_are_on_the_host(cupy):
+    X, y = rows(classes=3)
+    model = AdditiveClassifier(C=1.0, random_state=0).fit(X, np.array(["a", "b", "c"])[y])
+    found = model.predict(cupy.asarray(X))
+    assert isinstance(found, np.ndarray)
+    assert (found == model.predict(X)).mean() > 0.999
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_means_are_on_the_gpu(cupy, loss):
+    X, y = rows()
+    model = AdditiveRegressor(loss=loss, C=1.0, random_state=0).fit(X, y + 1.0)
+    found = model.predict(cupy.asarray(X))
+    assert isinstance(found, cupy.ndarray)
+    np.testing.assert_allclose(found.get(), model.predict(X), rtol=2e-5)
+
+
+def test_labels_are_on_the_gpu(cupy):
+    X, y = rows(classes=3)
+    labels = np.eye(3, dtype=int)[y]
+    model = AdditiveClassifier(C=1.0, random_state=0).fit(X, labels)
+    there = cupy.asarray(X)
+    np.testing.assert_allclose(model.predict_proba(there).get(), model.predict_proba(X), atol=2e-5)
+    assert (model.predict(there).get() == model.predict(X)).mean() > 0.999
+
+
 def test_terms_that_the_host_adds(cupy):
     X, y = rows()
     X = np.nan_to_num(X)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,15 @@ from splinear.tables import table as sizes
 from splinear.tables.chunks import Chunk, float_type
 from splinear.tables.table import ColumnNumbers, Table
 
-__all__ = ["DeviceTable", "is_on_device", "on_host", "to_cupy", "to_cupy_like"]
+__all__ = [
+    "DeviceTable",
+    "is_on_device",
+    "on_host",
+    "special_functions",
+    "taken",
+    "to_cupy",
+    "to_cupy_like",
+]
 
 ON_GPU = 2  # of DLPack's kinds of devices
 AT_ONCE = 4096  # parts of the rows: more threads than a GPU has
@@ -49,6 +59,22 @@ def to_cupy_like(found: Floats, X: Input) -> Floats:
     """Return an array of NumPy as one of CuPy, if X lies on a GPU."""
     there: Floats = _like(to_cupy(X), found) if is_on_device(X) else found
     return there
+
+
+def taken(values: AnyArray, index: AnyArray) -> AnyArray:
+    """Return values[index] where the index lies, if a GPU can hold the values: not text."""
+    if not is_on_device(index):
+        found: AnyArray = values[index]
+    elif values.dtype.kind in "fiub":
+        found = _like(index, values)[index]
+    else:
+        found = values[_numpy(index)]
+    return found
+
+
+def special_functions(values: AnyArray) -> ModuleType:
+    """Return `scipy.special`, or CuPy's twin of it if the values lie on a GPU."""
+    return import_module("cupyx.scipy.special" if is_on_device(values) else "scipy.special")
 
 
 class DeviceTable(Table):

@@ -9,9 +9,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import AnyArray, Floats, Input
-from splinear.tables.device import on_host
 from splinear.tables.opening import open_table, open_target
-from splinear.training.devices import same_kind
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.base import ClassOutputs
 
@@ -80,8 +78,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         -------
         labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
         """
-        scores = self._scores(X)
-        return same_kind(self._outputs.predict(on_host(scores)), scores)
+        return self._outputs.predict(self._scores(X))
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
         """Return the share of rows that are predicted right.

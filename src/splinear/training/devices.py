@@ -40,7 +40,7 @@ from splinear.training.table import TrainingTable
 from splinear.training.tall import has_many_rows
 from splinear.training.trainer import Trainer
 
-__all__ = ["device_rows", "device_scores", "refusal", "same_kind", "trainer_on"]
+__all__ = ["device_rows", "device_scores", "refusal", "trainer_on"]
 
 AT_ONCE = 2**24  # scores that are computed at a time: they have to have room
 
@@ -182,10 +182,3 @@ def _rest(model: Model, others: Any, piece: Any) -> Floats:
     if model.layout.pairs:
         found += model.pair_scores(piece, 1)
     return found
-
-
-def same_kind(found: AnyArray, scores: Any) -> AnyArray:
-    """Return predictions where the scores are, if a device can hold them: not text, for example."""
-    if isinstance(scores, np.ndarray) or found.dtype.kind not in "fiub":
-        return found
-    return np.asarray(found, like=scores)

@@ -7,9 +7,7 @@ from typing import TypeVar
 from sklearn.base import RegressorMixin
 
 from splinear._types import AnyArray, Input
-from splinear.tables.device import on_host
 from splinear.tables.opening import open_table, open_target
-from splinear.training.devices import same_kind
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.base import NumberOutputs
 
@@ -53,8 +51,7 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         -------
         values : ndarray of shape (n_samples,)
         """
-        scores = self._scores(X)
-        return same_kind(self._outputs.predict(on_host(scores)), scores)
+        return self._outputs.predict(self._scores(X))
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
         """Return R^2, or D^2: the share of the targets' variance or deviance that is predicted.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from splinear._types import AnyArray, Floats
 from splinear.solvers.loss_sums import LossSum
@@ -13,6 +12,7 @@ from splinear.solvers.losses import ConvexLoss, SmoothLoss
 from splinear.solvers.memory import BytesPerRow
 from splinear.solvers.problem import Problem
 from splinear.solvers.softmax import Softmax as SoftmaxSum
+from splinear.tables.device import special_functions, taken
 from splinear.training.outputs.base import MarginTarget, Problems, separable
 from splinear.training.outputs.class_weights import ClassWeight, class_weights
 from splinear.training.weighted import WeightedRows
@@ -50,12 +50,13 @@ class Binary:
 
     def predict(self, scores: Floats) -> AnyArray:
         """Return the classes (n_rows,)."""
-        predicted: AnyArray = self.classes[(scores[:, 0] > 0).astype(np.intp)]
-        return predicted
+        return taken(self.classes, (scores[:, 0] > 0).astype(np.intp))
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probabilities of both classes, (n_rows, 2)."""
-        return np.asarray(expit(scores * SIGNS))
+        signs = np.asarray(SIGNS, like=scores)
+        found: Floats = special_functions(scores).expit(scores * signs)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +85,7 @@ class OneVsRest:
 
     def predict(self, scores: Floats) -> AnyArray:
         """Return the classes (n_rows,)."""
-        predicted: AnyArray = self.classes[scores.argmax(axis=1)]
-        return predicted
+        return taken(self.classes, scores.argmax(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,8 @@ class Softmax(OneVsRest):
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probabilities of all classes, (n_rows, n_classes)."""
-        return np.asarray(softmax(scores, axis=1))
+        found: Floats = special_functions(scores).softmax(scores, axis=1)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
 from splinear._types import AnyArray, Floats
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.losses import ConvexLoss, SmoothLoss
 from splinear.solvers.memory import BytesPerRow
 from splinear.solvers.problem import Problem
+from splinear.tables.device import special_functions
 from splinear.training.outputs.base import MarginTarget, Problems, separable
 from splinear.training.outputs.class_weights import ClassWeight, class_weights
 from splinear.training.outputs.classes import sided
@@ -46,7 +46,8 @@ class MultiLabel:
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probability of every label, (n_rows, n_labels)."""
-        return np.asarray(expit(scores))
+        found: Floats = special_functions(scores).expit(scores)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
