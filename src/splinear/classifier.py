@@ -195,7 +195,8 @@ class AdditiveClassifier(ClassEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return self._outputs.probabilities(self._scores(X))
+        scores = self._scores(X)
+        return self._outputs.probabilities(scores)
 
     def predict_log_proba(self, X: Input) -> Floats:
         """Compute the logarithms of predict_proba.

@@ -65,7 +65,7 @@ class Problem:
 
 def half_deviance(kind: str, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return half the deviances of means exp(F), and their derivatives by F."""
-    F = np.clip(F, -700.0, 600.0)
+    F = np.clip(F, -700.0 if kind == "gamma" else -np.inf, 600.0)
     if kind == "poisson":
         m = F - np.log(np.where(y > 0, y, 1.0))
         return np.where(y > 0, y * (np.expm1(m) - m), np.exp(F)), np.exp(F) - y

@@ -35,6 +35,7 @@ LAST_SHIFT = 1e-6  # of Newton's method: what is left behind it is about its squ
 NEARLY_STRAIGHT = 1.0  # a loss on the wrong side of 0, from so far on
 ROUNDING = 1e-12  # of probabilities
 STEP = 2**14  # rows at a time
+LEAST_MEAN = 1e-12  # of a count, as a share of it
 FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
 
 
@@ -119,8 +120,9 @@ def misfit(total: LossSum, F: Floats, losses: float) -> float:
     """
     if not total.uses_pearson:
         return 2.0 * losses
-    g, h = total.gradient(F), total.curvature(F).diagonal
-    return float((g * g / np.maximum(h, np.finfo(float).tiny)).sum(axis=1).sum())
+    g, h = np.abs(total.gradient(F)), total.curvature(F).diagonal
+    least = np.maximum(LEAST_MEAN * g, np.finfo(float).tiny)  # a mean may have vanished
+    return float((g * (g / np.maximum(h, least))).sum(axis=1).sum())
 
 
 class Curvature(Protocol):

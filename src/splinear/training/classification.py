@@ -78,7 +78,8 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         -------
         labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
         """
-        return self._outputs.predict(self._scores(X))
+        scores = self._scores(X)  # which says so if there is no model yet
+        return self._outputs.predict(scores)
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
         """Return the share of rows that are predicted right.

@@ -45,6 +45,7 @@ Found = TypeVar("Found")
 
 WARM_GAP = 0.2  # relative, of dual variables that are worth starting from
 SHARES = (*np.geomspace(1.0, 1e-6, 25), 0.0)  # of dual variables to start from
+STEP = 2**14  # rows whose losses are computed at a time
 
 
 @dataclass(frozen=True)
@@ -187,8 +188,11 @@ def _unmoved(rows: TrainingRows, problem: Problem, start: Start | None) -> Resul
 
     Its objective is known without X in the first case, and said to be 0 in the second.
     """
-    coef, intercept = np.zeros(rows.layout.n_parameters), 0.0
-    primal = float(problem.cost @ problem.loss.value(problem.margin(np.zeros(rows.n_rows))))
+    coef, intercept, primal = np.zeros(rows.layout.n_parameters), 0.0, 0.0
+    for begin in range(0, rows.n_rows, STEP):  # few rows at a time take little memory
+        some = problem.some(slice(begin, begin + STEP))
+        m = some.margin(np.zeros(len(some.y)))
+        primal += float(some.cost @ some.loss.value(m))
     if start is not None and start.proximal and start.coef is not None:
         coef, intercept, primal = start.coef, float(start.intercept), 0.0
     alpha = np.zeros(rows.n_rows)

@@ -51,7 +51,8 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         -------
         values : ndarray of shape (n_samples,)
         """
-        return self._outputs.predict(self._scores(X))
+        scores = self._scores(X)  # which says so if there is no model yet
+        return self._outputs.predict(scores)
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
         """Return R^2, or D^2: the share of the targets' variance or deviance that is predicted.
