@@ -3,13 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
-#include <type_traits>
 
 #include "bindings/arrays.hpp"
 #include "model/axis.hpp"
-#include "model/tail_knots.hpp"
 #include "rows/any_rows.hpp"
 #include "rows/codes.hpp"
 #include "rows/column_ranges.hpp"
@@ -84,38 +81,6 @@ void fill(Codes& codes, const Matrix<Real>& X, const Vector<std::int64_t>& colum
           const Vector<std::int64_t>& places, const Axes& axes, std::int64_t n_threads) {
     nb::gil_scoped_release release;
     codes.fill(as_view(X), as_span(columns), as_span(places), axes, threads(n_threads));
-}
-
-// One row of knots per row of `ascending`, NaN behind them.
-template <class Real>
-NumpyTable knots_of_tails(const Table<Real>& ascending, const Vector<double>& lo,
-                          const Vector<double>& hi, std::int64_t n_bins, double from, double to,
-                          double narrow, std::int64_t n_threads) {
-    const std::size_t n = ascending.shape(0);
-    must_be("the number of lo, one per row,", lo.size(), n);
-    must_be("the number of hi, one per row,", hi.size(), n);
-    must(n_bins > 0 && n_bins < most_functions, "there must be bins, and fewer than 2^30");
-    const std::size_t width = static_cast<std::size_t>(n_bins) + 1;
-    std::vector<double> out(n * width, std::numeric_limits<double>::quiet_NaN());
-    {
-        nb::gil_scoped_release release;
-        parallel_for(static_cast<std::ptrdiff_t>(n), threads(n_threads), [&](std::ptrdiff_t k) {
-            const auto j = static_cast<std::size_t>(k);
-            const auto knots = tail_knots(ascending.data() + j * ascending.shape(1),
-                                          ascending.shape(1), lo.data()[j], hi.data()[j], width - 1,
-                                          {from, to, narrow}, std::is_same_v<Real, float>);
-            std::copy(knots.begin(), knots.end(), out.begin() + k * static_cast<Row>(width));
-        });
-    }
-    return to_numpy<NumpyTable>(std::move(out), n, width);
-}
-
-template <class Real>
-void bind_tails(nb::module_& m) {
-    m.def("tail_knots", &knots_of_tails<Real>, nb::arg("ascending").noconvert(),
-          nb::arg("lo").noconvert(), nb::arg("hi").noconvert(), nb::arg("n_bins"), nb::arg("start"),
-          nb::arg("end"), nb::arg("narrow"), nb::arg("n_threads"),
-          "The knots of every feature that has a long tail, from its values in ascending order.");
 }
 
 template <class Real>
@@ -206,8 +171,6 @@ void bind_values(nb::module_& m, nb::class_<Codes>& codes) {
 }  // namespace
 
 void bind_data(nb::module_& m) {
-    bind_tails<float>(m);
-    bind_tails<double>(m);
     nb::class_<Axes>(m, "Axes", "Per feature, the map from [lo, hi] to the basis's [first, last].")
         .def("__init__", &make_axes, nb::arg("lo").noconvert(), nb::arg("hi").noconvert(),
              nb::arg("first").noconvert(), nb::arg("last").noconvert(),

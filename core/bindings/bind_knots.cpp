@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <limits>
+#include <span>
 #include <type_traits>
 
 #include "bindings/arrays.hpp"
 #include "model/spread_knots.hpp"
+#include "model/tail_knots.hpp"
 #include "rows/sorted_columns.hpp"
 
 namespace splinear::bindings {
@@ -24,10 +27,11 @@ NumpyColumns sorted_columns(const Matrix<Real>& X, const Vector<std::int64_t>& r
     return NumpyColumns(data, {columns.size(), rows.size()}, keeper, {}, nb::dtype<Real>());
 }
 
-// One row of knots per row of `ascending`, NaN behind them.
-template <class Real>
-NumpyTable spread_all(const Table<Real>& ascending, const Vector<double>& lo,
-                      const Vector<double>& hi, std::int64_t n_bins, std::int64_t n_threads) {
+// One row of knots per row of `ascending`, NaN behind them: knots_of(values, lo, hi, n_bins) of it.
+template <class Real, class Knots>
+NumpyTable knots_of_all(const Table<Real>& ascending, const Vector<double>& lo,
+                        const Vector<double>& hi, std::int64_t n_bins, std::int64_t n_threads,
+                        const Knots& knots_of) {
     const std::size_t n = ascending.shape(0);
     must_be("the number of lo, one per row,", lo.size(), n);
     must_be("the number of hi, one per row,", hi.size(), n);
@@ -38,14 +42,33 @@ NumpyTable spread_all(const Table<Real>& ascending, const Vector<double>& lo,
         nb::gil_scoped_release release;
         parallel_for(static_cast<std::ptrdiff_t>(n), threads(n_threads), [&](std::ptrdiff_t k) {
             const auto j = static_cast<std::size_t>(k);
-            const auto knots =
-                spread_knots(ascending.data() + j * ascending.shape(1), ascending.shape(1),
-                             lo.data()[j], hi.data()[j], width - 1);
+            const std::span values(ascending.data() + j * ascending.shape(1), ascending.shape(1));
+            const auto knots = knots_of(values, lo.data()[j], hi.data()[j], width - 1);
             std::copy(knots.begin(), knots.end(),
                       out.begin() + k * static_cast<std::ptrdiff_t>(width));
         });
     }
     return to_numpy<NumpyTable>(std::move(out), n, width);
+}
+
+template <class Real>
+NumpyTable knots_spread(const Table<Real>& ascending, const Vector<double>& lo,
+                        const Vector<double>& hi, std::int64_t n_bins, std::int64_t n_threads) {
+    return knots_of_all(ascending, lo, hi, n_bins, n_threads,
+                        [](auto values, double from, double to, std::size_t bins) {
+                            return spread_knots(values.data(), values.size(), from, to, bins);
+                        });
+}
+
+template <class Real>
+NumpyTable knots_of_tails(const Table<Real>& ascending, const Vector<double>& lo,
+                          const Vector<double>& hi, std::int64_t n_bins, double start, double end,
+                          double narrow, std::int64_t n_threads) {
+    return knots_of_all(ascending, lo, hi, n_bins, n_threads,
+                        [&](auto values, double from, double to, std::size_t bins) {
+                            return tail_knots(values.data(), values.size(), from, to, bins,
+                                              {start, end, narrow}, std::is_same_v<Real, float>);
+                        });
 }
 
 constexpr const char* of_floats =
@@ -61,10 +84,14 @@ void bind_of(nb::module_& m) {
           nb::arg("rows").noconvert(), nb::arg("columns").noconvert(), nb::arg("n_threads"),
           nb::sig(std::is_same_v<Real, float> ? of_floats : of_doubles),
           "X[rows][:, columns].T, each column in ascending order, NaN last.");
-    m.def("spread_knots", &spread_all<Real>, nb::arg("ascending").noconvert(),
+    m.def("spread_knots", &knots_spread<Real>, nb::arg("ascending").noconvert(),
           nb::arg("lo").noconvert(), nb::arg("hi").noconvert(), nb::arg("n_bins"),
           nb::arg("n_threads"),
           "The knots of every feature that has many values, from these in ascending order.");
+    m.def("tail_knots", &knots_of_tails<Real>, nb::arg("ascending").noconvert(),
+          nb::arg("lo").noconvert(), nb::arg("hi").noconvert(), nb::arg("n_bins"), nb::arg("start"),
+          nb::arg("end"), nb::arg("narrow"), nb::arg("n_threads"),
+          "The knots of every feature that has a long tail, from its values in ascending order.");
 }
 
 }  // namespace
