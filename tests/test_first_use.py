@@ -459,7 +459,7 @@ def test_repeated_names_are_refused():
 
 def test_arrays_of_dates():
     _, y = make_frame()
-    dates = DAYS.to_numpy()[:, None]
+    dates = DAYS.to_numpy()[:, None].astype("M8[s]")  # a list of nanoseconds would be numbers
     model = AdditiveSVC(random_state=0).fit(np.arange(200.0)[:, None], y)
     masked = np.ma.masked_array(dates, mask=np.arange(200)[:, None] == 3)
     listed = [[day.date()] for day in DAYS]

@@ -32,8 +32,10 @@ def draw_legend(
     handles = [*lines, *_marks(panels)]
     most = max(1, int(_PER_PANEL * min(n_cols, len(panels))))
     n_rows = -(-len(handles) // most)
+    labels = [str(handle.get_label()) for handle in handles]
     legend = figure.legend(
         handles=handles,
+        labels=["" for _ in labels],
         loc="outside upper right",
         ncols=-(-len(handles) // n_rows),
         frameon=False,
@@ -43,8 +45,9 @@ def draw_legend(
         handleheight=0.9,
         columnspacing=1.6,
     )
-    for text in legend.get_texts():
-        text.set(**AS_IT_IS)
+    # Only now: matplotlib before 3.10 leaves out names that begin with an underscore.
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set(text=label, **AS_IT_IS)
 
 
 def _lines(words: Words) -> list[Artist]:
