@@ -16,7 +16,7 @@ from splinear.dask.passes import RemoteRows
 from splinear.dask.targets import RemoteTarget
 from splinear.model.layout import Layout
 from splinear.solvers import smoothing
-from splinear.solvers.margin_sums import MarginSums, Measures, RowMargins
+from splinear.solvers.margin_sums import MarginKind, MarginSums, Measures, RowMargins
 from splinear.solvers.problem import Start, Stopping
 from splinear.tables.opening import open_table
 from splinear.training.dual import DualTrainer
@@ -97,19 +97,9 @@ class RemoteMargins:
     n_rows: int
 
     @property
-    def n_outputs(self) -> int:
-        """Number of sums."""
-        return self.like.n_outputs
-
-    @property
-    def bias(self) -> float:
-        """B of penalized intercepts; 0: there are none."""
-        return self.like.bias
-
-    @property
-    def is_smooth(self) -> bool:
-        """Whether the loss has a slope everywhere."""
-        return self.like.is_smooth
+    def kind(self) -> MarginKind:
+        """The loss, the intercepts and the number of sums."""
+        return self.like.kind
 
     def first(self, n: int) -> RowMargins:
         """Return the sums over n rows of the sample, which weigh as much as all rows do."""
