@@ -12,7 +12,7 @@ from splinear.solvers.margin_sums import MarginSums
 from splinear.solvers.problem import Start, Stopping, stack
 from splinear.training.running import one_blas_thread
 from splinear.training.set import TrainingSet
-from splinear.training.trainer import LastFit, Trained, starts_at_last
+from splinear.training.trainer import LastFit, Trained, starts_like
 
 __all__ = ["PassTrainer"]
 
@@ -37,7 +37,7 @@ class PassTrainer:
     ) -> list[Start] | None:
         """Start from the last model, if it has the same shape."""
         del n_rows
-        return starts_at_last(last, layout, n_outputs)
+        return starts_like(last.model, layout, n_outputs)
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C."""

@@ -24,7 +24,7 @@ __all__ = [
     "Recipe",
     "Trained",
     "Trainer",
-    "starts_at_last",
+    "starts_like",
     "starts_of",
 ]
 
@@ -165,11 +165,11 @@ def starts_of(model: Model, *, proximal: bool = False) -> list[Start]:
     return [Start(coef=theta, intercept=float(b), proximal=proximal) for theta, b in pairs]
 
 
-def starts_at_last(last: LastFit, layout: Layout, n_outputs: int) -> list[Start] | None:
-    """Return starts at the curves of the last model; None if it has another shape."""
-    model = last.model
-    same = [g.shape for g in model.layout.groups] == [g.shape for g in layout.groups]
-    if not same or model.n_outputs != n_outputs:
+def starts_like(model: Model, layout: Layout, n_outputs: int) -> list[Start] | None:
+    """Return a start at the curves of a model, one per output; None if it has another shape."""
+    if model.n_outputs != n_outputs:
+        return None
+    if [g.shape for g in model.layout.groups] != [g.shape for g in layout.groups]:
         return None
     curves = model.parameters[:, : layout.n_of_curves]  # the pairs may be others
     return [replace(one, coef=coef) for one, coef in zip(starts_of(model), curves, strict=True)]
