@@ -127,10 +127,14 @@ class RowMargins:
     n_threads: int = 1
 
     @property
+    def n_outputs(self) -> int:
+        """Number of sums."""
+        return len(self.problems)
+
+    @property
     def kind(self) -> MarginKind:
         """The loss, the intercepts and the number of sums."""
-        one = self.problems[0]
-        return MarginKind(one.loss, one.bias, len(self.problems))
+        return MarginKind(self.problems[0].loss, self.problems[0].bias, self.n_outputs)
 
     def first(self, n: int) -> RowMargins:
         """Return the sums over the first n rows, which weigh as much as all do."""
