@@ -126,7 +126,7 @@ def kernels(name: str, n: int, columns: int, n_bins: int, n_outputs: int, speed:
     cells: CudaCells = backend.coded(group, n)
     places = np.arange(n)
     tables = np.random.default_rng(0).normal(size=(n_outputs, *group.shape))
-    R = cp.random.random((n_outputs, n))
+    curves, R = backend.curves(group, tables), cp.random.random((n_outputs, n))
     codes, rows = 2 * n * columns, 8 * n * n_outputs
     calls = {
         "coding": (lambda: cells.fill(X, places), 4 * n * columns + codes + 8 * n),
@@ -134,7 +134,7 @@ def kernels(name: str, n: int, columns: int, n_bins: int, n_outputs: int, speed:
         "sums of codes": (lambda: cells.sums(R), codes + rows),
         "blocks of codes": (lambda: cells.blocks(R), codes + rows),
         "scores of floats": (
-            lambda: backend.valued(group, X, single=True).scores(tables),
+            lambda: curves.scores(X),
             2 * codes + rows,
         ),
     }

@@ -21,6 +21,22 @@ inline __m256 add_steps(const Shape& shape, __m256 total, const float* table, co
     return _mm256_add_ps(total, _mm256_zextps128_ps256(all));
 }
 
+// The bins of four features, read at once: loads are what scores wait for.
+struct FourBins {
+    std::uint64_t all;
+
+    explicit FourBins(const Code* bin) { __builtin_memcpy(&all, bin, sizeof all); }
+
+    // The entries of two of them, k and k + 1, in the table of the first of the four.
+    template <class Length>
+    __m128 entries(const Shape& shape, const float* table, int k) const {
+        const auto at = [&](int f) {
+            return table + f * Length::entries(shape) + ((all >> (16 * f)) & 0xffff);
+        };
+        return _mm_loadh_pi(load_two(at(k)), reinterpret_cast<const __m64*>(at(k + 1)));
+    }
+};
+
 template <int Degree, class Length>
 inline __m256 add_tile(const Shape& shape, const Splitter& split, __m256 total, const float* table,
                        const RowTile& row) {
@@ -30,9 +46,17 @@ inline __m256 add_tile(const Shape& shape, const Splitter& split, __m256 total, 
         __m256 other = _mm256_setzero_ps();
         for_each_eight([&]<int I>(Number<I>) {
             const Weights<Degree> weights(split.fractions<I % 16>(row.fraction + I / 16 * 16));
+            const FourBins low(row.bin + I);
+            const FourBins high(row.bin + I + 8);
             for (int v = 0; v < Weights<Degree>::n; v += 2) {
                 const auto at = [&](int k) {
-                    return fetch<Degree, Length, 8>(shape, table, row.bin, I, k);
+                    if constexpr (Degree > 1)
+                        return fetch<Degree, Length, 8>(shape, table, row.bin, I, k);
+                    const auto two = [&](const FourBins& bins, int f) {
+                        return bins.entries<Length>(shape, table + f * Length::entries(shape),
+                                                    2 * k);
+                    };
+                    return _mm256_set_m128(two(high, I + 8), two(low, I));
                 };
                 total = _mm256_fmadd_ps(weights.w[v], at(v), total);
                 other = _mm256_fmadd_ps(weights.w[v + 1], at(v + 1), other);

@@ -115,17 +115,25 @@ SPLINEAR_INLINE void add_between_knots(const BinMap& map, std::size_t j, const f
     }
 }
 
+// How many features are read first, so that whole cache lines follow: a load across two of them
+// takes as long as two. Large arrays seldom begin with one.
+inline std::size_t n_before_line(const float* x) {
+    return n_together - reinterpret_cast<std::uintptr_t>(x) / sizeof(float) % n_together;
+}
+
 template <int Degree, class Length, int Vectors>
 void decide_rows(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
                  const float* const* next, float* out) {
     const auto entries = static_cast<std::size_t>(Length::entries(shape));
     __m512 total[Vectors];
     for (int v = 0; v < Vectors; ++v) total[v] = _mm512_loadu_ps(out + 16 * v);
-    for (std::size_t j = 0; j < shape.n_features; j += n_together) {
+    std::size_t n = n_before_line(x[0]);
+    for (std::size_t j = 0; j < shape.n_features; j += n, n = n_together) {
         Columns columns;
         const std::size_t left = shape.n_features - j;
-        load_columns<Vectors>(x, j, left, columns);
-        for (std::size_t i = 0; i < n_together && i < left; ++i) {
+        n = left < n ? left : n;
+        load_columns<Vectors>(x, j, n, columns);
+        for (std::size_t i = 0; i < n; ++i) {
             ask_ahead<Vectors>(x, next, j, shape.n_features, i);
             if (map.trees != nullptr && map.trees[j + i] != nullptr)
                 add_between_knots<Degree, Vectors>(map, j + i, columns.at[i], total);

@@ -171,3 +171,16 @@ def test_what_a_device_has_no_kernels_for(on_backend):
     model = AdditiveSVC(rising, loss="squared_hinge", device="auto", random_state=0).fit(X, y)
     here = AdditiveSVC(rising, loss="squared_hinge", random_state=0).fit(X, y)
     assert model.objective_ == here.objective_
+
+
+@pytest.mark.parametrize("n", [100, 3000])  # by working sets, and by smoothing
+def test_warm_starts_after_a_fit_on_the_processor(on_backend, n):
+    """Dual variables, which the processor has left, are no help on a device."""
+    X, y = blobs(n)
+    model = AdditiveSVC(Spline(8), C=0.1, warm_start=True, random_state=0).fit(X, y)
+    here = model.objective_
+    model.set_params(device="cuda").fit(X, y)
+    assert model.certified_
+    assert model.objective_ == pytest.approx(here, rel=2e-2)
+    n_iter = model.n_iter_
+    assert model.fit(X, y).n_iter_ <= n_iter

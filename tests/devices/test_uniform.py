@@ -8,7 +8,7 @@ import pytest
 from splinear import AdditiveSVC
 from splinear.devices.finding import NoDeviceError, cuda_backend
 from splinear.devices.numpy_backend import NumPyBackend
-from splinear.devices.uniform import COLUMNS, UniformTables
+from splinear.devices.uniform import COLUMNS, SentTables, UniformTables
 from splinear.terms import Spline
 
 SHARED = 227 * 1024
@@ -34,7 +34,9 @@ def test_tables_are_laid_as_they_are_looked_up(n_features, n_outputs, gaps):
     """The arithmetic of the kernel, in NumPy."""
     group, tables, X = curves(1, n_features, n_outputs, gaps)
     found = UniformTables.of(group, tables, SHARED)
-    axes, entries = found.axes(), found.entries(slice(0, n_outputs))
+    sent = SentTables.of(found, NumPyBackend())
+    axes, entries = sent.axes, np.concatenate(sent.entries, axis=2)
+    assert [k for some in sent.outputs for k in range(n_outputs)[some]] == list(range(n_outputs))
     F = np.zeros((n_outputs, len(X)))
     for j in range(n_features):
         quad, k = divmod(j, 4)
@@ -74,14 +76,14 @@ def test_scores_on_a_gpu(degree, n_features, n_outputs, gaps, order, monkeypatch
         pytest.skip(f"no GPU: {error}")
     group, tables, X = curves(degree, n_features, n_outputs, gaps)
     there = backend.cupy.asarray(np.tile(X, (40, 1)), order=order)
-    cells = backend.valued(group, there, single=True)
-    found = cells.scores(tables).get()
+    sent = backend.curves(group, tables)
+    found = sent.scores(there).get()
     expected = np.tile(NumPyBackend().valued(group, X).scores(tables), 40)
     np.testing.assert_allclose(found, expected, atol=2e-5 * n_features)
     there[5, 0] = np.inf
-    found = cells.scores(tables).get()
+    found = sent.scores(there).get()
     assert np.isnan(found[:, 5]).all()
     assert np.isnan(found).sum() == n_outputs
     monkeypatch.setattr(UniformTables, "of", lambda *given: None)
-    general = cells.scores(tables).get()
+    general = backend.curves(group, tables).scores(there).get()
     np.testing.assert_allclose(general, found, atol=2e-4 * n_features)

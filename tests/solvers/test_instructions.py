@@ -162,6 +162,20 @@ def test_a_row_scores_the_same_in_any_company(instructions, digits, monkeypatch)
 
 
 @pytest.mark.parametrize("instructions", FAST)
+@pytest.mark.parametrize("knots", ["uniform", "quantile"])
+def test_a_row_scores_the_same_wherever_it_begins(instructions, knots, digits, monkeypatch):
+    X, y = digits[0][:100, 2:40], digits[1][:100]
+    model = fit(monkeypatch, instructions, X, y, Spline(20, knots=knots), tol=0.1)
+    expected = model.decision_function(X)
+    for stride in (38, 41, 48):
+        room = np.empty(16 + 100 * stride, dtype=np.float32)
+        for first in range(16):
+            there = room[first : first + 100 * stride].reshape(100, stride)[:, :38]
+            there[:] = X
+            np.testing.assert_array_equal(model.decision_function(there), expected)
+
+
+@pytest.mark.parametrize("instructions", FAST)
 def test_scores_of_many_features_with_knots(instructions, monkeypatch):
     """More of them than are scored at a time, some with knots of their own and some without."""
     random = np.random.default_rng(0)

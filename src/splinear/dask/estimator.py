@@ -27,7 +27,7 @@ from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.base import Target
 from splinear.training.parameters import draw_seed
 from splinear.training.table import term_plan
-from splinear.training.trainer import Recipe, Trained, Trainer
+from splinear.training.trainer import Fitter, Recipe, Trained, Trainer
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["DaskEstimator"]
@@ -118,12 +118,17 @@ class DaskEstimator(AdditiveEstimator):
         data = steps.training_set(found, reader, sample, layout, common, self._posed_by(trainer))
         data = replace(data, interactions=interactions)
         line.say(f"coded {n_rows:,} rows, {line.seconds:.1f} s")
-        starts = self._warm_starts(trainer, layout, data.outputs, data.rows.n_rows)
+        fitter = self._fitter(trainer)
+        starts = self._warm_starts(fitter, data, data.rows.n_rows)
         stopping = work._stopping(data.rows, line.telling(self.callback))
-        trained = trainer.fit(data, stopping, starts)
+        trained = fitter.fit(data, stopping, starts)
         work._store(trained)
         self._adopt(work)
         return trained, stopping.watch
+
+    def _fitter(self, trainer: Trainer) -> Fitter:
+        """Return who trains on the rows of workers."""
+        return trainer
 
     def _posed_by(self, trainer: Trainer) -> Pose:
         """Return how rows become the sums of losses that a trainer asks for."""

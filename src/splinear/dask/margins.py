@@ -14,46 +14,60 @@ from splinear.dask.expressions import PART, Apply, Call, Done, Member, Node, Row
 from splinear.dask.parts import Part
 from splinear.dask.passes import RemoteRows
 from splinear.dask.targets import RemoteTarget
-from splinear.solvers.margin_sums import MarginSums, Measures, RowMargins
+from splinear.model.layout import Layout
+from splinear.solvers import smoothing
+from splinear.solvers.margin_sums import MarginKind, MarginSums, Measures, RowMargins
 from splinear.solvers.problem import Start, Stopping
 from splinear.tables.opening import open_table
 from splinear.training.dual import DualTrainer
 from splinear.training.passes import PassTrainer
 from splinear.training.set import TrainingSet
 from splinear.training.tall import has_many_rows
-from splinear.training.trainer import Trained
+from splinear.training.trainer import LastFit, Trained
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["ClusterTrainer", "RemoteMargins"]
 
 
 @dataclass(frozen=True)
-class ClusterTrainer(PassTrainer):
-    """PassTrainer for rows that workers hold.
+class ClusterTrainer:
+    """Trains by passes over rows that workers hold, or by dual coordinate descent, `own`, here.
 
     Where rows are few to a parameter, classes can mostly be told apart without a loss: few rows
     support the model, which dual coordinate descent finds, and passes hardly do. If the sample is
     all rows, they are solved for here.
     """
 
+    own: DualTrainer
+
+    def starts(
+        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
+    ) -> list[Start] | None:
+        """Start from the last model, if it has the same shape."""
+        return _BY_PASSES.starts(last, layout, n_outputs, n_rows)
+
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C."""
         rows = cast(RemoteRows, data.rows)
         many = has_many_rows(rows.n_rows, rows.layout.n_parameters)
         if many or rows.n_sampled < rows.n_rows or rows.layout.cone is not None:
-            return super().fit(data, stopping, starts)
+            return _BY_PASSES.fit(data, stopping, starts)
         sample = rows.cluster.sample
         assert sample.read_table is not None
         here = replace(sample.rows, layout=rows.layout, table=open_table(sample.read_table()))
         target = cast(RemoteTarget, data.target).sample
         own = TrainingSet(WeightedRows(here, data.weighted.weights), target)
-        return DualTrainer(self.loss, self.C, self.bias).fit(own, stopping, None)
+        return replace(self.own, keep_duals=False).fit(own, stopping, None)
 
-    def margins(self, data: TrainingSet) -> MarginSums:
-        """Return the sums of losses over all rows."""
-        rows = cast(RemoteRows, data.rows)
-        like = cast(RowMargins, rows.cluster.sample.sums[0])
-        return RemoteMargins(rows.cluster, like, rows.n_rows)
+
+def _margins(data: TrainingSet) -> MarginSums:
+    """Return the sums of losses over the rows of all workers."""
+    rows = cast(RemoteRows, data.rows)
+    like = cast(RowMargins, rows.cluster.sample.sums[0])
+    return RemoteMargins(rows.cluster, like, rows.n_rows)
+
+
+_BY_PASSES = PassTrainer(_margins, lambda data: smoothing.solve)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +97,9 @@ class RemoteMargins:
     n_rows: int
 
     @property
-    def n_outputs(self) -> int:
-        """Number of sums."""
-        return self.like.n_outputs
-
-    @property
-    def bias(self) -> float:
-        """B of penalized intercepts; 0: there are none."""
-        return self.like.bias
-
-    @property
-    def is_smooth(self) -> bool:
-        """Whether the loss has a slope everywhere."""
-        return self.like.is_smooth
+    def kind(self) -> MarginKind:
+        """The loss, the intercepts and the number of sums."""
+        return self.like.kind
 
     def first(self, n: int) -> RowMargins:
         """Return the sums over n rows of the sample, which weigh as much as all rows do."""

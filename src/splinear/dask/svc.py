@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Literal, cast
 
@@ -20,7 +19,7 @@ from splinear.terms.base import Term
 from splinear.training.dual import DualTrainer
 from splinear.training.outputs.base import Target
 from splinear.training.outputs.class_weights import ClassWeight
-from splinear.training.trainer import Recipe, Trainer
+from splinear.training.trainer import Fitter, Trainer
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["DaskAdditiveSVC"]
@@ -164,17 +163,16 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
         """
         return self._predicted("decision_function", X)
 
-    def _recipe(self) -> Recipe:
-        recipe = super()._recipe()
-        own = recipe.trainer
-        assert isinstance(own, DualTrainer)
-        return replace(recipe, trainer=ClusterTrainer(own.loss, own.C, own.bias))
+    def _fitter(self, trainer: Trainer) -> Fitter:
+        """Return who trains on the rows of workers."""
+        assert isinstance(trainer, DualTrainer)
+        return ClusterTrainer(trainer)
 
     def _posed_by(self, trainer: Trainer) -> Pose:
         """Return how rows become the sums of losses that a trainer asks for."""
-        assert isinstance(trainer, ClusterTrainer)
+        assert isinstance(trainer, DualTrainer)
         return partial(_margins, trainer)
 
 
-def _margins(trainer: ClusterTrainer, target: Target, rows: WeightedRows) -> Sequence[LossSum]:
-    return [cast(LossSum, trainer.posed(target, rows))]
+def _margins(trainer: DualTrainer, target: Target, rows: WeightedRows) -> Sequence[LossSum]:
+    return [cast(LossSum, trainer.margins(target, rows))]

@@ -9,6 +9,7 @@ Tests run on every backend that is there, and compare it with the first.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,7 +20,7 @@ from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.model.group import TermGroup
 
-__all__ = ["Backend", "Cells", "Grid", "is_supported"]
+__all__ = ["Backend", "Cells", "Curves", "Grid", "is_supported"]
 
 DeviceArray = Any  # of NumPy or CuPy
 MOST_FUNCTIONS = 16  # of Fourier and Hermite curves
@@ -80,10 +81,27 @@ class CodedCells(Cells, Protocol):
         ...
 
 
+class Curves(Protocol):
+    """The curves of one group, which stay on the device while rows come and go."""
+
+    def scores(self, X: DeviceArray) -> DeviceArray:
+        """Return sum_j f_j(x_ij) of rows of X (n_rows, n_columns): (n_outputs, n_rows).
+
+        Those of float32 values may be computed in single precision. Rows with an infinite value
+        are NaN.
+        """
+        ...
+
+
 class Backend(Protocol):
     """Where rows are, and how passes over them are made."""
 
     name: str
+
+    @property
+    def place(self) -> Hashable:
+        """Which of the devices that a backend knows takes arrays now."""
+        ...
 
     def array(self, values: AnyArray) -> DeviceArray:
         """Move an array to the device."""
@@ -101,8 +119,15 @@ class Backend(Protocol):
         """Return room for the codes of rows."""
         ...
 
-    def valued(self, group: TermGroup, X: DeviceArray, *, single: bool = False) -> Cells:
-        """Return rows of X (n_rows, n_columns) as they are; if `single`, in single precision."""
+    def valued(self, group: TermGroup, X: DeviceArray) -> Cells:
+        """Return rows of X (n_rows, n_columns) as they are."""
+        ...
+
+    def curves(self, group: TermGroup, tables: Floats) -> Curves:
+        """Send curves (n_outputs, n_features, size), or size + 1: the last is for missing values.
+
+        What comes back serves every thread.
+        """
         ...
 
     def grams(self, A: DeviceArray, weights: DeviceArray) -> DeviceArray:

@@ -26,11 +26,8 @@ class CoreBackend(NumPyBackend):
         rows = _core.coded_rows(codes, group.embedding.axes.core())
         return CoreCells(group, n_rows, rows, codes)
 
-    def valued(  # type: ignore[override]
-        self, group: TermGroup, X: AnyArray, *, single: bool = False
-    ) -> CoreCells:
+    def valued(self, group: TermGroup, X: AnyArray) -> CoreCells:  # type: ignore[override]
         """Return rows as they are."""
-        del single
         axes, columns = group.embedding.axes.core(), group.features.astype(np.int64)
         numbers = np.arange(len(X))
         return CoreCells(group, len(X), _core.value_rows(as_floats(X), columns, axes, numbers))

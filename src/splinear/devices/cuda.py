@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -16,9 +17,9 @@ from splinear.curves.basis import BSplineBasis, FourierBasis
 from splinear.devices.backend import DeviceArray, Grid
 from splinear.devices.cuda_axes import CudaAxes
 from splinear.devices.cuda_counts import batches, fixed_scale, rows_at_once
+from splinear.devices.cuda_curves import CudaCurves
 from splinear.devices.cuda_matrices import inverse_factors, weighted_grams
 from splinear.devices.host_rows import coded_rows, value_rows
-from splinear.devices.uniform import UniformTables
 from splinear.model.group import TermGroup
 
 __all__ = ["CudaBackend", "CudaCells"]
@@ -39,6 +40,11 @@ class CudaBackend:
         of_device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
         self.n_processors = int(of_device["multiProcessorCount"])
         self.shared_bytes = int(of_device["sharedMemPerBlockOptin"])
+
+    @property
+    def place(self) -> Hashable:
+        """The number of the GPU that takes arrays now."""
+        return int(self.cupy.cuda.Device().id)
 
     def array(self, values: AnyArray) -> DeviceArray:
         """Move an array to the device."""
@@ -62,14 +68,16 @@ class CudaBackend:
             self, group, codes, n_rows, True, np.dtype(np.float32), CudaAxes(self.cupy, group)
         )
 
-    def valued(self, group: TermGroup, X: DeviceArray, *, single: bool = False) -> CudaCells:
-        """Return rows of X (n_rows, n_columns) as they are; if `single`, in single precision."""
+    def valued(self, group: TermGroup, X: DeviceArray) -> CudaCells:
+        """Return rows of X (n_rows, n_columns) as they are."""
         if X.dtype.char not in "fd":
             X = X.astype(np.float64)
-        # Steps are exact, whatever is asked for: a value at a knot is on one side of it.
-        single = single and X.dtype == np.float32 and group.embedding.basis.support > 1
-        real = np.dtype(np.float32 if single else np.float64)
+        real = np.dtype(np.float64)
         return CudaCells(self, group, X, len(X), False, real, CudaAxes(self.cupy, group))
+
+    def curves(self, group: TermGroup, tables: Floats) -> CudaCurves:
+        """Send curves."""
+        return CudaCurves.sent(self, group, tables)
 
     def grams(self, A: DeviceArray, weights: DeviceArray) -> DeviceArray:
         """Return A' diag(w) A for each row w of the weights: products of half precision."""
@@ -84,9 +92,16 @@ class CudaBackend:
         pool = self.cupy.get_default_memory_pool()
         return int(self.cupy.cuda.Device().mem_info[0] + pool.free_bytes())
 
+    def kernel(self, file: str, name: str, n_bytes: int, defined: Mapping[str, object]) -> Any:
+        """Return a kernel of a file, compiled with these macros, and with so much shared memory."""
+        options = [f"-D{key}={value}" for key, value in defined.items()]
+        kernel = self._module(file, *options).get_function(name)
+        if n_bytes > 48 * 1024:
+            kernel.max_dynamic_shared_size_bytes = n_bytes
+        return kernel
+
     @cache  # noqa: B019 (there is one backend, and it stays)
-    def module(self, file: str, *options: str) -> Any:
-        """Compile the kernels of a file."""
+    def _module(self, file: str, *options: str) -> Any:
         source = files("splinear.devices").joinpath(file).read_text()
         return self.cupy.RawModule(code=source, options=("--std=c++17", *options))
 
@@ -184,11 +199,6 @@ class CudaCells:
     def scores(self, tables: Floats) -> DeviceArray:
         """Return the scores (n_outputs, n_rows)."""
         out = self.backend.zeros((len(tables), self.n_rows))
-        if not self.is_coded and self.real == np.float32:
-            uniform = UniformTables.of(self.group, tables, self.backend.shared_bytes)
-            if uniform is not None:
-                uniform.add_to(out, self.cells, self.backend, self._uniform_kernel)
-                return out
         for some in batches(len(tables), self._most_outputs(self._entries(tables.shape[2]))):
             self._score(tables[some], out[some])
         return out
@@ -360,6 +370,7 @@ class CudaCells:
             0 if isinstance(basis, BSplineBasis) else 1 if isinstance(basis, FourierBasis) else 2
         )
         defined = {
+            f"ONLY_{name}": 1,
             "REAL": TYPES[self.real.str[1:]],
             "CODES": int(self.is_coded),
             "CODE": TYPES[kind if self.is_coded else code],
@@ -371,19 +382,4 @@ class CudaCells:
             "BLOCKS": int(blocks),
             "FIXED": int(fixed),
         }
-        options = [f"-D{key}={value}" for key, value in defined.items()]
-        module = self.backend.module("kernels.cu", f"-DONLY_{name}", *options)
-        return _with_shared(module.get_function(name), n_bytes)
-
-    def _uniform_kernel(self, n_bytes: int, **defined: int) -> Any:
-        """Return the kernel of `uniform.cu`, with so much shared memory."""
-        options = [f"-D{key}={value}" for key, value in defined.items()]
-        module = self.backend.module("uniform.cu", *options)
-        return _with_shared(module.get_function("uniform"), n_bytes)
-
-
-def _with_shared(kernel: Any, n_bytes: int) -> Any:
-    """Return a kernel that may use so much shared memory."""
-    if n_bytes > 48 * 1024:
-        kernel.max_dynamic_shared_size_bytes = n_bytes
-    return kernel
+        return self.backend.kernel("kernels.cu", name, n_bytes, defined)

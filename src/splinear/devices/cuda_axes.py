@@ -22,6 +22,10 @@ class CudaAxes:
     cupy: Any
     group: TermGroup
 
+    def send(self) -> None:
+        """Send them now."""
+        _ = self.arguments
+
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
         """Columns, axes, knots, their numbers, the width of a code; and the most knots."""

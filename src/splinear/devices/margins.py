@@ -11,8 +11,8 @@ import numpy as np
 from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend
-from splinear.solvers.losses import ConvexLoss, EpsilonInsensitive, SquaredHinge
-from splinear.solvers.margin_sums import Measures, RowMargins
+from splinear.solvers.losses import EpsilonInsensitive, SquaredHinge
+from splinear.solvers.margin_sums import MarginKind, Measures, RowMargins
 
 __all__ = ["DeviceMargins"]
 
@@ -30,24 +30,9 @@ class DeviceMargins:
     n_rows: int | None = None  # only so many; None: all
 
     @property
-    def n_outputs(self) -> int:
-        """Number of sums."""
-        return self.like.n_outputs
-
-    @property
-    def bias(self) -> float:
-        """B."""
-        return self.like.bias
-
-    @property
-    def loss(self) -> ConvexLoss:
-        """The loss of all rows."""
-        return self.like.loss
-
-    @property
-    def is_smooth(self) -> bool:
-        """Whether the loss has a slope everywhere."""
-        return self.like.is_smooth
+    def kind(self) -> MarginKind:
+        """The loss, the intercepts and the number of sums."""
+        return self.like.kind
 
     def first(self, n: int) -> DeviceMargins:
         """Return the sums over the first n rows, which weigh as much as all do."""
@@ -67,11 +52,11 @@ class DeviceMargins:
         """Return the sums of the losses themselves, and what the slopes say of them."""
         (y, cost), m = self._signs_and_costs, self._margin(F)
         slope, bent = self._slope(m, ramps), (self._bend(m, ramps) > 0.0) & (cost > 0.0)
-        second = slope < 0.0 if isinstance(self.loss, EpsilonInsensitive) else y > 0
+        second = slope < 0.0 if isinstance(self.kind.loss, EpsilonInsensitive) else y > 0
         sides = [bent & ~second, bent & second]
         size = np.abs(slope)
         sums = [
-            (cost * self.loss.value(m)).sum(axis=1),
+            (cost * self.kind.loss.value(m)).sum(axis=1),
             self._gap(cost * slope, m, cost).sum(axis=1),
             *(side.sum(axis=1).astype(np.float64) for side in sides),
             *(np.where(side, size, 0.0).sum(axis=1) for side in sides),
@@ -91,12 +76,12 @@ class DeviceMargins:
         """Return the sums of the losses at F, and the rows' parts of the gap to any R."""
         (y, cost), m = self._signs_and_costs, self._margin(F)
         alpha = -y * bare(R, self.backend)
-        low, high = self.loss.range(cost)
+        low, high = self.kind.loss.range(cost)
         feasible = np.minimum(np.maximum(alpha, low), high)
         wrong = (np.abs(alpha - feasible) > INFEASIBLE * cost).any(axis=1)
         sums = np.stack(
             [
-                (cost * self.loss.value(m)).sum(axis=1),
+                (cost * self.kind.loss.value(m)).sum(axis=1),
                 np.where(wrong, np.inf, self._gap(feasible, m, cost).sum(axis=1)),
             ]
         )
@@ -121,18 +106,18 @@ class DeviceMargins:
 
     def _gap(self, alpha: Any, m: Any, cost: Any) -> Any:
         """Return the parts of the gap; of rows without weight, 0."""
-        return np.where(cost > 0.0, self.loss.gap(alpha, m, np.maximum(cost, LEAST_COST)), 0.0)
+        return np.where(cost > 0.0, self.kind.loss.gap(alpha, m, np.maximum(cost, LEAST_COST)), 0.0)
 
     def _slope(self, m: Any, ramps: Floats) -> Any:
         """Return minus the slope of the smoothed loss at m."""
-        if isinstance(self.loss, SquaredHinge):
+        if isinstance(self.kind.loss, SquaredHinge):
             return np.maximum(2.0 - 2.0 * m, 0.0)
         raw = [np.minimum(np.maximum(own, 0.0), 1.0) for own in self._ramped(m, ramps)]
         return raw[0] if len(raw) == 1 else raw[0] - raw[1]
 
     def _bend(self, m: Any, ramps: Floats) -> Any:
         """Return the second derivative of the smoothed loss at m."""
-        if isinstance(self.loss, SquaredHinge):
+        if isinstance(self.kind.loss, SquaredHinge):
             return np.where(m < 1.0, 2.0, 0.0)
         width = self.backend.array(ramps[:, :1])
         inside = [np.where((own > 0.0) & (own < 1.0), 1.0, 0.0) for own in self._ramped(m, ramps)]
@@ -141,8 +126,8 @@ class DeviceMargins:
     def _ramped(self, m: Any, ramps: Floats) -> list[Any]:
         """Return how far margins are along the ramps, which go from 0 to 1."""
         width, low, high = (self.backend.array(ramps[:, k : k + 1]) for k in range(3))
-        if isinstance(self.loss, EpsilonInsensitive):
-            epsilon = self.loss.epsilon
+        if isinstance(loss := self.kind.loss, EpsilonInsensitive):
+            epsilon = loss.epsilon
             return [(-m - epsilon) / width + low, (m - epsilon) / width + high]
         center = 0.5 * (low + high) + (0.5 * (high - low)) * self._signs_and_costs[0]
         return [(1.0 - m) / width + center]

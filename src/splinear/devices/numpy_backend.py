@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +22,11 @@ class NumPyBackend:
 
     name = "numpy"
 
+    @property
+    def place(self) -> Hashable:
+        """There is one."""
+        return None
+
     def array(self, values: AnyArray) -> AnyArray:
         """Return the array itself."""
         return np.asarray(values)
@@ -39,10 +45,13 @@ class NumPyBackend:
         codes = np.zeros((n_rows, group.n_features), dtype=dtype)
         return NumPyCells(group, np.empty((n_rows, group.n_features)), codes)
 
-    def valued(self, group: TermGroup, X: AnyArray, *, single: bool = False) -> NumPyCells:
-        """Return rows as they are; `single` makes no difference."""
-        del single
+    def valued(self, group: TermGroup, X: AnyArray) -> NumPyCells:
+        """Return rows as they are."""
         return NumPyCells(group, np.asarray(X)[:, group.features].astype(np.float64))
+
+    def curves(self, group: TermGroup, tables: Floats) -> NumPyCurves:
+        """Return curves."""
+        return NumPyCurves(group, tables)
 
     def grams(self, A: Floats, weights: Floats) -> Floats:
         """Return A' diag(w) A for each row w of the weights."""
@@ -60,6 +69,31 @@ class NumPyBackend:
     def free_bytes(self) -> int | None:
         """Return None."""
         return None
+
+
+@dataclass(frozen=True, eq=False)
+class NumPyCurves:
+    """The curves of a group."""
+
+    group: TermGroup
+    tables: Floats
+
+    def scores(self, X: AnyArray) -> Floats:
+        """Return the scores, NaN for rows with an infinite value."""
+        values = np.asarray(X)[:, self.group.features].astype(np.float64)
+        gaps = np.isnan(values)
+        B = self.group.embedding.basis.evaluate(
+            self.group.embedding.axes.argument(np.nan_to_num(values))
+        )
+        if self.tables.shape[2] > self.group.size:
+            B = _with_gaps(B, gaps)
+        found = np.einsum("ijs,kjs->ki", B, self.tables)
+        return np.where(np.isinf(values).any(axis=1), np.nan, found)
+
+
+def _with_gaps(B: Floats, gaps: AnyArray) -> Floats:
+    """Return functions (n_rows, n_features, size) and, behind them, that of missing values."""
+    return np.concatenate([np.where(gaps[..., None], 0.0, B), gaps[..., None]], axis=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +175,4 @@ class NumPyCells:
             gaps = self.coded == grid.gap_code
             t = axes.first + np.where(gaps, 0, self.coded) / grid.density(group)
         B = group.embedding.basis.evaluate(t)
-        if not group.has_gaps:
-            return B
-        B[gaps] = 0.0
-        return np.concatenate([B, gaps[..., None]], axis=2)
+        return _with_gaps(B, gaps) if group.has_gaps else B

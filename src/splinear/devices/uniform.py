@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -12,9 +11,10 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
+from splinear.devices.backend import Backend, DeviceArray
 from splinear.model.group import TermGroup
 
-__all__ = ["UniformTables"]
+__all__ = ["SentTables", "UniformTables"]
 
 AT_ONCE = 4  # features that a lane reads at once
 COLUMNS = 16  # of tables: pairs of floats that are looked up in shared memory at once
@@ -121,26 +121,42 @@ class UniformTables:
         by_lane = padded.reshape(n_steps, lanes, AT_ONCE, *of_features.shape[1:])
         return np.ascontiguousarray(np.swapaxes(by_lane, 1, 2))
 
-    def add_to(self, out: Any, X: Any, backend: Any, compiled: Callable[..., Any]) -> None:
-        """Add the curves at rows of X, an array of CuPy, to scores (n_outputs, n_rows).
 
-        `compiled` returns the kernel for macros.
-        """
-        axes, most, lanes = backend.array(self.axes()), self.n_outputs_at_once, self.lanes
-        steps = max(1, min(len(axes), self.room // self.bytes_per_step(lanes, most)))
-        columns = X[:, int(self.group.features[0]) :]
-        for begin in range(0, len(self.tables), most):
-            some = slice(begin, min(begin + most, len(self.tables)))
-            n_outputs, n_features = some.stop - begin, self.group.n_features
-            entries = backend.array(self.entries(some))
-            n_bytes = steps * self.bytes_per_step(lanes, n_outputs)
-            kernel = compiled(
-                n_bytes,
-                OUTPUTS=n_outputs,
-                ROWS=max(1, ROWS // n_outputs),
-                GAP=self.gap,
-                VECTOR=int(_is_in_quads(columns, n_features)),
-            )
+@dataclass(frozen=True, eq=False)
+class SentTables:
+    """Curves on a device: what the kernel is given whatever the rows are."""
+
+    laid: UniformTables
+    axes: DeviceArray
+    entries: tuple[DeviceArray, ...]  # of the outputs of one pass each
+    outputs: tuple[slice, ...]
+
+    @classmethod
+    def of(cls, laid: UniformTables, backend: Backend) -> SentTables:
+        """Send tables."""
+        n, most = len(laid.tables), laid.n_outputs_at_once
+        outputs = tuple(slice(k, min(k + most, n)) for k in range(0, n, most))
+        entries = tuple(backend.array(laid.entries(some)) for some in outputs)
+        return cls(laid, backend.array(laid.axes()), entries, outputs)
+
+    def add_to(self, out: DeviceArray, X: DeviceArray, backend: Any) -> None:
+        """Add the curves at rows of X, an array of CuPy, to scores (n_outputs, n_rows)."""
+        laid, axes = self.laid, self.axes
+        group, lanes = laid.group, laid.lanes
+        room = laid.room // laid.bytes_per_step(lanes, laid.n_outputs_at_once)
+        steps = max(1, min(len(axes), room))
+        columns = X[:, int(group.features[0]) :]
+        blocks = backend.n_processors * PER_PROCESSOR
+        for some, entries in zip(self.outputs, self.entries, strict=True):
+            n_outputs = some.stop - some.start
+            n_bytes = steps * laid.bytes_per_step(lanes, n_outputs)
+            defined = {
+                "OUTPUTS": n_outputs,
+                "ROWS": max(1, ROWS // n_outputs),
+                "GAP": laid.gap,
+                "VECTOR": int(_is_in_quads(columns, group.n_features)),
+            }
+            kernel = backend.kernel("uniform.cu", "uniform", n_bytes, defined)
             for step in range(0, len(axes), steps):
                 before = step * lanes * AT_ONCE
                 arguments = (
@@ -150,12 +166,11 @@ class UniformTables:
                     entries[step:],
                     out[some],
                     np.int64(len(X)),
-                    np.int32(n_features - before),
+                    np.int32(group.n_features - before),
                     np.int32(lanes.bit_length() - 1),
                     np.int32(min(steps, len(axes) - step)),
-                    np.int32(self.n_entries),
+                    np.int32(laid.n_entries),
                 )
-                blocks = backend.n_processors * PER_PROCESSOR
                 kernel((blocks,), (THREADS,), arguments, shared_mem=n_bytes)
 
 

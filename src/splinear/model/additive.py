@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from splinear.tables.table import Table
 __all__ = ["Model"]
 
 MOST_KEPT = 2**23  # parameters of a model that is prepared once, and not for every prediction
+
+Prepared = TypeVar("Prepared")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +72,26 @@ class Model:
         return out
 
     def _scorers(self) -> list[Scorer]:
-        """Return what scores rows; made once unless it is large."""
-        return self._kept_scorers if self.parameters.size <= MOST_KEPT else scorers(self.parts())
+        """Return what scores rows here."""
+        return self.prepared("here", lambda: scorers(self.parts()))
+
+    def prepared(self, place: Hashable, prepare: Callable[[], Prepared]) -> Prepared:
+        """Return what scores rows at a place, as `prepare` makes it: once, unless it is large.
+
+        It lives as long as this model does, and must not refer to it. Copies and files do without.
+        """
+        if self.parameters.size > MOST_KEPT:
+            return prepare()
+        kept = self._kept
+        # Threads that come at once may prepare it twice: all use what is kept.
+        return cast(Prepared, kept[place] if place in kept else kept.setdefault(place, prepare()))
 
     @cached_property
-    def _kept_scorers(self) -> list[Scorer]:
-        return scorers(self.parts())
+    def _kept(self) -> dict[Hashable, object]:
+        return {}
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what was given; what has been computed from it is not kept in files."""
+        """Return what was given; what has been computed from it is not copied."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def pair_parts(self) -> list[tuple[PairGroup, Floats]]:

@@ -89,7 +89,7 @@ def certify(
     F, sums = rows.on_values(coef, R, stopping.n_threads)
     F = F + intercepts[:, None]
     losses, parts = total.gaps(F, R)
-    space = Space(rows, len(results), stopping.n_threads, total.bias)
+    space = Space(rows, len(results), stopping.n_threads, total.kind.bias)
     theta = space.join(coef, intercepts)
     pull = space.stiffen(theta)
     q = pull + space.join(sums, np.asarray(R.sum(axis=1)))

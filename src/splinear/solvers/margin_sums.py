@@ -27,7 +27,21 @@ from splinear._types import Floats
 from splinear.solvers.losses import ConvexLoss, EpsilonInsensitive, Hinge, SquaredHinge
 from splinear.solvers.problem import Problem
 
-__all__ = ["MarginSums", "Measures", "RowMargins", "has_ramps"]
+__all__ = ["MarginKind", "MarginSums", "Measures", "RowMargins", "has_ramps"]
+
+
+@dataclass(frozen=True, eq=False)
+class MarginKind:
+    """What is summed, wherever the rows are."""
+
+    loss: ConvexLoss
+    bias: float  # B of intercepts with the penalty 1/2 b^2 / B^2; 0: there are none
+    n_outputs: int
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the loss has a slope everywhere: ramps then mean nothing."""
+        return isinstance(self.loss, SquaredHinge)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,18 +72,8 @@ class MarginSums(Protocol):
     """
 
     @property
-    def n_outputs(self) -> int:
-        """Number of sums."""
-        ...
-
-    @property
-    def bias(self) -> float:
-        """B of intercepts with the penalty 1/2 b^2 / B^2; 0: there are none."""
-        ...
-
-    @property
-    def is_smooth(self) -> bool:
-        """Whether the loss has a slope everywhere: ramps then mean nothing."""
+    def kind(self) -> MarginKind:
+        """The loss, the intercepts and the number of sums."""
         ...
 
     def slopes(self, F: Floats, ramps: Floats) -> Floats:
@@ -128,19 +132,9 @@ class RowMargins:
         return len(self.problems)
 
     @property
-    def bias(self) -> float:
-        """B."""
-        return self.problems[0].bias
-
-    @property
-    def loss(self) -> ConvexLoss:
-        """The loss of all rows."""
-        return self.problems[0].loss
-
-    @property
-    def is_smooth(self) -> bool:
-        """Whether the loss has a slope everywhere."""
-        return isinstance(self.loss, SquaredHinge)
+    def kind(self) -> MarginKind:
+        """The loss, the intercepts and the number of sums."""
+        return MarginKind(self.problems[0].loss, self.problems[0].bias, self.n_outputs)
 
     def first(self, n: int) -> RowMargins:
         """Return the sums over the first n rows, which weigh as much as all do."""
@@ -201,7 +195,7 @@ class RowMargins:
     @cached_property
     def _twins(self) -> list[tuple[_core.Loss, _core.DualProblem]]:
         """The compiled loss and problem of every output."""
-        if not isinstance(loss := self.loss, Hinge | SquaredHinge | EpsilonInsensitive):
+        if not isinstance(loss := self.kind.loss, Hinge | SquaredHinge | EpsilonInsensitive):
             raise TypeError(f"There is no smoothed form of {loss!r}.")
         return [(loss.core(), self._weighted(problem).core()) for problem in self.problems]
 

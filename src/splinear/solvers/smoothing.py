@@ -118,8 +118,8 @@ class _State:
         cls, rows: RowPasses, total: MarginSums, stopping: Stopping, start: Start | None
     ) -> _State:
         """Begin at zero, or at a start."""
-        n = total.n_outputs
-        space = Space(rows, n, stopping.n_threads, total.bias)
+        n = total.kind.n_outputs
+        space = Space(rows, n, stopping.n_threads, total.kind.bias)
         theta, F = space.zeros(), space.zero_scores()
         ramps = np.tile([WIDEST, 0.0, 0.0], (n, 1))
         if start is not None and start.coef is not None:
@@ -139,7 +139,7 @@ class _State:
             primal=np.full(n, np.inf),
             dual=np.full(n, -np.inf),
         )
-        if start is not None and not total.is_smooth:
+        if start is not None and not total.kind.is_smooth:
             found = total.measured(F, ramps)
             state.ramps[:, 1:] = found.mean_slopes()
             found = total.measured(F, state.ramps)
@@ -178,7 +178,7 @@ class _State:
         distance = 0.5 * _dots(self.gradient, self._softened(self.gradient))
         self._note(primal, primal - found.parts - distance, R)
         is_due = ~was_done & ~self.is_done & (distance <= SMOOTHED_ENOUGH * found.parts)
-        if not is_due.any() or self.total.is_smooth:
+        if not is_due.any() or self.total.kind.is_smooth:
             return np.zeros_like(is_due)
         factor = _factor(self.stopping.tol, primal, found.parts, AT_MOST)
         widths = np.maximum(factor * self.ramps[:, 0], LEAST_WIDTH)
@@ -238,7 +238,7 @@ class _State:
         return [
             Result(
                 coef=coef[k],
-                intercept=float(self.best[k, -1]) if self.total.bias else 0.0,
+                intercept=float(self.best[k, -1]) if self.total.kind.bias else 0.0,
                 primal=float(self.primal[k]),
                 dual=float(self.dual[k]),
                 gap=float(gaps[k]),

@@ -63,7 +63,7 @@ def solve(
     `total` are the sums of the problems' losses over all rows. Of a start, the dual variables
     (n_outputs, n_rows) are taken. n_iter counts rounds.
     """
-    space = Space(rows, len(problems), stopping.n_threads, total.bias)
+    space = Space(rows, len(problems), stopping.n_threads, total.kind.bias)
     alpha = None if start is None else start.alpha
     outputs = [
         _Output.begin(problem, rows, None if alpha is None else alpha[k])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator
 
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis
-from splinear.devices.backend import Backend
+from splinear.devices.backend import Backend, Curves
 from splinear.devices.finding import cuda_backend
 from splinear.devices.margins import DeviceMargins
 from splinear.devices.rows import DeviceRows, can_hold, in_memory_of
 from splinear.model.additive import Model
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
-from splinear.model.scoring import scorers
+from splinear.model.scoring import Scorer, scorers
 from splinear.solvers import smoothing, working_sets
 from splinear.solvers.margin_proof import Solve
 from splinear.solvers.margin_sums import MarginSums
@@ -38,7 +38,7 @@ from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
 from splinear.training.table import TrainingTable
 from splinear.training.tall import has_many_rows
-from splinear.training.trainer import Trainer
+from splinear.training.trainer import Fitter, Trainer
 
 __all__ = ["device_rows", "device_scores", "refusal", "trainer_on"]
 
@@ -85,20 +85,11 @@ def device_rows(
     return cast(TrainingRows, in_memory_of(backend, make, data.table, layout))
 
 
-@dataclass(frozen=True)
-class DeviceTrainer(PassTrainer):
-    """The problems of DualTrainer where a device holds the rows: all outputs in every pass."""
-
-    def margins(self, data: TrainingSet) -> MarginSums:
-        """Return the sums of losses over all rows."""
-        backend = cast(DeviceRows, data.rows).backend
-        return DeviceMargins(self.posed(data.target, data.weighted), backend)
-
-    def solver(self, data: TrainingSet) -> Solve:
-        """Return smoothing where rows are many, and else working sets, solved on the processor."""
-        if has_many_rows(data.rows.n_rows, data.rows.layout.n_parameters):
-            return smoothing.solve
-        return _by_working_sets
+def _solver(data: TrainingSet) -> Solve:
+    """Return smoothing where rows are many, and else working sets, solved on the processor."""
+    if has_many_rows(data.rows.n_rows, data.rows.layout.n_parameters):
+        return smoothing.solve
+    return _by_working_sets
 
 
 def _by_working_sets(
@@ -110,11 +101,15 @@ def _by_working_sets(
     return working_sets.solve(rows, total, problems, stopping, Ways(near, side_by_side), start)
 
 
-def trainer_on(rows: object, trainer: Trainer) -> Trainer:
+def trainer_on(rows: object, trainer: Trainer) -> Fitter:
     """Return who trains on these rows: dual coordinate descent needs them here."""
     if not isinstance(rows, DeviceRows) or not isinstance(trainer, DualTrainer):
         return trainer
-    return DeviceTrainer(trainer.loss, trainer.C, trainer.bias)
+
+    def margins(data: TrainingSet) -> MarginSums:
+        return DeviceMargins(trainer.margins(data.target, data.weighted), rows.backend)
+
+    return PassTrainer(margins, _solver)
 
 
 def device_scores(estimator: BaseEstimator, model: Model, table: DeviceTable) -> Floats:
@@ -135,14 +130,10 @@ def _refuses(layout: Layout) -> bool:
 
 def scores_on(backend: Backend, model: Model, X: Any) -> Any:
     """Return f(x) of the rows of an array on the device, some rows at a time."""
-    there = [_on_device(group) for group, _ in model.parts()]
-    tables = [
-        np.ascontiguousarray(group.with_gap_values(own)) if ok else None
-        for (group, own), ok in zip(model.parts(), there, strict=True)
-    ]
-    others = scorers([part for part, ok in zip(model.parts(), there, strict=True) if not ok])
     step = max(1, AT_ONCE // model.n_outputs)
-    added = partial(_added, backend, model, tables, others)
+    place = backend.name, backend.place
+    there = model.prepared(place, lambda: SentTerms.of(backend, model))
+    added = partial(_added, backend, model, there)
     if len(X) <= step:
         out = added(X)
     else:
@@ -153,17 +144,34 @@ def scores_on(backend: Backend, model: Model, X: Any) -> Any:
     return out.T
 
 
-def _added(backend: Backend, model: Model, tables: Any, others: Any, X: Any) -> Any:
+@dataclass(frozen=True, eq=False)
+class SentTerms:
+    """The terms of a model: curves on a device, and what the host evaluates."""
+
+    curves: list[Curves]
+    others: list[Scorer]
+
+    @classmethod
+    def of(cls, backend: Backend, model: Model) -> SentTerms:
+        """Send what kernels evaluate."""
+        sent = [
+            backend.curves(group, np.ascontiguousarray(group.with_gap_values(own)))
+            for group, own in model.parts()
+            if _on_device(group)
+        ]
+        return cls(sent, scorers([part for part in model.parts() if not _on_device(part[0])]))
+
+
+def _added(backend: Backend, model: Model, terms: SentTerms, X: Any) -> Any:
     """Return the sums of all terms at rows on the device, (n_outputs, n_rows)."""
     found = None
-    for (group, _), table in zip(model.parts(), tables, strict=True):
-        if table is not None:
-            more = backend.valued(group, X, single=True).scores(table)
-            found = more if found is None else found + more
+    for curves in terms.curves:
+        more = curves.scores(X)
+        found = more if found is None else found + more
     if found is None:
         found = backend.zeros((model.n_outputs, len(X)))
-    if others or model.layout.pairs:
-        found += backend.array(_rest(model, others, backend.numpy(X)).T)
+    if terms.others or model.layout.pairs:
+        found += backend.array(_rest(model, terms.others, backend.numpy(X)).T)
     return found
 
 
@@ -173,7 +181,7 @@ def _on_device(group: TermGroup) -> bool:
     return known and group.levels is None and group.extrapolation is not Extrapolation.LINEAR
 
 
-def _rest(model: Model, others: Any, piece: Any) -> Floats:
+def _rest(model: Model, others: Sequence[Scorer], piece: Any) -> Floats:
     """Return what the other terms add to the scores of rows, on the host."""
     piece = piece if piece.dtype.char in "fd" else piece.astype(np.float64)
     found = np.zeros((len(piece), model.n_outputs))

@@ -16,6 +16,7 @@ from splinear.model.layout import Layout
 from splinear.solvers import dual_cd
 from splinear.solvers.certificate import certify_problem, solve_and_certify
 from splinear.solvers.losses import Loss
+from splinear.solvers.margin_sums import RowMargins
 from splinear.solvers.memory import NEED_DUAL, BytesPerRow
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 from splinear.solvers.refinement import stand_in
@@ -30,6 +31,7 @@ from splinear.training.primal import check_forms, follow_primal, proven_primal
 from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import Duals, LastFit, Trained, starts_like
+from splinear.training.weighted import WeightedRows
 
 __all__ = ["DUAL_PARAMETERS", "DualTrainer"]
 
@@ -85,6 +87,11 @@ class DualTrainer:
     def path_unit(self, target: Target) -> float:
         """Return the unit of the scores: |w|^2 grows with its square, the losses with itself."""
         return target.spread
+
+    def margins(self, target: Target, rows: WeightedRows) -> RowMargins:
+        """Return the sums of losses of all outputs, for C, over rows that are here."""
+        problem_of = target.problems(rows, self.loss, self.bias)
+        return RowMargins([problem_of(k).scaled(self.C) for k in range(target.outputs.n_outputs)])
 
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int

@@ -54,7 +54,7 @@ from splinear.training.set import TrainingSet
 from splinear.training.state.fitted import FITTED
 from splinear.training.state.stateful import Stateful
 from splinear.training.table import TrainingTable, read_rows, read_table, term_plan
-from splinear.training.trainer import Duals, LastFit, Recipe, Trained, Trainer, objective, starts_of
+from splinear.training.trainer import Duals, Fitter, LastFit, Recipe, Trained, Trainer, starts_of
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["AdditiveEstimator"]
@@ -143,16 +143,14 @@ class AdditiveEstimator(Stateful):
         columns = self._columns if more else None
         data = read_rows(work, X, y, sample_weight, columns=columns, numeric=recipe.reader.numeric)
         target = recipe.reader.read(data.y, data.kept)
-        starts: list[Start] | None
         interactions: Interactions | None = None
         if more:
             work._check_more(data, target.outputs)
-            layout, starts = self._model.layout, starts_of(self._model, proximal=True)
+            layout = self._model.layout
         else:
             columns_seen = work._column_data(data)
             layout = term_plan(work).place(columns_seen, trainer.advice(data.table))
             interactions = work._interactions(columns_seen, trainer, layout)
-            starts = self._warm_starts(trainer, layout, target.outputs, data.table.shape[0])
         workload = work._workload(target, trainer, weighted=data.weights is not None)
         if interactions is not None:
             workload = replace(workload, need=workload.need + interactions.need(workload.n_outputs))
@@ -162,7 +160,11 @@ class AdditiveEstimator(Stateful):
         if training_set.rows.plan.rows_per_block is not None:
             line.say(_of_coding(training_set.rows))
         stopping = work._stopping(training_set.rows, line.telling(self.callback))
-        trained = trainer_on(training_set.rows, trainer).fit(training_set, stopping, starts)
+        fitter = trainer_on(training_set.rows, trainer)
+        starts = self._warm_starts(fitter, training_set, data.table.shape[0])
+        if more:
+            starts = starts_of(self._model, proximal=True)
+        trained = fitter.fit(training_set, stopping, starts)
         work._store(trained, in_haste=stopping.watch.error is not None)
         self._adopt(work)
         return trained, stopping.watch
@@ -174,14 +176,12 @@ class AdditiveEstimator(Stateful):
         rows = self._prepare(data, layout, plan)
         return TrainingSet(WeightedRows(rows, data.weights, data.kept), target)
 
-    def _warm_starts(
-        self, trainer: Trainer, layout: Layout, outputs: Outputs, n_rows: int
-    ) -> list[Start] | None:
+    def _warm_starts(self, fitter: Fitter, data: TrainingSet, n_rows: int) -> list[Start] | None:
         """Return where warm_start begins, one start per output; None: at zero."""
         if not self.warm_start or not hasattr(self, "_model"):
             return None
         last = LastFit(self._model, self._duals)
-        return trainer.starts(last, layout, outputs.n_outputs, n_rows)
+        return fitter.starts(last, data.rows.layout, data.outputs.n_outputs, n_rows)
 
     # -- before training -------------------------------------------------------------------------
 
@@ -343,7 +343,7 @@ class AdditiveEstimator(Stateful):
         self.n_iter_ = max(found.n_iter for found in results) + trained.n_turns
         self.dual_gap_ = float(max(found.gap for found in results))
         self.certified_ = all(found.certified for found in results)
-        self.objective_ = objective(results, data.outputs)
+        self.objective_ = trained.objective
 
     def _show(self, model: Model, outputs: Outputs, edf: Sequence[Floats] | None = None) -> None:
         """Store a model, and what makes predictions of its scores."""

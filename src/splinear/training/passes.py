@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import cast
 
 from splinear.model.layout import Layout
-from splinear.solvers import smoothing
 from splinear.solvers.margin_proof import ExactPasses, Solve, solve_and_certify
-from splinear.solvers.margin_sums import MarginSums, RowMargins
+from splinear.solvers.margin_sums import MarginSums
 from splinear.solvers.problem import Start, Stopping, stack
-from splinear.training.dual import DualTrainer
-from splinear.training.outputs.base import Target
 from splinear.training.running import one_blas_thread
 from splinear.training.set import TrainingSet
-from splinear.training.trainer import LastFit, Trained, starts_of
-from splinear.training.weighted import WeightedRows
+from splinear.training.trainer import LastFit, Trained, starts_like
 
 __all__ = ["PassTrainer"]
 
 
 @dataclass(frozen=True)
-class PassTrainer(DualTrainer):
-    """The problems of DualTrainer, by `splinear.solvers.smoothing`."""
+class PassTrainer:
+    """The problems of DualTrainer, for rows that are elsewhere.
+
+    Attributes
+    ----------
+    margins : callable
+        From a set to the sums of losses over all its rows.
+    solver : callable
+        From a set to what minimizes them.
+    """
+
+    margins: Callable[[TrainingSet], MarginSums]
+    solver: Callable[[TrainingSet], Solve]
 
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
     ) -> list[Start] | None:
         """Start from the last model, if it has the same shape."""
         del n_rows
-        model = last.model
-        same = [g.shape for g in model.layout.groups] == [g.shape for g in layout.groups]
-        return starts_of(model) if same and model.n_outputs == n_outputs else None
+        return starts_like(last.model, layout, n_outputs)
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C."""
@@ -48,17 +54,3 @@ class PassTrainer(DualTrainer):
             )
         results = data.restored([replace(found, alpha=None, slopes=None) for found in results])
         return Trained(data, data.rows.layout, results)
-
-    def margins(self, data: TrainingSet) -> MarginSums:
-        """Return the sums of losses over all rows."""
-        return self.posed(data.target, data.weighted)
-
-    def solver(self, data: TrainingSet) -> Solve:
-        """Return what minimizes the sums."""
-        del data
-        return smoothing.solve
-
-    def posed(self, target: Target, rows: WeightedRows) -> RowMargins:
-        """Return the sums of losses over rows that are here."""
-        problem_of = target.problems(rows, self.loss, self.bias)
-        return RowMargins([problem_of(k).scaled(self.C) for k in range(target.outputs.n_outputs)])

@@ -19,11 +19,11 @@ from splinear.training.set import TrainingSet
 
 __all__ = [
     "Duals",
+    "Fitter",
     "LastFit",
     "Recipe",
     "Trained",
     "Trainer",
-    "objective",
     "starts_like",
     "starts_of",
 ]
@@ -82,6 +82,12 @@ class Trained:
     information: Sequence[Information] = ()
 
     @property
+    def objective(self) -> float:
+        """The value of the function that was minimized, summed over problems."""
+        # Outputs that are one problem have its value in common.
+        return float(sum(found.primal for found in self.results[:: self.data.outputs.together]))
+
+    @property
     def rounded(self) -> bool:
         """Whether all problems would have converged if X were the rounded X."""
         missed = [found for found in self.results if not found.converged]
@@ -93,7 +99,21 @@ class Trained:
         return self.settled and self.is_whole and all(found.converged for found in self.results)
 
 
-class Trainer(Protocol):
+class Fitter(Protocol):
+    """What trains on rows that have been prepared, wherever they are."""
+
+    def starts(
+        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
+    ) -> list[Start] | None:
+        """Return where to start after another fit, per output; None: it is no help."""
+        ...
+
+    def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
+        """Train all outputs for the C that the user gave, or choose the smoothness first."""
+        ...
+
+
+class Trainer(Fitter, Protocol):
     """A solver and its settings: it trains any set, whatever the outputs stand for."""
 
     @property
@@ -115,16 +135,6 @@ class Trainer(Protocol):
 
     def path_unit(self, target: Target) -> float:
         """Return the unit in which a path of C is laid out."""
-        ...
-
-    def starts(
-        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
-    ) -> list[Start] | None:
-        """Return where to start after another fit, per output; None: it is no help."""
-        ...
-
-    def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
-        """Train all outputs for the C that the user gave, or choose the smoothness first."""
         ...
 
     def follow(
@@ -163,9 +173,3 @@ def starts_like(model: Model, layout: Layout, n_outputs: int) -> list[Start] | N
         return None
     curves = model.parameters[:, : layout.n_of_curves]  # the pairs may be others
     return [replace(one, coef=coef) for one, coef in zip(starts_of(model), curves, strict=True)]
-
-
-def objective(results: Sequence[Result], outputs: Outputs) -> float:
-    """Return the value of the function that was minimized, summed over problems."""
-    # Outputs that are one problem have its value in common.
-    return float(sum(found.primal for found in results[:: outputs.together]))
