@@ -163,7 +163,7 @@ class AdditiveEstimator(Stateful):
             line.say(_of_coding(training_set.rows))
         stopping = work._stopping(training_set.rows, line.telling(self.callback))
         trained = trainer_on(training_set.rows, trainer).fit(training_set, stopping, starts)
-        work._store(trained, in_haste=stopping.watch.error is not None)
+        work._store(trained, in_haste=stopping.watch.in_haste)
         self._adopt(work)
         return trained, stopping.watch
 
