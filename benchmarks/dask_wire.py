@@ -61,7 +61,7 @@ def measure(client: Client, cluster: Any, model: Any) -> Pass:
     client.run(count_writes)
     count_writes()
     like, layout = cluster.sample.sums[0], model._model.layout
-    rows, total = RemoteRows(cluster, layout, 1, 1.0, None), RemoteSum(cluster, 0, like)
+    rows, total = RemoteRows(cluster, layout, 1, 1.0, None), RemoteSum(like, cluster, 0)
     before, seconds, sent, alone = cluster.n_returned, [], [], []
     for k in range(N_PASSES):
         R = total.gradient(rows.scores((1.0 + 1e-6 * k) * model._model.parameters))

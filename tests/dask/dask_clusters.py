@@ -25,3 +25,19 @@ def a_cluster(n_workers: int, *, processes: bool, **options) -> Iterator[distrib
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+@contextmanager
+def clusters_of_fits() -> Iterator[list[object]]:
+    """Yield a list, to which what fits know of their workers is added."""
+    from splinear.dask import fitting
+
+    made, original = [], fitting.Cluster
+
+    def noted(*args: object) -> object:
+        made.append(original(*args))
+        return made[-1]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fitting, "Cluster", noted)
+        yield made

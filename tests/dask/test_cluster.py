@@ -11,7 +11,9 @@ import pytest
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 pytest.importorskip("distributed", reason="dask is not installed")
 
-from splinear.dask import DaskAdditiveClassifier, fitting  # noqa: E402
+from dask_clusters import clusters_of_fits  # noqa: E402
+
+from splinear.dask import DaskAdditiveClassifier  # noqa: E402
 from splinear.dask.expressions import PART, Apply, Member  # noqa: E402
 from splinear.dask.holding import Holding  # noqa: E402
 from splinear.dask.parts import OnValues  # noqa: E402
@@ -34,14 +36,7 @@ def rows():
 @pytest.fixture(scope="module")
 def cluster(client):
     """That of a fit."""
-    made, original = [], fitting.Cluster
-
-    def noted(*args):
-        made.append(original(*args))
-        return made[-1]
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(fitting, "Cluster", noted)
+    with clusters_of_fits() as made:
         DaskAdditiveClassifier(random_state=0).fit(*rows())
     return made[0]
 

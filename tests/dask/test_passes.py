@@ -9,7 +9,12 @@ import pytest
 
 pytest.importorskip("distributed", reason="dask is not installed")
 
-from splinear.dask.expressions import RowValues, Scores
+import dask.array as da
+from dask_clusters import clusters_of_fits
+
+from splinear.dask import DaskAdditiveClassifier
+from splinear.dask.expressions import PART, Apply, Call, RowValues, Scores
+from splinear.dask.losses import RemoteSum
 from splinear.dask.passes import RemoteRows
 from splinear.solvers.passes import RowPasses
 from splinear.solvers.rows import TrainingRows
@@ -50,3 +55,31 @@ def test_other_functions_are_recipes():
         assert not isinstance(made.node, Scores)
     with pytest.raises(TypeError, match="on workers"):
         list(one)
+
+
+def test_products_with_the_hessian_take_one_pass(client):
+    """Those of what makes their sums zero follow, and are what they would be by themselves."""
+    X = np.random.default_rng(0).normal(size=(900, 2))
+    y = X[:, 0] + np.random.default_rng(1).normal(size=len(X)) > 0
+    with clusters_of_fits() as made:
+        model = DaskAdditiveClassifier(C=1.0, random_state=0)
+        model.fit(da.from_array(X, chunks=(300, 2)), da.from_array(y, chunks=300))
+    [cluster] = made
+    [like] = cluster.sample.sums
+    n = like.n_outputs, len(model._model.layout.used)
+    own = np.random.default_rng(2).normal(size=(2, *n))
+    F, V = (RowValues(cluster, Scores(one, np.zeros(1))) for one in own)
+    curvature = RemoteSum(like, cluster, 0).curvature(F)
+    for _ in range(3):
+        V = V * 0.5
+        before = cluster.n_passes
+        leveled = V + curvature.level(V)[:, None]
+        product = curvature.times(leveled)
+        known = cluster.noted(product.node.key)
+        assert cluster.n_passes == before + 1
+        sums, in_all = cluster.add_up(
+            Call(PART, "raw_sums", (product.node,)), Apply(np.sum, (product.node,), {"axis": 1})
+        )
+        size = np.abs(sums).max()
+        np.testing.assert_allclose(known["sums"], sums, atol=1e-5 * size)
+        np.testing.assert_allclose([known["in_all"], in_all], 0.0, atol=1e-5 * size)

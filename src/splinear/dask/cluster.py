@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -24,6 +24,7 @@ __all__ = ["Cluster"]
 PAUSE = 0.05  # seconds, until Dask knows more of a worker that does not answer
 MOST_NOTES = 32
 MOST_TRIES = 100  # calls in turn that a worker does not answer although Dask says that it is there
+MOST_LOST = 10  # times that a pass is made again as parts were lost
 
 Partition = tuple[int, Delayed, Delayed, Delayed | None]
 
@@ -52,6 +53,10 @@ class Cluster:
         The size of all sums that workers have returned.
     has_values : bool
         Whether every part has X itself, too.
+    has_sample : bool
+        Whether the sample are some rows and not all.
+    tell : callable or None
+        Told after every pass how many there were, and the seconds that it took.
     """
 
     client: Client
@@ -62,6 +67,8 @@ class Cluster:
     n_bytes: int = 0
     n_returned: int = 0
     has_values: bool = False
+    has_sample: bool = False
+    tell: Callable[[int, float], None] | None = None
     _name: str = ""  # of the parts, in Dask
     _steps: list[tuple[type, Delayed]] = field(default_factory=list)
     _homes: dict[str, list[int]] | None = None  # None: to be asked for
@@ -135,21 +142,35 @@ class Cluster:
         return known
 
     def _reduced(self, nodes: Sequence[Node], *, largest: bool) -> Sums:
-        for left in reversed(range(MOST_TRIES)):
-            try:
-                sums = self._asked(tuple(nodes), largest)
-                break
-            except (IncompleteError, OSError) as error:  # a worker is gone, or its parts are
-                self._homes = None
-                if not left:
-                    raise
-                if isinstance(error, StrayError):
-                    self._make(len(self._steps))
-                else:
-                    time.sleep(PAUSE)
+        began = time.monotonic()
+        sums = self._tried(tuple(nodes), largest)
         self.n_passes += 1
         self.n_bytes += sum(own.nbytes for own in sums)
+        if self.tell is not None:
+            self.tell(self.n_passes, time.monotonic() - began)
         return sums
+
+    def _tried(self, nodes: tuple[Node, ...], largest: bool) -> Sums:
+        """Ask all workers, again where some are gone, or their parts are."""
+        n_begun = n_lost = 0
+        while True:
+            homes, n_begun = self._known_homes(), n_begun + 1
+            try:
+                return self._asked(nodes, largest)
+            except (IncompleteError, OSError) as error:
+                if n_begun == MOST_TRIES or n_lost == MOST_LOST:
+                    raise RuntimeError(
+                        f"A pass over all rows was begun {n_begun} times, and each time workers "
+                        "lost some rows or did not answer. They may be short of memory, as their "
+                        "logs would say: give them more, or make partitions smaller."
+                    ) from error
+                is_stray = isinstance(error, StrayError)
+            self._homes = None
+            if is_stray:
+                self._make(len(self._steps))
+            else:
+                time.sleep(PAUSE)
+            n_lost += is_stray or self._known_homes() != homes
 
     def _asked(self, nodes: tuple[Node, ...], largest: bool) -> Sums:
         """Ask all workers once."""

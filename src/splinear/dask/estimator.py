@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from dask.base import is_dask_collection
 from distributed import Client, default_client
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from splinear._types import Input
 from splinear.dask.fitting import Distributed
 from splinear.dask.partitions import Partitions
+from splinear.dask.passes import RemoteRows
 from splinear.dask.predicting import lazily
 from splinear.dask.steps import Pose
 from splinear.dask.targets import common_target
@@ -121,8 +122,10 @@ class DaskEstimator(AdditiveEstimator):
         fitter = self._fitter(trainer)
         starts = self._warm_starts(fitter, data, data.rows.n_rows)
         stopping = work._stopping(data.rows, line.telling(self.callback))
+        stopping.watch.hurries = True
+        cast(RemoteRows, data.rows).cluster.tell = line.on_round
         trained = fitter.fit(data, stopping, starts)
-        work._store(trained)
+        work._store(trained, in_haste=stopping.watch.in_haste)
         self._adopt(work)
         return trained, stopping.watch
 

@@ -36,6 +36,7 @@ __all__ = [
     "RowValues",
     "Scores",
     "bare",
+    "blocks_of",
 ]
 
 Done = dict[int, object]
@@ -131,6 +132,11 @@ class Member(Node):
 
 
 EXACT = Member(PART, "exact")  # the same rows in full precision
+
+
+def blocks_of(rows: Node) -> str:
+    """Return by what name the blocks of such rows are noted."""
+    return "blocks" if rows is PART else "exact blocks"
 
 
 @dataclass(frozen=True, eq=False)

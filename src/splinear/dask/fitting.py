@@ -161,6 +161,7 @@ class Distributed:
         here = coding.part(sample.table, target, sample.weights, None)
         here.read_table = sample.table.whole
         cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
+        cluster.has_sample = here.n_rows < sum(found.n_rows)
         cluster.hold(coding, lies=self.given.lies(self.client))
         rows = RemoteRows(
             cluster, layout, sum(found.n_rows), found.weight, reader, self.seed, here.rows.is_coded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -15,14 +16,17 @@ from splinear.dask.expressions import (
     Apply,
     Bends,
     Call,
+    Done,
     Member,
     Node,
     RowValues,
     Scores,
     Slopes,
     bare,
+    blocks_of,
 )
-from splinear.solvers.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS, Curvature, LossSum
+from splinear.dask.parts import Part
+from splinear.solvers.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS, Curvature, Likened
 
 __all__ = ["RemoteSum"]
 
@@ -30,41 +34,11 @@ LITTLE = 1e-10  # of the sum: what other intercepts may gain
 
 
 @dataclass(frozen=True, eq=False)
-class RemoteSum:
+class RemoteSum(Likened):
     """Sum number `k` of all parts; `like` is the same over the sample."""
 
     cluster: Cluster
     k: int
-    like: LossSum
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of scores per row."""
-        return self.like.n_outputs
-
-    @property
-    def is_quadratic(self) -> bool:
-        """Whether it equals its quadratic model."""
-        return self.like.is_quadratic
-
-    @property
-    def farthest(self) -> float:
-        """How far a score may move for its rise to say what curvature a step should have had."""
-        return self.like.farthest
-
-    @property
-    def bias(self) -> float | None:
-        """B of penalized intercepts; None: they are free."""
-        return self.like.bias
-
-    @property
-    def uses_pearson(self) -> bool:
-        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
-        return self.like.uses_pearson
-
-    def dispersion(self, misfit: float) -> float:
-        """Return the divisor that makes the losses negative log-likelihoods."""
-        return self.like.dispersion(misfit)
 
     def on_threads(self, n: int) -> RemoteSum:
         """Return the same sum: workers have threads of their own."""
@@ -115,20 +89,27 @@ class RemoteSum:
     ) -> dict[str, Floats]:
         """Return the sum and sums of derivatives at F, in one pass if they are not known.
 
-        By tables too, if `with_sums`: Newton's method asks for them next. `more` comes along.
+        By tables too, if `with_sums`: Newton's method asks for them next, and for blocks of the
+        Hessian if there are more rows than the sample has. `more` comes along.
         """
         node: Node = bare(F)
-        slopes, nodes = Slopes(self.k, node), dict(more or {})
+        slopes, bends, nodes = Slopes(self.k, node), Bends(self.k, node), dict(more or {})
         known = self.cluster.noted(slopes.key)
         if "value" not in known:
-            bends = Apply(_of_levels, (Bends(self.k, node), self.n_outputs))
-            nodes |= {"value": Call(self._own, "value", (node,)), "bends": bends}
+            nodes["value"] = Call(self._own, "value", (node,))
+            nodes["bends"] = Apply(_of_levels, (bends, self.n_outputs))
         if "in_all" not in known:
             nodes["in_all"] = Apply(np.sum, (slopes,), {"axis": 1})
         if with_sums and "sums" not in known and isinstance(node, Scores):
             nodes["sums"] = Call(node.rows, "raw_sums", (slopes,))
+            if self.cluster.has_sample:
+                H = Member(bends, "diagonal")
+                nodes[blocks_of(node.rows)] = Call(node.rows, "blocks", (H,))
         if nodes:
-            known.update(zip(nodes, self.cluster.add_up(*nodes.values()), strict=True))
+            found = dict(zip(nodes, self.cluster.add_up(*nodes.values()), strict=True))
+            known.update(found)
+            blocks = {name: own for name, own in found.items() if name.endswith("blocks")}
+            self.cluster.noted(Member(bends, "diagonal").key).update(blocks)
         return known
 
     @property
@@ -137,6 +118,24 @@ class RemoteSum:
 
     def _called(self, name: str, *args: Floats) -> Node:
         return Call(self._own, name, tuple(map(bare, args)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Product(Node):
+    """Second derivatives times V."""
+
+    bends: Node
+    V: Node
+
+    def of(self, part: Part, done: Done) -> object:
+        """Multiply."""
+        bends = cast(Curvature, self.bends.on(part, done))
+        return bends.times(cast(Floats, self.V.on(part, done)))
+
+    @property
+    def key(self) -> Hashable:
+        """The same for the same factors."""
+        return "product", self.bends.key, self.V.key
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,14 +162,33 @@ class RemoteCurvature:
 
     def times(self, V: Floats) -> Floats:
         """Multiply by V."""
-        return _array(self.cluster, Call(self.node, "times", (bare(V),)))
+        return _array(self.cluster, _Product(self.node, bare(V)))
 
     def level(self, V: Floats) -> Floats:
-        """Return the numbers (n_outputs,) whose addition to V makes the sums of times(V) zero."""
-        [slope] = self.cluster.add_up(
-            Apply(np.sum, (Call(self.node, "times", (bare(V),)),), {"axis": 1})
+        """Return the numbers (n_outputs,) whose addition to V makes the sums of times(V) zero.
+
+        Newton's method asks for sums of that product by tables next. Of one output they follow from
+        those of V, which take no other pass.
+        """
+        product = _Product(self.node, bare(V))
+        in_all = Apply(np.sum, (product,), {"axis": 1})
+        if self.n_outputs > 1 or not isinstance(product.V, Scores):
+            [slope] = self.cluster.add_up(in_all)
+            return _level_step(self._levels, slope)
+        rows = product.V.rows
+        nodes: list[Node] = [in_all, Call(rows, "raw_sums", (product,))]
+        known = self.cluster.noted(("levels", self.node.key, rows))
+        if not known:  # of a number that is added to all scores
+            nodes.append(Apply(_of_levels, (self.node, self.n_outputs)))
+            nodes.append(Call(rows, "raw_sums", (Member(self.node, "diagonal"),)))
+        slope, sums, *more = self.cluster.add_up(*nodes)
+        known.update(zip(("levels", "sums"), more, strict=False))
+        shift = _level_step(known["levels"], slope)
+        leveled = _Product(self.node, bare(V + shift[:, None]))
+        self.cluster.noted(leveled.key).update(
+            sums=sums + shift * known["sums"], in_all=slope + shift * known["levels"][0]
         )
-        return _level_step(self._levels, slope)
+        return shift
 
     @cached_property
     def _levels(self) -> Floats:

@@ -21,6 +21,7 @@ from splinear.dask.expressions import (
     RowValues,
     Scores,
     bare,
+    blocks_of,
 )
 from splinear.dask.reading import TableReader
 from splinear.dask.steps import WithSurfaces, WithTable, WithValues
@@ -157,11 +158,11 @@ class RemoteRows:
         """
         del n_threads
         node, rows = bare(H), self._own
-        known, name = self.cluster.noted(node.key), "blocks" if rows is PART else "exact blocks"
+        known, name = self.cluster.noted(node.key), blocks_of(rows)
         if name not in known:
             in_all = Apply(np.sum, (node,), {"axis": 1})
-            flat, known["in_all"] = self.cluster.add_up(Call(rows, "blocks", (node,)), in_all)
-            known[name] = flat
+            own = self.cluster.add_up(Call(rows, "blocks", (node,)), in_all)
+            known[name], known["in_all"] = own
         return [self._split(own) for own in known[name].copy()]
 
     def _split(self, flat: Floats) -> list[Floats]:
@@ -183,16 +184,22 @@ class RemoteRows:
         self.cluster.noted(node.key)["in_all"] = own
         return self._as_array(Member(values, "F")), self.layout.gather(sums)
 
-    def weighted_first(self, weights: Floats | None, n: int) -> tuple[RemoteRows, Floats]:
-        """Return all rows, and their weights."""
-        del weights, n
+    def weighted_first(
+        self, weights: Floats | None, n: int
+    ) -> tuple[RemoteRows | TrainingRows, Floats]:
+        """Return n rows of the sample and their weights, or all rows if it has not so many.
+
+        `weights` are those of the sample.
+        """
+        if n <= self.n_sampled < self.n_rows:
+            return self.first(self.n_sampled).weighted_first(weights, n)
         return self, self._as_array(Member(PART, "row_weights"))
 
     def with_gap_means(self) -> RemoteRows:
         """Return the rows with m_j, the mean of the basis, of groups that have gaps."""
         if not any(group.has_gaps for group in self.layout.groups):
             return self
-        _, weights = self.weighted_first(None, 0)
+        _, weights = self.weighted_first(None, self.n_rows)
         sums = self.layout.split(self.raw_sums(weights[None])[0])
         pairs = zip(self.layout.groups, sums, strict=True)
         own = [part if group.has_gaps else None for group, part in pairs]

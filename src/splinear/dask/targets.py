@@ -136,4 +136,4 @@ class RemoteTarget:
         if rows.rows.is_here:
             return self.sample.sums(rows, loss)
         likes = self.cluster.sample.sums
-        return [RemoteSum(self.cluster, k, like) for k, like in enumerate(likes)]
+        return [RemoteSum(like, self.cluster, k) for k, like in enumerate(likes)]

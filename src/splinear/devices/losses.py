@@ -17,6 +17,7 @@ from splinear.solvers.loss_sums import (
     ROUNDING,
     Curvature,
     Diagonal,
+    Likened,
     LossSum,
     Separable,
 )
@@ -50,40 +51,10 @@ def _problem(total: Separable, backend: Backend) -> tuple[Any, Any, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class HostSum:
+class HostSum(Likened):
     """A sum that the host computes."""
 
-    like: LossSum
     backend: Backend
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of scores per row."""
-        return self.like.n_outputs
-
-    @property
-    def is_quadratic(self) -> bool:
-        """Whether it equals its quadratic model."""
-        return self.like.is_quadratic
-
-    @property
-    def farthest(self) -> float:
-        """How far a score may move for its rise to say what curvature a step should have had."""
-        return self.like.farthest
-
-    @property
-    def bias(self) -> float | None:
-        """B of penalized intercepts; None: they are free."""
-        return self.like.bias
-
-    @property
-    def uses_pearson(self) -> bool:
-        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
-        return self.like.uses_pearson
-
-    def dispersion(self, misfit: float) -> float:
-        """Return by what the losses are to be divided to be negative log-likelihoods."""
-        return self.like.dispersion(misfit)
 
     def on_threads(self, n: int) -> HostSum:
         """Return the same sum, where the host has so many threads."""

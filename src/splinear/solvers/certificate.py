@@ -93,7 +93,7 @@ def solve_and_certify(
 
 def _not_astray(found: list[Result], stopping: Stopping, flat: FlatIfLower) -> list[Result]:
     """Return the flat model instead, where rounding has led to one that is worse on X."""
-    if stopping.watch.error is not None or all(one.certified for one in found):
+    if stopping.watch.in_haste or all(one.certified for one in found):
         return found
     try:
         lower = flat(found[0].primal)
@@ -140,7 +140,7 @@ def _go_on(
         watch.fail(error)
         return found
     again = _certified(certify, solved, n_iter, watch)
-    if watch.error is not None:  # what was reached since has no certificate
+    if watch.in_haste:  # what was reached since has no certificate
         return found
     return again if again[0].certified or _is_lower(again[0], found[0]) else found
 
@@ -159,12 +159,12 @@ def _cost_of_rounding(found: Result, solved: Result) -> float:
 
 
 def _certified(certify: Certify, solved: list[Result], n_before: int, watch: Watch) -> list[Result]:
-    """Certify what was found after passes made before; after Ctrl-C there is no time for it.
+    """Certify what was found after passes made before, if there is time for it.
 
     Note where a solver had reached its aim in vain.
     """
     none = [replace(found, converged=False, certified=False) for found in solved]
-    if watch.error is not None:
+    if watch.in_haste:
         return none
     try:
         certified = certify(solved)

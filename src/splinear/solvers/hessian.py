@@ -13,6 +13,7 @@ Both are of curves. Every surface has its block beside them (`splinear.solvers.p
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
 from functools import partial
 from typing import Literal, Protocol
@@ -25,6 +26,7 @@ from splinear.model.cone import Cone
 from splinear.model.factoring import factor_with
 from splinear.model.nonnegative import Metric
 from splinear.solvers.banded import factored
+from splinear.solvers.calibration import Blocks, Calibration
 from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_blocks import SurfaceBlocks
@@ -141,8 +143,10 @@ class _Part:
         self.is_whole = n > at.space.rows.n_sampled
         self.all_rows, self.all_curvature = at.space, at.step_curvature
         self.space, self.curvature = self.all_rows, self.all_curvature
+        self.calibration: Calibration | None = None
         if self.is_whole and at.is_bare:
             self.blocks, self.ties, self.pair_blocks = at.blocks, at.ties, at.pair_blocks
+            self.seen = self.blocks
             return
         if not self.is_whole:
             some, self.curvature = at.space.rows.sampled(self.curvature, n, at.space.n_threads)
@@ -150,6 +154,17 @@ class _Part:
         self.blocks = self.space.blocks(self.curvature.diagonal)
         self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
         self.pair_blocks = self.space.pair_blocks(self.curvature.diagonal)
+        self.seen = self.blocks
+        if not self.is_whole and not at.space.rows.is_here and self.space.n_rows < at.space.n_rows:
+            self._calibrate(at)
+
+    def _calibrate(self, at: Iterate) -> None:
+        """Make up for functions that the sample has too few rows of."""
+        own = _joined(self.blocks, self.pair_blocks)
+        of_all = _joined(at.blocks, at.pair_blocks)
+        self.calibration = Calibration.between(self.space.layout, own, of_all)
+        n, both = len(self.space.layout.groups), self.calibration.added(own)
+        self.blocks, self.pair_blocks = [one[:n] for one in both], [one[n:] for one in both]
 
     def inverse(self) -> Inverse | None:
         """Return the inverse of the Hessian that the rows themselves can make, if they can."""
@@ -158,16 +173,24 @@ class _Part:
             return None
         return rows.inverse(self.space, self.curvature, self.blocks)
 
-    def of_dense(self, n: int) -> tuple[Space, Curvature, list[list[Floats]]]:
-        """Return rows whose first n make the dense preconditioner, and what is known of them."""
+    def of_dense(self, n: int) -> tuple[Space, Curvature, Blocks, Calibration | None]:
+        """Return rows whose first n make the dense preconditioner, and what is known of them.
+
+        That is their blocks, and what these lack.
+        """
         space, curvature = self.all_rows, self.all_curvature
         if space.rows.is_here:
-            return space, curvature, self.blocks
-        if self.is_whole:
-            some, curvature = space.rows.sampled(curvature, n, space.n_threads)
-            space = space.over(some)
-            return space, curvature, space.blocks(curvature.diagonal)
-        return self.space, self.curvature, self.blocks
+            return space, curvature, self.blocks, None
+        if not self.is_whole:
+            return self.space, self.curvature, self.seen, self.calibration
+        some, curvature = space.rows.sampled(curvature, n, space.n_threads)
+        space = space.over(some)
+        seen, curves = space.blocks(curvature.diagonal), space.layout.with_pairs([])
+        return space, curvature, seen, Calibration.between(curves, seen, self.blocks)
+
+
+def _joined(curves: Blocks, surfaces: Blocks) -> Blocks:
+    return [[*own, *more] for own, more in zip(curves, surfaces, strict=True)]
 
 
 class _ByPasses:
@@ -175,6 +198,7 @@ class _ByPasses:
 
     def __init__(self, part: _Part) -> None:
         self.space, self.curvature, self.is_whole = part.space, part.curvature, part.is_whole
+        self.calibration = part.calibration
         self.surfaces = [SurfaceBlocks(self.space.layout, own) for own in part.pair_blocks]
 
     def times(self, direction: Floats) -> tuple[Floats, Floats]:
@@ -190,6 +214,8 @@ class _ByPasses:
             direction[:, -1] = self.curvature.level(scores)
             scores += direction[:, -1:]
         product = self.space.stiffen(direction) + self.space.sums(self.curvature.times(scores))
+        if self.calibration is not None:
+            product[:, :-1] += self.calibration.times(self.space, direction[:, :-1])
         return scores, product
 
 
@@ -302,20 +328,24 @@ class _Dense(_ByPasses):
 
     def __init__(self, part: _Part, n_sample: int) -> None:
         super().__init__(part)
-        space, curvature, all_blocks = part.of_dense(n_sample)
+        space, curvature, seen, calibration = part.of_dense(n_sample)
         n_sample = min(n_sample, space.n_rows)
         self.whole = WholeHessian(space)
         self.places = self.whole.places
-        pairs = zip(curvature.diagonal, all_blocks, strict=True)
-        self.matrices = [self._matrix(h, blocks, n_sample) for h, blocks in pairs]
+        self.matrices = [
+            self._matrix(h, seen[k], n_sample, calibration.matrices(k) if calibration else ())
+            for k, h in enumerate(curvature.diagonal)
+        ]
         self.factors = [factor_with(cho_factor, H, np.einsum("kk->k", H)) for H in self.matrices]
         self._metric: Metric | None = None
         is_all = n_sample == space.n_rows and (part.all_rows.rows.is_here or not part.is_whole)
         is_exact = is_all and space.n_outputs == 1 and not space.layout.pairs
         self.exact = self.matrices[0] if is_exact else None
 
-    def _matrix(self, h: Floats, blocks: list[Floats], n_sample: int) -> Floats:
-        H = self.whole.of_losses(h, blocks, n_sample)
+    def _matrix(
+        self, h: Floats, blocks: list[Floats], n_sample: int, more: Iterable[Floats]
+    ) -> Floats:
+        H = self.whole.of_losses(h, blocks, n_sample, more)
         self.whole.add_penalty(H, self.whole.space.layout)
         return H
 

@@ -25,6 +25,7 @@ __all__ = [
     "ROUNDING",
     "Curvature",
     "Diagonal",
+    "Likened",
     "LossSum",
     "Separable",
     "misfit",
@@ -110,6 +111,42 @@ class LossSum(Protocol):
     def best_shift(self, F: Floats) -> Floats:
         """Return the numbers (n_outputs,) whose addition to F makes the sum least."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Likened:
+    """What a sum over rows elsewhere has in common with one of the same losses over rows here."""
+
+    like: LossSum
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores per row."""
+        return self.like.n_outputs
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether it equals its quadratic model."""
+        return self.like.is_quadratic
+
+    @property
+    def farthest(self) -> float:
+        """How far a score may move for its rise to say what curvature a step should have had."""
+        return self.like.farthest
+
+    @property
+    def uses_pearson(self) -> bool:
+        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
+        return self.like.uses_pearson
+
+    @property
+    def bias(self) -> float | None:
+        """B of penalized intercepts; None: they are free."""
+        return self.like.bias
+
+    def dispersion(self, misfit: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        return self.like.dispersion(misfit)
 
 
 def misfit(total: LossSum, F: Floats, losses: float) -> float:

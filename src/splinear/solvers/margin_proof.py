@@ -66,8 +66,8 @@ def _from(found: list[Result]) -> Start:
 def _certified(
     rows: RowPasses, total: MarginSums, solved: list[Result], stopping: Stopping
 ) -> list[Result]:
-    """Certify what was found; after Ctrl-C there is no time for it."""
-    if stopping.watch.error is None:
+    """Certify what was found, if there is time for it."""
+    if not stopping.watch.in_haste:
         try:
             return certify(rows, total, solved, stopping)
         except KeyboardInterrupt as error:

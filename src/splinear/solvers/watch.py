@@ -70,6 +70,7 @@ class Watch:
     phase: str | None = None
     C: float | None = None
     n_before: int = 0  # passes or steps that count along
+    hurries: bool = False  # whether a pass costs much even once the fit was stopped
     flag: _Flag = field(default_factory=_Flag)
 
     def of(self, label: object) -> Watch:
@@ -119,6 +120,11 @@ class Watch:
     def reason(self) -> str | None:
         """Why the fit was stopped: "time_limit", "callback", "error", or None."""
         return self.flag.reason
+
+    @property
+    def in_haste(self) -> bool:
+        """Whether to end with what is known: after Ctrl-C, or where more passes take long."""
+        return self.error is not None or (self.hurries and self.reason is not None)
 
     @property
     def error(self) -> BaseException | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,18 +67,29 @@ class WholeHessian:
         pairs = zip(space.layout.groups, space.layout.split(self._raw), strict=True)
         self._ties = [tie for group, places in pairs for tie in _ties(group, places)]
 
-    def of_losses(self, h: Floats, blocks: list[Floats], n_sample: int) -> Floats:
+    def of_losses(
+        self,
+        h: Floats,
+        blocks: list[Floats],
+        n_sample: int,
+        more: Iterable[Floats] = (),
+    ) -> Floats:
         """Return the part that the rows have, from the first n_sample of them.
 
         `h` are the second derivatives of all rows. Rows are in random order, so the first are a
         sample. The diagonal is that of all rows, which the `blocks` have, where the sample has too
-        little: functions that few rows reach would be taken for free.
+        little: functions that few rows reach would be taken for free. `more` are
+        matrices (n_features, stride, stride) that are added, one per group of curves.
         """
         H = self.raw(h, n_sample)
         if n_sample < self.space.n_rows:
             at = np.arange(len(H) - 1)
             of_all, of_sample = self.diagonal(h, blocks)[:-1], H[at, at]
             H[at, at] = np.where(of_sample < FEW_SAMPLED * of_all, of_all, of_sample)
+        for own, places in zip(more, self.space.layout.split(self._raw), strict=False):
+            for matrix, at in zip(own, places, strict=True):
+                there = np.flatnonzero(at >= 0)
+                H[np.ix_(at[there], at[there])] += matrix[np.ix_(there, there)]
         return self.finished(H)
 
     def raw(self, h: Floats, n_sample: int) -> Floats:

@@ -165,7 +165,7 @@ class AdditiveEstimator(Stateful):
         if more:
             starts = starts_of(self._model, proximal=True)
         trained = fitter.fit(training_set, stopping, starts)
-        work._store(trained, in_haste=stopping.watch.error is not None)
+        work._store(trained, in_haste=stopping.watch.in_haste)
         self._adopt(work)
         return trained, stopping.watch
 

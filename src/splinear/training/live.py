@@ -18,6 +18,7 @@ __all__ = ["FitLine", "LiveLine", "SearchLine"]
 
 EVERY = 0.1  # seconds between two states of a live line
 NOTEBOOK_WIDTH = 100
+LONG_ROUND = 2.0  # seconds, from which on a line tells of it
 
 Self = TypeVar("Self", bound="LiveLine")
 Tell: TypeAlias = Callable[[Progress], object]
@@ -92,13 +93,23 @@ class LiveLine:
 class FitLine(LiveLine):
     """The line of one fit."""
 
+    _state = ""  # after the last pass
+
     def telling(self, callback: Tell | None) -> Tell | None:
         """Return what the solver tells: this line, and then the user's callback."""
         return _both(self._on_pass, callback) if self.verbose else callback
 
     def _on_pass(self, progress: Progress) -> None:
-        self.show(", ".join([*_about(progress), f"gap {progress.gap:.1e}"]))
+        self._state = ", ".join([*_about(progress), f"gap {progress.gap:.1e}"])
+        self.show(self._state)
         self.say(_line(progress))
+
+    def on_round(self, n_rounds: int, seconds: float) -> None:
+        """Show that workers have answered once more; several times in a pass, which may be long."""
+        text = f"round {n_rounds} of all workers"
+        self.show(f"{self._state}, {text}" if self._state else text)
+        if seconds >= LONG_ROUND:
+            self.say(f"  {text} in {seconds:.1f} s, {self.seconds:.1f} s")
 
 
 class SearchLine(LiveLine):

@@ -133,7 +133,7 @@ class NewtonTrainer:
             starts = _starts_of(chosen)
         sums = data.sums(self.loss)
         results = self._proven(data, sums, stopping, starts)
-        if settled:
+        if settled and not stopping.watch.in_haste:
             models = data.centered(results)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
         information = self._information(data, sums, results, stopping)
@@ -157,7 +157,7 @@ class NewtonTrainer:
     ) -> list[Information]:
         """Return the information in the rows about the models, problem by problem."""
         models, rows, out = data.centered(results), fine_enough(data.rows, stopping.tol), []
-        if stopping.watch.error is not None:  # somebody waits for the end
+        if stopping.watch.in_haste:  # somebody waits for the end
             rows = rows.first(_enough_in_haste(rows, len(models)))
             sums = data.sums(self.loss, rows)
         n_threads = stopping.n_threads
