@@ -1,11 +1,16 @@
 // Makes trees of knots; see simd/knot_tree.hpp.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <vector>
 
+#include "simd/kernels.hpp"
 #include "simd/knot_tree.hpp"
+#include "support/pieces.hpp"
 
 namespace splinear {
 
@@ -25,18 +30,113 @@ inline bool have_single_tree(std::span<const double> knots) noexcept {
     return knots.size() > 1;
 }
 
-// Writes the 2^depth nodes: the last knot, which is none, and those of all levels; infinity where
-// there are fewer knots.
-inline void fill_nodes(std::span<const double> knots, int depth, float* nodes) noexcept {
-    nodes[0] = static_cast<float>(knots.back());
-    for (int l = 0; l < depth; ++l)
-        for (std::size_t i = 0; i < std::size_t{1} << l; ++i) {
-            const std::size_t bin = (2 * simd::reversed(i, l) + 1)
-                                    << static_cast<unsigned>(depth - l - 1);
-            nodes[(std::size_t{1} << l) + i] = bin < knots.size()
-                                                   ? static_cast<float>(knots[bin])
-                                                   : std::numeric_limits<float>::infinity();
+// Where things lie in all trees of one depth, so that it is computed once for many of them.
+class TreeOrder {
+public:
+    explicit TreeOrder(int depth)
+        : depth_(depth), of_node_(std::size_t{1} << depth), of_leaf_(of_node_.size()) {
+        for (int l = 0; l < depth; ++l)
+            for (std::size_t i = 0; i < std::size_t{1} << l; ++i)
+                of_node_[(std::size_t{1} << l) + i] = (2 * simd::reversed(i, l) + 1)
+                                                      << static_cast<unsigned>(depth - l - 1);
+        for (std::size_t leaf = 0; leaf < of_leaf_.size(); ++leaf)
+            of_leaf_[leaf] = simd::reversed(leaf, depth);
+    }
+
+    int depth() const noexcept { return depth_; }
+    std::size_t n_leaves() const noexcept { return of_leaf_.size(); }
+    std::size_t bin_of_leaf(std::size_t leaf) const noexcept { return of_leaf_[leaf]; }
+
+    // Writes as many nodes as there are leaves: the last knot, which is none, and those of all
+    // levels; infinity where there are fewer knots. Bin b begins at the knot step b - before.
+    void write_nodes(std::span<const double> knots, std::size_t step, std::size_t before,
+                     float* nodes) const noexcept {
+        nodes[0] = static_cast<float>(knots.back());
+        for (std::size_t i = 1; i < of_node_.size(); ++i)
+            nodes[i] = knot_at(knots, step * of_node_[i] - before);
+    }
+
+    static float knot_at(std::span<const double> knots, std::size_t k) noexcept {
+        return k < knots.size() ? static_cast<float>(knots[k])
+                                : std::numeric_limits<float>::infinity();
+    }
+
+private:
+    int depth_;
+    std::vector<std::size_t> of_node_;  // the bin that begins there
+    std::vector<std::size_t> of_leaf_;
+};
+
+// Trees of which a leaf is a pair of neighbors among these places: what is below the first knot,
+// the bins, and what is behind the last one. So a value need not be clamped, and is compared with
+// one knot less on its way: with the one between the two at last.
+class PairTrees {
+public:
+    // Whether that many bins are not too many.
+    static bool take(std::size_t n_bins) noexcept { return tree_depth(n_bins + 1) > 0; }
+
+    // For n_bins at most.
+    PairTrees(std::size_t n_bins, simd::KnotForm form)
+        : form_(form), n_pairs_(n_pieces(n_bins + 2, std::size_t{2})), order_(depth_for(n_bins)) {
+        if (form == simd::KnotForm::fences) sections_ = whole_pieces(n_pairs_, std::size_t{4});
+        if (is_short()) sections_ = n_pieces(n_pairs_, std::size_t{simd::section_leaves});
+    }
+
+    int depth() const noexcept { return order_.depth(); }
+    int sections() const noexcept { return static_cast<int>(sections_); }
+    std::size_t n_floats() const noexcept {
+        if (form_ == simd::KnotForm::fences) return 5 * sections_;
+        return 5 * order_.n_leaves() * std::max(sections_, std::size_t{1});
+    }
+
+    // Writes the tree of one feature; record(place) returns the four numbers of the leaf whose
+    // places are that, which is even, and the next.
+    template <class Record>
+    void plant(std::span<const double> knots, const Record& record, float* tree) const {
+        if (form_ == simd::KnotForm::fences) return plant_in_a_row(knots, record, tree);
+        const std::size_t n_leaves = order_.n_leaves();
+        const std::size_t n_sections = std::max(sections_, std::size_t{1});
+        const bool side_by_side = form_ == simd::KnotForm::sections && sections_ == 0;
+        const std::size_t step = side_by_side ? 1 : n_leaves;
+        order_.write_nodes(knots, 2 * n_sections, 1, tree);
+        for (std::size_t s = 0; s < n_sections; ++s) {
+            float* records = tree + (n_sections + 4 * s) * n_leaves;
+            for (std::size_t leaf = 0; leaf < n_leaves; ++leaf) {
+                const std::size_t place = 2 * (order_.bin_of_leaf(leaf) * n_sections + s);
+                if (s > 0) tree[s * n_leaves + leaf] = TreeOrder::knot_at(knots, place - 1);
+                const std::array<float, 4> numbers = record(place);
+                float* to = records + leaf * (side_by_side ? 4 : 1);
+                for (std::size_t i = 0; i < 4; ++i) to[i * step] = numbers[i];
+            }
         }
-}
+    }
+
+private:
+    // In sections, unless there are too many.
+    bool is_short() const noexcept {
+        return form_ == simd::KnotForm::sections &&
+               n_pairs_ <= std::size_t{simd::most_sections * simd::section_leaves};
+    }
+
+    int depth_for(std::size_t n_bins) const noexcept {
+        if (is_short()) return simd::section_depth;
+        return std::max(tree_depth(n_bins + 1) - 1, simd::least_depth);
+    }
+
+    // The first fence is between the first two leaves; there is none behind the last.
+    template <class Record>
+    void plant_in_a_row(std::span<const double> knots, const Record& record, float* tree) const {
+        for (std::size_t leaf = 0; leaf < sections_; ++leaf) {
+            tree[leaf] = TreeOrder::knot_at(knots, 2 * leaf + 1);
+            const std::array<float, 4> numbers = record(2 * leaf);
+            std::copy(numbers.begin(), numbers.end(), tree + sections_ + 4 * leaf);
+        }
+    }
+
+    simd::KnotForm form_;
+    std::size_t n_pairs_;
+    std::size_t sections_ = 0;  // 0: a tree without
+    TreeOrder order_;
+};
 
 }  // namespace splinear

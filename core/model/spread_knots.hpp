@@ -5,26 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <span>
 #include <vector>
 
 #include "model/tail_knots.hpp"
 
 namespace splinear {
-
-// Ascending values, each once, with both ends among them.
-inline std::vector<double> distinct_with_ends(std::span<const double> ascending, double lo,
-                                              double hi) {
-    std::vector<double> out;
-    out.reserve(ascending.size() + 2);
-    std::unique_copy(ascending.begin(), ascending.end(), std::back_inserter(out));
-    for (const double end : {lo, hi}) {
-        const auto at = std::lower_bound(out.begin(), out.end(), end);
-        if (at == out.end() || *at != end) out.insert(at, end);
-    }
-    return out;
-}
 
 // Values at equal steps over [lo, hi]: the next one that occurs.
 inline void add_steps(std::span<const double> distinct, double lo, double hi, std::size_t n,
@@ -52,8 +38,8 @@ std::vector<double> spread_knots(const Real* ascending, std::size_t n, double lo
     constexpr std::size_t least_bins = 6;
     while (n > 0 && std::isnan(ascending[n - 1])) --n;
     if (n == 0 || n_bins < least_bins) return {};
-    const Ascending seen{{ascending, ascending + n}};
-    const std::vector<double> distinct = distinct_with_ends(seen.values, lo, hi);
+    const Ascending<Real> seen{{ascending, n}};
+    const std::vector<double> distinct = seen.distinct_with_ends(lo, hi);
     if (distinct.size() <= n_bins + 1) return {};
     const std::size_t third = n_bins / 3;
     std::vector<double> knots{lo, hi};
@@ -61,10 +47,7 @@ std::vector<double> spread_knots(const Real* ascending, std::size_t n, double lo
         knots.push_back(seen.quantile(static_cast<double>(k) / static_cast<double>(third)));
     add_steps(distinct, lo, hi, third, knots);
     sort_once_each(knots);
-    std::vector<double> others;
-    others.reserve(distinct.size());
-    std::set_difference(distinct.begin(), distinct.end(), knots.begin(), knots.end(),
-                        std::back_inserter(others));
+    const WithoutSome others(distinct, knots);
     const std::size_t left = std::min(n_bins + 1 - knots.size(), others.size());
     for (std::size_t k = 0; k < left; ++k) {
         const double place = (static_cast<double>(k) + 0.5) * static_cast<double>(others.size()) /

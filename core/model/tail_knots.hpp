@@ -5,21 +5,69 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
+#include <span>
 #include <vector>
 
 namespace splinear {
 
-// Values of a feature in ascending order.
+// Some values of a feature in ascending order.
+template <class Real>
 struct Ascending {
-    std::vector<double> values;
+    std::span<const Real> values;
 
     // The smallest value that a share of the rows does not exceed.
     double quantile(double share) const noexcept {
         const double before = std::ceil(share * static_cast<double>(values.size())) - 1.0;
         const auto last = static_cast<double>(values.size() - 1);
-        return values[static_cast<std::size_t>(std::clamp(before, 0.0, last))];
+        return static_cast<double>(values[static_cast<std::size_t>(std::clamp(before, 0.0, last))]);
     }
+
+    // Each value once, with both ends among them.
+    std::vector<double> distinct_with_ends(double lo, double hi) const {
+        std::vector<double> out;
+        out.reserve(values.size() + 2);
+        out.resize(values.size());
+        std::size_t n = 0;
+        // No branch: which of many values are new cannot be predicted.
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            out[n] = static_cast<double>(values[i]);
+            n += i == 0 || values[i] != values[i - 1] ? 1 : 0;
+        }
+        out.resize(n);
+        for (const double end : {lo, hi}) {
+            const auto at = std::lower_bound(out.begin(), out.end(), end);
+            if (at == out.end() || *at != end) out.insert(at, end);
+        }
+        return out;
+    }
+};
+
+// Ascending values without some of them, which are ascending, too. Few are looked at, and the
+// others not copied.
+class WithoutSome {
+public:
+    WithoutSome(std::span<const double> values, std::span<const double> some) : values_(values) {
+        auto from = values.begin();
+        for (const double x : some) {
+            from = std::lower_bound(from, values.end(), x);
+            if (from != values.end() && *from == x)
+                gone_.push_back(static_cast<std::size_t>(from++ - values.begin()));
+        }
+    }
+
+    std::size_t size() const noexcept { return values_.size() - gone_.size(); }
+
+    double operator[](std::size_t i) const noexcept {
+        for (const std::size_t place : gone_) {
+            if (place > i) break;
+            ++i;
+        }
+        return values_[i];
+    }
+
+private:
+    std::span<const double> values_;
+    std::vector<std::size_t> gone_;  // their places
 };
 
 // How a tail is told: it is long if most rows, those between two quantiles, lie in less than
@@ -30,20 +78,21 @@ struct TailRule {
     double narrow;
 };
 
-inline bool has_long_tail(const Ascending& seen, double lo, double hi, const TailRule& rule) {
-    const auto inside = [&](double x) { return lo < x && x < hi; };
+template <class Real>
+bool has_long_tail(const Ascending<Real>& seen, double lo, double hi, const TailRule& rule) {
+    const auto inside = [&](Real x) {
+        return lo < static_cast<double>(x) && static_cast<double>(x) < hi;
+    };
     if (std::ranges::none_of(seen.values, inside)) return false;
     return 0.5 * seen.quantile(rule.to) - 0.5 * seen.quantile(rule.from) <
            rule.narrow * (0.5 * hi - 0.5 * lo);
 }
 
 // Half of the inner knots are quantiles of the rows, the others of the other values.
-inline std::vector<double> quantile_knots(const Ascending& seen, double lo, double hi,
-                                          std::size_t n_bins) {
-    std::vector<double> distinct = seen.values;
-    distinct.insert(distinct.begin(), lo);
-    distinct.push_back(hi);
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+template <class Real>
+std::vector<double> quantile_knots(const Ascending<Real>& seen, double lo, double hi,
+                                   std::size_t n_bins) {
+    std::vector<double> distinct = seen.distinct_with_ends(lo, hi);
     if (distinct.size() <= n_bins + 1) return distinct;
     const std::size_t n_inner = n_bins - 1;
     const std::size_t half = n_inner / 2;
@@ -53,9 +102,7 @@ inline std::vector<double> quantile_knots(const Ascending& seen, double lo, doub
         const double at = seen.quantile(share);
         if (at != knots.back() && at != hi) knots.push_back(at);
     }
-    std::vector<double> others;
-    std::set_difference(distinct.begin() + 1, distinct.end() - 1, knots.begin(), knots.end(),
-                        std::back_inserter(others));
+    const WithoutSome others({distinct.data() + 1, distinct.size() - 2}, knots);
     const std::size_t n_others = n_bins - knots.size();
     const auto n = static_cast<double>(others.size() + 1);
     for (std::size_t k = 1; k <= n_others; ++k) {
@@ -93,7 +140,7 @@ template <class Real>
 std::vector<double> tail_knots(const Real* ascending, std::size_t n, double lo, double hi,
                                std::size_t n_bins, const TailRule& rule, bool single) {
     while (n > 0 && std::isnan(ascending[n - 1])) --n;
-    const Ascending seen{{ascending, ascending + n}};
+    const Ascending<Real> seen{{ascending, n}};
     if (n == 0 || !has_long_tail(seen, lo, hi, rule)) return {};
     return filled(quantile_knots(seen, lo, hi, n_bins), n_bins, single);
 }

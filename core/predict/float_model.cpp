@@ -36,9 +36,9 @@ bool FloatModel::push_knots(std::size_t j, const Axis& axis) {
     if (!have_single_tree(knots) || axis.first() != 0.0 ||
         axis.last() != static_cast<double>(n_cells))
         return false;
-    if (!kernels_.has_trees) return push_table(j, knots);
-    depth_ = std::max(depth_, depth_with_ends(n_cells));
-    return depth_with_ends(n_cells) > 0;
+    if (!has_trees_) return push_table(j, knots);
+    most_bins_ = std::max(most_bins_, n_cells);
+    return PieceTrees::take(n_cells);
 }
 
 bool FloatModel::push_table(std::size_t j, std::span<const double> knots) {
@@ -76,17 +76,19 @@ void FloatModel::fill_tables(const Curves& curves) {
 }
 
 void FloatModel::plant_trees(const Curves& curves) {
-    if (depth_ == 0) return;
-    const std::size_t length = tree_floats(shape_.degree, depth_);
+    if (most_bins_ == 0) return;
+    PieceTrees made(most_bins_, shape_.degree, kernels_.knot_form);
+    depth_ = made.depth();
+    sections_ = made.sections();
     const auto n = static_cast<std::size_t>(
         std::count(is_warped_.begin(), is_warped_.end(), static_cast<unsigned char>(1)));
     for (std::size_t k = 0; k < curves.n_outputs(); ++k) {
-        float* tree = trees_.emplace_back(n * length).data();
+        float* tree = trees_.emplace_back(n * made.n_floats()).data();
         for (std::size_t j = 0; j < shape_.n_features; ++j) {
             tree_of_.push_back(is_warped_[j] != 0 ? tree : nullptr);
             if (is_warped_[j] == 0) continue;
-            plant_pieces(curves.axes[j].knots(), curves.coef_of(k, j), shape_.degree, depth_, tree);
-            tree += length;
+            made.plant(curves.axes[j].knots(), curves.coef_of(k, j), tree);
+            tree += made.n_floats();
         }
     }
 }
@@ -125,13 +127,10 @@ void FloatModel::decide_together(std::span<const float* const> all, std::size_t 
         const float* knots = knots_.empty() ? nullptr : knots_.data() + 2 * entries * j;
         const float* const* trees =
             tree_of_.empty() ? nullptr : tree_of_.data() + output * shape_.n_features + j;
-        const simd::BinMap map{lo_.data() + j,
-                               slope_.data() + j,
-                               end_.data() + j,
-                               is_warped_.data() + j,
-                               knots,
-                               depth_,
-                               trees};
+        const simd::BinMap map{lo_.data() + j,  slope_.data() + j,
+                               end_.data() + j, is_warped_.data() + j,
+                               knots,           depth_,
+                               sections_,       trees};
         simd::Shape part = shape_;
         part.n_features = std::min(step, shape_.n_features - j);
         kernels_.decide(part, map, tables_[output].data() + j * entries, rows.data(), all.size(),

@@ -32,6 +32,7 @@ public:
         if (Degree == 0 || kernels == nullptr || entries == 0) return std::nullopt;
         FloatModel made(*kernels, columns);
         made.shape_ = {Degree, 0, 0, basis.size(), entries, curves.axes.size()};
+        made.has_trees_ = Degree == 1 || kernels->knot_form == simd::KnotForm::columns;
         if (!made.push_axes(curves.axes)) return std::nullopt;
         made.fill_tables(curves);
         made.plant_trees(curves);
@@ -74,8 +75,11 @@ private:
     std::vector<float> slope_;
     std::vector<float> end_;
     std::vector<unsigned char> is_warped_;
-    AlignedFloats knots_;                // for kernels that search in tables ...
-    int depth_ = 0;                      // ... and in trees
+    bool has_trees_ = false;
+    AlignedFloats knots_;        // if not
+    std::size_t most_bins_ = 0;  // of the trees
+    int depth_ = 0;
+    int sections_ = 0;
     std::vector<AlignedFloats> trees_;   // one per output
     std::vector<const float*> tree_of_;  // n_outputs x n_features, null where there are no knots
 };

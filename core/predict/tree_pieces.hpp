@@ -4,26 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "model/knot_tree.hpp"
+#include "simd/kernels.hpp"
 
 namespace splinear {
 
-// The depth of a tree that has leaves for what is beyond the ends as well, or 0.
-inline int depth_with_ends(std::size_t n_bins) noexcept { return tree_depth(n_bins + 1); }
-
-inline std::size_t tree_floats(int degree, int depth) noexcept {
-    return static_cast<std::size_t>(degree == 1 ? 4 : 4 + degree) << depth;
-}
-
-// Coefficients of the polynomial in a, from 0 to 1, that the B-splines with these coefficients are
-// in one bin.
+// Coefficients of the polynomial in a, from 0 to 1, that the B-splines with these coefficients, of
+// degree 2 or 3, are in one bin.
 inline std::array<double, 4> piece_of(const double* c, int degree) noexcept {
     const double d0 = c[1] - c[0];
-    if (degree == 1) return {c[0], d0, 0.0, 0.0};
     const double d1 = c[2] - c[1];
     if (degree == 2) return {0.5 * (c[0] + c[1]), d0, 0.5 * (d1 - d0), 0.0};
     const double d2 = c[3] - c[2];
@@ -31,37 +23,86 @@ inline std::array<double, 4> piece_of(const double* c, int degree) noexcept {
             (d2 - 2.0 * d1 + d0) / 6.0};
 }
 
-// Writes the nodes, and per leaf: where it begins, 1 / its width and the polynomial's coefficients;
-// for degree 1 instead of the width and the second coefficient, the slope. coef: of the basis
-// functions, knots.size() - 1 + degree of them.
-inline void plant_pieces(std::span<const double> knots, const double* coef, int degree, int depth,
-                         float* tree) {
-    const std::size_t n_leaves = std::size_t{1} << depth;
-    const std::size_t n_bins = knots.size() - 1;
-    // The first leaf is for what is below the first knot.
-    std::vector<double> nodes(1, -std::numeric_limits<double>::infinity());
-    nodes.insert(nodes.end(), knots.begin(), knots.end());
-    fill_nodes(nodes, depth, tree);
-    for (std::size_t leaf = 0; leaf < n_leaves; ++leaf) {
-        const std::size_t place = std::min(simd::reversed(leaf, depth), n_bins + 1);
-        const bool is_beyond = place == 0 || place > n_bins;
-        const std::size_t knot = place == 0 ? 0 : place - 1;
-        const std::size_t bin = std::min(knot, n_bins - 1);
-        std::array<double, 4> piece = piece_of(coef + bin, degree);
-        if (place > n_bins) piece[0] += piece[1] + piece[2] + piece[3];  // the end of the last bin
-        const double per_unit = is_beyond ? 0.0 : 1.0 / (knots[bin + 1] - knots[bin]);
-        if (is_beyond) piece[1] = piece[2] = piece[3] = 0.0;
-        float* at = tree + n_leaves + leaf;
-        const auto put = [&](double number) {
-            *at = static_cast<float>(number);
-            at += n_leaves;
-        };
-        put(knots[knot]);
-        if (degree > 1) put(per_unit);
-        put(piece[0]);
-        put(degree == 1 ? piece[1] * per_unit : piece[1]);
-        for (int p = 2; p <= degree; ++p) put(piece[static_cast<std::size_t>(p)]);
+// Makes trees of one depth, of knots with the coefficients of the basis functions between them,
+// n_bins + degree of them.
+class PieceTrees {
+public:
+    static bool take(std::size_t n_bins) noexcept { return PairTrees::take(n_bins); }
+
+    // For n_bins at most.
+    PieceTrees(std::size_t n_bins, int degree, simd::KnotForm form)
+        : pairs_(n_bins, form),
+          order_(tree_depth(n_bins + 1)),
+          degree_(degree),
+          n_numbers_(3 + static_cast<std::size_t>(degree)) {}
+
+    int depth() const noexcept { return degree_ == 1 ? pairs_.depth() : order_.depth(); }
+    int sections() const noexcept { return pairs_.sections(); }
+    std::size_t n_floats() const noexcept {
+        return degree_ == 1 ? pairs_.n_floats() : (1 + n_numbers_) * order_.n_leaves();
     }
-}
+
+    void plant(std::span<const double> knots, const double* coef, float* tree) {
+        if (degree_ == 1)
+            plant_pairs(knots, coef, tree);
+        else
+            plant_pieces(knots, coef, tree);
+    }
+
+private:
+    // Per leaf: where it begins, 1 / its width and the polynomial's coefficients. The first leaf is
+    // for what is below the first knot.
+    void plant_pieces(std::span<const double> knots, const double* coef, float* tree) {
+        order_.write_nodes(knots, 1, 1, tree);
+        const std::size_t n_bins = knots.size() - 1;
+        const std::size_t n_places = n_bins + 2;
+        places_.resize(n_places * n_numbers_);
+        for (std::size_t bin = 0; bin < n_bins; ++bin)
+            put(bin + 1, knots[bin], 1.0 / (knots[bin + 1] - knots[bin]),
+                piece_of(coef + bin, degree_));
+        const auto first = piece_of(coef, degree_);
+        put(0, knots.front(), 0.0, {first[0], 0.0, 0.0, 0.0});
+        const auto last = piece_of(coef + n_bins - 1, degree_);
+        put(n_bins + 1, knots.back(), 0.0, {last[0] + last[1] + last[2] + last[3], 0.0, 0.0, 0.0});
+        const std::size_t n_leaves = order_.n_leaves();
+        for (std::size_t leaf = 0; leaf < n_leaves; ++leaf) {
+            const std::size_t place = std::min(order_.bin_of_leaf(leaf), n_places - 1);
+            for (std::size_t i = 0; i < n_numbers_; ++i)
+                tree[(1 + i) * n_leaves + leaf] = places_[place * n_numbers_ + i];
+        }
+    }
+
+    void put(std::size_t place, double begin, double per_unit, const std::array<double, 4>& piece) {
+        float* to = &places_[place * n_numbers_];
+        *to++ = static_cast<float>(begin);
+        *to++ = static_cast<float>(per_unit);
+        for (std::size_t p = 0; p + 2 < n_numbers_; ++p) *to++ = static_cast<float>(piece[p]);
+    }
+
+    // Per pair: the knot between the two, the curve's value there, its slopes below and above.
+    void plant_pairs(std::span<const double> knots, const double* coef, float* tree) const {
+        const std::size_t n_bins = knots.size() - 1;
+        const auto slope = [&](std::size_t place) {
+            return place > 0 && place <= n_bins
+                       ? static_cast<float>((coef[place] - coef[place - 1]) /
+                                            (knots[place] - knots[place - 1]))
+                       : 0.0f;
+        };
+        pairs_.plant(
+            knots,
+            [&](std::size_t place) {
+                const std::size_t knot = std::min(place, n_bins);
+                return std::array{static_cast<float>(knots[knot]), static_cast<float>(coef[knot]),
+                                  slope(place), slope(place + 1)};
+            },
+            tree);
+    }
+
+    PairTrees pairs_;  // of degree 1
+    TreeOrder order_;
+    int degree_;
+    std::size_t n_numbers_;      // per leaf, of other degrees
+    std::vector<float> places_;  // those of one curve
+};
 
 }  // namespace splinear

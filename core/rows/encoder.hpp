@@ -27,12 +27,15 @@ class Encoder {
 public:
     Encoder(const Axes& axes, std::span<const std::int64_t> columns, const CodeGrid& grid)
         : axes_(axes), columns_(columns), grid_(grid) {
+        const simd::Kernels* kernels = simd::chosen();
+        const bool has_tiles = kernels != nullptr && kernels->code_tile != nullptr;
         for (std::size_t j = 0; j < axes.size(); ++j) {
             const Axis& axis = axes[j];
             const double steps = grid.density(axis);
             if (!TileEncoder::takes_line(axis, grid)) {
                 by_column_.push_back(j);
-                if (!TileEncoder::takes_knots(axis, grid)) not_by_tile_.push_back(j);
+                if (!has_tiles || !TileEncoder::takes_knots(axis, grid, kernels->knot_form))
+                    not_by_tile_.push_back(j);
             }
             if (columns[j] != columns[0] + static_cast<std::int64_t>(j)) in_a_row_ = false;
             steps_.push_back(steps);
@@ -40,9 +43,7 @@ public:
             lo_.push_back(axis.scaled_lo());
             slope_.push_back(axis.slope() * steps);
         }
-        const simd::Kernels* kernels = simd::chosen();
-        if (kernels != nullptr && kernels->code_tile != nullptr &&
-            not_by_tile_.size() < by_column_.size())
+        if (has_tiles && not_by_tile_.size() < by_column_.size())
             by_tile_.emplace(axes, grid, lines(), *kernels);
     }
     Encoder(const Encoder&) = delete;  // what codes by tiles points into it

@@ -18,29 +18,29 @@
 namespace splinear {
 
 // Sorts columns of floating-point numbers, NaN last: by the highest bits, eleven at a time, and
-// where these are the same by comparing. Numbers are sorted as integers in the same order.
+// where these are the same, which few are, by comparing. Numbers are sorted as integers in the same
+// order.
 template <class Real>
 class ColumnSorter {
 public:
-    explicit ColumnSorter(std::size_t n) : keys_(n), others_(n) {}
+    explicit ColumnSorter(std::size_t n) : keys_(n), others_(n), n_(n) {}
 
     void sort(Real* column) {
+        const std::size_t n_lowest = take_out_lowest(column);
         std::array<std::array<std::uint32_t, n_buckets>, n_digits> starts{};
-        for (std::size_t i = 0; i < keys_.size(); ++i) {
-            const Key key = keys_[i] = key_of(column[i]);
-            for (int d = 0; d < n_digits; ++d) ++starts[index_of(d)][digit(key, d)];
-        }
+        for (std::size_t i = 0; i < n_; ++i)
+            for (int d = 0; d < n_digits; ++d) ++starts[index_of(d)][digit(keys_[i], d)];
         for (int d = 0; d < n_digits; ++d) sort_by(d, starts[index_of(d)]);
-        if constexpr (first_bit > 0) sort_the_rest();
-        for (std::size_t i = 0; i < keys_.size(); ++i) column[i] = value_of(keys_[i]);
+        sort_the_rest();
+        for (std::size_t i = 0; i < n_; ++i) column[n_lowest + i] = value_of(keys_[i]);
     }
 
 private:
     using Key = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
     static constexpr int n_bits = 8 * sizeof(Key);
-    static constexpr int n_digits = 3;
+    static constexpr int n_digits = sizeof(Real) == 8 ? 3 : 2;
     static constexpr int digit_bits = 11;
-    static constexpr int first_bit = std::max(0, n_bits - n_digits * digit_bits);
+    static constexpr int first_bit = n_bits - n_digits * digit_bits;
     static constexpr std::size_t n_buckets = std::size_t{1} << digit_bits;
     static constexpr Key sign = Key{1} << (n_bits - 1);
 
@@ -60,27 +60,50 @@ private:
         return std::bit_cast<Real>((key & sign) != 0 ? key & ~sign : ~key);
     }
 
+    // Many columns are half zeros, and nothing is below them: these need no sorting. Writes the
+    // lowest value in front, as often as it occurs, and keeps the keys of the others.
+    std::size_t take_out_lowest(Real* column) {
+        Key lowest = ~Key{0};
+        const std::size_t n = keys_.size();
+        for (std::size_t i = 0; i < n; ++i) {
+            others_[i] = key_of(column[i]);
+            lowest = std::min(lowest, others_[i]);
+        }
+        n_ = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            keys_[n_] = others_[i];
+            n_ += others_[i] != lowest ? 1 : 0;
+        }
+        std::fill_n(column, n - n_, value_of(lowest));
+        return n - n_;
+    }
+
     // Stable; `counts` says how often each digit occurs.
     void sort_by(int d, std::span<std::uint32_t> counts) {
-        if (keys_.empty() || counts[digit(keys_[0], d)] == keys_.size()) return;
+        if (n_ == 0 || counts[digit(keys_[0], d)] == n_) return;
         std::uint32_t before = 0;
         for (std::uint32_t& count : counts) before += std::exchange(count, before);
-        for (const Key key : keys_) others_[counts[digit(key, d)]++] = key;
+        for (std::size_t i = 0; i < n_; ++i) others_[counts[digit(keys_[i], d)]++] = keys_[i];
         keys_.swap(others_);
     }
 
+    // Only where two neighbors are not in order there is anything to do.
     void sort_the_rest() {
-        for (auto from = keys_.begin(); from != keys_.end();) {
-            const Key high = *from >> first_bit;
-            auto to = from + 1;
-            while (to != keys_.end() && *to >> first_bit == high) ++to;
-            if (!std::is_sorted(from, to)) std::sort(from, to);
-            from = to;
+        const auto is_same = [](Key a, Key b) { return a >> first_bit == b >> first_bit; };
+        for (std::size_t i = 1; i < n_; ++i) {
+            if (keys_[i - 1] <= keys_[i]) continue;
+            std::size_t from = i - 1;
+            std::size_t to = i + 1;
+            while (from > 0 && is_same(keys_[from - 1], keys_[i])) --from;
+            while (to < n_ && is_same(keys_[to], keys_[i])) ++to;
+            std::sort(&keys_[from], keys_.data() + to);
+            i = to;
         }
     }
 
     std::vector<Key> keys_;
     std::vector<Key> others_;
+    std::size_t n_;  // that are not the lowest
 };
 
 // Writes to out, column by column, X[rows][:, columns], each column in ascending order.
@@ -95,10 +118,19 @@ void sort_columns(const MatrixView<Real>& X, std::span<const std::int64_t> rows,
     const std::ptrdiff_t together = std::clamp<std::ptrdiff_t>(
         n_columns / (2 * static_cast<std::ptrdiff_t>(n_threads)), 1, most_together);
     const std::size_t n = rows.size();
+    // The rows are anywhere: each would be waited for.
+    constexpr std::size_t rows_ahead = 12;
+    const auto ask_for = [&]([[maybe_unused]] std::ptrdiff_t j, [[maybe_unused]] std::size_t i) {
+#ifdef __GNUC__
+        __builtin_prefetch(X.data + rows[i] * X.row_stride +
+                           columns[static_cast<std::size_t>(j)] * X.column_stride);
+#endif
+    };
     parallel_pieces(0, n_columns, together, n_threads,
                     [&](std::ptrdiff_t first, std::ptrdiff_t last) {
                         Real* const begin = out + static_cast<std::size_t>(first) * n;
                         for (std::size_t i = 0; i < n; ++i) {
+                            if (i + rows_ahead < n) ask_for(first, i + rows_ahead);
                             const Real* row = X.data + rows[i] * X.row_stride;
                             Real* to = begin + i;
                             for (std::ptrdiff_t j = first; j < last; ++j, to += n)

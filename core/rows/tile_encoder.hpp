@@ -29,11 +29,13 @@ public:
         return !axis.has_knots() && grid.span <= axis.last() - axis.first() && !grid.is_wide;
     }
 
-    // Bins between knots that are numbers of single precision, not too many of them.
-    static bool takes_knots(const Axis& axis, const CodeGrid& grid) noexcept {
+    // Bins between knots that are numbers of single precision, not too many of them. Pairs of bins
+    // are coded from the knot between them: a value at another knot must not lie where codes end.
+    static bool takes_knots(const Axis& axis, const CodeGrid& grid, simd::KnotForm form) noexcept {
+        if (form != simd::KnotForm::columns && grid.rounding != 0.5) return false;
         const std::span<const double> knots = axis.knots();
         const double density = grid.density(axis);
-        return !grid.is_wide && have_single_tree(knots) && tree_depth(knots.size() - 1) > 0 &&
+        return !grid.is_wide && have_single_tree(knots) && PairTrees::take(knots.size() - 1) &&
                axis.first() == 0.0 && axis.last() == static_cast<double>(knots.size() - 1) &&
                std::floor(density) == density;
     }
@@ -42,22 +44,16 @@ public:
                 const simd::Kernels& kernels)
         : axes_(axes), grid_(grid), lines_(lines), kernels_(kernels), trees_(axes.size(), nullptr) {
         std::vector<std::size_t> warped;
+        std::size_t n_bins = 0;
         for (std::size_t j = 0; j < axes.size(); ++j)
-            if (axes[j].has_knots() && takes_knots(axes[j], grid)) {
+            if (axes[j].has_knots() && takes_knots(axes[j], grid, kernels.knot_form)) {
                 warped.push_back(j);
-                depth_ = std::max(depth_, tree_depth(axes[j].knots().size() - 1));
+                n_bins = std::max(n_bins, axes[j].knots().size() - 1);
             }
-        const std::size_t n_leaves = std::size_t{1} << depth_;
-        for (std::size_t leaf = 0; leaf < n_leaves; ++leaf)
-            bins_.push_back(simd::reversed(leaf, depth_));
-        tables_.resize(4 * n_leaves * warped.size());
-        for (std::size_t k = 0; k < warped.size(); ++k) {
-            float* tree = tables_.data() + 4 * n_leaves * k;
-            plant(axes[warped[k]].knots(), grid.density(axes[warped[k]]), tree);
-            trees_[warped[k]] = tree;
-            // Four roundings, each by half a unit of the last of 24 bits.
-            doubt_ = static_cast<float>(3e-7 * grid.density(axes[warped[k]]));
-        }
+        if (kernels.knot_form == simd::KnotForm::columns)
+            plant_bins(warped, TreeOrder(tree_depth(n_bins)));
+        else
+            plant_pairs(warped, PairTrees(n_bins, kernels.knot_form));
     }
 
     // Codes the rows [begin, end) of X, whose features lie in these columns.
@@ -88,22 +84,63 @@ public:
 private:
     static constexpr std::size_t n_rows = simd::code_rows;
 
-    void plant(std::span<const double> knots, double density, float* tree) const noexcept {
-        const std::size_t n_leaves = bins_.size();
-        const std::size_t n_bins = knots.size() - 1;
-        fill_nodes(knots, depth_, tree);
-        for (std::size_t leaf = 0; leaf < n_leaves; ++leaf) {
-            const std::size_t bin = std::min(bins_[leaf], n_bins);
-            const double width = bin < n_bins ? knots[bin + 1] - knots[bin] : 0.0;
-            const double begin = static_cast<double>(bin) * density + grid_.rounding;
-            float* at = tree + leaf;
-            at[n_leaves] = static_cast<float>(knots[bin]);
-            at[2 * n_leaves] = width > 0.0 ? static_cast<float>(density / width) : 0.0f;
-            // What is between knots is rounded by the kernel; what is at the last one, here.
-            const auto code =
-                static_cast<std::int32_t>(std::min(begin, static_cast<double>(grid_.last)));
-            at[3 * n_leaves] = std::bit_cast<float>(code);
+    // plant(axis, tree) for some features, with room for each tree.
+    template <class Plant>
+    void plant_all(std::span<const std::size_t> warped, std::size_t n_floats, const Plant& plant) {
+        tables_.resize(n_floats * warped.size());
+        float* tree = tables_.data();
+        for (const std::size_t j : warped) {
+            plant(axes_[j], tree);
+            trees_[j] = tree;
+            tree += n_floats;
+            // Four roundings, each by half a unit of the last of 24 bits.
+            doubt_ = static_cast<float>(3e-7 * grid_.density(axes_[j]));
         }
+    }
+
+    void plant_bins(std::span<const std::size_t> warped, const TreeOrder& order) {
+        depth_ = order.depth();
+        const std::size_t n_leaves = order.n_leaves();
+        plant_all(warped, 4 * n_leaves, [&](const Axis& axis, float* tree) {
+            const std::span<const double> knots = axis.knots();
+            const std::size_t n_bins = knots.size() - 1;
+            const double density = grid_.density(axis);
+            order.write_nodes(knots, 1, 0, tree);
+            for (std::size_t leaf = 0; leaf < n_leaves; ++leaf) {
+                const std::size_t bin = std::min(order.bin_of_leaf(leaf), n_bins);
+                const double width = bin < n_bins ? knots[bin + 1] - knots[bin] : 0.0;
+                const double begin = static_cast<double>(bin) * density + grid_.rounding;
+                float* at = tree + leaf;
+                at[n_leaves] = static_cast<float>(knots[bin]);
+                at[2 * n_leaves] = width > 0.0 ? static_cast<float>(density / width) : 0.0f;
+                // What is between knots is rounded by the kernel; what is at the last one, here.
+                const auto code =
+                    static_cast<std::int32_t>(std::min(begin, static_cast<double>(grid_.last)));
+                at[3 * n_leaves] = std::bit_cast<float>(code);
+            }
+        });
+    }
+
+    void plant_pairs(std::span<const std::size_t> warped, const PairTrees& pairs) {
+        depth_ = pairs.depth();
+        sections_ = pairs.sections();
+        plant_all(warped, pairs.n_floats(), [&](const Axis& axis, float* tree) {
+            const std::span<const double> knots = axis.knots();
+            const std::size_t n_bins = knots.size() - 1;
+            const double density = grid_.density(axis);
+            const auto per_unit = [&](std::size_t place) {
+                return place > 0 && place <= n_bins
+                           ? static_cast<float>(density / (knots[place] - knots[place - 1]))
+                           : 0.0f;
+            };
+            const auto record = [&](std::size_t place) {
+                const std::size_t knot = std::min(place, n_bins);
+                return std::array{static_cast<float>(knots[knot]),
+                                  static_cast<float>(density * static_cast<double>(knot)),
+                                  per_unit(place), per_unit(place + 1)};
+            };
+            pairs.plant(knots, record, tree);
+        });
     }
 
     void copy_together(std::array<const float*, n_rows>& x, std::span<const std::int64_t> columns,
@@ -118,9 +155,9 @@ private:
     void encode_together(const std::array<const float*, n_rows>& x,
                          const std::array<Code*, n_rows>& to) const {
         const auto nan = static_cast<std::int32_t>(grid_.has_missing() ? grid_.missing_code : 0);
-        const simd::CodeMap map{lines_.prescale, lines_.lo,     lines_.slope,
-                                lines_.rounding, lines_.last,   nan,
-                                depth_,          trees_.data(), doubt_};
+        const simd::CodeMap map{lines_.prescale, lines_.lo, lines_.slope, lines_.rounding,
+                                lines_.last,     nan,       depth_,       sections_,
+                                trees_.data(),   doubt_};
         std::array<std::uint64_t, simd::tile> doubts;
         for (std::size_t j = 0; j < axes_.size(); j += simd::tile) {
             const std::size_t n = std::min(axes_.size() - j, std::size_t{simd::tile});
@@ -143,8 +180,8 @@ private:
     CodeGrid grid_;
     simd::Coder lines_;
     const simd::Kernels& kernels_;
-    int depth_ = simd::least_depth;
-    std::vector<std::size_t> bins_;  // of the leaves
+    int depth_ = 0;
+    int sections_ = 0;
     float doubt_ = 0.0f;
     AlignedFloats tables_;
     std::vector<const float*> trees_;

@@ -12,10 +12,9 @@ namespace splinear::simd {
 
 const Kernels* avx2_kernels() {
     static constexpr Kernels kernels{
-        "avx2",         avx2::score,   avx2::add,          avx2::sum,
-        avx2::decide,   norm_loops,    avx2::min_products, avx2::hat_products,
-        avx2::products, fourier_loops, hermite_loops,      nullptr,
-        false};
+        "avx2",        avx2::score,        avx2::add,          avx2::sum,      avx2::decide,
+        norm_loops,    avx2::min_products, avx2::hat_products, avx2::products, fourier_loops,
+        hermite_loops, avx2::code_tile,    KnotForm::sections};
     return &kernels;
 }
 

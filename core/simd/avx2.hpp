@@ -26,4 +26,7 @@ void hat_products(const Shape& shape, const std::uint16_t* x, const std::uint16_
 void products(const Shape& shape, const float* smoother, const float* variance,
               const std::uint16_t* const* codes, std::size_t n_rows, float* out);
 
+void code_tile(const CodeMap& map, std::size_t j, std::size_t n, const float* const* x,
+               std::uint16_t* const* out, std::uint64_t* doubts);
+
 }  // namespace splinear::simd::avx2

@@ -14,19 +14,10 @@ namespace splinear::simd {
 
 const Kernels* avx512_kernels() {
     // What scatters to tables or fetches from them entry by entry gains nothing by longer vectors.
-    static constexpr Kernels kernels{"avx512",
-                                     avx512::score,
-                                     avx512::add,
-                                     avx2::sum,
-                                     avx512::decide,
-                                     avx512::norm,
-                                     avx512::min_products,
-                                     avx512::hat_products,
-                                     avx512::products,
-                                     fourier_loops,
-                                     hermite_loops,
-                                     avx512::code_tile,
-                                     true};
+    static constexpr Kernels kernels{
+        "avx512",      avx512::score,        avx512::add,          avx2::sum,        avx512::decide,
+        avx512::norm,  avx512::min_products, avx512::hat_products, avx512::products, fourier_loops,
+        hermite_loops, avx512::code_tile,    KnotForm::columns};
     return &kernels;
 }
 

@@ -54,37 +54,39 @@ SPLINEAR_INLINE void add_line(const Shape& shape, const BinMap& map, std::size_t
     }
 }
 
-// The pieces of a feature's curve, by the leaves of its tree; see BinMap::trees.
+// What is in the leaves of a feature's tree; see BinMap::trees. Nothing has to be clamped: there
+// are leaves for what is beyond the ends, with no slope. What is not finite becomes NaN there.
 template <int Degree, int Depth>
 struct Leaves {
     using Table = typename LeafTable<Depth>::Table;
     const float* tables;
     int depth;
     NodeTable<Depth> nodes;
-    Table lower;
     Table first;
     Table second;
+    Table third;
 
     Leaves(const float* tree, int depth_of_tree)
         : tables(tree),
           depth(depth_of_tree),
           nodes(tree, depth_of_tree),
-          lower(table(1)),
-          first(table(2)),
-          second(table(3)) {}
+          first(table(1)),
+          second(table(2)),
+          third(table(3)) {}
 
-    // Nothing has to be clamped: there are leaves for what is beyond the ends, with no slope. What
-    // is not finite becomes NaN there.
     SPLINEAR_INLINE __m512 add(__m512 total, __m512 x, __m512i leaf) const {
-        const __m512 from = _mm512_sub_ps(x, lower[leaf]);
+        const __m512 from = _mm512_sub_ps(x, first[leaf]);
         if constexpr (Degree == 1) {
-            return _mm512_add_ps(total, _mm512_fmadd_ps(from, second[leaf], first[leaf]));
+            // A knot, the curve's value there, its slopes below and above.
+            const __mmask16 is_below = _mm512_movepi32_mask(_mm512_castps_si512(from));
+            const __m512 slope = _mm512_mask_blend_ps(is_below, Table(table(4))[leaf], third[leaf]);
+            return _mm512_add_ps(total, _mm512_fmadd_ps(from, slope, second[leaf]));
         } else {
-            const __m512 a = _mm512_mul_ps(from, first[leaf]);
+            const __m512 a = _mm512_mul_ps(from, second[leaf]);
             __m512 value = Table(table(3 + Degree))[leaf];
             for (int p = Degree - 1; p > 0; --p)
                 value = _mm512_fmadd_ps(a, value, Table(table(3 + p))[leaf]);
-            return _mm512_add_ps(total, _mm512_fmadd_ps(a, value, second[leaf]));
+            return _mm512_add_ps(total, _mm512_fmadd_ps(a, value, third[leaf]));
         }
     }
 

@@ -13,6 +13,7 @@ inline Four load_four(const float* at) {
     return four;
 }
 inline void store_four(float* at, const Four& four) { __builtin_memcpy(at, &four, sizeof four); }
+inline Four lesser(Four x, Four y) { return x < y ? x : y; }
 #else
 struct Four {
     float v[4];
@@ -29,11 +30,38 @@ inline Four operator+(Four x, Four y) {
     for (int k = 0; k < 4; ++k) x.v[k] += y.v[k];
     return x;
 }
+inline Four operator-(Four x, Four y) {
+    for (int k = 0; k < 4; ++k) x.v[k] -= y.v[k];
+    return x;
+}
+inline Four lesser(Four x, Four y) {
+    for (int k = 0; k < 4; ++k) x.v[k] = x.v[k] < y.v[k] ? x.v[k] : y.v[k];
+    return x;
+}
 inline Four operator*(Four x, Four y) {
     for (int k = 0; k < 4; ++k) x.v[k] *= y.v[k];
     return x;
 }
 #endif
+
+// Four vectors of four numbers, turned.
+inline void turn_fours(Four (&in)[4]) {
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+    const Four low01 = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
+    const Four low23 = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
+    const Four high01 = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
+    const Four high23 = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
+    in[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+    in[1] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+    in[2] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+    in[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+#else
+    const Four was[4] = {in[0], in[1], in[2], in[3]};
+    for (int i = 0; i < 4; ++i)
+        in[i] = four_of(entry_of(was[0], i), entry_of(was[1], i), entry_of(was[2], i),
+                        entry_of(was[3], i));
+#endif
+}
 
 inline float sum_of_four(const Four& v) {
     return (entry_of(v, 0) + entry_of(v, 1)) + (entry_of(v, 2) + entry_of(v, 3));

@@ -52,6 +52,12 @@ struct SeriesKernels {
                  std::size_t n_groups, float* out);
 };
 
+// How decide() and code_tile() take knots: as trees (see knot_tree.hpp) with first one number of
+// all leaves and then the next; as trees in sections, longer ones with the numbers of a leaf side
+// by side; or as leaves in a row, with fences between them. The latter two are for curves of degree
+// 1: of others decide() then takes BinMap::knots.
+enum class KnotForm { columns, sections, fences };
+
 // Per feature, the map from values to bins: a straight line, or straight lines between knots.
 struct BinMap {
     const float* lo;
@@ -62,9 +68,9 @@ struct BinMap {
     // lower end of each bin, infinity after the last; and 1 / the width of each bin.
     const float* knots;
     // In place of knots, for kernels that search in trees: null if no feature has knots; else, per
-    // feature, null or a tree of that depth (see knot_tree.hpp) whose first leaf is for what is
-    // below the first knot, followed per leaf by the pieces of its curve (predict/tree_pieces.hpp).
+    // feature, null or a tree and what is in its leaves, which predict/tree_pieces.hpp says.
     int depth;
+    int sections;  // 0: a tree without; with KnotForm::fences, how many leaves
     const float* const* trees;
 };
 
@@ -80,8 +86,11 @@ struct CodeMap {
     double last;
     std::int32_t nan;  // the code of a NaN
     int depth;         // of all trees
-    // Null for a straight line; else a tree (see knot_tree.hpp), and then per leaf: where its bin
-    // begins, codes per unit, and the code of its beginning, a whole number of 32 bits.
+    int sections;      // as in BinMap
+    // Null for a straight line; else a tree, with KnotForm::columns of bins: where each begins,
+    // codes per unit, and the code of its beginning, a whole number of 32 bits. Otherwise of pairs
+    // of neighbors (PairTrees): the knot between the two, its code, codes per unit below and above;
+    // values are rounded to the nearest code then.
     const float* const* trees;
     float doubt;  // how far from a whole number single precision is sure where to round
 };
@@ -143,7 +152,7 @@ struct Kernels {
     void (*code_tile)(const CodeMap& map, std::size_t j, std::size_t n, const float* const* x,
                       std::uint16_t* const* out, std::uint64_t* doubts);
 
-    bool has_trees;  // whether decide() reads BinMap::trees, or BinMap::knots
+    KnotForm knot_form;
 };
 
 const Kernels& portable_kernels();

@@ -14,6 +14,14 @@ namespace splinear::simd {
 inline constexpr int least_depth = 4;
 inline constexpr int most_depth = 11;
 
+// A tree in sections has three levels, eight nodes of which the first is none, and then up to this
+// many leaves behind each other where others have one. Per section but the first follow the eight
+// numbers, one for each way through the three levels, from which on a value is in it; and per
+// section, four times eight: what is in its leaves.
+inline constexpr int most_sections = 4;
+inline constexpr int section_depth = 3;
+inline constexpr int section_leaves = 1 << section_depth;
+
 // The last `depth` bits of a number, in reverse.
 constexpr std::size_t reversed(std::size_t number, int depth) noexcept {
     std::size_t out = 0;

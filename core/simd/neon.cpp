@@ -12,10 +12,10 @@ namespace splinear::simd {
 
 const Kernels* neon_kernels() {
     static constexpr Kernels kernels{
-        "neon",         neon::score,   neon::add,          neon::sum,
-        neon::decide,   norm_loops,    neon::min_products, neon::hat_products,
-        neon::products, fourier_loops, hermite_loops,      nullptr,
-        false};
+        "neon",          neon::score,   neon::add,          neon::sum,
+        neon::decide,    norm_loops,    neon::min_products, neon::hat_products,
+        neon::products,  fourier_loops, hermite_loops,      nullptr,
+        KnotForm::fences};
     return &kernels;
 }
 

@@ -7,6 +7,8 @@
 
 namespace {
 #include "simd/neon_tables.hpp"
+// After what it uses.
+#include "simd/fence_loops.hpp"
 
 using splinear::simd::BinMap;
 
@@ -130,6 +132,7 @@ void score(const Shape& shape, const float* tables, const Code* const* codes, st
 
 void decide(const Shape& shape, const BinMap& map, const float* tables, const float* const* x,
             std::size_t n_rows, float* out) {
+    if (map.trees != nullptr) return decide_fences(shape, map, tables, x, n_rows, out);
     by_shape(shape, [&]<int Degree, class Length>(Choice<Degree, Length>) {
         if constexpr (Degree > 0)
             for (std::size_t a = 0; a < n_rows; a += n_lanes)

@@ -33,15 +33,12 @@ struct Problem {
           is_warped(n, 0),
           knots(2 * entries * n),
           tables(whole_pieces(n, std::size_t{simd::tile}) * entries),
-          x(n_rows, std::vector<float>(n)),
-          depth(depth_with_ends(static_cast<std::size_t>(n_bins))),
-          trees(n) {
+          x(n_rows, std::vector<float>(n)) {
         for (std::size_t j = 0; j < n; ++j) {
             if (warped > 0 && j % warped == 0) warp(j, n_bins);
             for (int k = 0; k < shape.n_basis; ++k)
                 tables[j * entries + static_cast<std::size_t>(k)] = draw(-1.0, 1.0);
             for (auto& row : x) row[j] = draw_value(j, n_bins);
-            if (is_warped[j] != 0) plant(j, n_bins);
         }
     }
 
@@ -66,14 +63,20 @@ struct Problem {
         }
     }
 
-    // The same for kernels that search in trees.
-    void plant(std::size_t j, int n_bins) {
-        const float* lower = &knots[2 * entries * j];
-        std::vector<double> all(lower, lower + n_bins);
-        all.push_back(8.0);
-        const std::vector<double> coef(&tables[j * entries], &tables[j * entries] + shape.n_basis);
-        trees[j] = AlignedFloats(tree_floats(shape.degree, depth));
-        plant_pieces(all, coef.data(), shape.degree, depth, trees[j].data());
+    // The same for kernels that search in trees, one behind the other.
+    AlignedFloats planted(PieceTrees& made) const {
+        AlignedFloats trees(made.n_floats() * shape.n_features);
+        const auto n_bins = static_cast<std::size_t>(shape.n_basis - shape.degree);
+        for (std::size_t j = 0; j < shape.n_features; ++j) {
+            if (is_warped[j] == 0) continue;
+            const float* lower = &knots[2 * entries * j];
+            std::vector<double> all(lower, lower + n_bins);
+            all.push_back(8.0);
+            const float* own = &tables[j * entries];
+            const std::vector<double> coef(own, own + shape.n_basis);
+            made.plant(all, coef.data(), &trees[made.n_floats() * j]);
+        }
+        return trees;
     }
 
     float draw_value(std::size_t j, int n_bins) {
@@ -100,11 +103,17 @@ struct Problem {
     std::vector<float> decided(const simd::Kernels& kernels, std::size_t together = n_rows) const {
         std::array<const float*, n_rows> rows;
         for (std::size_t a = 0; a < rows.size(); ++a) rows[a] = x[a].data();
-        std::vector<const float*> tree_of(trees.size(), nullptr);
-        for (std::size_t j = 0; j < trees.size(); ++j)
-            if (is_warped[j] != 0) tree_of[j] = trees[j].data();
-        const simd::BinMap map{lo.data(),    slope.data(), end.data(),    is_warped.data(),
-                               knots.data(), depth,        tree_of.data()};
+        const simd::KnotForm form = kernels.knot_form;
+        const auto n_bins = static_cast<std::size_t>(shape.n_basis - shape.degree);
+        PieceTrees made(n_bins, shape.degree, form);
+        const AlignedFloats trees = planted(made);
+        std::vector<const float*> tree_of(shape.n_features, nullptr);
+        for (std::size_t j = 0; j < tree_of.size(); ++j)
+            if (is_warped[j] != 0) tree_of[j] = &trees[made.n_floats() * j];
+        const bool takes_trees = form == simd::KnotForm::columns || shape.degree == 1;
+        const simd::BinMap map{
+            lo.data(),    slope.data(), end.data(),      is_warped.data(),
+            knots.data(), made.depth(), made.sections(), takes_trees ? tree_of.data() : nullptr};
         std::vector<float> out(rows.size(), 0.5f);
         for (std::size_t a = 0; a < n_rows; a += together)
             kernels.decide(shape, map, tables.data(), &rows[a], together, &out[a]);
@@ -121,8 +130,6 @@ struct Problem {
     AlignedFloats knots;
     AlignedFloats tables;
     std::vector<std::vector<float>> x;
-    int depth;
-    std::vector<AlignedFloats> trees;
 };
 
 template <int Degree>

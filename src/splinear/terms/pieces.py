@@ -43,6 +43,17 @@ class Pieces:
         )
         self.knots[k] = knots if len(knots) > 2 else None
 
+    def set_many(self, at: NDArray[np.intp], knots: Floats) -> None:
+        """Set the knots of some features, one row each, NaN after the last; the ends are theirs.
+
+        They are not told to be all of the values that were seen.
+        """
+        n_knots = np.count_nonzero(~np.isnan(knots), axis=1)
+        self.lo[at], self.hi[at] = knots[:, 0], knots[np.arange(len(at)), n_knots - 1]
+        self.n_bins[at] = n_knots - 1
+        for k, n, row in zip(at.tolist(), n_knots.tolist(), knots, strict=True):
+            self.knots[k] = row[:n] if n > 2 else None
+
     def size_class(self, degree: int) -> AnyArray:
         """Class features by the size of their tables; the wanted number of bins is a class too."""
         classes = size_class(self.n_bins + degree)

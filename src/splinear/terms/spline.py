@@ -205,23 +205,31 @@ class Spline(Term):
             for k in range(len(features)):
                 pieces.set_knots(k, given)
         elif self._rule != "uniform":
-            n_rows, varies = data.table.shape[0], np.flatnonzero(lo < hi)
-            if self._rule == "auto" and not advice.quantiles and data.weights is None:
-                rows = FOR_TAILS.rows(n_rows, data.kept, len(varies))
-                few = max(advice.few, 2)
-                ends = lo[varies], hi[varies]
-                of = suspects(data.table, rows, features[varies], few, *ends, data.n_threads)
-                varies = varies[of]
-                self._divide_tails(pieces, varies, features, data, advice)
-                return pieces
-            if self._rule == "auto" and advice.quantiles and data.weights is None:
-                self._spread(pieces, varies, features, data, advice)
+            varies = np.flatnonzero(lo < hi)
+            if self._rule == "auto" and data.weights is None:
+                if not advice.quantiles:
+                    varies = self._may_have_tails(pieces, varies, features, data, advice)
+                self._divide_all(pieces, varies, features, data, advice)
                 return pieces
             for k, seen in self._samples(data, features[varies], len(features)):
                 self._divide(pieces, int(varies[k]), seen, advice, data)
         return pieces
 
-    def _spread(
+    def _may_have_tails(
+        self,
+        pieces: Pieces,
+        at: NDArray[np.intp],
+        features: NDArray[np.intp],
+        data: ColumnData,
+        advice: Advice,
+    ) -> NDArray[np.intp]:
+        """Return those of the features at `at` of which a quick look does not suffice."""
+        rows = FOR_TAILS.rows(data.table.shape[0], data.kept, len(at))
+        few = max(advice.few, 2)
+        ends = pieces.lo[at], pieces.hi[at]
+        return at[suspects(data.table, rows, features[at], few, *ends, data.n_threads)]
+
+    def _divide_all(
         self,
         pieces: Pieces,
         at: NDArray[np.intp],
@@ -230,37 +238,24 @@ class Spline(Term):
         advice: Advice,
     ) -> None:
         """Place the knots of the features at `at`, all at once but for those of few values."""
+        find = all_spread_knots if advice.quantiles else tail_knots
         for some, block in self._blocks(at, features, data):
             lo, hi = pieces.lo[some], pieces.hi[some]
-            found = all_spread_knots(block, lo, hi, pieces.n_wanted, data.n_threads)
-            for k, knots, values in zip(some, found, block, strict=True):
-                if np.isnan(knots[0]):
-                    self._divide(pieces, int(k), Sample.in_order(values), advice, data)
-                else:
-                    pieces.set_knots(int(k), knots[~np.isnan(knots)])
-
-    def _divide_tails(
-        self,
-        pieces: Pieces,
-        at: NDArray[np.intp],
-        features: NDArray[np.intp],
-        data: ColumnData,
-        advice: Advice,
-    ) -> None:
-        """Place the knots of those features at `at` that have a long tail, all of them at once.
-
-        And of those of few values, unless the user says how many pieces there are to be.
-        """
-        most = 0 if self.n_bins is not None else max(advice.few, 2)
-        for some, block in self._blocks(at, features, data):
-            lo, hi = pieces.lo[some], pieces.hi[some]
-            found = tail_knots(block, lo, hi, pieces.n_wanted, data.n_threads)
-            n_distinct = 1 + (block[:, 1:] > block[:, :-1]).sum(axis=1)
-            has_few = n_distinct <= most
-            for k in np.flatnonzero(has_few):
+            found = find(block, lo, hi, pieces.n_wanted, data.n_threads)
+            has_none = np.isnan(found[:, 0])
+            apart = has_none if advice.quantiles else self._has_few(block, advice)
+            for k in np.flatnonzero(apart):
                 self._divide(pieces, int(some[k]), Sample.in_order(block[k]), advice, data)
-            for k in np.flatnonzero(~has_few & ~np.isnan(found[:, 0])):
-                pieces.set_knots(int(some[k]), found[k][~np.isnan(found[k])])
+            placed = ~apart & ~has_none
+            pieces.set_many(some[placed], found[placed])
+
+    def _has_few(self, block: AnyArray, advice: Advice) -> NDArray[np.bool_]:
+        """Tell which rows have few values, if the user does not say how many pieces to make."""
+        if self.n_bins is not None:
+            return np.zeros(len(block), dtype=bool)
+        n_distinct = 1 + (block[:, 1:] > block[:, :-1]).sum(axis=1)
+        has_few: NDArray[np.bool_] = n_distinct <= max(advice.few, 2)
+        return has_few
 
     def _blocks(
         self, at: NDArray[np.intp], features: NDArray[np.intp], data: ColumnData
