@@ -103,7 +103,14 @@ def counts() -> Split:
 
 def topics(n_rows: int = 25_000, n_columns: int = 50_000, n_classes: int = 100) -> Split:
     """Made-up texts of about 100 words, of which a fifth is held out."""
-    random = np.random.default_rng(0)
+    X, y = topics_of(n_rows, n_columns, n_classes)
+    parts = train_test_split(X, y, test_size=0.2, random_state=0)
+    return weighted(Split(*parts))
+
+
+def topics_of(n_rows: int, n_columns: int, n_classes: int, seed: int = 0) -> tuple[Any, Any]:
+    """Make up texts of about 100 words: counts, and the classes that prefer some of them."""
+    random = np.random.default_rng(seed)
     common = random.permutation(1.0 / np.arange(1, n_columns + 1))
     y = random.integers(0, n_classes, n_rows)
     rows, columns = [], []
@@ -114,9 +121,7 @@ def topics(n_rows: int = 25_000, n_columns: int = 50_000, n_classes: int = 100) 
         rows.append(np.repeat(here, length))
         columns.append(random.choice(n_columns, length.sum(), p=share / share.sum()))
     at = np.concatenate(rows), np.concatenate(columns)
-    X = sparse.csr_matrix((np.ones(len(at[0]), np.float32), at), shape=(n_rows, n_columns))
-    parts = train_test_split(X, y, test_size=0.2, random_state=0)
-    return weighted(Split(*parts))
+    return sparse.csr_matrix((np.ones(len(at[0]), np.float32), at), shape=(n_rows, n_columns)), y
 
 
 SETS = {

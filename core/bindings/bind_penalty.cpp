@@ -1,5 +1,11 @@
+#include <nanobind/stl/pair.h>
+
+#include <array>
+#include <utility>
+
 #include "bindings/arrays.hpp"
 #include "model/penalty/any.hpp"
+#include "model/penalty/distance.hpp"
 
 namespace splinear::bindings {
 namespace {
@@ -18,6 +24,26 @@ NumpyTable over_rows(const AnyPenalty& any, const Table<double>& rows, const Map
         },
         any);
     return to_numpy<NumpyTable>(std::move(out), n, size);
+}
+
+std::pair<double, double> distance(const AnyPenalty& any, const Table<double>& coef,
+                                   const Table<double>& sums, const Table<double>& stiffness) {
+    const auto must_match = [&](const Table<double>& other) {
+        must_be("the number of rows, as of coef,", other.shape(0), coef.shape(0));
+        must_be("the length of rows, as of coef,", other.shape(1), coef.shape(1));
+    };
+    must_match(sums);
+    must_match(stiffness);
+    const auto spans = std::array{as_span(coef), as_span(sums), as_span(stiffness)};
+    nb::gil_scoped_release release;
+    const Distance found = std::visit(
+        [&](const Penalty auto& penalty) {
+            must_be("the length of the rows, the size of the penalty,", coef.shape(1),
+                    static_cast<std::size_t>(penalty.size()));
+            return distance_of(penalty, spans[0], spans[1], spans[2]);
+        },
+        any);
+    return {found.value, found.square};
 }
 
 template <class P>
@@ -63,6 +89,10 @@ void bind_penalty(nb::module_& m) {
                 return over_rows(self, rows, [](const auto& p, double* a) { p.difference(a); });
             },
             nb::arg("rows").noconvert(), "T^{-1} a for every row a.")
+        .def("distance", &distance, nb::arg("coef").noconvert(), nb::arg("sums").noconvert(),
+             nb::arg("stiffness").noconvert(),
+             "Sums over all rows of P d^2 and (P d + T' sums)^2 / P, with d = T^{-1} coef and P "
+             "the stiffness; what has none takes no part in the second.")
         .def(
             "quadratic",
             [](const AnyPenalty& self, int first, const Vector<double>& weights) {

@@ -98,9 +98,11 @@ void bind_train(nb::module_& m) {
           "Names for SPLINEAR_INSTRUCTIONS on this machine, fastest first.");
 
     nb::class_<HeldProblem>(m, "DualProblem", "The targets and costs of the rows, and the bias.")
-        .def(nb::init<Labels, OptionalVector, OptionalVector, double, double, double>(),
+        .def(nb::init<Labels, OptionalVector, OptionalVector, double, double, double,
+                      OptionalNorms>(),
              nb::arg("y").noconvert(), nb::arg("targets").none(), nb::arg("weights").none(),
-             nb::kw_only(), nb::arg("cost_negative"), nb::arg("cost_positive"), nb::arg("bias"));
+             nb::kw_only(), nb::arg("cost_negative"), nb::arg("cost_positive"), nb::arg("bias"),
+             nb::arg("squared_norm").none() = nb::none());
     nb::class_<HeldStart>(m, "DualStart", "Where to begin: None stands for zeros.")
         .def(nb::init<OptionalVector, OptionalVector, double>(), nb::arg("alpha").none(),
              nb::arg("coef").none(), nb::arg("intercept"),
@@ -117,6 +119,21 @@ void bind_train(nb::module_& m) {
         .def_ro("gap", &DualResult::gap)
         .def_ro("n_iter", &DualResult::n_iter)
         .def_ro("converged", &DualResult::converged);
+
+    m.def(
+        "squared_norms",
+        [](const std::vector<const Group*>& groups, std::int64_t n_threads) {
+            check(groups);
+            std::vector<float> found;
+            {
+                nb::gil_scoped_release release;
+                found = squared_norms(groups, threads(n_threads));
+            }
+            const std::size_t n = found.size();
+            return to_numpy<nb::ndarray<nb::numpy, float, nb::ndim<1>>>(std::move(found), n);
+        },
+        nb::arg("groups"), nb::arg("n_threads"),
+        "Squared lengths of the rows' embeddings, for problems that have the rows in common.");
 
     m.def(
         "train", &run, nb::arg("groups"), nb::arg("loss"), nb::arg("problem"), nb::arg("options"),

@@ -37,7 +37,10 @@ public:
     DualCoordinateDescent(const GroupedRows& rows, const Loss& loss, const DualProblem& problem,
                           const DualOptions& options, Monitor& monitor)
         : stop_(monitor),
-          data_{rows, loss, problem, options, squared_norms(rows, options.n_threads, stop_)},
+          squared_norm_(problem.squared_norm.empty() ? squared_norms(rows, options.n_threads, stop_)
+                                                     : std::vector<float>{}),
+          data_{rows, loss, problem, options,
+                squared_norm_.empty() ? problem.squared_norm : squared_norm_},
           state_(data_),
           pass_(data_, stop_),
           path_(data_),
@@ -131,6 +134,7 @@ private:
     }
 
     StopRequest stop_;
+    const std::vector<float> squared_norm_;  // unless the problem has them
     const DualData<Loss> data_;
     DualState state_;
     DualPass<Loss> pass_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "model/loss/any.hpp"
@@ -48,7 +49,7 @@ struct DualData {
     Loss loss;
     DualProblem problem;
     DualOptions options;
-    std::vector<float> squared_norm;  // see squared_norms()
+    std::span<const float> squared_norm;  // see squared_norms()
 
     // The squared length of a row's embedding, bias included: exact even where the bias is large.
     double curvature(std::size_t i) const noexcept {

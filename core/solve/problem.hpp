@@ -16,6 +16,9 @@ struct DualProblem {
     double cost_negative;             // of a row of unit weight
     double cost_positive;
     double bias;  // B; 0: no intercept
+    // Of the rows' embeddings, without the bias; empty: they are computed. Problems of the same
+    // rows have them in common.
+    std::span<const float> squared_norm = {};
 
     double cost(std::size_t i) const noexcept {
         const double c = y[i] > 0 ? cost_positive : cost_negative;

@@ -17,11 +17,26 @@ void check_sizes(Groups groups, const DualProblem& problem, const DualStart& sta
     must_be("the number of y, one per row,", problem.y.size(), n_rows);
     must_fit("the number of targets, one per row,", problem.targets, n_rows);
     must_fit("the number of weights, one per row,", problem.weights, n_rows);
+    if (!problem.squared_norm.empty())
+        must_be("the number of squared norms, one per row,", problem.squared_norm.size(), n_rows);
     must_fit("the number of alpha, one per row,", start.alpha, n_rows);
     must_fit("the size of coef, of all groups,", start.coef, n_coefficients(groups));
 }
 
+// Asks nobody.
+class Undisturbed final : public Monitor {
+public:
+    bool poll() override { return false; }
+    bool pass(const Progress&) override { return false; }
+};
+
 }  // namespace
+
+std::vector<float> squared_norms(Groups groups, int n_threads) {
+    Undisturbed monitor;
+    StopRequest stop(monitor);
+    return squared_norms(GroupedRows(groups, n_threads), n_threads, stop);
+}
 
 std::vector<DualResult> train(Groups groups, const AnyLoss& any_loss, const DualProblem& problem,
                               const DualOptions& options, const DualStart& start,

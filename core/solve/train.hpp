@@ -10,6 +10,10 @@
 
 namespace splinear {
 
+// The squared lengths of the rows' embeddings, for problems that have the rows in common. Throws
+// std::invalid_argument for groups that do not belong together.
+std::vector<float> squared_norms(Groups groups, int n_threads);
+
 // Fits for all costs times each of `factors` in turn, each starting from the one before; fewer
 // results than factors if the monitor stopped it. Throws std::invalid_argument for groups that do
 // not belong together, and for arrays of the wrong size.

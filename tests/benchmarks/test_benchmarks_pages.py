@@ -53,6 +53,7 @@ def tables_of(page):
         ("solvers", "--data"),
         ("defaults", "--data"),
         ("sparse_tables", "--data"),
+        ("text_settings", "--data"),
         ("tabular", "--data"),
         ("tabular", "--rivals"),
         ("bands", "--losses"),
@@ -350,6 +351,21 @@ def test_sparse_tables(tmp_path):
         assert min(accuracies) > 65
         assert int(more) == round((accuracies[1] - accuracies[0]) * 2.5)
         assert float(ours[4]) > 0.05  # gigabytes
+
+
+def test_settings_for_text(tmp_path):
+    printed, _ = run("text_settings", "--quick", "--output", tmp_path)
+    page = (tmp_path / "text_settings.md").read_text()
+    assert page.strip() in printed
+    [accuracy] = tables_of(page)
+    forms = [f"few texts, {form}" for form in ("counts", "tf-idf", "sublinear")]
+    assert [line[0] for line in accuracy[2:]] == forms
+    assert [accuracy[0][1], accuracy[0][-1]] == ["AdditiveSVC()", "LinearSVC()"]
+    for line in accuracy[2:]:
+        default = float(line[1])
+        for cell in line[2:]:
+            mean, more = re.match(r"(\S+) \(([+-]\S+) ± \S+\)$", cell).groups()
+            assert float(more) == pytest.approx(float(mean) - default, abs=0.011)
 
 
 # -- bands -----------------------------------------------------------------------------------------

@@ -30,6 +30,17 @@ with_fixed_strength = pytest.mark.parametrize(
 )
 
 
+def test_classes_share_one_array(digits):
+    """The parameters of a hundred classes of many columns should not be in memory twice."""
+    X, y = digits
+    model = AdditiveSVC(random_state=0, n_jobs=2).fit(X[:300], y[:300])
+    parameters = model._model.parameters
+    assert parameters.shape[0] == 10
+    assert parameters.base is None
+    alone = AdditiveSVC(random_state=0).fit(X[:300], y[:300] == 4)
+    np.testing.assert_array_equal(parameters[4], alone._model.parameters[0])
+
+
 @pytest.fixture(scope="module")
 def iris():
     return load_iris(return_X_y=True)

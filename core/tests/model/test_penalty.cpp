@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "model/penalty/any.hpp"
+#include "model/penalty/distance.hpp"
 #include "tests/check.hpp"
 
 using namespace splinear;
@@ -112,6 +113,32 @@ void quadratic_is_that_of_the_dense_matrix(int order, int size, int support) {
     }
 }
 
+// Two features; the second has a difference of no stiffness, which takes no part.
+void distance_is_that_of_the_matrix() {
+    const DifferencePenalty penalty(1, 4, 2);
+    const Matrix D = first_difference(4);
+    const Matrix T = first_sum(4);
+    const Vector v = some_vector(16);
+    const std::span all(v);
+    const Vector stiffness{2.0, 4.0, 0.5, 1.0, 8.0, 1.0, 2.0, 0.0};
+    Distance expected;
+    for (std::size_t j = 0; j < 2; ++j) {
+        const Vector coef(&v[4 * j], &v[4 * j] + 4);
+        const Vector sums(&v[8 + 4 * j], &v[8 + 4 * j] + 4);
+        const Vector d = times(D, coef);
+        const Vector embedded = times(transposed(T), sums);
+        for (std::size_t k = 0; k < 4; ++k) {
+            const double p = stiffness[4 * j + k];
+            const double q = p * d[k] + embedded[k];
+            expected.value += p * d[k] * d[k];
+            if (p > 0.0) expected.square += q * q / p;
+        }
+    }
+    const Distance found = distance_of(penalty, all.first(8), all.last(8), stiffness);
+    CHECK(near(found.value, expected.value));
+    CHECK(near(found.square, expected.square));
+}
+
 void diagonal_scales() {
     const DiagonalPenalty penalty({1.0, 0.5, 0.25});
     const Vector v{3.0, -4.0, 8.0};
@@ -156,6 +183,7 @@ int main() {
             for (int support = 1; support <= std::min(4, size); ++support)
                 quadratic_is_that_of_the_dense_matrix(order, size, support);
         }
+    distance_is_that_of_the_matrix();
     diagonal_scales();
     a_matrix_is_what_it_says();
     return splinear::testing::result();

@@ -22,6 +22,7 @@ from splinear.curves.embedding import Embedding
 from splinear.curves.knot_plan import KnotPlan, is_rule
 from splinear.curves.knots import BULK, FOR_QUANTILES, Sample, is_narrow, quantile_knots
 from splinear.curves.nonzeros import Nonzeros
+from splinear.penalties import DifferencePenalty
 from splinear.tables.chunks import csr_parts, least_nonzero
 from splinear.tables.table import Table
 
@@ -92,15 +93,24 @@ def no_longer_than_linear(
             j, x = features[here], values[here].astype(np.float64)
             there = ~np.isnan(x)
             j, x, w = j[there], x[there], of[here][there]
-            phi = embedding.penalty.embed(
-                embedding.basis.evaluate(_core.sparse_arguments(j, x, axes))
-            )
+            lengths = _squared_lengths(embedding, _core.sparse_arguments(j, x, axes))
             with np.errstate(over="ignore"):  # huge values are longer than any embedding
                 own += np.bincount(j, w * x**2, minlength=len(own))
-            embedded += np.bincount(j, w * (phi**2).sum(axis=1), minlength=len(own))
+            embedded += np.bincount(j, w * lengths, minlength=len(own))
     with np.errstate(over="ignore"):
         linear = np.divide(own, embedded, out=np.full_like(own, np.inf), where=embedded > 0)
     return embedding.with_variance(np.minimum(embedding.variance, linear))
+
+
+def _squared_lengths(embedding: Embedding, arguments: Floats) -> Floats:
+    """Return |T'B(t)|^2 of arguments t of curves that are zero at zero."""
+    basis, penalty = embedding.basis, embedding.penalty
+    is_ramp = isinstance(basis, BSplineBasis) and basis.degree == 1
+    if is_ramp and isinstance(penalty, DifferencePenalty) and penalty.order == 1:
+        whole = np.floor(arguments)  # every bin up to there has grown by 1
+        return np.asarray(whole + (arguments - whole) ** 2)
+    phi = penalty.embed(basis.evaluate(arguments))
+    return np.asarray((phi**2).sum(axis=1))
 
 
 def _spline_axes(
@@ -175,10 +185,22 @@ def _knots(seen: Nonzeros, hi: Floats, plan: KnotPlan, label: Label) -> Floats |
     last = np.count_nonzero(~np.isnan(out[few]), axis=1) - 1
     more = out[few, last] < hi[few]
     out[np.flatnonzero(few)[more], last[more] + 1] = hi[few][more]
-    for j in map(int, np.flatnonzero(by_quantiles & ~few)):
+    _place_quantiles(seen, by_quantiles & ~few, hi, plan, out)
+    return out
+
+
+def _place_quantiles(
+    seen: Nonzeros, wanted: NDArray[np.bool_], hi: Floats, plan: KnotPlan, out: Floats
+) -> None:
+    """Write the quantile knots of the wanted columns, of more distinct values than pieces."""
+    if not seen.is_weighted:
+        for n_bins in map(int, np.unique(plan.n_bins[wanted])):
+            columns = np.flatnonzero(wanted & (plan.n_bins == n_bins))
+            out[columns, : n_bins + 1] = seen.knots(columns, hi, n_bins)
+        return
+    for j in map(int, np.flatnonzero(wanted)):
         values = quantile_knots(Sample(*seen.column(j)), 0.0, float(hi[j]), int(plan.n_bins[j]))
         out[j, : len(values)] = values
-    return out
 
 
 def _by_quantiles(seen: Nonzeros, hi: Floats, plan: KnotPlan) -> NDArray[np.bool_]:

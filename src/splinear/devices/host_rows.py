@@ -32,6 +32,11 @@ class HostRows:
         """Return the same rows for a layout of the same groups."""
         return replace(self, layout=layout)
 
+    def in_unit(self, unit: float, n_threads: int) -> tuple[list[_core.Group], None]:
+        """Return the groups for embeddings in a unit of which this is the square."""
+        del n_threads
+        return self.with_layout(self.layout.scaled(1.0 / unit)).groups, None
+
     def some(self, numbers: AnyArray) -> HostRows:
         """Return the rows of these numbers."""
         at = numbers.astype(np.int64)

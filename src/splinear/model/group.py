@@ -306,14 +306,10 @@ class TermGroup:
         For parameters c and sums of (n_features, stride). With S = T^{-T} P T^{-1} that is the sum
         of P d^2, d = T^{-1} c, and that of (P d + T' sums)^2 / P: no matrix needs to be undone.
         """
-        penalty, (stiffness, of_gap) = self.embedding.penalty, self._stiffness
-        differences = penalty.difference(parameters[:, : self.size])
-        pull = differences * stiffness
-        value = float(np.vdot(pull, differences))
-        pull += penalty.embed(sums[:, : self.size])
-        pull *= pull
-        np.divide(pull, stiffness, out=pull, where=stiffness > 0)
-        distance = float(pull.sum(where=stiffness > 0))
+        stiffness, of_gap = self._stiffness
+        penalty = self.embedding.penalty.core(self.embedding.basis.support)
+        curves = (np.ascontiguousarray(a[:, : self.size]) for a in (parameters, sums, stiffness))
+        value, distance = penalty.distance(*curves)
         if self.has_gaps:
             gaps, g = parameters[:, -1] * of_gap, self.missing_variance
             value += float(gaps @ parameters[:, -1])

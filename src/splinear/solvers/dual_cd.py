@@ -47,10 +47,11 @@ def follow_path(
     problem = problem.scaled(float(Cs[0]))
     unit = _unit(rows, problem)
     start = start or Start()
+    groups, norms = rows.in_unit(unit, stopping.n_threads)
     results, error = _core.train(
-        rows.with_layout(rows.layout.scaled(1.0 / unit)).groups,
+        groups,
         _compiled(problem.loss),
-        problem.core(unit),
+        problem.core(unit, norms),
         _core.DualOptions(
             tol=stopping.tol,
             max_iter=stopping.max_iter,

@@ -52,8 +52,11 @@ class Problem:
         targets = None if self.targets is None else self.targets[rows]
         return replace(self, y=self.y[rows], weights=weights, targets=targets)
 
-    def core(self, unit: float = 1.0) -> _core.DualProblem:
-        """Return the compiled twin, with embeddings in a unit of which this is the square."""
+    def core(self, unit: float = 1.0, squared_norms: AnyArray | None = None) -> _core.DualProblem:
+        """Return the compiled twin, with embeddings in a unit of which this is the square.
+
+        `squared_norms` are those of the rows in that unit; None: the core computes them.
+        """
         return _core.DualProblem(
             self.y,
             self.targets,
@@ -61,6 +64,7 @@ class Problem:
             cost_negative=self.cost_negative * unit,
             cost_positive=self.cost_positive * unit,
             bias=self.bias / unit**0.5,
+            squared_norm=squared_norms,
         )
 
     def margin(self, scores: Floats) -> Floats:
@@ -135,5 +139,17 @@ def stack(outputs: Sequence[Result | Start]) -> tuple[Floats, Floats]:
 
     A start without a model counts as none of them.
     """
-    models = [(found.coef, found.intercept) for found in outputs if found.coef is not None]
-    return np.stack([coef for coef, _ in models]), np.array([b for _, b in models], dtype=float)
+    coefs = [found.coef for found in outputs if found.coef is not None]
+    intercepts = [found.intercept for found in outputs if found.coef is not None]
+    whole = coefs[0].base if coefs else None
+    if not isinstance(whole, np.ndarray) or not _are_rows(coefs, whole):
+        whole = np.stack(coefs)
+    return whole, np.array(intercepts, dtype=float)
+
+
+def _are_rows(vectors: Sequence[Floats], matrix: AnyArray) -> bool:
+    """Tell whether vectors are all rows of one matrix, in order: it need not be copied then."""
+    if matrix.shape != (len(vectors), *vectors[0].shape) or not matrix.flags.c_contiguous:
+        return False
+    pairs = zip(vectors, matrix, strict=True)
+    return all(own.ctypes.data == row.ctypes.data and own.base is matrix for own, row in pairs)

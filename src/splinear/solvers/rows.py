@@ -10,21 +10,18 @@ from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.model.scoring import group_columns
 from splinear.solvers.coding import code_rows, read_codes
-from splinear.solvers.disk import entries_on_disk
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order, divided
 from splinear.solvers.pair_rows import PairRows
+from splinear.solvers.row_parts import nonzero_parts, takes_nonzeros, value_parts
 from splinear.solvers.row_sample import sample_rows
-from splinear.tables.chunks import Chunk, as_dense, as_sparse, csr_parts
+from splinear.tables.chunks import Chunk, as_dense
 from splinear.tables.table import Table
 
 __all__ = ["TrainingRows", "ValuePiece"]
@@ -127,15 +124,15 @@ class TrainingRows:
         """
         plan = plan or MemoryPlan()
         order = Order.draw(X.shape[0], kept, seed)
-        nonzeros = _takes_nonzeros(X, layout)
+        nonzeros = takes_nonzeros(X, layout)
         is_coded = not nonzeros and not exact
         if nonzeros and not exact:
-            parts = _nonzeros(X, layout, order, plan)
+            parts = nonzero_parts(X, layout, order, plan)
         elif is_coded:
             codes = code_rows(X, layout, order, plan, n_threads)
             parts = read_codes(codes, layout)
         else:
-            parts = _values(X.whole(), layout, order.place(np.arange(X.shape[0])), nonzeros)
+            parts = value_parts(X.whole(), layout, order.place(np.arange(X.shape[0])), nonzeros)
         n_values = (
             int(X.values_per_row * X.shape[0])
             if nonzeros
@@ -147,7 +144,7 @@ class TrainingRows:
     def exactly(self) -> TrainingRows:
         """Return the same rows in full precision, in the same order; X is in memory then."""
         numbers, whole = self.place(np.arange(self.n_given)), self.table.whole()
-        parts = _values(whole, self.layout, numbers, _takes_nonzeros(self.table, self.layout))
+        parts = value_parts(whole, self.layout, numbers, takes_nonzeros(self.table, self.layout))
         return replace(
             self,
             parts=tuple(parts),
@@ -174,7 +171,7 @@ class TrainingRows:
     @cached_property
     def _only_piece(self) -> ValuePiece | None:
         """A sparse X that is one piece, for the problems of all outputs; None: it is not."""
-        if not _takes_nonzeros(self.table, self.layout) or self.n_rows > self._piece_rows:
+        if not takes_nonzeros(self.table, self.layout) or self.n_rows > self._piece_rows:
             return None
         first = next(self._pieces(), None)
         return first if first is not None and len(first.places) == self.n_rows else None
@@ -182,12 +179,12 @@ class TrainingRows:
     @property
     def _piece_rows(self) -> int:
         # Pieces of a long table need little memory; adding up their tables must cost little too.
-        least = _SPARSE_PIECE if _takes_nonzeros(self.table, self.layout) else _PIECE
+        least = _SPARSE_PIECE if takes_nonzeros(self.table, self.layout) else _PIECE
         return max(least, self.table.rows_of(2 * self.layout.n_parameters))
 
     def _pieces(self, only: NDArray[np.bool_] | None = None) -> Iterator[ValuePiece]:
         order, step = self.order(), self._piece_rows
-        nonzeros = _takes_nonzeros(self.table, self.layout)
+        nonzeros = takes_nonzeros(self.table, self.layout)
         for rows, chunk in self.table.chunks():
             # Of sparse rows each piece would go through the whole chunk.
             for some in [rows] if nonzeros else divided(rows, step):
@@ -203,7 +200,7 @@ class TrainingRows:
     def _piece(
         self, chunk: Chunk, numbers: AnyArray, places: AnyArray, nonzeros: bool
     ) -> ValuePiece:
-        parts = _values(chunk, self.layout, numbers, nonzeros)
+        parts = value_parts(chunk, self.layout, numbers, nonzeros)
         pairs = zip(self.layout.groups, parts, strict=True)
         groups = [group.core(part) for group, part in pairs]
         own = None if self.pairs is None else self.pairs.of_values(as_dense(chunk), numbers)
@@ -225,6 +222,23 @@ class TrainingRows:
     def with_layout(self, layout: Layout) -> TrainingRows:
         """Return the same rows for a layout of the same groups, with other variances or means."""
         return replace(self, layout=layout)
+
+    def in_unit(self, unit: float, n_threads: int) -> tuple[list[_core.Group], AnyArray | None]:
+        """Return the groups for embeddings in a unit of which this is the square, and their norms.
+
+        The squared norms of the rows are the same for all outputs, and computed once; None: rows
+        are on disk, where that takes long, and the core can be stopped meanwhile.
+        """
+        with self._one_reader:  # the others wait for what it computes
+            if unit not in self._in_units:
+                groups = self.with_layout(self.layout.scaled(1.0 / unit)).groups
+                norms = None if self.is_on_disk else _core.squared_norms(groups, n_threads)
+                self._in_units[unit] = groups, norms
+            return self._in_units[unit]
+
+    @cached_property
+    def _in_units(self) -> dict[float, tuple[list[_core.Group], AnyArray | None]]:
+        return {}
 
     def with_pairs(self, layout: Layout, pairs: PairRows) -> TrainingRows:
         """Return the same rows for a layout that has surfaces, too."""
@@ -364,37 +378,3 @@ class TrainingRows:
         if n < self.n_rows and w[:n].sum() > 0:
             return self.first(n), w[:n]
         return self, w
-
-
-def _takes_nonzeros(X: Table, layout: Layout) -> bool:
-    return X.is_sparse and all(group.embedding.through_zero for group in layout.groups)
-
-
-def _values(chunk: Chunk, layout: Layout, numbers: AnyArray, nonzeros: bool) -> list[_core.Rows]:
-    """Return the rows of these numbers in full precision; if `nonzeros`, only what is not zero."""
-    if nonzeros:
-        return [_entries(as_sparse(chunk), group, numbers, exact=True) for group in layout.groups]
-    array = as_dense(chunk)
-    return [
-        _core.value_rows(
-            array, group.features.astype(np.int64), group.embedding.axes.core(), numbers
-        )
-        for group in layout.groups
-    ]
-
-
-def _entries(
-    matrix: sparse.csr_array, group: TermGroup, numbers: AnyArray, *, exact: bool
-) -> _core.Rows:
-    here, embedding = csr_parts(group_columns(matrix, group)), group.embedding
-    return _core.sparse_rows(*here, embedding.axes.core(), numbers, embedding.places(), exact)
-
-
-def _nonzeros(X: Table, layout: Layout, order: Order, plan: MemoryPlan) -> list[_core.Rows]:
-    if plan.rows_per_block is not None:
-        return [
-            entries_on_disk(X, order.of, order.n_rows, group, plan.rows_per_block)
-            for group in layout.groups
-        ]
-    numbers, matrix = order.place(np.arange(X.shape[0])), as_sparse(X.whole())
-    return [_entries(matrix, group, numbers, exact=False) for group in layout.groups]

@@ -108,9 +108,14 @@ class DualTrainer:
         """Train all outputs for C."""
         rows = data.rows
 
-        def train(problem: Problem, own: Stopping, start: Start | None) -> Result:
+        # All in one array: a hundred classes of many columns need not be there twice.
+        parameters = np.empty((data.outputs.n_outputs, rows.layout.n_parameters))
+
+        def train(k: int, problem: Problem, own: Stopping, start: Start | None) -> Result:
             prove = proven_primal if _is_primal(rows, problem, start) else _proven
-            return prove(rows, problem.scaled(self.C), own, start)
+            found = prove(rows, problem.scaled(self.C), own, start)
+            parameters[k] = found.coef
+            return replace(found, coef=parameters[k])
 
         results, alphas = self._each(data, stopping, self.C, starts, train), []
         if self.keep_duals:
@@ -129,7 +134,7 @@ class DualTrainer:
         """Train all outputs for each C in turn."""
         rows = data.rows
 
-        def train(problem: Problem, own: Stopping, start: Start | None) -> list[Result]:
+        def train(_: int, problem: Problem, own: Stopping, start: Start | None) -> list[Result]:
             if _is_primal(rows, problem, start):
                 return follow_primal(rows, problem, own, Cs, start)
             return dual_cd.follow_path(rows, problem, own, Cs, start)
@@ -144,7 +149,7 @@ class DualTrainer:
         stopping: Stopping,
         C: float,
         starts: list[Start] | None,
-        train: Callable[[Problem, Stopping, Start | None], Found],
+        train: Callable[[int, Problem, Stopping, Start | None], Found],
     ) -> list[Found]:
         """Train every output, some of them side by side; starts are made feasible for C."""
         rows, outputs = data.rows, data.outputs
@@ -162,7 +167,7 @@ class DualTrainer:
             start = None
             if starts is not None:
                 start = _feasible(starts[k], rows, problem.scaled(C), own.n_threads)
-            return train(problem, own, start)
+            return train(k, problem, own, start)
 
         tasks = [partial(one, k) for k in range(outputs.n_outputs)]
         return side_by_side(tasks, width, stopping.watch)

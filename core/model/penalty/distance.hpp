@@ -1,0 +1,46 @@
+// How far a model is from the one that given sums make, in the metric of the penalty.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "model/penalty/any.hpp"
+
+namespace splinear {
+
+struct Distance {
+    double value = 0.0;   // c'S c, twice the penalty
+    double square = 0.0;  // q'K q, with q = S c + sums and K the inverse of S
+};
+
+// Of the coefficients c, penalty.size() numbers per feature, as many sums, and the stiffness P of
+// every difference: with S = T^{-T} P T^{-1} it is the sum of P d^2, d = T^{-1} c, and that of
+// (P d + T' sums)^2 / P, so that nothing needs to be undone.
+template <Penalty P>
+Distance distance_of(const P& penalty, std::span<const double> coef, std::span<const double> sums,
+                     std::span<const double> stiffness) {
+    const auto size = static_cast<std::size_t>(penalty.size());
+    std::vector<double> d(size);
+    std::vector<double> embedded(size);
+    Distance found;
+    for (std::size_t begin = 0; begin < coef.size(); begin += size) {
+        std::copy_n(&coef[begin], size, d.begin());
+        std::copy_n(&sums[begin], size, embedded.begin());
+        penalty.difference(d.data());
+        penalty.embed(embedded.data());
+        Distance own;
+        for (std::size_t k = 0; k < size; ++k) {
+            const double p = stiffness[begin + k];
+            const double pull = p * d[k];
+            own.value += pull * d[k];
+            if (p > 0.0) own.square += (pull + embedded[k]) * (pull + embedded[k]) / p;
+        }
+        found.value += own.value;
+        found.square += own.square;
+    }
+    return found;
+}
+
+}  // namespace splinear
