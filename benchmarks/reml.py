@@ -28,11 +28,12 @@ from splinear.datasets import load_adult_raw
 from splinear.solvers import choosing
 from splinear.terms import Spline
 
-# What the core does on threads: passes over rows, and what else has the size of the table.
-PASSES = ("score_many", "sum_many", "blocks_many", "hessian_some")
+# What the core does on threads: functions that go over the rows, and how often, and others.
+PASSES = {"score_many": 1, "sum_many": 1, "blocks_many": 1, "hessian_some": 1, "curved_sums": 2}
 OTHERS = ("hessian_thinned", "sum_all", "loss_sums", "loss_shift", "loss_value", "loss_each")
 OTHERS += ("loss_gap", "some_rows", "sample_rows", "column_ranges", "sorted_columns")
-OTHERS += ("spread_knots", "tail_knots")
+OTHERS += ("spread_knots", "tail_knots", "arrow_group", "solve_arrow", "step_variances")
+OTHERS += ("cautious_bends", "moved_scores", "missing_bends")
 MOST_ADULT, MOST_MILLION = 0.25, 15.0  # seconds
 MOST_SERIAL, LEAST_SPEED_UP, MANY = 0.05, 9.0, 16  # of one thread's time; on so many threads
 REPEATS = 5
@@ -108,7 +109,7 @@ def watching() -> Iterator[Watch]:
     class Codes(_core.Codes):
         fill = watch.timed("fill", _core.Codes.fill)
 
-    new = {name: watch.timed(name, getattr(_core, name)) for name in PASSES + OTHERS}
+    new = {name: watch.timed(name, getattr(_core, name)) for name in (*PASSES, *OTHERS)}
     choose = watch.counted(choosing.choose_smoothness)
     with (
         patch.multiple(_core, Codes=Codes, **new),
@@ -139,7 +140,7 @@ def measure(case: Case) -> Found:
         AdditiveClassifier(case.curve, n_jobs=1, random_state=0).fit(case.X, case.y)
         spent = time.process_time() - start
     found.turns, found.serial = watch.turns, 1.0 - watch.seconds / spent
-    found.passes = sum(watch.calls.get(name, 0) for name in PASSES)
+    found.passes = sum(n * watch.calls.get(name, 0) for name, n in PASSES.items())
     return found
 
 

@@ -127,6 +127,21 @@ def test_twin_maps_agree(penalty: Penalty, name: str) -> None:
     assert_allclose(getattr(core, name)(rows), twin, rtol=1e-13, atol=atol)
 
 
+def test_twins_agree_on_weighted_penalties(penalty: Penalty) -> None:
+    """Of two outputs, whose features have the same weights."""
+    random, core = np.random.default_rng(1), penalty.core(min(2, penalty.size))
+    rows, weights = random.normal(size=(2, 3, penalty.size)), random.random((3, penalty.size))
+    flat = rows.reshape(6, -1)
+    pull = penalty.difference_transpose(weights * penalty.difference(rows))
+    found = core.stiffen(flat, weights).reshape(rows.shape)
+    assert_allclose(found, pull, rtol=1e-12, atol=1e-13 * np.abs(pull).max())
+    squares = (weights * penalty.embed(rows) ** 2).sum(axis=-1)
+    assert_allclose(core.softness(flat, weights), squares.ravel(), rtol=1e-12)
+    for wrong in (weights[:, :-1], weights[:0], np.ones((4, penalty.size))):
+        with pytest.raises(ValueError, match=r"a row of weights|n x size"):
+            core.stiffen(flat, wrong.copy())
+
+
 @given(st.integers(1, 10), orders, st.integers(1, 4), st.data())
 def test_core_quadratic_is_that_of_the_dense_matrix(
     extra: int, order: int, support: int, data: st.DataObject

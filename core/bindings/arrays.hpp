@@ -72,6 +72,7 @@ Array to_numpy(Buffer<Number> values, Shape... shape) {
     return Array(data, {static_cast<std::size_t>(shape)...}, keeper);
 }
 
+void bind_arrow(nb::module_& m);
 void bind_basis(nb::module_& m);
 void bind_penalty(nb::module_& m);
 void bind_data(nb::module_& m);

@@ -119,6 +119,50 @@ void bind_losses(nb::module_& m) {
         nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
         "The loss of every row with these scores, times its cost.");
     m.def(
+        "cautious_bends",
+        [](const AnyLoss& loss, const HeldProblem& problem, const Scores& scores, double far,
+           std::int64_t n_threads) {
+            Buffer<double> found;
+            {
+                nb::gil_scoped_release release;
+                found = cautious_bends(loss, problem, as_span(scores), far, threads(n_threads));
+            }
+            return to_numpy<NumpyVector>(std::move(found), scores.size());
+        },
+        nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(), nb::arg("far"),
+        nb::arg("n_threads"),
+        "The second derivatives of the sum; of margins below -far, those of parabolas.");
+    m.def(
+        "missing_bends",
+        [](const AnyLoss& loss, const HeldProblem& problem, const Scores& scores,
+           const Scores& moves, const Scores& bends, double farthest, std::int64_t n_threads) {
+            Buffer<double> found;
+            {
+                nb::gil_scoped_release release;
+                found = missing_bends(loss, problem, as_span(scores), as_span(moves),
+                                      as_span(bends), farthest, threads(n_threads));
+            }
+            return to_numpy<NumpyVector>(std::move(found), scores.size());
+        },
+        nb::arg("loss"), nb::arg("problem"), nb::arg("scores").noconvert(),
+        nb::arg("moves").noconvert(), nb::arg("bends").noconvert(), nb::arg("farthest"),
+        nb::arg("n_threads"),
+        "The curvature that rows lack whose losses rise by more than bends say if scores move.");
+    m.def(
+        "moved_scores",
+        [](const Table<double>& scores, const Table<double>& moves, double share,
+           std::int64_t n_threads) {
+            must_be("the number of moves, one per score,", moves.size(), scores.size());
+            Buffer<double> out(scores.size());
+            {
+                nb::gil_scoped_release release;
+                move_scores(as_span(scores), as_span(moves), share, threads(n_threads), out.data());
+            }
+            return to_numpy<NumpyTable>(std::move(out), scores.shape(0), scores.shape(1));
+        },
+        nb::arg("scores").noconvert(), nb::arg("moves").noconvert(), nb::arg("share"),
+        nb::arg("n_threads"), "scores + share * moves.");
+    m.def(
         "loss_sums",
         [](const AnyLoss& loss, const HeldProblem& problem, const Scores& scores,
            std::int64_t n_threads) {

@@ -1,6 +1,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.hpp"
+#include "operators/curved_sums.hpp"
 #include "operators/hessian.hpp"
 #include "operators/many_outputs.hpp"
 #include "operators/passes.hpp"
@@ -49,6 +50,28 @@ void bind_passes(nb::module_& m) {
         },
         nb::arg("groups"), nb::arg("h").noconvert(), nb::arg("n_threads"),
         "blocks_all of several outputs at once, one after the other.");
+    m.def(
+        "curved_sums",
+        [](const GroupList& groups, const Vector<double>& tables, const Vector<double>& h,
+           std::int64_t n_threads) {
+            CurvedSums found;
+            {
+                nb::gil_scoped_release release;
+                found = curved_sums(groups, as_span(tables), as_span(h), threads(n_threads));
+            }
+            const std::size_t n = found.sums.size();
+            return nb::make_tuple(to_numpy<NumpyVector>(std::move(found.scores), h.size()),
+                                  found.level, to_numpy<NumpyVector>(std::move(found.sums), n));
+        },
+        nb::arg("groups"), nb::arg("tables").noconvert(), nb::arg("h").noconvert(),
+        nb::arg("n_threads"),
+        nb::sig("def curved_sums(groups: Sequence[Group], tables: "
+                "Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', "
+                "writable=False)], h: Annotated[NDArray[numpy.float64], dict(shape=(None,), "
+                "order='C', device='cpu', writable=False)], n_threads: int) -> "
+                "tuple[NDArray[numpy.float64], float, NDArray[numpy.float64]]"),
+        "score_all plus a level at which the sum of h times it is 0; the level; and sum_all of h "
+        "times the scores.");
     m.def(
         "score_all",
         [](const GroupList& groups, const Vector<double>& tables, std::int64_t n_threads) {

@@ -46,6 +46,38 @@ std::pair<double, double> distance(const AnyPenalty& any, const Table<double>& c
     return {found.value, found.square};
 }
 
+// The gradient of a penalty with weights.
+NumpyTable stiffen(const AnyPenalty& any, const Table<double>& rows, const Table<double>& weights) {
+    const std::size_t size = weights.shape(1);
+    must(weights.size() > 0 && rows.shape(1) == size && rows.size() % weights.size() == 0,
+         "there must be a row of weights for every row");
+    std::size_t i = 0;
+    return over_rows(any, rows, [&](const auto& penalty, double* a) {
+        const double* own = weights.data() + i++ % weights.shape(0) * size;
+        penalty.difference(a);
+        for (std::size_t k = 0; k < size; ++k) a[k] *= own[k];
+        penalty.difference_transpose(a);
+    });
+}
+
+// sum_k weights_k (T' a)_k^2 of every row.
+NumpyVector softness(const AnyPenalty& any, const Table<double>& rows,
+                     const Table<double>& weights) {
+    const std::size_t size = weights.shape(1);
+    must(weights.size() > 0 && rows.shape(1) == size && rows.size() % weights.size() == 0,
+         "there must be a row of weights for every row");
+    std::vector<double> out(rows.shape(0));
+    std::size_t i = 0;
+    over_rows(any, rows, [&](const auto& penalty, double* a) {
+        const double* own = weights.data() + i % weights.shape(0) * size;
+        penalty.embed(a);
+        for (std::size_t k = 0; k < size; ++k) out[i] += own[k] * a[k] * a[k];
+        ++i;
+    });
+    const std::size_t n = out.size();
+    return to_numpy<NumpyVector>(std::move(out), n);
+}
+
 template <class P>
 void check_weights(const P& penalty, int first, std::size_t n) {
     must(first >= 0 &&
@@ -93,6 +125,11 @@ void bind_penalty(nb::module_& m) {
              nb::arg("stiffness").noconvert(),
              "Sums over all rows of P d^2 and (P d + T' sums)^2 / P, with d = T^{-1} coef and P "
              "the stiffness; what has none takes no part in the second.")
+        .def("stiffen", &stiffen, nb::arg("rows").noconvert(), nb::arg("weights").noconvert(),
+             "T^{-T} W T^{-1} a for every row a, W being a diagonal of its row of the weights; of "
+             "n features several outputs may follow each other.")
+        .def("softness", &softness, nb::arg("rows").noconvert(), nb::arg("weights").noconvert(),
+             "The sum of weights times squares of T' a for every row a; weights as in stiffen.")
         .def(
             "quadratic",
             [](const AnyPenalty& self, int first, const Vector<double>& weights) {

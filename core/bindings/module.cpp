@@ -15,4 +15,5 @@ NB_MODULE(_core, m) {
     splinear::bindings::bind_knots(m);
     splinear::bindings::bind_train(m);
     splinear::bindings::bind_losses(m);
+    splinear::bindings::bind_arrow(m);
 }

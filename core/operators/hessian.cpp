@@ -299,6 +299,7 @@ std::vector<double> hessian_by_row(Groups groups, std::span<const std::int64_t> 
                                    int n_threads) {
     const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
         PlacedRow row;
+        sum.assign(n * n, 0.0);
         for (Row i = begin; i < end; ++i) {
             const double weight = h[static_cast<std::size_t>(i)];
             if (weight == 0.0) continue;

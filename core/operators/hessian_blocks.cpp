@@ -19,6 +19,7 @@ std::vector<double> sparse_blocks(const S& rows, const Group& group, std::span<c
     const auto blocks_of = [&](const Basis auto& basis) {
         const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
             std::vector<double> w(support);
+            sum.assign(length, 0.0);
             for (Row i = begin; i < end; ++i) {
                 const double weight = h[static_cast<std::size_t>(i)];
                 if (weight == 0.0) continue;

@@ -78,6 +78,12 @@ OperatorPtr make(const S& source, const B& basis, const P& penalty, const Group&
 }  // namespace
 
 OperatorPtr make_operator(const Group& group, int n_threads) {
+    OperatorPtr made = make_pass_operator(group, n_threads);
+    made->prepare();
+    return made;
+}
+
+OperatorPtr make_pass_operator(const Group& group, int n_threads) {
     simd::chosen();  // an unknown SPLINEAR_INSTRUCTIONS is an error even where no kernel is asked
                      // for
     return std::visit(

@@ -149,7 +149,7 @@ void write_sums(const ManyGroup& group, std::span<const double> r, const OutputR
             gather(r, n_rows, outputs, simd::output_lanes, i, n, own.data());
             simd::sum_many(group.shape, codes, own.data(), n, tables.data());
         });
-        std::copy(tables.begin(), tables.end(), sum.begin());
+        sum.assign(tables.begin(), tables.end());
     };
     const std::vector<double> sums =
         sum_over(*group.rows, group.rows->n_rows(), group.rows_per_sum(group.length()),
@@ -180,7 +180,7 @@ void write_blocks(const ManyGroup& group, std::span<const double> h, const Outpu
             const auto kernel = is_flat ? simd::sum_few : is_one ? simd::own_one : simd::own_many;
             kernel(group.shape, codes, r.data(), n, own.data());
         });
-        std::copy(own.begin(), own.end(), sum.begin());
+        sum.assign(own.begin(), own.end());
     };
     const std::vector<double> sums = sum_over(*group.rows, group.rows->n_rows(),
                                               group.rows_per_sum(size), size, n_threads, part);

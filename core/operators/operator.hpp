@@ -33,6 +33,9 @@ public:
     // What gram() and add() of one caller share; see team_index.hpp.
     TeamIndex workspace() const { return {}; }
 
+    // Makes what gram(), add() and squared_norm() need, once; passes over the rows do without.
+    virtual void prepare() {}
+
     virtual Row n_rows() const noexcept = 0;
 
     // See blocks.hpp.

@@ -28,7 +28,8 @@ inline void add_in_order(std::span<const std::vector<double>> sums, int n_thread
                     });
 }
 
-// The sum of what part(begin, end, out) writes for the pieces of the first n_rows rows. The pieces
+// The sum of what part(begin, end, out) makes of `out`, a vector of `length` numbers that may have
+// others in it before, for the pieces of the first n_rows rows. The pieces
 // are spread over threads and their sums added in order. Where sums are short there is room for
 // many: threads then need not wait for each other after every piece. Of rows on disk no more than a
 // block is read before it is released.
@@ -45,7 +46,6 @@ std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_
     read_in_order(rows, n_rows, at_once * piece, [&](Row begin, Row end) {
         parallel_pieces(begin, end, piece, n_threads, [&](Row first, Row last) {
             std::vector<double>& sum = sums[index((first - begin) / piece)];
-            sum.assign(length, 0.0);
             part(first, last, sum);
         });
         const std::size_t n_here = index(n_pieces(end - begin, piece));

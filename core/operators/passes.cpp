@@ -36,7 +36,7 @@ Group plain(const Group& group) {
 
 std::vector<double> sums_of(const Group& group, std::span<const double> r, int n_threads) {
     const Group own = plain(group);
-    const auto op = make_operator(own, 1);
+    const auto op = make_pass_operator(own, 1);
     const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
         constexpr Row together = 512;
         std::array<Row, together> here;
@@ -62,7 +62,7 @@ std::vector<double> sums_of(const Group& group, std::span<const double> r, int n
 void add_scores(const Group& group, std::span<const double> coef, int n_threads, double* out) {
     constexpr Row piece = 256;  // at most
     const Group own = plain(group);
-    const auto op = make_operator(own, 1);
+    const auto op = make_pass_operator(own, 1);
     const GroupTables tables = op->tables_of(coef);
     // Few rows are divided among many threads, too; how does not change their scores.
     const Row shares = 4 * static_cast<Row>(n_threads);

@@ -46,9 +46,14 @@ public:
         made->size_ = static_cast<std::size_t>(basis.size());
         made->shape_ = {Degree,  grid.fraction_bits, penalty.order(), room,
                         entries, variance.size()};
-        made->fill_smoother();
-        made->polynomial_ = norm_polynomials<Degree>(penalty, basis.n_bins, made->entries());
+        made->n_bins_ = basis.n_bins;
+        made->norm_polynomials_ = &norm_polynomials<Degree>;
         return made;
+    }
+
+    void prepare() override {
+        fill_smoother();
+        polynomial_ = norm_polynomials_(penalty_, n_bins_, entries());
     }
 
     Row n_rows() const noexcept override { return n_rows_; }
@@ -155,6 +160,8 @@ private:
     std::size_t size_ = 0;  // of the basis
     simd::Shape shape_{};   // its n_basis has room for the missing values' entries
     AlignedFloats smoother_;
+    int n_bins_ = 0;
+    AlignedFloats (*norm_polynomials_)(const DifferencePenalty&, int, std::size_t) = nullptr;
     AlignedFloats polynomial_;
     std::vector<float> variance_;
     std::vector<float> ones_;

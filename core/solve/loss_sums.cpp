@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "rows/row.hpp"
@@ -121,6 +122,15 @@ double step_down(const Partial& sums) noexcept {
 
 }  // namespace
 
+void move_scores(std::span<const double> scores, std::span<const double> moves, double share,
+                 int n_threads, double* out) {
+    parallel_pieces(0, std::ssize(scores), std::ptrdiff_t{rows_per_sum_task}, n_threads,
+                    [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                        for (auto i = index(first); i < index(last); ++i)
+                            out[i] = scores[i] + share * moves[i];
+                    });
+}
+
 bool is_smooth(const AnyLoss& loss) { return loops_of(loss).terms != nullptr; }
 
 double loss_value(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,
@@ -171,6 +181,67 @@ LossSums loss_sums(const AnyLoss& loss, const DualProblem& problem, std::span<co
         std::copy_n(terms.bend, n, &out.bends[index(begin)]);
     });
     out.value = found[0];
+    return out;
+}
+
+Buffer<double> cautious_bends(const AnyLoss& loss, const DualProblem& problem,
+                              std::span<const double> scores, double far, int n_threads) {
+    const Loops loops = checked(loss, problem, scores);
+    const ScoredRows rows{problem, scores};
+    Buffer<double> out(scores.size());
+    const auto bends_of = [&](Row first, Row last) {
+        Margins at;
+        LossTerms terms;
+        const std::size_t n = rows.read(first, last, at);
+        loops.derivatives(at, terms);
+        for (std::size_t i = 0; i < n; ++i) {
+            const double m = at.margin[i];
+            // The slopes of the logistic loss at m and at -m add up to -1; a square is its
+            // parabola.
+            const bool is_far = !loops.is_quadratic && m < -far;
+            out[index(first) + i] =
+                is_far ? (2.0 * terms.slope[i] + at.cost[i]) / (2.0 * m) : terms.bend[i];
+        }
+    };
+    parallel_pieces(0, rows.size(), rows_per_sum_task, n_threads, [&](Row begin, Row end) {
+        for_each_piece(begin, end, static_cast<Row>(loss_rows), bends_of);
+    });
+    return out;
+}
+
+Buffer<double> missing_bends(const AnyLoss& loss, const DualProblem& problem,
+                             std::span<const double> scores, std::span<const double> moves,
+                             std::span<const double> bends, double farthest, int n_threads) {
+    const Loops loops = checked(loss, problem, scores);
+    must_be("the number of moves, one per row,", moves.size(), scores.size());
+    must_be("the number of bends, one per row,", bends.size(), scores.size());
+    Buffer<double> there(scores.size());
+    Buffer<double> out(scores.size());
+    const ScoredRows rows{problem, scores};
+    const ScoredRows moved{problem, there};
+    const auto bends_of = [&](Row first, Row last) {
+        const auto move = [&](std::size_t i) { return std::clamp(moves[i], -farthest, farthest); };
+        for (auto i = index(first); i < index(last); ++i) there[i] = scores[i] + move(i);
+        Margins at;
+        LossTerms before;
+        LossTerms after;
+        rows.read(first, last, at);
+        loops.terms(at, before);
+        const std::size_t n = moved.read(first, last, at);
+        loops.terms(at, after);
+        for (std::size_t k = 0; k < n; ++k) {
+            const std::size_t i = index(first) + k;
+            const double D = move(i);
+            const double rise =
+                after.value[k] - before.value[k] - rows.sign(i) * before.slope[k] * D;
+            const double said = 0.5 * bends[i] * D * D;
+            const double square = std::max(D * D, std::numeric_limits<double>::min());
+            out[i] = rise > 2.0 * said ? 2.0 * (rise - said) / square : 0.0;
+        }
+    };
+    parallel_pieces(0, rows.size(), rows_per_sum_task, n_threads, [&](Row begin, Row end) {
+        for_each_piece(begin, end, static_cast<Row>(loss_rows), bends_of);
+    });
     return out;
 }
 

@@ -16,6 +16,10 @@ struct LossSums {
     Buffer<double> bends;   // L'', a diagonal
 };
 
+// out = scores + share moves.
+void move_scores(std::span<const double> scores, std::span<const double> moves, double share,
+                 int n_threads, double* out);
+
 // Whether there is a loop for the derivatives of a loss.
 bool is_smooth(const AnyLoss& loss);
 
@@ -27,6 +31,18 @@ Buffer<double> loss_each(const AnyLoss& loss, const DualProblem& problem,
                          std::span<const double> scores, int n_threads);
 LossSums loss_sums(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,
                    int n_threads);
+
+// L'', but of a row whose margin is below -far, where the loss is nearly straight, that of a
+// parabola which touches the loss at the margin m and at -m.
+Buffer<double> cautious_bends(const AnyLoss& loss, const DualProblem& problem,
+                              std::span<const double> scores, double far, int n_threads);
+
+// The curvature that rows lack whose losses rise by more than twice what a quadratic model with the
+// second derivatives `bends` says, if scores move by `moves`, each by `farthest` at most; others:
+// 0.
+Buffer<double> missing_bends(const AnyLoss& loss, const DualProblem& problem,
+                             std::span<const double> scores, std::span<const double> moves,
+                             std::span<const double> bends, double farthest, int n_threads);
 
 // L(F) + L*(R) - sum_i R_i F_i, L* being the convex conjugate: 0 where R are the derivatives at the
 // scores F, and infinite where L* is.

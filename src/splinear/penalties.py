@@ -10,7 +10,7 @@ from the right, so no matrix is needed to do it; those here are for reading and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import comb
 
 import numpy as np
@@ -193,7 +193,13 @@ class DifferencePenalty:
 
     def core(self, support: int) -> _core.Penalty:
         """Return the compiled twin; `support` functions of the basis are non-zero at once."""
-        return _core.difference_penalty(self.order, self.size, support, self.held)
+        return _compiled(self.order, self.size, support, self.held)
+
+
+@lru_cache(maxsize=64)
+def _compiled(order: int, size: int, support: int, held: int) -> _core.Penalty:
+    """Make the twin of a penalty of differences; groups of other variances ask for the same."""
+    return _core.difference_penalty(order, size, support, held)
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==

@@ -166,6 +166,15 @@ def test_soften_undoes_stiffen(group: TermGroup) -> None:
 
 
 @every_group
+def test_softness_is_that_of_what_is_softened(group: TermGroup) -> None:
+    gradient = drawn(group, 9, 2) * group.used
+    for edges in (None, some_edges(group)):
+        one = replace(group, edges=edges)
+        expected = np.vdot(gradient, one.soften(gradient))
+        assert_allclose(one.softness(gradient), expected, rtol=1e-10)
+
+
+@every_group
 def test_distances_are_those_of_the_matrix(group: TermGroup) -> None:
     theta, sums = drawn(group, 7) * group.used, drawn(group, 8) * group.used
     for edges in (None, some_edges(group)):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from splinear.solvers.log_link import Gamma, Poisson
-from splinear.solvers.loss_sums import Separable
+from splinear.solvers.loss_sums import NEARLY_STRAIGHT, Separable, missing_curvature
 from splinear.solvers.losses import Logistic, SquaredError
 from splinear.solvers.problem import Problem
 from splinear.solvers.row_sample import sample_rows
@@ -59,7 +59,7 @@ def test_the_core_computes_what_numpy_does(name, spread):
     problem = Problem(y, loss, 0.7, 1.9, weights=random.random(n), targets=targets)
     F = spread * random.normal(size=(1, n)) - 0.3 * min(spread, 3.0)
     total = Separable(problem, loss)
-    assert total._twin is not None
+    assert total.twin is not None
     m, cost = problem.margin(F[0]), problem.cost
     assert total.value(F) == pytest.approx(cost @ loss.value(m), rel=1e-13)
     slopes, bends = total.gradient(F)[0], total.curvature(F).diagonal[0]
@@ -69,9 +69,33 @@ def test_the_core_computes_what_numpy_does(name, spread):
     left = cost * y * loss.slope(problem.margin(shifted[0]))
     assert abs(left.sum()) <= 1e-9 * np.abs(left).sum()
     on_two = total.on_threads(2)
+    cautious = on_two.curvature(F, cautious=True).diagonal[0]
+    wrong = m < -NEARLY_STRAIGHT
+    np.testing.assert_allclose(cautious[wrong], (cost * loss.caution(m))[wrong], rtol=1e-12)
+    np.testing.assert_array_equal(cautious[~wrong], bends[~wrong])
     assert on_two.value(F) == total.value(F)
     assert on_two.best_shift(F) == total.best_shift(F)
     np.testing.assert_array_equal(on_two.gradient(F), total.gradient(F))
+
+
+@pytest.mark.parametrize("name", ["logistic", "squared error"])
+def test_the_core_finds_the_curvature_that_rows_lack(name):
+    """As NumPy does, which is asked by a sum that has no twin."""
+    total, random = SUMS[name], np.random.default_rng(5)
+    F, D = scores(total, 4.0), 5.0 * random.normal(size=(1, N))
+    curvature = total.curvature(F)
+
+    class Plain:
+        """The same sum, of which the core knows nothing."""
+
+        farthest, each, gradient = total.farthest, total.each, total.gradient
+
+    found = missing_curvature(total, F, D, curvature)
+    expected = missing_curvature(Plain(), F, D, curvature)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert found.any() == (name == "logistic")
+    many = missing_curvature(total.on_threads(3), F, D, curvature)
+    np.testing.assert_array_equal(many, found)
 
 
 def test_a_loss_of_what_is_not_finite_is_not_finite():

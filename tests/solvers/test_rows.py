@@ -43,6 +43,23 @@ def functions(layout: Layout, X: np.ndarray) -> np.ndarray:
 
 
 @both_forms
+def test_products_at_once(table_and_layout: tuple[np.ndarray, Layout], exact: bool) -> None:
+    """Scores, their level and sums are those of separate passes, on any number of threads."""
+    X, layout = table_and_layout
+    rows = TrainingRows.prepare(open_table(X), layout, exact=exact)
+    random = np.random.default_rng(7)
+    theta, h = random.normal(size=(1, layout.n_parameters)), random.random((1, len(X)))
+    found, level, sums = rows.curved(theta, h)
+    F = rows.scores(theta)
+    assert level == pytest.approx(-np.vdot(h, F) / h.sum(), rel=1e-10)
+    assert_allclose(found, F + level, rtol=1e-12, atol=1e-12)
+    expected = rows.sums(h * (F + level))
+    assert_allclose(sums, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+    for one, many in zip((found, level, sums), rows.curved(theta, h, 3), strict=True):
+        assert_array_equal(one, many)
+
+
+@both_forms
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_scores_and_sums(
     table_and_layout: tuple[np.ndarray, Layout], exact: bool, n_threads: int

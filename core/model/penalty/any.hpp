@@ -20,10 +20,11 @@ namespace splinear {
 template <class P>
 concept Penalty = requires(const P penalty, double* a, std::span<const double> w) {
     { penalty.size() } -> std::same_as<int>;
-    penalty.embed(a);       // a <- T' a
-    penalty.integrate(a);   // a <- T a
-    penalty.smooth(a);      // a <- L a
-    penalty.difference(a);  // a <- T^{-1} a
+    penalty.embed(a);                 // a <- T' a
+    penalty.integrate(a);             // a <- T a
+    penalty.smooth(a);                // a <- L a
+    penalty.difference(a);            // a <- T^{-1} a
+    penalty.difference_transpose(a);  // a <- T^{-T} a
     { penalty.quadratic(0, w) } -> std::same_as<double>;
 };
 

@@ -31,6 +31,8 @@ public:
             a[i] = weights_[i] > 0.0 ? a[i] / weights_[i] : 0.0;
     }
 
+    void difference_transpose(double* a) const noexcept { difference(a); }
+
     double quadratic(int, std::span<const double> w) const noexcept {
         double total = 0.0;
         for (std::size_t i = 0; i < weights_.size(); ++i) {

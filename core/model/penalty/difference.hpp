@@ -58,6 +58,13 @@ public:
             for (int i = size_ - 1; i > held_; --i) a[i] -= a[i - 1];
     }
 
+    // a <- D_d' a.
+    void difference_transpose(double* a) const noexcept {
+        hold(a);
+        for (int d = 0; d < order_; ++d)
+            for (int i = held_; i < size_ - 1; ++i) a[i] -= a[i + 1];
+    }
+
     // v' L_d v for the vector v that holds the (at most support) numbers w from index `first` on
     // and is zero elsewhere.
     double quadratic(int first, std::span<const double> w) const noexcept {

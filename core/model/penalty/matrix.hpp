@@ -19,9 +19,10 @@ public:
 
     int size() const noexcept { return static_cast<int>(size_); }
 
-    void embed(double* a) const { store(transposed({a, size_}, 0), a); }
+    void embed(double* a) const { store(transposed(map_, {a, size_}, 0), a); }
     void integrate(double* a) const { store(times(map_, a), a); }
     void difference(double* a) const { store(times(inverse_, a), a); }
+    void difference_transpose(double* a) const { store(transposed(inverse_, {a, size_}, 0), a); }
 
     void smooth(double* a) const {
         embed(a);
@@ -30,16 +31,17 @@ public:
 
     double quadratic(int first, std::span<const double> w) const {
         double total = 0.0;
-        for (const double v : transposed(w, static_cast<std::size_t>(first))) total += v * v;
+        for (const double v : transposed(map_, w, static_cast<std::size_t>(first))) total += v * v;
         return total;
     }
 
 private:
-    // T' a for the vector a that holds w from index `first` on.
-    std::vector<double> transposed(std::span<const double> w, std::size_t first) const {
+    // A matrix, transposed, times the vector that holds w from index `first` on.
+    std::vector<double> transposed(const std::vector<double>& matrix, std::span<const double> w,
+                                   std::size_t first) const {
         std::vector<double> out(size_, 0.0);
         for (std::size_t i = 0; i < w.size(); ++i) {
-            const double* row = map_.data() + (first + i) * size_;
+            const double* row = matrix.data() + (first + i) * size_;
             for (std::size_t k = 0; k < size_; ++k) out[k] += w[i] * row[k];
         }
         return out;

@@ -59,6 +59,7 @@ void kernels_agree(const simd::Kernels& kernels, int n_bins, int order, std::siz
     const auto fast =
         SplineOperator::make(source, basis, penalty, group.variance, kernels, 2, group.missing());
     CHECK(fast != nullptr);
+    fast->prepare();
     agrees_with(*fast, embeddings(group), 3e-5);
     sums_agree(*fast, group, 1e-5);
 }

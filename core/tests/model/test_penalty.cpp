@@ -89,6 +89,8 @@ void running_sums_are_the_matrices(int order, int size) {
     const Matrix L = product(T, transposed(T));
     const Vector v = some_vector(n);
     CHECK(mapped(v, [&](double* a) { penalty.difference(a); }) == times(D, v));
+    CHECK(mapped(v, [&](double* a) { penalty.difference_transpose(a); }) ==
+          times(transposed(D), v));
     CHECK(mapped(v, [&](double* a) { penalty.integrate(a); }) == times(T, v));
     CHECK(mapped(v, [&](double* a) { penalty.embed(a); }) == times(transposed(T), v));
     CHECK(mapped(v, [&](double* a) { penalty.smooth(a); }) == times(L, v));
@@ -170,6 +172,7 @@ void a_matrix_is_what_it_says() {
     CHECK(same([](const auto& p, double* a) { p.integrate(a); }));
     CHECK(same([](const auto& p, double* a) { p.smooth(a); }));
     CHECK(same([](const auto& p, double* a) { p.difference(a); }));
+    CHECK(same([](const auto& p, double* a) { p.difference_transpose(a); }));
     const Vector w{3.0, -2.0};
     CHECK(near(penalty.quadratic(1, w), twin.quadratic(1, w)));
 }

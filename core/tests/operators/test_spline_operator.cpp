@@ -35,6 +35,7 @@ void compare(const simd::Kernels& kernels, int order, int n_bins, std::size_t n_
     const auto fast = SplineOperator::make(source, basis, penalty, variance, kernels, n_threads);
     const RowOperator slow(source, basis, penalty, variance);
     CHECK(fast != nullptr);
+    fast->prepare();
     const double squared_weight = order < 2 ? 1e-4 : 1e-2;  // differences of rounded coefficients
     testing::equals_reference(
         *fast, slow,

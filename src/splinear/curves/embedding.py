@@ -16,7 +16,7 @@ from splinear.curves.basis import Basis, BSplineBasis
 from splinear.penalties import DifferencePenalty, Penalty
 from splinear.tables.chunks import csr_parts
 
-__all__ = ["Embedding", "bounded"]
+__all__ = ["Embedding", "bounded", "inverted"]
 
 _ENTRIES_AT_ONCE = 2**18  # of a sparse matrix, when it is embedded
 _LEAST, _MOST = 2.0**-1022, 2.0**1022  # of s^2, so that 1 / s^2 is a number
@@ -25,6 +25,11 @@ _LEAST, _MOST = 2.0**-1022, 2.0**1022  # of s^2, so that 1 / s^2 is a number
 def bounded(scale: Floats) -> Floats:
     """Return variances s^2 as numbers that can be divided by; 0 stays 0: there is no curve."""
     return np.where(scale > 0, np.clip(scale, _LEAST, _MOST), 0.0)
+
+
+def inverted(scale: Floats) -> Floats:
+    """Return 1 / scale, and 0 where that is 0."""
+    return np.asarray(np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0))
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==

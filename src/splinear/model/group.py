@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.curves.axes import steps
-from splinear.curves.embedding import Embedding, bounded
+from splinear.curves.embedding import Embedding, bounded, inverted
 from splinear.curves.form import Form
+from splinear.penalties import MatrixPenalty
 
 __all__ = ["Extrapolation", "TermGroup"]
 
@@ -239,11 +240,12 @@ class TermGroup:
 
     def stiffen(self, parameters: Floats) -> Floats:
         """Return the gradient of the penalty at parameters (..., n_features, stride)."""
-        penalty, (stiffness, of_gap) = self.embedding.penalty, self._stiffness
-        differences = penalty.difference(parameters[..., : self.size]) * stiffness
-        curves = penalty.difference_transpose(differences)
-        if not self.has_gaps:
-            return curves if self._is_all_used else np.where(self.used, curves, 0.0)
+        stiffness, of_gap = self._stiffness
+        pull = self._core_penalty.stiffen(self._rows_of(parameters), stiffness)
+        curves: Floats = pull.reshape(*parameters.shape[:-1], self.size)
+        if not self.has_gaps:  # only a matrix has slopes by what is not used
+            is_matrix = isinstance(self.embedding.penalty, MatrixPenalty)
+            return np.where(self.used, curves, 0.0) if is_matrix else curves
         gaps = parameters[..., -1:] * of_gap[:, None]
         return np.where(self.used, np.concatenate([curves, gaps], axis=-1), 0.0)
 
@@ -263,10 +265,13 @@ class TermGroup:
     @cached_property
     def _stiffness(self) -> tuple[Floats, Floats]:
         """w_jk / t_j of curves, (n_features, size), and 1 / g_j of gaps, 0 where there is none."""
-        variance, g = self.embedding.variance, self.missing_variance
-        stiffness = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
-        of_gap = np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
-        return self.edge_weights * stiffness[:, None], of_gap
+        stiffness = self.edge_weights * inverted(self.embedding.variance)[:, None]
+        return stiffness, inverted(self.missing_variance)
+
+    @cached_property
+    def _inverse_weights(self) -> Floats:
+        """1 / w_jk where coefficients are used, 0 elsewhere; shape (n_features, size)."""
+        return inverted(self.edge_weights)
 
     @cached_property
     def penalty_bands(self) -> Floats:
@@ -274,8 +279,7 @@ class TermGroup:
 
         Entry [j, k, p] stands at (k, k + p) of the matrix of feature j.
         """
-        penalty, variance = self.embedding.penalty, self.embedding.variance
-        stiffness = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
+        penalty, stiffness = self.embedding.penalty, inverted(self.embedding.variance)
         out = np.zeros((*self.shape, penalty.bandwidth + 1))
         bands = penalty.stiffness_bands(self.edge_weights)
         # Only steps are made with these: what is beyond all numbers may be as stiff as numbers go.
@@ -285,20 +289,29 @@ class TermGroup:
             out[:, -1, 0] = self._stiffness[1]
         return out
 
-    @cached_property
-    def _is_all_used(self) -> bool:
-        return bool(self.used.all())
+    @property
+    def _core_penalty(self) -> _core.Penalty:
+        return self.embedding.penalty.core(self.embedding.basis.support)
+
+    def _rows_of(self, parameters: Floats) -> Floats:
+        return np.ascontiguousarray(parameters[..., : self.size]).reshape(-1, self.size)
 
     def soften(self, parameters: Floats) -> Floats:
         """Undo stiffen()."""
-        penalty, w = self.embedding.penalty, self.edge_weights
-        inverse = np.divide(1.0, w, out=np.zeros_like(w), where=w > 0)
-        out = np.zeros_like(parameters)
-        smooth = penalty.integrate(penalty.embed(parameters[..., : self.size]) * inverse)
-        out[..., : self.size] = smooth * self.embedding.variance[:, None]
+        penalty, out = self.embedding.penalty, np.zeros_like(parameters)
+        inverse = penalty.embed(parameters[..., : self.size]) * self._inverse_weights
+        out[..., : self.size] = penalty.integrate(inverse) * self.embedding.variance[:, None]
         if self.has_gaps:
             out[..., -1] = parameters[..., -1] * self.missing_variance
         return np.where(self.used, out, 0.0)
+
+    def softness(self, gradient: Floats) -> float:
+        """Return g'soften(g) = sum (T'g)^2 / P, with P as in `distance`."""
+        squares = self._core_penalty.softness(self._rows_of(gradient), self._inverse_weights)
+        total = (squares.reshape(-1, self.n_features) @ self.embedding.variance).sum()
+        if self.has_gaps:
+            total += (gradient[..., -1] ** 2 @ self.missing_variance).sum()
+        return float(total)
 
     def distance(self, parameters: Floats, sums: Floats) -> tuple[float, float]:
         """Return c'S c and q'K q, q = S c + sums, S being the penalty's matrix and K its inverse.
@@ -379,8 +392,5 @@ class TermGroup:
         self, variance: Floats, missing_variance: Floats, edges: Floats | None = None
     ) -> TermGroup:
         """Return the group with other variances s_j^2 and g_j, and other edge weights."""
-        embedding, missing_variance = (
-            self.embedding.with_variance(variance),
-            bounded(missing_variance),
-        )
-        return replace(self, embedding=embedding, missing_variance=missing_variance, edges=edges)
+        embedding, gaps = self.embedding.with_variance(variance), bounded(missing_variance)
+        return replace(self, embedding=embedding, missing_variance=gaps, edges=edges)

@@ -57,6 +57,11 @@ class Layout:
         return np.concatenate([none, *(group.used.ravel() for group in self._all)])
 
     @cached_property
+    def unused(self) -> NDArray[np.intp]:
+        """The numbers of the others."""
+        return np.flatnonzero(~self.used)
+
+    @cached_property
     def cone(self) -> Cone | None:
         """What curves are held to, and their surfaces with them; None: nothing."""
         return cone_of(self.groups, self.pairs)
@@ -112,13 +117,20 @@ class Layout:
         """Undo stiffen()."""
         return self._map(flat, "soften")
 
+    def softness(self, flat: Floats) -> float:
+        """Return g'soften(g) of a gradient g (..., n_parameters)."""
+        curves = zip(self.groups, self.split(flat), strict=True)
+        surfaces = zip(self.pairs, self.split_pairs(flat), strict=True)
+        of_surfaces = sum(float(np.vdot(part, group.soften(part))) for group, part in surfaces)
+        return sum((group.softness(part) for group, part in curves), of_surfaces)
+
     def extended(self, flat: Floats) -> Floats:
         """Go on behind the coefficients that are used; see TermGroup.extended."""
         return self._map(flat, "extended")
 
     def _between_tables(self, flat: Floats, method: str) -> Floats:
         """Turn parameters into tables or back: they are the same, but for gaps and surfaces."""
-        return self._map(flat, method) if self._has_own_tables else flat.copy()
+        return self._map(flat, method) if self._has_own_tables else flat
 
     @cached_property
     def _has_own_tables(self) -> bool:
@@ -130,7 +142,7 @@ class Layout:
         if len(self._all) == 1 and flat.shape[-1] == self.n_parameters:
             group = self._all[0]
             mapped: Floats = getattr(group, method)(flat.reshape(*flat.shape[:-1], *group.shape))
-            return np.array(mapped.reshape(flat.shape))
+            return np.asarray(mapped.reshape(flat.shape))
         parts = zip(self._all, self._split(flat), strict=False)  # curves alone will do
         return self.join([getattr(group, method)(part) for group, part in parts])
 

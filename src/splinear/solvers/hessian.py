@@ -21,6 +21,7 @@ from typing import Literal, Protocol
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from splinear import _core
 from splinear._types import Floats
 from splinear.model.cone import Cone
 from splinear.model.factoring import factor_with
@@ -31,6 +32,7 @@ from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_blocks import SurfaceBlocks
 from splinear.solvers.passes import Inverse, Inverting
+from splinear.solvers.rows import TrainingRows
 from splinear.solvers.whole_hessian import WholeHessian, entries_per_row, forms_hessian
 
 __all__ = ["Arrow", "Chooser", "Preconditioner", "QuadraticModel"]
@@ -45,7 +47,6 @@ PRICE_PAIR = 8.0  # of a surface in a product
 FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
 SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
 FEW_PRODUCTS = 12  # of a step in a cone: up to so many, the next is preconditioned as it was
-LEAST_LEFT = 1e-6  # of a block, once the intercept is taken out: sums have no more digits
 
 
 class QuadraticModel(Protocol):
@@ -207,6 +208,10 @@ class _ByPasses:
         Free intercepts follow: the direction's own are replaced by those at which the product by
         them is 0.
         """
+        space = self.space
+        is_one = space.is_free and space.n_outputs == 1 and not space.layout.pairs
+        if is_one and isinstance(space.rows, TrainingRows):
+            return self._times_at_once(space.rows, direction)
         if self.space.is_free:
             direction[:, -1] = 0.0
         scores = self.space.scores(direction)
@@ -217,6 +222,12 @@ class _ByPasses:
         if self.calibration is not None:
             product[:, :-1] += self.calibration.times(self.space, direction[:, :-1])
         return scores, product
+
+    def _times_at_once(self, rows: TrainingRows, direction: Floats) -> tuple[Floats, Floats]:
+        """Do the same in one call of the core: for curves of one output and rows that are here."""
+        h, n_threads = self.curvature.diagonal, self.space.n_threads
+        scores, direction[0, -1], sums = rows.curved(direction[:, :-1], h, n_threads)
+        return scores, self.space.stiffen(direction) + self.space.join(sums, np.zeros(1))
 
 
 class _Banded(_ByPasses):
@@ -238,11 +249,14 @@ class _Banded(_ByPasses):
         ]
 
     def precondition(self, theta: Floats) -> Floats:
-        out, n = np.empty_like(theta), self.space.layout.n_of_curves
-        curves = np.delete(theta, np.s_[n:-1], axis=1)
-        for k, (arrow, surfaces) in enumerate(zip(self.outputs, self.surfaces, strict=True)):
-            solved = arrow.solve(curves[k])
-            out[k, :n], out[k, -1] = solved[:-1], solved[-1]
+        n, has_pairs = self.space.layout.n_of_curves, bool(self.space.layout.pairs)
+        curves = np.delete(theta, np.s_[n:-1], axis=1) if has_pairs else theta
+        solved = [arrow.solve(curves[k : k + 1]) for k, arrow in enumerate(self.outputs)]
+        if not has_pairs:
+            return solved[0] if len(solved) == 1 else np.concatenate(solved)
+        out = np.empty_like(theta)
+        for k, surfaces in enumerate(self.surfaces):
+            out[k, :n], out[k, -1] = solved[k][0, :-1], solved[k][0, -1]
             out[k, n:-1] = surfaces.solve(theta[k, :-1])
         return out
 
@@ -261,48 +275,23 @@ class Arrow:
     """The blocks of one output's curves, factored, and what ties them to the intercept."""
 
     def __init__(self, space: Space, blocks: list[Floats], ties: Floats, of_b: float) -> None:
-        layout = space.layout.with_pairs([])
-        self.layout, self.of_b = layout, of_b
-        pairs, of_level = zip(layout.groups, blocks, strict=True), of_b * space.has_level
-        self.factors = [factored(group, part, of_level) for group, part in pairs]
-        self.ties = np.where(layout.used, ties, 0.0) / of_b
-        parts = zip(layout.groups, self.factors, layout.split(self.ties), strict=True)
-        self.solved, self.left = [], []  # M_j^{-1} u_j, and 1 - u_j'M_j^{-1}u_j / s
-        for group, factor, u in parts:
-            x = factor.solve(u.ravel()).reshape(group.shape)
-            self.solved.append(x)
-            self.left.append(np.maximum(1.0 - of_b * (u * x).sum(axis=1), LEAST_LEFT))
+        self._of_b, self._n_threads = of_b, space.n_threads
+        parts = zip(space.layout.groups, blocks, space.layout.split(ties), strict=True)
+        of_level = of_b * space.has_level
+        self._groups = [
+            factored(group, own, u, of_b, of_level, space.n_threads) for group, own, u in parts
+        ]
 
     def solve(self, r: Floats) -> Floats:
-        """Multiply r (n_parameters + 1,) by the inverse."""
-        in_tables = np.where(self.layout.used, self.layout.scatter(r[:-1]), 0.0)
-        out = np.append(self._solve_tables(in_tables - self.ties * r[-1]), 0.0)
-        out[-1] = r[-1] / self.of_b - self.ties @ out[:-1]
-        out[:-1] = np.where(self.layout.used, self.layout.from_tables(out[:-1]), 0.0)
-        return out
+        """Multiply r (n, n_of_curves + 1) by the inverse."""
+        solved: Floats = _core.solve_arrow(
+            self._groups, self._of_b, np.ascontiguousarray(r), self._n_threads
+        )
+        return solved
 
     def solve_curves(self, r: Floats) -> Floats:
-        """Multiply r (n, n_parameters), 0 for the intercept, by the inverse."""
-        out = self._solve_tables(np.where(self.layout.used, self.layout.scatter(r), 0.0))
-        return np.where(self.layout.used, self.layout.from_tables(out), 0.0)
-
-    def _solve_tables(self, r: Floats) -> Floats:
-        """Multiply (..., n_parameters) by the inverse of the blocks M_j - u_j u_j' / s."""
-        out = np.empty_like(r)
-        for factor, u, x, left, part, to in zip(
-            self.factors,
-            self.layout.split(self.ties),
-            self.solved,
-            self.left,
-            self.layout.split(r),
-            self.layout.split(out),
-            strict=True,
-        ):
-            flat = part.reshape(*part.shape[:-2], -1).T
-            y = factor.solve(flat).T.reshape(part.shape)
-            along = self.of_b * (u * y).sum(axis=-1) / left
-            to[:] = y + x * along[..., None]
-        return out
+        """Multiply r (n, n_of_curves), 0 for the intercept, by the inverse."""
+        return self.solve(np.column_stack([r, np.zeros(len(r))]))[:, :-1]
 
 
 class _Inverse(_ByPasses):

@@ -7,13 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
+from splinear import _core
 from splinear._types import Floats
 from splinear.model.layout import Layout
-from splinear.solvers.loss_sums import Curvature, LossSum
+from splinear.solvers.loss_sums import Curvature, LossSum, missing_curvature
 from splinear.solvers.passes import Inverting, RowPasses
 from splinear.solvers.problem import Result, Start
 
-__all__ = ["Iterate", "Space", "begin", "dot"]
+__all__ = ["Iterate", "Space", "added", "begin", "dot"]
 
 MOST_EXTRA = 1e32  # curvature of a row: sums over codes are in single precision
 
@@ -78,16 +79,9 @@ class Iterate:
     def raised(self, D: Floats) -> Iterate:
         """Return the same point with extra curvature for rows that a step led astray.
 
-        The step moved scores by D. A row whose loss rose by more than its quadratic model said gets
-        the curvature that would have said so. Where losses soon grow beyond all bounds, that is
-        measured on a part of the way.
+        The step moved scores by D.
         """
-        D = np.clip(D, -self.total.farthest, self.total.farthest)
-        rise = self.total.each(self.F + D) - self.total.each(self.F)
-        rise -= np.einsum("ki,ki->i", self.total.gradient(self.F), D)
-        said = 0.5 * np.einsum("ki,ki->i", self.step_curvature.times(D), D)
-        squares = np.maximum(np.einsum("ki,ki->i", D, D), np.finfo(float).tiny)
-        more = np.where(rise > 2.0 * said, 2.0 * (rise - said) / squares, 0.0)
+        more = missing_curvature(self.total, self.F, D, self.step_curvature)
         other = self.cautious()
         extra = more if self.extra is None else self.extra + more
         other.extra = np.minimum(extra, MOST_EXTRA)
@@ -231,7 +225,6 @@ class Space:
         self.stiffness_of_b = 0.0 if bias is None else 1.0 / max(bias, LEAST_BIAS) ** 2
         self.layout, self.n_rows = rows.layout, rows.n_rows
         self.used = self.layout.used
-        self._all_used = bool(self.used.all())
         self.cone = self.layout.cone
         # Several outputs are classes: what is added to all of them alike changes no probability.
         are_classes = self.is_free and n_outputs > 1 and self.cone is None
@@ -254,8 +247,8 @@ class Space:
         """Return the vector of parameters and intercepts."""
         out = np.empty((len(parameters), len(self.used) + 1))
         out[:, :-1], out[:, -1] = parameters, b
-        if not self._all_used:
-            out[:, :-1][:, ~self.used] = 0.0
+        if len(self.layout.unused):
+            out[:, self.layout.unused] = 0.0
         return out
 
     def shifted(self, theta: Floats, shift: Floats) -> Floats:
@@ -285,6 +278,15 @@ class Space:
         F += theta[:, -1:]  # in place, where it can be: there is one number per row
         return F
 
+    def moved(self, F: Floats, D: Floats, share: float = 1.0) -> Floats:
+        """Return scores F + share * D."""
+        if isinstance(F, np.ndarray) and isinstance(D, np.ndarray):
+            moved: Floats = _core.moved_scores(
+                np.ascontiguousarray(F), np.ascontiguousarray(D), share, self.n_threads
+            )
+            return moved
+        return F + (D if share == 1.0 else share * D)
+
     def sums(self, R: Floats) -> Floats:
         """Return the gradient of sum(R * F) by theta."""
         return self.join(self.rows.sums(R, self.n_threads), R.sum(axis=1))
@@ -310,7 +312,7 @@ class Space:
         if not self.is_free:
             of_b = 0.5 * dot(gradient[:, -1], gradient[:, -1]) / self.stiffness_of_b
         if self.cone is None:
-            return 0.5 * dot(g, self.layout.soften(g)) + of_b
+            return 0.5 * self.layout.softness(g) + of_b
         slacks = self.cone.slack(theta[:, :-1])
         _, m = self.cone.penalty_metric.nearest(slacks - self.cone.slack(self.layout.soften(g)))
         h = g - self.cone.pull(m)
@@ -345,16 +347,14 @@ class Space:
         """
         if not all(group.embedding.basis.is_partition for group in self.layout.groups):
             return self.rows.raw_sums(H, self.n_threads)[:, : self.layout.n_of_curves]
-        return np.stack([self.layout.join([_row_sums(part) for part in own]) for own in blocks])
+        sums = [[_core.band_sums(np.ascontiguousarray(part)) for part in own] for own in blocks]
+        return np.stack([self.layout.join(own) for own in sums])
 
 
-def _row_sums(blocks: Floats) -> Floats:
-    """LossSum the rows of symmetric matrices given by bands (n, size, support): (n, size)."""
-    out = blocks[:, :, 0].copy()  # band by band, as NumPy is slow to add up a few numbers
-    for p in range(1, blocks.shape[2]):
-        out += blocks[:, :, p]
-        out[:, p:] += blocks[:, :-p, p]
-    return np.asarray(out)
+def added(to: Floats, share: float, more: Floats) -> Floats:
+    """Return to + share * more, made in place."""
+    _core.add_scaled(to, share, more)
+    return to
 
 
 def dot(a: Floats, b: Floats) -> float:

@@ -29,6 +29,7 @@ __all__ = [
     "LossSum",
     "Separable",
     "misfit",
+    "missing_curvature",
 ]
 
 MAX_SHIFTS = 100
@@ -162,6 +163,24 @@ def misfit(total: LossSum, F: Floats, losses: float) -> float:
     return float((g * (g / np.maximum(h, least))).sum(axis=1).sum())
 
 
+def missing_curvature(total: LossSum, F: Floats, D: Floats, curvature: Curvature) -> Floats:
+    """Return the curvature (n_rows,) that rows lack which a step led astray, that moved F by D.
+
+    A row whose loss rose by more than its quadratic model said gets what would have said so. Where
+    losses soon grow beyond all bounds, that is measured on a part of the way.
+    """
+    if isinstance(total, Separable) and total.twin is not None:
+        h, far = np.ascontiguousarray(curvature.diagonal[0]), total.farthest
+        found: Floats = _core.missing_bends(*total.twin, F[0], D[0], h, far, total.n_threads)
+        return found
+    D = np.clip(D, -total.farthest, total.farthest)
+    rise = total.each(F + D) - total.each(F)
+    rise -= np.einsum("ki,ki->i", total.gradient(F), D)
+    said = 0.5 * np.einsum("ki,ki->i", curvature.times(D), D)
+    squares = np.maximum(np.einsum("ki,ki->i", D, D), np.finfo(float).tiny)
+    return np.where(rise > 2.0 * said, 2.0 * (rise - said) / squares, 0.0)
+
+
 class Curvature(Protocol):
     """Second derivatives of a sum of losses."""
 
@@ -222,7 +241,7 @@ class Separable:
         return self.problem.cost
 
     @cached_property
-    def _twin(self) -> tuple[_core.Loss, _core.DualProblem] | None:
+    def twin(self) -> tuple[_core.Loss, _core.DualProblem] | None:
         """The compiled loss and problem; None: there are none."""
         if not isinstance(self.loss, Loss) or not _core.is_smooth(loss := self.loss.core()):
             return None
@@ -239,8 +258,8 @@ class Separable:
         return self._known.pop(what)
 
     def _computed(self, F: Floats) -> dict[str, Floats]:
-        if self._twin is not None:
-            in_all, slopes, bends = _core.loss_sums(*self._twin, F[0], self.n_threads)
+        if self.twin is not None:
+            in_all, slopes, bends = _core.loss_sums(*self.twin, F[0], self.n_threads)
             return {"value": np.array([in_all]), "slopes": slopes, "bends": bends}
         margin = self.problem.margin(F[0])
         slopes, bends = self.loss.derivatives(margin)
@@ -252,8 +271,8 @@ class Separable:
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""
-        if self._twin is not None:
-            each: Floats = _core.loss_each(*self._twin, F[0], self.n_threads)
+        if self.twin is not None:
+            each: Floats = _core.loss_each(*self.twin, F[0], self.n_threads)
             return each
         return self._cost * self.loss.value(self.problem.margin(F[0]))
 
@@ -267,6 +286,10 @@ class Separable:
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return its second derivatives at F: a diagonal, as y_i^2 = 1."""
+        if cautious and self.twin is not None:
+            far, n_threads = NEARLY_STRAIGHT, self.n_threads
+            bends: Floats = _core.cautious_bends(*self.twin, F[0], far, n_threads)
+            return Diagonal(bends[None])
         second = self._at(F, "bends")[None]
         if cautious:
             margin = self.problem.margin(F[0])
@@ -276,8 +299,8 @@ class Separable:
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
-        if self._twin is not None:
-            return _core.loss_gap(*self._twin, F[0], np.ascontiguousarray(R[0]), self.n_threads)
+        if self.twin is not None:
+            return _core.loss_gap(*self.twin, F[0], np.ascontiguousarray(R[0]), self.n_threads)
         pieces = [slice(start, start + STEP) for start in range(0, F.shape[1], STEP)]
         return float(sum(self._gap_of(F[0], R[0], some) for some in pieces))
 
@@ -293,9 +316,9 @@ class Separable:
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the number (1,) whose addition to F makes the sum least."""
-        if self._twin is not None:
+        if self.twin is not None:
             found = _core.loss_shift(
-                *self._twin,
+                *self.twin,
                 F[0],
                 last=LAST_SHIFT,
                 farthest=FARTHEST,

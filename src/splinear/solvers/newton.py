@@ -39,7 +39,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.solvers.faces import bring_inside, step_inside
 from splinear.solvers.hessian import Chooser, Preconditioner, QuadraticModel
-from splinear.solvers.iterate import Iterate, begin, dot
+from splinear.solvers.iterate import Iterate, added, begin, dot
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Result, Start, Stopping
@@ -182,9 +182,7 @@ def _best_share(at: Iterate, step: Step, scores: Floats) -> tuple[Iterate, float
     """
     for share in SHARES if at.n_raised == MOST_RAISED else SHARES[:1]:
         theta = at.space.snapped(at.theta + share * step.to)
-        moved = Iterate(
-            at.space, at.total, theta, at.F + (scores if share == 1.0 else share * scores)
-        )
+        moved = Iterate(at.space, at.total, theta, at.space.moved(at.F, scores, share))
         promised = share * (2.0 - share) * step.decrease
         trust = (at.value - moved.value) / promised if promised > 0 else 0.0
         if trust > LEAST_TRUST:
@@ -225,17 +223,17 @@ def _conjugate_gradients(
     length, at_edge, n_products = _Length(radius, direction=rz), False, 0
     while n_products < MAX_CG and rz > 0.0:
         n_products += 1
-        direction_scores, product = model.times(direction)
+        own_scores, product = model.times(direction)
         curvature = dot(direction, product)
         if not 0.0 < curvature < np.inf:  # there are no more digits
             break
         t, at_edge = length.go(rz / curvature)
         decrease += t * dot(direction, residual) - 0.5 * t * t * curvature
-        step = step + t * direction
-        step_scores += t * direction_scores
+        step = added(step, t, direction)
+        step_scores = space.moved(step_scores, own_scores, t) if model.is_whole else step_scores
         if at_edge or watch.poll():
             break
-        residual = residual - t * product
+        residual = added(residual, -t, product)
         z = space.leveled(model.precondition(residual))
         previous, rz = rz, dot(residual, z)
         # The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
@@ -245,7 +243,7 @@ def _conjugate_gradients(
         # Where only the model's own gap is missing, it is worth going on.
         if rz <= goal and not (model.is_whole and aim.is_near(step_scores, decrease)):
             break
-        direction = z + rz / previous * direction
+        direction = added(z, rz / previous, direction)
         length.turn(t, rz / previous, rz)
     scores = step_scores if model.is_whole else None
     return Step(step, scores, decrease, left, n_products, float(np.sqrt(length.step)), at_edge)

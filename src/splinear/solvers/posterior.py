@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpttrf, dpttrs
+from numpy.linalg import LinAlgError
 
+from splinear import _core
 from splinear._types import Floats
-from splinear.model.factoring import GROWTHS, pair_variances
+from splinear.model.factoring import factor_with, pair_variances
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
@@ -48,9 +49,9 @@ class Measures:
             ties = point.space.layout.split(point.ties)[g]
             of_b = np.maximum(point.curvature.diagonal.sum(axis=1), np.finfo(float).tiny)
             u = np.where(group.used, ties / np.sqrt(of_b)[:, None, None], 0.0)
-            blocks = np.stack([own[g] for own in point.blocks])
+            blocks = [own[g] for own in point.blocks]
             squares += sum(group.differences(own) ** 2 for own in theta)
-            variance += _variances_of_all(group, blocks, u)
+            variance += _variances_of_all(group, blocks, u, point.space.n_threads)
             n_outputs += len(u)
         return cls(group, squares / n_outputs, variance / n_outputs, n_outputs)
 
@@ -84,7 +85,7 @@ class Measures:
         return np.asarray(self.freedom.sum(axis=1))
 
 
-def posterior_variances(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
+def posterior_variances(group: TermGroup, blocks: Floats, u: Floats, n_threads: int = 1) -> Floats:
     """Return Var(d_jk), (n_features, stride), from a group's blocks (n_features, stride, support).
 
     u (n_features, stride) is what ties the tables to the intercept, divided by the square root of
@@ -95,7 +96,7 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
     penalty = group.embedding.penalty
     takes_steps = isinstance(penalty, DifferencePenalty) and penalty.order <= 1
     if bands.shape[2] <= 2 and (takes_steps or penalty.bandwidth == 0):
-        variance, x = _tridiagonal_variances(group, bands, u)
+        variance, x = _tridiagonal_variances(group, bands, u, n_threads)
     else:
         variance, x = _dense_variances(group, bands, u)
     left = np.maximum(1.0 - (u * x).sum(axis=1), 1e-10)
@@ -103,56 +104,36 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
     return np.where(group.used, variance, 0.0)
 
 
-def _variances_of_all(group: TermGroup, blocks: Floats, u: Floats) -> Floats:
+def _variances_of_all(group: TermGroup, blocks: list[Floats], u: Floats, n_threads: int) -> Floats:
     """Return the sum of posterior_variances over outputs, all features of which are one group."""
     n_outputs, at = len(u), np.arange(group.n_features)
     if n_outputs == 1:
-        return posterior_variances(group, blocks[0], u[0])
+        return posterior_variances(group, blocks[0], u[0], n_threads)
     many = group.of_features(np.tile(at, n_outputs))
     flat = (len(many.features), group.stride)
-    found = posterior_variances(many, blocks.reshape(*flat, -1), u.reshape(flat))
+    found = posterior_variances(many, np.concatenate(blocks), u.reshape(flat), n_threads)
     return np.asarray(found.reshape(u.shape).sum(axis=0))
 
 
-def _tridiagonal_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[Floats, Floats]:
-    """Variances of d_j, and M_j^{-1} u_j, by the pivots of tridiagonal M_j from both ends."""
-    n, stride = group.shape
-    e = bands[:, :-1, 1] if bands.shape[2] == 2 else np.zeros((n, stride - 1))
-    a, forward, backward, below = _pivots(bands[:, :, 0], e)
-    x = u / a
-    if a.size > 1:
-        x = dpttrs(forward.ravel(), below, u.reshape(-1, 1))[0].reshape(n, stride)
-    own = 1.0 / (forward + backward - a)  # of the coefficients themselves
+def _tridiagonal_variances(
+    group: TermGroup, bands: Floats, u: Floats, n_threads: int
+) -> tuple[Floats, Floats]:
+    """Variances of d_j, and M_j^{-1} u_j, for tridiagonal M_j."""
+
+    def variances(matrices: Floats) -> tuple[Floats, Floats, Floats]:
+        found = _core.step_variances(matrices, np.ascontiguousarray(u), n_threads)
+        if found is None:
+            raise LinAlgError("a block is not positive definite")
+        return found
+
+    own, steps, x = factor_with(variances, bands, bands[:, :, 0])
     if group.embedding.penalty.bandwidth == 0:
         return own * _unit_of_difference(group) ** 2, x
-    out = own.copy()
-    det = forward[:, :-1] * backward[:, 1:] - e**2
     both = group.used[:, 1:] & group.used[:, :-1]
     if group.has_gaps:
         both[:, -1] = False
-    steps = (forward[:, :-1] + backward[:, 1:] + 2.0 * e) / det
-    out[:, 1:] = np.where(both, steps, own[:, 1:])
-    return out, x
-
-
-def _pivots(diagonal: Floats, e: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Factor tridiagonal matrices (n, stride) from both ends; `e` stands beside the diagonal.
-
-    Return the diagonal, which grows if rounding leaves pivots that are not positive, the pivots
-    from the first row on and from the last, and what LAPACK has below the first.
-    """
-    beside = np.append(e, np.zeros((len(e), 1)), axis=1).ravel()[:-1]
-    for more in (0.0, *GROWTHS):
-        a = np.ascontiguousarray((1.0 + more) * diagonal)
-        first, below, failed = dpttrf(a.ravel(), beside) if a.size > 1 else (a.ravel(), beside, 0)
-        forward, backward = first.reshape(a.shape), a.copy()
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            for k in range(a.shape[1] - 2, -1, -1) if e.any() else ():
-                backward[:, k] -= e[:, k] ** 2 / backward[:, k + 1]
-            left = forward[:, :-1] * backward[:, 1:] - e**2
-        if not failed and np.all(backward > 0.0) and np.all(left > 0.0):
-            break
-    return a, forward, backward, below
+    np.copyto(own[:, 1:], steps[:, 1:], where=both)
+    return own, x
 
 
 def _unit_of_difference(group: TermGroup) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from threading import Lock
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,63 +22,13 @@ from splinear.solvers.order import Order, divided
 from splinear.solvers.pair_rows import PairRows
 from splinear.solvers.row_parts import nonzero_parts, takes_nonzeros, value_parts
 from splinear.solvers.row_sample import sample_rows
+from splinear.solvers.value_piece import ValuePiece, all_scores, all_sums
 from splinear.tables.chunks import Chunk, as_dense
 from splinear.tables.table import Table
 
-__all__ = ["TrainingRows", "ValuePiece"]
+__all__ = ["TrainingRows"]
 
 _PIECE, _SPARSE_PIECE = 2**14, 2**16  # rows of X in full precision
-
-
-@dataclass(frozen=True, eq=False)
-class ValuePiece:
-    """Some rows of X in full precision, and where they stand in the order of training."""
-
-    layout: Layout
-    groups: list[_core.Group]
-    places: NDArray[np.int64]
-    pairs: PairRows | None
-
-    def scores(self, parameters: Floats, n_threads: int) -> Floats:
-        """Return what TrainingRows.scores does, (n_outputs, n_rows of the piece)."""
-        return self.table_scores(self.layout.tables(parameters), n_threads)
-
-    def table_scores(self, tables: Floats, n_threads: int) -> Floats:
-        """Return the same, from tables."""
-        return _all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
-
-    def sums(self, R: Floats, n_threads: int) -> Floats:
-        """Return what TrainingRows.sums does, for R (n_outputs, n_rows of the piece)."""
-        return self.layout.gather(self.raw_sums(R, n_threads))
-
-    def raw_sums(self, R: Floats, n_threads: int) -> Floats:
-        """Return what TrainingRows.raw_sums does."""
-        return _all_sums(self.groups, self.pairs, R, n_threads)
-
-
-def _all_scores(
-    groups: list[_core.Group],
-    pairs: PairRows | None,
-    layout: Layout,
-    tables: Floats,
-    n_threads: int,
-) -> Floats:
-    n = layout.n_of_curves
-    flat: Floats = _core.score_many(groups, np.ascontiguousarray(tables[:, :n]), n_threads)
-    scores = flat.reshape(len(tables), -1)
-    if pairs is not None:
-        scores += pairs.scores(tables[:, n:], n_threads)
-    return scores
-
-
-def _all_sums(
-    groups: list[_core.Group], pairs: PairRows | None, R: Floats, n_threads: int
-) -> Floats:
-    flat: Floats = _core.sum_many(groups, np.ascontiguousarray(R), n_threads)
-    sums = flat.reshape(len(R), -1)
-    if pairs is None:
-        return sums
-    return np.concatenate([sums, pairs.sums(R, n_threads)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +53,7 @@ class TrainingRows:
     n_first: int | None = None  # only so many of them, see first()
     pairs: PairRows | None = None  # as surfaces see them, if there are any
     _one_reader: Lock = field(default_factory=Lock, repr=False)
+    _drawn: WeakValueDictionary[str, Order] = field(default_factory=WeakValueDictionary, repr=False)
     is_here = True
 
     @classmethod
@@ -304,11 +256,24 @@ class TrainingRows:
 
     def table_scores(self, tables: Floats, n_threads: int = 1) -> Floats:
         """Return the same, from tables."""
-        return _all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
+        return all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
 
     def zero_scores(self, n_outputs: int) -> Floats:
         """Return the scores of parameters that are 0."""
         return np.zeros((n_outputs, self.n_rows))
+
+    def curved(
+        self, parameters: Floats, h: Floats, n_threads: int = 1
+    ) -> tuple[Floats, float, Floats]:
+        """Return the scores of one output's curves, and sums(h * scores), in one call.
+
+        Scores have a level added, which is returned too, at which the sum of h * scores is 0.
+        """
+        tables = np.ascontiguousarray(self.layout.tables(parameters))
+        scores, level, sums = _core.curved_sums(
+            self.groups, tables[0], np.ascontiguousarray(h[0]), n_threads
+        )
+        return scores[None], level, self.layout.gather(sums[None])
 
     def sums(self, R: Floats, n_threads: int = 1) -> Floats:
         """Return the derivative of sum(R * scores(parameters)) by parameters, R (n_outputs, n)."""
@@ -316,7 +281,7 @@ class TrainingRows:
 
     def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
         """Return the same derivative by the entries of the tables, in which gaps stand alone."""
-        return _all_sums(self.groups, self.pairs, R, n_threads)
+        return all_sums(self.groups, self.pairs, R, n_threads)
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
         """Return the diagonal blocks of sum_i h_i B_i B_i' of curves, per row h of H and group.
@@ -348,8 +313,11 @@ class TrainingRows:
         return self.order().restore(values)
 
     def order(self) -> Order:
-        """Return the order of training."""
-        return Order.draw(self.n_given, self.kept, self.seed)  # drawn anew, not kept
+        """Return the order of training; it is drawn anew unless somebody holds it."""
+        order = self._drawn.get("order")
+        if order is None:
+            order = self._drawn["order"] = Order.draw(self.n_given, self.kept, self.seed)
+        return order
 
     def with_gap_means(
         self, over: TrainingRows, weights: Floats | None, n_threads: int
@@ -368,7 +336,8 @@ class TrainingRows:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         F, sums = np.zeros_like(R), np.zeros_like(parameters)
         for piece in self.values():
-            F[:, piece.places] = piece.scores(parameters, n_threads)
+            for own, scores in zip(F, piece.scores(parameters, n_threads), strict=True):
+                own[piece.places] = scores
             sums += piece.sums(np.take(R, piece.places, axis=1), n_threads)
         return F, sums
 

@@ -297,7 +297,8 @@ class _Hessian:
 
     def precondition(self, theta: Floats) -> Floats:
         """Multiply by about the inverse."""
-        return np.stack([own.solve(one) for own, one in zip(self.outputs, theta, strict=True)])
+        solved = [own.solve(theta[k : k + 1]) for k, own in enumerate(self.outputs)]
+        return solved[0] if len(solved) == 1 else np.concatenate(solved)
 
     def times(self, theta: Floats) -> Floats:
         """Multiply."""

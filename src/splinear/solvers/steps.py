@@ -32,12 +32,19 @@ class Aim:
         """Return about what the losses add to the gap of a step's model; see `newton`."""
         if self.is_quadratic:
             return 0.0
-        reach = float(np.abs(scores).max(initial=0.0))
+        reach = _farthest(scores)
         return 0.25 * reach**2 * decrease if reach <= FARTHEST_PROVEN else np.inf
 
     def is_near(self, scores: Floats, decrease: float) -> bool:
         """Tell whether that is little."""
         return self.beyond_model(scores, decrease) <= ENOUGH * self.gap
+
+
+def _farthest(scores: Floats) -> float:
+    """Return the largest of absolute numbers."""
+    if not isinstance(scores, np.ndarray):
+        return float(np.abs(scores).max(initial=0.0))
+    return float(max(scores.max(initial=0.0), -scores.min(initial=0.0)))  # without a copy
 
 
 @dataclass

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -92,13 +91,18 @@ class DirectTurns:
             factor, np.append(-at.gradient[0, places[:-1]], 0.0), check_finite=False
         )
         step = at.space.leveled(step)
-        there = Iterate(at.space, at.total, at.theta + step, at.F + at.space.scores(step))
+        there = Iterate(
+            at.space, at.total, at.theta + step, at.space.moved(at.F, at.space.scores(step))
+        )
         if there.value <= at.value * (1.0 + ROUNDING):
             return there
         return newton.one_step(at, self._stopping, STEP_ACCURACY)
 
 
-_factored = partial(cho_factor, check_finite=False)
+def _factored(M: Floats) -> tuple[Floats, bool]:
+    """Factor a symmetric matrix; LAPACK takes it by columns, so that its transpose is no copy."""
+    factor: tuple[Floats, bool] = cho_factor(M.T, check_finite=False)
+    return factor
 
 
 class _KeptHessian:
@@ -121,6 +125,7 @@ class _KeptHessian:
         before = np.einsum("kk->k", self._raw)
         there = (diagonal > 0.0) & (before > 0.0)
         scale = np.sqrt(np.divide(diagonal, before, out=np.ones_like(diagonal), where=there))
-        H = scale[:, None] * self._raw * scale
+        H = self._raw * scale
+        H *= scale[:, None]
         np.einsum("kk->k", H)[:] = diagonal
         return self.whole.finished(H)

@@ -78,8 +78,9 @@ def _kind_of_array(values: AnyArray) -> Kind:
 
 
 def _kind_of_objects(values: AnyArray) -> Kind:
-    found = [value for value in values.tolist() if not is_missing(value)]
-    types = {type(value) for value in found}
+    listed = values.tolist()
+    types = set(map(type, listed)) & {str}  # most are text, which is never missing
+    types |= {type(value) for value in listed if type(value) is not str and not is_missing(value)}
     if any(issubclass(kind, DATES) or kind.__name__ in SPANS for kind in types):
         return Kind.DATE
     if all(issubclass(kind, (Number, np.number, np.bool_)) for kind in types):

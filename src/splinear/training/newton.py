@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -80,13 +81,15 @@ class NewtonTrainer:
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C, or choose the variances first."""
+        fit = partial(self._fit_given, C=self.C) if self.C is not None else self._fit_chosen
+        order = data.rows.order()  # which is drawn once if it is held
         with one_blas_thread():
-            if self.C is None:
-                return self._fit_chosen(data, stopping, starts)
-            return self._fit_given(data, stopping, self.C, starts)
+            trained = fit(data, stopping, starts)
+        del order
+        return trained
 
     def _fit_given(
-        self, data: TrainingSet, stopping: Stopping, C: float, starts: list[Start] | None
+        self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None, C: float
     ) -> Trained:
         layout, n_before, is_whole = data.rows.layout.scaled(C), 0, True
         if data.interactions is not None:

@@ -1,0 +1,115 @@
+#include <nanobind/stl/vector.h>
+
+#include "bindings/arrays.hpp"
+#include "solve/arrow.hpp"
+#include "support/step_variances.hpp"
+
+namespace splinear::bindings {
+namespace {
+
+using NumpyCube = nb::ndarray<nb::numpy, double, nb::ndim<3>>;
+
+template <class Number, class Array>
+std::vector<Number> copied(const Array& array) {
+    return {array.data(), array.data() + array.size()};
+}
+
+ArrowGroup arrow_group(const Cube<double>& bands, const Table<bool>& used,
+                       const Table<double>& mean, const Table<double>& ties, double of_intercept,
+                       std::int64_t n_threads) {
+    nb::gil_scoped_release release;
+    return {{copied<double>(bands), bands.shape(1), bands.shape(2), threads(n_threads)},
+            copied<std::uint8_t>(used),
+            copied<double>(mean),
+            copied<double>(ties),
+            of_intercept};
+}
+
+NumpyCube penalized(const Cube<double>& blocks, const Cube<double>& penalty,
+                    const Table<bool>& used, std::size_t most) {
+    const std::size_t size = used.shape(1);
+    std::vector<double> out = added_bands(as_span(blocks), blocks.shape(2), as_span(penalty),
+                                          penalty.shape(2), copied<std::uint8_t>(used), size, most);
+    const std::size_t n_bands = out.size() / std::max<std::size_t>(used.size(), 1);
+    return to_numpy<NumpyCube>(std::move(out), used.shape(0), size, n_bands);
+}
+
+NumpyTable solve(const std::vector<const ArrowGroup*>& groups, double of_intercept,
+                 const Table<double>& r, std::int64_t n_threads) {
+    std::vector<double> out;
+    {
+        nb::gil_scoped_release release;
+        out = solve_arrow(groups, of_intercept, as_span(r), threads(n_threads));
+    }
+    return to_numpy<NumpyTable>(std::move(out), r.shape(0), r.shape(1));
+}
+
+nb::object variances(const Cube<double>& bands, const Table<double>& u, std::int64_t n_threads) {
+    const std::size_t n = bands.shape(0);
+    const std::size_t size = bands.shape(1);
+    StepVariances found(0);
+    {
+        nb::gil_scoped_release release;
+        found =
+            step_variances(as_span(bands), size, bands.shape(2), as_span(u), threads(n_threads));
+    }
+    if (!found.is_definite) return nb::none();
+    const auto table = [&](std::vector<double>& values) {
+        return to_numpy<NumpyTable>(std::move(values), n, size);
+    };
+    return nb::make_tuple(table(found.own), table(found.steps), table(found.solved));
+}
+
+}  // namespace
+
+// See solve/arrow.hpp, support/step_variances.hpp.
+void bind_arrow(nb::module_& m) {
+    nb::class_<ArrowGroup>(m, "ArrowGroup",
+                           "The blocks of a group's features, factored, and what ties them to the "
+                           "intercept.")
+        .def_prop_ro(
+            "is_definite", [](const ArrowGroup& self) { return self.blocks.is_definite(); },
+            "Whether all blocks are positive definite; others cannot be solved with.");
+    m.def("arrow_group", &arrow_group, nb::arg("bands").noconvert(), nb::arg("used").noconvert(),
+          nb::arg("mean").noconvert(), nb::arg("ties").noconvert(), nb::arg("of_intercept"),
+          nb::arg("n_threads"),
+          "bands (n_features, stride, n_bands); used and ties (n_features, stride); mean "
+          "(n_features, size), or (0, 0) for a group without missing values.");
+    m.def("penalized_bands", &penalized, nb::arg("blocks").noconvert(),
+          nb::arg("penalty").noconvert(), nb::arg("used").noconvert(), nb::arg("most"),
+          "The bands of blocks (n, size, support), where both functions are used, and those of "
+          "their penalty (n, size, bandwidth + 1), added up: `most` of them at most.");
+    m.def(
+        "add_scaled",
+        [](const nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& to, double share,
+           const Table<double>& more) {
+            must_be("the size of what is added", more.size(), to.size());
+            for (std::size_t i = 0; i < to.size(); ++i) to.data()[i] += share * more.data()[i];
+        },
+        nb::arg("to").noconvert(), nb::arg("share"), nb::arg("more").noconvert(),
+        "to += share * more, in place.");
+    m.def(
+        "band_sums",
+        [](const Cube<double>& bands) {
+            return to_numpy<NumpyTable>(band_sums(as_span(bands), bands.shape(1), bands.shape(2)),
+                                        bands.shape(0), bands.shape(1));
+        },
+        nb::arg("bands").noconvert(),
+        "The sums of the rows of symmetric matrices, bands (n, size, n_bands): (n, size).");
+    m.def("solve_arrow", &solve, nb::arg("groups"), nb::arg("of_intercept"),
+          nb::arg("r").noconvert(), nb::arg("n_threads"),
+          "The inverse times every row of r, (n, n_parameters + 1).");
+    m.def("step_variances", &variances, nb::arg("bands").noconvert(), nb::arg("u").noconvert(),
+          nb::arg("n_threads"),
+          nb::sig("def step_variances(bands: Annotated[NDArray[numpy.float64], dict(shape=(None, "
+                  "None, None), order='C', device='cpu', writable=False)], u: "
+                  "Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', "
+                  "device='cpu', writable=False)], n_threads: int) -> "
+                  "tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]] | "
+                  "None"),
+          "Of numbers whose precision is M_j, tridiagonal, bands (n, size, 2) or (n, size, 1): "
+          "their variances, those of the differences to the number before, and M_j^{-1} u_j; None "
+          "if a matrix is not positive definite.");
+}
+
+}  // namespace splinear::bindings

@@ -1,0 +1,67 @@
+#include "operators/curved_sums.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "operators/many_outputs.hpp"
+#include "operators/partial_sums.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear {
+namespace {
+
+constexpr Row rows_per_task = 4096;
+constexpr std::size_t lanes = 8;
+
+// The sums of h and of h times scores over some rows, in an order that vector instructions follow.
+std::array<double, 2> weighted(const double* h, const double* scores, std::size_t n) noexcept {
+    std::array<double, lanes> weights{};
+    std::array<double, lanes> products{};
+    const auto add = [&](std::size_t i, std::size_t l) {
+        weights[l] += h[i + l];
+        products[l] += h[i + l] * scores[i + l];
+    };
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+        for (std::size_t l = 0; l < lanes; ++l) add(i, l);
+    for (std::size_t l = 0; i + l < n; ++l) add(i, l);
+    std::array<double, 2> out{};
+    for (std::size_t l = 0; l < lanes; ++l) out[0] += weights[l], out[1] += products[l];
+    return out;
+}
+
+double best_level(std::span<const double> h, const double* scores, int n_threads) {
+    const auto n = static_cast<Row>(h.size());
+    std::vector<std::array<double, 2>> found(index(n_pieces(n, rows_per_task)));
+    parallel_pieces(0, n, rows_per_task, n_threads, [&](Row first, Row last) {
+        found[index(first / rows_per_task)] =
+            weighted(&h[index(first)], scores + first, index(last - first));
+    });
+    double weight = 0.0;
+    double product = 0.0;
+    for (const auto& [own, with_scores] : found) weight += own, product += with_scores;
+    return -product / std::max(weight, std::numeric_limits<double>::min());
+}
+
+}  // namespace
+
+CurvedSums curved_sums(Groups groups, std::span<const double> coef, std::span<const double> h,
+                       int n_threads) {
+    check_per_row(groups, h);
+    CurvedSums out;
+    out.scores = score_many(groups, 1, coef, n_threads);
+    out.level = best_level(h, out.scores.data(), n_threads);
+    Buffer<double> r(h.size());
+    parallel_pieces(0, static_cast<Row>(h.size()), rows_per_task, n_threads,
+                    [&](Row first, Row last) {
+                        for (auto i = index(first); i < index(last); ++i) {
+                            out.scores[i] += out.level;
+                            r[i] = h[i] * out.scores[i];
+                        }
+                    });
+    out.sums = sum_many(groups, 1, r, n_threads);
+    return out;
+}
+
+}  // namespace splinear

@@ -1,0 +1,147 @@
+#include "solve/arrow.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "support/checks.hpp"
+#include "support/parallel.hpp"
+
+namespace splinear {
+namespace {
+
+constexpr double least_left = 1e-6;  // of a block: sums have no more digits
+constexpr std::size_t numbers_per_task = 512;
+constexpr std::size_t features_at_once = 8;
+
+// Some features of one group, and where they stand in a vector of all of them.
+struct Part {
+    const ArrowGroup* group;
+    std::size_t first;
+    std::size_t last;
+    std::size_t start;    // of the first one's parameters
+    std::size_t feature;  // the number of the first one among all features
+};
+
+std::vector<Part> divided(std::span<const ArrowGroup* const> groups) {
+    std::vector<Part> parts;
+    std::size_t start = 0;
+    std::size_t feature = 0;
+    for (const ArrowGroup* group : groups) {
+        const std::size_t n = group->n_features();
+        const std::size_t step = std::max(features_at_once, numbers_per_task / group->stride());
+        for (std::size_t first = 0; first < n; first += step)
+            parts.push_back({group, first, std::min(n, first + step),
+                             start + first * group->stride(), feature + first});
+        start += group->n_parameters();
+        feature += n;
+    }
+    return parts;
+}
+
+// In an order that vector instructions can follow.
+double product(const double* a, const double* b, std::size_t n) noexcept {
+    constexpr std::size_t lanes = 8;
+    std::array<double, lanes> sums{};
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+        for (std::size_t l = 0; l < lanes; ++l) sums[l] += a[i + l] * b[i + l];
+    for (std::size_t l = 0; i + l < n; ++l) sums[l] += a[i + l] * b[i + l];
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+// From a gradient by parameters to one by tables.
+void scatter(const ArrowGroup& group, std::size_t j, const double* r, double* out) noexcept {
+    const std::size_t stride = group.stride();
+    const std::uint8_t* used = &group.used[j * stride];
+    const std::size_t size = group.mean.empty() ? stride : stride - 1;
+    const double* mean = group.mean.data() + j * size;
+    const double of_missing = size < stride ? r[size] : 0.0;
+    for (std::size_t k = 0; k < size; ++k) {
+        const double own = size < stride ? r[k] - of_missing * mean[k] : r[k];
+        out[k] = used[k] ? own : 0.0;
+    }
+    if (size < stride) out[size] = used[size] ? of_missing : 0.0;
+}
+
+// From tables to parameters.
+void settle(const ArrowGroup& group, std::size_t j, double* out) noexcept {
+    const std::size_t stride = group.stride();
+    const std::uint8_t* used = &group.used[j * stride];
+    if (!group.mean.empty())
+        out[stride - 1] -= product(out, group.mean.data() + j * (stride - 1), stride - 1);
+    for (std::size_t k = 0; k < stride; ++k) out[k] = used[k] ? out[k] : 0.0;
+}
+
+// Solves for some features; returns in `tilts` by how much each moves the intercept.
+void solve_part(const Part& part, double s, const double* r, double of_intercept, double* out,
+                double* tilts) noexcept {
+    const ArrowGroup& group = *part.group;
+    const std::size_t stride = group.stride();
+    for (std::size_t j = part.first; j < part.last; ++j) {
+        double* to = out + (j - part.first) * stride;
+        scatter(group, j, r + (j - part.first) * stride, to);
+        const double* ties = &group.ties[j * stride];
+        for (std::size_t k = 0; k < stride; ++k) to[k] -= ties[k] * of_intercept;
+    }
+    group.blocks.solve(part.first, part.last, out);
+    for (std::size_t j = part.first; j < part.last; ++j, out += stride) {
+        const double* ties = &group.ties[j * stride];
+        const double* solved = &group.solved[j * stride];
+        const double along = s * product(ties, out, stride) / group.left[j];
+        for (std::size_t k = 0; k < stride; ++k) out[k] += solved[k] * along;
+        tilts[j - part.first] = product(ties, out, stride);
+        settle(group, j, out);
+    }
+}
+
+}  // namespace
+
+ArrowGroup::ArrowGroup(BandedBlocks the_blocks, std::vector<std::uint8_t> is_used,
+                       std::vector<double> the_mean, std::vector<double> tied, double s)
+    : blocks(std::move(the_blocks)),
+      used(std::move(is_used)),
+      mean(std::move(the_mean)),
+      ties(std::move(tied)) {
+    must_be("the size of used, one per parameter,", used.size(), n_parameters());
+    must_be("the number of ties, one per parameter,", ties.size(), n_parameters());
+    if (!mean.empty())
+        must_be("the size of mean, n_features x size,", mean.size(), n_parameters() - n_features());
+    for (std::size_t i = 0; i < ties.size(); ++i) ties[i] = used[i] ? ties[i] / s : 0.0;
+    solved = ties;
+    blocks.solve(0, n_features(), solved.data());
+    for (std::size_t i = 0; i < ties.size(); i += stride())
+        left.push_back(std::max(1.0 - s * product(&ties[i], &solved[i], stride()), least_left));
+}
+
+std::vector<double> solve_arrow(std::span<const ArrowGroup* const> groups, double s,
+                                std::span<const double> r, int n_threads) {
+    const std::vector<Part> parts = divided(groups);
+    std::size_t n = 1;
+    std::size_t n_features = 0;
+    for (const ArrowGroup* group : groups) {
+        must(group->blocks.is_definite(), "a block is not positive definite");
+        n += group->n_parameters();
+        n_features += group->n_features();
+    }
+    must(r.size() % n == 0, "the vectors must be of all parameters and the intercept");
+    const std::size_t n_vectors = r.size() / n;
+    std::vector<double> out(r.size());
+    std::vector<double> tilts(n_vectors * n_features);
+    const auto n_tasks = static_cast<std::ptrdiff_t>(n_vectors * parts.size());
+    parallel_for(n_tasks, n_threads, [&](std::ptrdiff_t task) {
+        const std::size_t v = static_cast<std::size_t>(task) / parts.size();
+        const Part& part = parts[static_cast<std::size_t>(task) % parts.size()];
+        const double* own = &r[v * n];
+        solve_part(part, s, own + part.start, own[n - 1], &out[v * n + part.start],
+                   &tilts[v * n_features + part.feature]);
+    });
+    for (std::size_t v = 0; v < n_vectors; ++v) {
+        const double* own = tilts.data() + v * n_features;
+        out[(v + 1) * n - 1] = r[(v + 1) * n - 1] / s - std::accumulate(own, own + n_features, 0.0);
+    }
+    return out;
+}
+
+}  // namespace splinear

@@ -1,0 +1,142 @@
+// Symmetric banded matrices of one size, factored together.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "support/checks.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear {
+
+// Sums of two bands of symmetric matrices, n x size x n_bands and n x size x n_more: as many bands
+// as the longer, `most` at most. Of the first only entries count whose row and column are used.
+inline std::vector<double> added_bands(std::span<const double> bands, std::size_t n_bands,
+                                       std::span<const double> more, std::size_t n_more,
+                                       std::span<const std::uint8_t> used, std::size_t size,
+                                       std::size_t most) {
+    must_be("the size of the bands, one row per entry,", bands.size(), used.size() * n_bands);
+    must_be("the size of the bands to add, one row per entry,", more.size(), used.size() * n_more);
+    must(size > 0 && used.size() % size == 0 && n_more <= most, "bands must be n x size x n_bands");
+    const std::size_t width = std::min(most, std::max(n_bands, n_more));
+    std::vector<double> out(used.size() * width);
+    for (std::size_t i = 0; i < used.size(); ++i) {
+        double* to = &out[i * width];
+        for (std::size_t p = 0; p < n_bands && p < width && i % size + p < size; ++p)
+            if (used[i] && used[i + p]) to[p] = bands[i * n_bands + p];
+        for (std::size_t p = 0; p < n_more; ++p) to[p] += more[i * n_more + p];
+    }
+    return out;
+}
+
+// The sums of the rows of symmetric matrices: n x size.
+inline std::vector<double> band_sums(std::span<const double> bands, std::size_t size,
+                                     std::size_t n_bands) {
+    must(size > 0 && n_bands > 0 && bands.size() % (size * n_bands) == 0,
+         "the bands must be n x size x n_bands");
+    std::vector<double> out(bands.size() / n_bands);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i] += bands[i * n_bands];
+        for (std::size_t p = 1; p < n_bands && i % size + p < size; ++p) {
+            out[i] += bands[i * n_bands + p];
+            out[i + p] += bands[i * n_bands + p];
+        }
+    }
+    return out;
+}
+
+// Each matrix is L D L', L having ones on its diagonal. `bands` is n x size x n_bands: entry
+// [j, k, p] stands at (k, k + p) of matrix j, and what would stand behind its end is not read.
+// Several matrices are gone through side by side, as each step of one waits for the last.
+class BandedBlocks {
+public:
+    BandedBlocks(std::vector<double> bands, std::size_t size, std::size_t n_bands,
+                 int n_threads = 1)
+        : size_(size), n_bands_(n_bands), factor_(std::move(bands)) {
+        must(size > 0 && n_bands > 0 && factor_.size() % (size * n_bands) == 0,
+             "the bands must be n x size x n_bands");
+        std::vector<std::uint8_t> fails(n_blocks());
+        parallel_pieces(0, std::ssize(fails), std::ptrdiff_t{together}, n_threads,
+                        [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                            for (auto j = static_cast<std::size_t>(first);
+                                 j < static_cast<std::size_t>(last); ++j)
+                                fails[j] = !factor(j);
+                        });
+        is_definite_ = std::ranges::none_of(fails, [](std::uint8_t failed) { return failed != 0; });
+    }
+
+    std::size_t n_blocks() const noexcept { return factor_.size() / (size_ * n_bands_); }
+    std::size_t size() const noexcept { return size_; }
+
+    // Whether no pivot is 0 or less. If one is, nothing can be solved for.
+    bool is_definite() const noexcept { return is_definite_; }
+
+    // Multiplies x, `size` numbers for each of the matrices from `first` to last - 1, by their
+    // inverses.
+    void solve(std::size_t first, std::size_t last, double* x) const noexcept {
+        if (n_bands_ == 2)
+            solve_all(std::integral_constant<std::size_t, 2>{}, first, last, x);
+        else
+            solve_all(n_bands_, first, last, x);
+    }
+
+private:
+    static constexpr std::size_t together = 8;
+
+    // Afterward D^{-1} stands on the diagonal, and L at (k + p, k) in place of (k, k + p). Returns
+    // whether the matrix is definite.
+    bool factor(std::size_t j) noexcept {
+        bool is_definite = true;
+        double* a = &factor_[j * size_ * n_bands_];
+        for (std::size_t k = 0; k < size_; ++k, a += n_bands_) {
+            if (a[0] <= 0.0) is_definite = false;
+            const double inverse = 1.0 / a[0];
+            const std::size_t most = std::min(n_bands_ - 1, size_ - 1 - k);
+            for (std::size_t p = 1; p <= most; ++p)
+                for (std::size_t q = p; q <= most; ++q)
+                    a[p * n_bands_ + q - p] -= a[p] * inverse * a[q];
+            for (std::size_t p = 1; p <= most; ++p) a[p] *= inverse;
+            a[0] = inverse;
+        }
+        return is_definite;
+    }
+
+    template <class Bands>
+    void solve_all(Bands n_bands, std::size_t first, std::size_t last, double* x) const noexcept {
+        for (; first + together <= last; first += together, x += together * size_)
+            solve_some(std::integral_constant<std::size_t, together>{}, n_bands, first, x);
+        solve_some(last - first, n_bands, first, x);
+    }
+
+    template <class Count, class Bands>
+    void solve_some(Count n, Bands n_bands, std::size_t first, double* x) const noexcept {
+        const double* factor = factor_.data() + first * size_ * n_bands;
+        const auto at = [&](std::size_t l, std::size_t k, std::size_t p) {
+            return factor[(l * size_ + k) * n_bands + p];
+        };
+        for (std::size_t k = 1; k < size_; ++k)
+            for (std::size_t l = 0; l < n; ++l)
+                for (std::size_t p = 1; p < n_bands && p <= k; ++p)
+                    x[l * size_ + k] -= at(l, k - p, p) * x[l * size_ + k - p];
+        for (std::size_t k = size_; k-- > 0;)
+            for (std::size_t l = 0; l < n; ++l) {
+                double sum = at(l, k, 0) * x[l * size_ + k];
+                for (std::size_t p = 1; p < n_bands && p < size_ - k; ++p)
+                    sum -= at(l, k, p) * x[l * size_ + k + p];
+                x[l * size_ + k] = sum;
+            }
+    }
+
+    std::size_t size_;
+    std::size_t n_bands_;
+    std::vector<double> factor_;
+    bool is_definite_ = true;
+};
+
+}  // namespace splinear

@@ -1,0 +1,104 @@
+#include <vector>
+
+#include "solve/arrow.hpp"
+#include "tests/bands.hpp"
+#include "tests/check.hpp"
+
+using namespace splinear;
+using namespace splinear::testing;
+
+namespace {
+
+std::vector<double> draw_all(std::size_t n, double scale, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<double> out(n);
+    for (double& value : out) value = scale * draw(random);
+    return out;
+}
+
+ArrowGroup draw_group(std::size_t n, std::size_t stride, bool has_missing, double s) {
+    std::vector<std::uint8_t> used(n * stride, 1);
+    std::vector<double> mean;
+    if (has_missing) mean = draw_all(n * (stride - 1), 0.3, stride);
+    return {{draw_bands(n, stride, 2), stride, 2},
+            used,
+            mean,
+            draw_all(n * stride, 0.5, 100 + stride),
+            s};
+}
+
+// One feature, all of it used: the matrix [[M, u], [u', s]] with M - u u' / s + u u' / s = M where
+// the intercept is measured at the curve's mean.
+void solves_as_the_whole_matrix_does() {
+    constexpr std::size_t size = 5;
+    constexpr double s = 4.0;
+    const auto bands = draw_bands(1, size, 2);
+    const auto u = draw_all(size, 0.5, 1);
+    auto whole = std::vector<double>((size + 1) * (size + 1));
+    const auto M = dense(bands.data(), size, 2);
+    for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t k = 0; k < size; ++k) whole[i * (size + 1) + k] = M[i * size + k];
+        whole[i * (size + 1) + size] = whole[size * (size + 1) + i] = u[i];
+    }
+    whole.back() = s;
+    const ArrowGroup group({bands, size, 2}, std::vector<std::uint8_t>(size, 1), {}, u, s);
+    const auto r = draw_all(size + 1, 1.0, 2);
+    const std::vector<const ArrowGroup*> groups{&group};
+    const auto found = solve_arrow(groups, s, r, 1);
+    CHECK(difference(found, times(inverted(whole, size + 1), r.data(), size + 1)) < 1e-12);
+}
+
+// What is not used stays 0, and does not matter.
+void leaves_out_what_is_not_used() {
+    constexpr double s = 3.0;
+    auto bands = draw_bands(2, 4, 2);
+    std::vector<std::uint8_t> used(8, 1);
+    used[0] = used[7] = 0;
+    bands[0] = 1.0, bands[1] = 0.0;
+    bands[(4 + 2) * 2 + 1] = 0.0, bands[(4 + 3) * 2] = 1.0;
+    const ArrowGroup group({bands, 4, 2}, used, {}, draw_all(8, 0.5, 1), s);
+    auto r = draw_all(9, 1.0, 2);
+    const std::vector<const ArrowGroup*> groups{&group};
+    const auto found = solve_arrow(groups, s, r, 1);
+    r[0] = 1e9, r[7] = -1e9;
+    CHECK(found[0] == 0.0 && found[7] == 0.0 && solve_arrow(groups, s, r, 1) == found);
+}
+
+// Several vectors, groups and threads change no bit; a missing value is a deviation from the mean.
+void threads_and_vectors_change_nothing() {
+    constexpr double s = 30.0;
+    const ArrowGroup a = draw_group(40, 30, false, s);
+    const ArrowGroup b = draw_group(3, 9, true, s);
+    const std::vector<const ArrowGroup*> groups{&a, &b};
+    const std::size_t n = a.n_parameters() + b.n_parameters() + 1;
+    const auto r = draw_all(3 * n, 1.0, 5);
+    const auto found = solve_arrow(groups, s, r, 1);
+    CHECK(solve_arrow(groups, s, r, 4) == found);
+    for (std::size_t v = 0; v < 3; ++v) {
+        const auto one = solve_arrow(groups, s, std::span(r).subspan(v * n, n), 1);
+        CHECK(std::equal(one.begin(), one.end(), &found[v * n]));
+    }
+    CHECK(is_refused([&] { solve_arrow(groups, s, std::span(r).first(n - 1), 1); }));
+}
+
+void what_does_not_belong_together_is_refused() {
+    const auto bands = draw_bands(2, 3, 2);
+    const std::vector<std::uint8_t> used(6, 1);
+    const std::vector<double> ties(6);
+    CHECK(is_refused([&] { ArrowGroup({bands, 3, 2}, {1}, {}, ties, 1.0); }));
+    CHECK(is_refused([&] { ArrowGroup({bands, 3, 2}, used, {}, {1.0}, 1.0); }));
+    CHECK(is_refused([&] { ArrowGroup({bands, 3, 2}, used, {1.0}, ties, 1.0); }));
+    const ArrowGroup flat({std::vector<double>(12), 3, 2}, used, {}, ties, 1.0);
+    const std::vector<const ArrowGroup*> groups{&flat};
+    CHECK(is_refused([&] { solve_arrow(groups, 1.0, std::vector<double>(7), 1); }));
+}
+
+}  // namespace
+
+int main() {
+    solves_as_the_whole_matrix_does();
+    leaves_out_what_is_not_used();
+    threads_and_vectors_change_nothing();
+    what_does_not_belong_together_is_refused();
+    return result();
+}
