@@ -117,10 +117,14 @@ SPLINEAR_INLINE void add_between_knots(const BinMap& map, std::size_t j, const f
     }
 }
 
-// How many features are read first, so that whole cache lines follow: a load across two of them
-// takes as long as two. Large arrays seldom begin with one.
-inline std::size_t n_before_line(const float* x) {
-    return n_together - reinterpret_cast<std::uintptr_t>(x) / sizeof(float) % n_together;
+// How many features are read first, so that whole cache lines follow where rows are lines apart.
+// Large arrays seldom begin with a line, and rows that are far apart by a power of two compete for
+// few places of the nearest cache: a line that was read in part is gone when the rest is wanted.
+inline std::size_t n_before_line(const float* const* x) {
+    const auto place = [](const float* row) {
+        return reinterpret_cast<std::uintptr_t>(row) / sizeof(float) % n_together;
+    };
+    return n_together - (place(x[0]) == place(x[1]) ? place(x[0]) : 0);
 }
 
 template <int Degree, class Length, int Vectors>
@@ -129,7 +133,7 @@ void decide_rows(const Shape& shape, const BinMap& map, const float* tables, con
     const auto entries = static_cast<std::size_t>(Length::entries(shape));
     __m512 total[Vectors];
     for (int v = 0; v < Vectors; ++v) total[v] = _mm512_loadu_ps(out + 16 * v);
-    std::size_t n = n_before_line(x[0]);
+    std::size_t n = n_before_line(x);
     for (std::size_t j = 0; j < shape.n_features; j += n, n = n_together) {
         Columns columns;
         const std::size_t left = shape.n_features - j;
