@@ -152,7 +152,40 @@ inline void load_columns(const float* const* x, std::size_t n_rows, std::size_t 
     }
 }
 
+// The entries of a table at 8 bins and behind each of them: permuted registers of eight if there
+// are few, ...
+template <int Eights>
+SPLINEAR_INLINE __m256 look_up(const float* table, __m256i at) {
+    const __m256 third = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));
+    const __m256 low =
+        _mm256_blendv_ps(one_of_eight(table, at), one_of_eight(table + 8, at), third);
+    if constexpr (Eights == 2) return low;
+    const __m256 fourth = _mm256_castsi256_ps(_mm256_slli_epi32(at, 27));
+    return _mm256_blendv_ps(low, one_of_eight(table + 16, at), fourth);
+}
+
+template <int Eights>
+SPLINEAR_INLINE void look_up_two(const float* table, __m256i bin, __m256& first, __m256& second) {
+    if constexpr (Eights > 0) {
+        first = look_up<Eights>(table, bin);
+        second = look_up<Eights>(table, _mm256_add_epi32(bin, _mm256_set1_epi32(1)));
+    } else {  // ... else from memory.
+        alignas(32) int at[8];
+        _mm256_store_si256(reinterpret_cast<__m256i*>(at), bin);
+        const auto four = [&](int i) {
+            const auto two = [&](int k) {
+                return _mm_loadh_pi(load_two(table + at[k]),
+                                    reinterpret_cast<const __m64*>(table + at[k + 1]));
+            };
+            return _mm256_set_m128(two(i + 4), two(i));
+        };
+        first = _mm256_shuffle_ps(four(0), four(2), 0x88);
+        second = _mm256_shuffle_ps(four(0), four(2), 0xdd);
+    }
+}
+
 // A feature whose bins lie along a straight line.
+template <int Eights>
 inline void add_line(const splinear::simd::BinMap& map, std::size_t j, const float* table,
                      const float* x, std::size_t n_rows, float* out) {
     const __m256 lo = _mm256_set1_ps(map.lo[j]);
@@ -163,23 +196,23 @@ inline void add_line(const splinear::simd::BinMap& map, std::size_t j, const flo
         __m256 t = _mm256_mul_ps(_mm256_sub_ps(value, lo), slope);
         // max() and min() return the second operand for a NaN.
         t = _mm256_min_ps(_mm256_max_ps(t, _mm256_setzero_ps()), end);
-        const __m256i whole = _mm256_cvttps_epi32(t);
-        alignas(32) int bin[8];
-        _mm256_store_si256(reinterpret_cast<__m256i*>(bin), whole);
-        const auto four = [&](int i) {
-            const auto two = [&](int k) {
-                return _mm_loadh_pi(load_two(table + bin[k]),
-                                    reinterpret_cast<const __m64*>(table + bin[k + 1]));
-            };
-            return _mm256_set_m128(two(i + 4), two(i));
-        };
-        const __m256 first = _mm256_shuffle_ps(four(0), four(2), 0x88);
-        const __m256 second = _mm256_shuffle_ps(four(0), four(2), 0xdd);
-        const __m256 fraction = _mm256_sub_ps(t, _mm256_cvtepi32_ps(whole));
+        const __m256i bin = _mm256_cvttps_epi32(t);
+        __m256 first;
+        __m256 second;
+        look_up_two<Eights>(table, bin, first, second);
+        const __m256 fraction = _mm256_sub_ps(t, _mm256_cvtepi32_ps(bin));
         __m256 total = _mm256_fmadd_ps(value, _mm256_setzero_ps(), _mm256_loadu_ps(out + a));
         total = _mm256_fmadd_ps(fraction, _mm256_sub_ps(second, first), total);
         _mm256_storeu_ps(out + a, _mm256_add_ps(total, first));
     }
+}
+
+inline void add_line(const Shape& shape, const splinear::simd::BinMap& map, std::size_t j,
+                     const float* tables, const float* x, std::size_t n_rows, float* out) {
+    const float* table = tables + j * static_cast<std::size_t>(shape.entries);
+    if (shape.n_basis < 16) return add_line<2>(map, j, table, x, n_rows, out);
+    if (shape.n_basis < 24) return add_line<3>(map, j, table, x, n_rows, out);
+    add_line<0>(map, j, table, x, n_rows, out);
 }
 
 // A feature with knots; see BinMap::trees. Nothing has to be clamped: there are pieces for what is
@@ -226,8 +259,7 @@ inline void decide_columns(const Shape& shape, const splinear::simd::BinMap& map
                 if (map.trees[k] != nullptr)
                     add_between_knots(map, k, columns.at[i], n, out + a);
                 else
-                    add_line(map, k, tables + k * static_cast<std::size_t>(shape.entries),
-                             columns.at[i], n, out + a);
+                    add_line(shape, map, k, tables, columns.at[i], n, out + a);
             }
         });
 }

@@ -501,19 +501,6 @@ def test_suspects_are_at_least_those_of_few_values_or_a_long_tail(dtype):
     np.testing.assert_array_equal(found, [expected for _, expected in columns.values()])
 
 
-@pytest.mark.parametrize("share", [0.5, 1.0])
-def test_where_most_columns_are_suspect_the_others_are_looked_at_closely(share):
-    random = np.random.default_rng(6)
-    X = random.random((200, 300))
-    n_tails = int(share * 256)
-    X[:, :n_tails] = X[:, :n_tails] ** 90
-    lo, hi = X.min(axis=0), X.max(axis=0)
-    found = suspects(open_table(X), np.arange(200), np.arange(300), 2, lo, hi)
-    assert found[:n_tails].all()
-    assert not found[n_tails:256].any()
-    np.testing.assert_array_equal(found[256:], share == 1.0)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 8, 40, 63])
 def test_knots_of_tails_at_once_are_those_one_by_one(dtype, n_bins):

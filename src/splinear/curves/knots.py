@@ -60,9 +60,6 @@ BULK = (0.05, 0.95)  # between these quantiles lie most rows of a feature;
 NARROW = 0.2  # it has a long tail if they are closer together than this share of its range
 
 
-MOST = 0.75  # of columns that are suspect, from which on the others are not looked at
-
-
 def samples(
     X: Table,
     rows: NDArray[np.intp],
@@ -123,14 +120,12 @@ def suspects(
     """Tell which columns may have few values or a long tail; `lo` and `hi` are theirs.
 
     Many columns at a time, and fewer rows than `samples` takes: of a wide table most columns are
-    neither, and need no more. Where most may be, looking at the others as well would save nothing.
+    neither, and need no more.
     """
     out = np.ones(len(columns), dtype=bool)
     if X.is_on_disk or X.is_sparse:
         return out
     for start in range(0, len(columns), 256):
-        if start and out[:start].mean() > MOST:
-            break
         at = slice(start, start + 256)
         values = X.in_order(rows, columns[at], n_threads)  # NaN last
         n_distinct = 1 + (values[:, 1:] > values[:, :-1]).sum(axis=1)
