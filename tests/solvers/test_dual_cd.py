@@ -509,27 +509,6 @@ def test_every_point_of_a_path_is_a_cold_fit(basis, loss, make_problem, make_mix
         assert found.primal == pytest.approx(value_of(found, X, layout, scaled), rel=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["curves", "mixed"])
-def test_norms_that_problems_share_change_no_bit(make_problem, make_mixed, kind, monkeypatch):
-    """They are computed once for all problems of the same rows; on disk, by each of them."""
-    X, layout, problem = (make_mixed if kind == "mixed" else make_problem)(3, 200)
-    stopping, calls = Stopping(tol=1e-6), []
-    made, placed = prepare(X, layout, problem, stopping)
-    norms = _core.squared_norms
-    monkeypatch.setattr(
-        _core, "squared_norms", lambda *given_: calls.append(given_) or norms(*given_)
-    )
-    shared = [dual_cd.solve(made, placed, stopping, keep_alpha=True) for _ in range(2)]
-    assert len(calls) == 1
-    monkeypatch.setattr(TrainingRows, "is_on_disk", True)
-    again, _ = prepare(X, layout, problem, stopping)
-    own = dual_cd.solve(again, placed, stopping, keep_alpha=True)
-    assert len(calls) == 1
-    for found in shared:
-        np.testing.assert_array_equal(found.coef, own.coef)
-        np.testing.assert_array_equal(found.alpha, own.alpha)
-
-
 def test_squared_norms_are_checked(make_problem):
     X, layout, problem = make_problem(3, 50)
     made, placed = prepare(X, layout, problem, Stopping())

@@ -21,6 +21,7 @@ from splinear import (
     HermiteEmbedding,
     PathSearchCV,
     SplineEmbedding,
+    _core,
 )
 from splinear.inspection import base_value, contributions, importances, knots, shape_function
 from splinear.kernels import min_kernel
@@ -28,6 +29,7 @@ from splinear.penalties import difference_matrix
 from splinear.solvers import choosing
 from splinear.solvers.losses import LOSSES
 from splinear.solvers.objective import primal
+from splinear.solvers.rows import TrainingRows
 from splinear.terms import Fourier, Hermite, Spline
 
 SPLINES = [
@@ -256,6 +258,24 @@ def test_threads_change_no_bit(counts):
         two = kind(random_state=0, n_jobs=3).fit(X, y)
         assert_array_equal(parameters(one), parameters(two))
         assert_array_equal(one.decision_function(X), two.decision_function(X))
+
+
+def test_norms_that_classes_share_change_no_bit(counts, monkeypatch):
+    X, y = sparse.csr_array(counts[0]), np.minimum(counts[0][:, 0], 3)
+    norms, calls = _core.squared_norms, []
+
+    def counted(*given_):
+        calls.append(given_)
+        return norms(*given_)
+
+    monkeypatch.setattr(_core, "squared_norms", counted)
+    shared = AdditiveSVC(random_state=0).fit(X, y)
+    assert len(calls) == 1
+    in_unit = TrainingRows.in_unit
+    monkeypatch.setattr(TrainingRows, "in_unit", lambda *given_: (in_unit(*given_)[0], None))
+    own = AdditiveSVC(random_state=0).fit(X, y)
+    assert_array_equal(parameters(shared), parameters(own))
+    assert shared.n_iter_ == own.n_iter_
 
 
 def test_several_classes_weights_folds_and_calibration():

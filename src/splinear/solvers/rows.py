@@ -178,13 +178,15 @@ class TrainingRows:
     def in_unit(self, unit: float, n_threads: int) -> tuple[list[_core.Group], AnyArray | None]:
         """Return the groups for embeddings in a unit of which this is the square, and their norms.
 
-        The squared norms of the rows are the same for all outputs, and computed once; None: rows
-        are on disk, where that takes long, and the core can be stopped meanwhile.
+        The squared norms of sparse rows, of which there may be many outputs, are computed once for
+        all of them. None: the core computes those of each output, and keeps them no longer than it
+        needs them. On disk that takes a while, and can be stopped.
         """
         with self._one_reader:  # the others wait for what it computes
             if unit not in self._in_units:
                 groups = self.with_layout(self.layout.scaled(1.0 / unit)).groups
-                norms = None if self.is_on_disk else _core.squared_norms(groups, n_threads)
+                shares = takes_nonzeros(self.table, self.layout) and not self.is_on_disk
+                norms = _core.squared_norms(groups, n_threads) if shares else None
                 self._in_units[unit] = groups, norms
             return self._in_units[unit]
 

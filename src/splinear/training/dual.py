@@ -115,7 +115,9 @@ class DualTrainer:
             prove = proven_primal if _is_primal(rows, problem, start) else _proven
             found = prove(rows, problem.scaled(self.C), own, start)
             parameters[k] = found.coef
-            return replace(found, coef=parameters[k])
+            # A view of dual variables would keep what the core returned, coefficients included.
+            alpha = found.alpha.copy() if self.keep_duals and found.alpha is not None else None
+            return replace(found, coef=parameters[k], alpha=alpha)
 
         results, alphas = self._each(data, stopping, self.C, starts, train), []
         if self.keep_duals:
