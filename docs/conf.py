@@ -59,7 +59,7 @@ sphinx_gallery_conf = {
 
 # Wide tables take the room of the table of contents.
 WIDE = "boosted pairs tabular defaults benchmarks instructions threads bounds mixed sparse one_row"
-WIDE += " solvers reproduce"
+WIDE += " solvers reproduce gpu dask_scale"
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"splinear {release}"

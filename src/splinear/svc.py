@@ -32,9 +32,10 @@ class AdditiveSVC(ClassEstimator):
     with phi the embedding of the paper (section 3), in which an additive model is linear: for
     splines coef_k = s_k D_d^{-1} w_k, so that the first part is the penalty
     ``1/2 sum_k |D_d coef_k|^2 / s_k^2``. Dual coordinate descent computes the embedding on the fly
-    and never stores it. More than two classes, or several labels per row, are trained one against
-    the rest. Beside LinearSVC it is what AdditiveClassifier is beside LogisticRegression: for wide
-    tables (histograms, images, text), and without probabilities
+    and never stores it; with many rows per parameter, Newton's method takes its place where that is
+    faster, to the same gap. More than two classes, or several labels per row, are trained one
+    against the rest. Beside LinearSVC it is what AdditiveClassifier is beside LogisticRegression:
+    for wide tables (histograms, images, text), and without probabilities
     (:class:`sklearn.calibration.CalibratedClassifierCV` adds them).
 
     Parameters

@@ -45,7 +45,8 @@ def test_fit_writes_a_page(holdout, train, invoke, tmp_path):
 
 def test_sparse_rows_have_their_target(invoke, tmp_path):
     random = np.random.default_rng(0)
-    X = sparse.random_array((300, 8), density=0.4, random_state=random, format="csr")
+    X = sparse.random_array((300, 8), density=0.4, random_state=random)
+    X = sparse.csr_array(X.toarray())  # indices of 32 bits, as scikit-learn of old wants them
     dump_svmlight_file(X, X.sum(axis=1) > np.median(X.sum(axis=1)), str(tmp_path / "rows.svm"))
     made = invoke("fit", tmp_path / "rows.svm", "-o", tmp_path / "m.splinear")
     assert made.exit_code == 0, made.output

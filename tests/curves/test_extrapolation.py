@@ -130,7 +130,7 @@ def test_pieces_of_a_large_table_agree(rows, monkeypatch):
 def test_an_error_names_column_value_row_and_range(rows):
     pandas = pytest.importorskip("pandas")
     X, y = rows
-    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    frame = pandas.DataFrame(X.copy(), columns=["a", "b", "c"])
     terms = {"b": Spline(10, extrapolation="error")}
     model = AdditiveSVC(terms=terms, missing="error", random_state=0).fit(frame, y)
     model.predict(frame)

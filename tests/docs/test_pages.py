@@ -90,3 +90,5 @@ def test_every_written_page_is_among_the_benchmarks() -> None:
     }
     there = {name for name in written if (DOCS / f"{name}.md").exists()}
     assert there <= {page.stem for page in measured()}
+    listed = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert [name for name in there if f"../docs/{name}.md" not in listed] == []

@@ -130,6 +130,13 @@ def test_versions_of_operators(opset: int) -> None:
         check(fitted("waves"), rows("waves"), outputs(made, rows("waves")), 1e-11)
 
 
+@pytest.mark.parametrize("name", ["waves", "pairs of waves"])
+def test_waves_run_where_there_is_no_cosine(name: str) -> None:
+    """As in onnxruntime before 2026, in double precision and on processors."""
+    made = to_onnx(fitted(name))
+    assert {"Cos", "Sin"} & {node.op_type for node in made.graph.node} == {"Sin"}
+
+
 def test_rows_that_are_refused_have_no_score() -> None:
     model, X = fitted("refusing"), rows("refusing")[:6].copy()
     X["code"] = X["code"].astype(float)

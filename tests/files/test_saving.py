@@ -21,6 +21,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info
 
 import splinear
 from splinear import AdditiveClassifier, AdditiveSVC, AdditiveSVR, PathSearchCV
@@ -129,6 +130,24 @@ def test_a_loaded_model_can_be_drawn(tmp_path):
     model, X = case("pairs")
     CurvesDisplay.from_estimator(round_trip(model, tmp_path), X)
     pyplot.close("all")
+
+
+def test_surfaces_are_centered_on_one_thread(tmp_path, monkeypatch):
+    """As they were in the fit, or the last bits might differ."""
+    n_threads, pinv = set(), np.linalg.pinv
+
+    def noted(*args, **options):
+        n_threads.update(own["num_threads"] for own in threadpool_info() if _is_blas(own))
+        return pinv(*args, **options)
+
+    model, X = case("pairs")
+    monkeypatch.setattr(np.linalg, "pinv", noted)
+    round_trip(model, tmp_path).predict(X)
+    assert n_threads == {1}
+
+
+def _is_blas(library):
+    return library["user_api"] == "blas"
 
 
 # -- parameters ------------------------------------------------------------------------------------

@@ -144,7 +144,8 @@ def use(model: Any, X: Any, thoroughly: bool) -> None:
         repr(list(model.terms_))
         inspection.contributions(model, X)
         if thoroughly and model._posteriors:
-            with suppress(ValueError):  # matrices that are none, of numbers that are none
+            # Matrices that are none, of numbers that are none; with NumPy 1.24 no ValueError.
+            with suppress(ValueError, np.linalg.LinAlgError):
                 inspection.standard_error(model, X)
                 str(inspection.summary(model))
 

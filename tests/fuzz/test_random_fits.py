@@ -186,12 +186,9 @@ class Case:
 
 
 def run(seed, folder):
-    try:
-        with threadpool_limits(1, user_api="blas"):
-            Case(seed, folder).run()
-    except Exception as error:
-        error.add_note(f"This is the case of the seed {seed}.")
-        raise
+    print(f"This is the case of the seed {seed}.")  # pytest shows it if the case fails
+    with threadpool_limits(1, user_api="blas"):
+        Case(seed, folder).run()
 
 
 @pytest.mark.parametrize("block", range(-(-N_CASES // BLOCK)))

@@ -45,6 +45,13 @@ def test_a_constant_has_one_node():
     assert Chain(0, knots=np.empty(0), has_missing=True).n_nodes == 1
 
 
+def test_the_smallest_numbers_are_not_rounded():
+    """Half of a number below the smallest normal one is not exact."""
+    knots = np.array([-3.0, 4.0]) * 5e-324
+    found = Chain(0, knots).positions(np.array([-2.0, 3.0]) * 5e-324)
+    np.testing.assert_allclose(found, [1 / 7, 6 / 7])
+
+
 def test_the_largest_numbers_do_not_overflow():
     most = np.finfo(float).max
     found = Chain(0, knots=np.array([-most, most])).positions(np.array([-most, 0.0, most]))

@@ -21,6 +21,7 @@ from splinear.solvers.rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 from splinear.training import dual as dual_trainer
+from splinear.training import tall
 
 CURVES = {
     "D_0": Spline(10, penalty_order=0, knots="uniform"),
@@ -106,6 +107,7 @@ def test_the_certificate_is_that_of_all_rows(
         return calls[-1][1]
 
     monkeypatch.setattr(dual_trainer, "certify_problem", note)
+    monkeypatch.setattr(tall, "suits_newton", lambda *_: False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         MODELS[kind].set_params(curve=CURVES[curve]).fit(X, y)

@@ -144,7 +144,7 @@ def test_binary_columns_are_a_linear_model():
     ones = sparse.random_array(
         (200, 30), density=0.2, random_state=random, data_sampler=lambda size: np.ones(size)
     )
-    X = sparse.csr_array(ones)
+    X = sparse.csr_array(ones.toarray())  # indices of 32 bits, as LinearSVC of old wants them
     y = np.where(X[:, [0]].toarray().ravel() + random.normal(0, 0.4, 200) > 0.5, 1, -1)
     spline = AdditiveSVC(tol=1e-8, random_state=0).fit(X, y)
     line = LinearSVC(loss="hinge", tol=1e-8, max_iter=100_000, random_state=0).fit(X, y)

@@ -143,12 +143,22 @@ def mixed():
     }
 
 
+class NoPandas:
+    """Finds modules, and refuses pandas, as where it is not installed."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "pandas":
+            raise ModuleNotFoundError(name)
+
+
 def test_polars_and_arrow_need_no_pandas(monkeypatch):
     data = mixed()
     y = np.asarray(data["size"]) + np.asarray(data["open"]) > 0
     expected = AdditiveClassifier(random_state=0).fit(pd.DataFrame(data), y)
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    for frame in (pl.DataFrame(data), pa.table(data)):
+    frames = pl.DataFrame(data), pa.table(data)  # pyarrow of old looks for pandas here
+    monkeypatch.delitem(sys.modules, "pandas")
+    monkeypatch.setattr(sys, "meta_path", [NoPandas(), *sys.meta_path])
+    for frame in frames:
         model = AdditiveClassifier(random_state=0).fit(frame, y)
         assert_array_equal(model._model.parameters, expected._model.parameters)
         assert model.terms_[1].levels == ("here", "there")

@@ -180,7 +180,9 @@ class OnnxTerms:
         u = graph.squeezed(self._looked_up([place], x), 2)
         n = np.arange(1, term.cosines.shape[1] + 1)
         angle = graph.add("Mul", u, graph.constant(np.pi * n))
-        cosines = graph.add("MatMul", graph.add("Cos", angle), graph.constant(_rows(term.cosines)))
+        # cos(a) = sin(a + pi/2): onnxruntime before 2026 has no cosine in double precision.
+        later = graph.add("Add", angle, graph.constant(np.pi / 2))
+        cosines = graph.add("MatMul", graph.add("Sin", later), graph.constant(_rows(term.cosines)))
         sines = graph.add("MatMul", graph.add("Sin", angle), graph.constant(_rows(term.sines)))
         missing = graph.constant(_or_nan(term.missing, self.n_outputs))
         total = graph.add("Add", cosines, sines)

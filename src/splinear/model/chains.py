@@ -74,8 +74,10 @@ class Chain:
             return np.zeros(len(x))
         inside = np.clip(x, knots[0], knots[-1])
         k = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
-        # By halves, as the distance of the largest numbers would overflow.
-        length = 0.5 * knots[k + 1] - 0.5 * knots[k]
-        beyond = 0.5 * inside - 0.5 * knots[k]
+        # By halves, where the distance of the largest numbers would overflow; those of the smallest
+        # would be rounded.
+        half = 0.5 if np.abs(knots).max() > 1.0 else 1.0
+        length = half * knots[k + 1] - half * knots[k]
+        beyond = half * inside - half * knots[k]
         share = np.divide(beyond, length, out=np.zeros(len(x)), where=length > 0)
         return np.asarray(k + np.minimum(share, 1.0))

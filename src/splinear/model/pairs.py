@@ -192,6 +192,10 @@ class PairGroup:
         # What a and b have in common is determined up to a constant only.
         return np.asarray(np.linalg.pinv(A, rcond=1e-10, hermitian=True))
 
+    def prepare_centering(self) -> None:
+        """Compute now what `tables` needs, and not when it is first asked for."""
+        _ = self._inverse
+
     def centering(self) -> tuple[Floats, Floats]:
         """Return K (size, m1 + m2) and M (n_pairs, m1 + m2, size): a table is W - K M W.
 

@@ -223,7 +223,10 @@ def _losses_and_gap(problem: Problem, scores: Floats, alpha: Floats) -> tuple[fl
 def minimize_and_certify(
     rows: TrainingRows, total: LossSum, stopping: Stopping, start: Start | None
 ) -> list[Result]:
-    """Minimize one sum by Newton's method, and certify that on X itself; one result per output."""
+    """Minimize one sum by Newton's method, and certify that on X itself.
+
+    Returns one result per output, each with the slopes that prove it.
+    """
 
     def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
         return newton.solve(on, total, when, start if last is None else Start(*stack(last)))
@@ -235,8 +238,7 @@ def minimize_and_certify(
         first = newton.begin(rows, total, stopping.n_threads, None)
         return None if first.value >= worse else certify(first.results(stopping.tol))
 
-    found = solve_and_certify(rows, stopping, solve, certify, flat)
-    return [replace(one, slopes=None) for one in found]
+    return solve_and_certify(rows, stopping, solve, certify, flat)
 
 
 def certify_sum(

@@ -61,7 +61,7 @@ def follow_path(
         _core.DualStart(
             alpha=None if start.alpha is None else start.alpha * unit,
             coef=np.ascontiguousarray(start.coef) if start.proximal else None,
-            intercept=float(start.intercept),
+            intercept=float(start.intercept) if start.proximal else 0.0,
         ),
         [float(C) / float(Cs[0]) for C in Cs],
         stopping.watch if len(Cs) == 1 else _PathWatch(stopping.watch, Cs),

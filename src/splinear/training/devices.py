@@ -59,8 +59,8 @@ def refusal(estimator: BaseEstimator, trainer: Trainer, table: Table, layout: La
         return "has B-splines, categories, and Fourier and Hermite curves of up to 16 functions."
     if isinstance(trainer, DualTrainer) and layout.cone is not None:
         return (
-            "has no curves of a form (monotone, curvature) in AdditiveSVC and AdditiveSVR; "
-            "AdditiveClassifier and AdditiveRegressor have."
+            "takes no Spline with monotone or curvature in AdditiveSVC; AdditiveClassifier and "
+            "AdditiveRegressor do."
         )
     return None
 

@@ -29,7 +29,7 @@ from splinear.training.parameters import positive
 from splinear.training.primal import check_forms, follow_primal, proven_primal
 from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
-from splinear.training.trainer import Duals, LastFit, Trained
+from splinear.training.trainer import Duals, LastFit, Trained, starts_like
 
 __all__ = ["DUAL_PARAMETERS", "DualTrainer"]
 
@@ -89,19 +89,20 @@ class DualTrainer:
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
     ) -> list[Start] | None:
-        """Start from the dual variables of the last fit, if it was to as many rows."""
-        del layout
+        """Start from the dual variables and the model of the last fit, if it had as many rows."""
         duals = last.duals
         if duals is None or duals.alpha.shape != (n_outputs, n_rows):
             return None
-        return [Start(alpha=alpha * (self.C / duals.C)) for alpha in duals.alpha]
+        models = starts_like(last.model, layout, n_outputs) or [Start()] * n_outputs
+        pairs = zip(models, duals.alpha * (self.C / duals.C), strict=True)
+        return [replace(model, alpha=alpha) for model, alpha in pairs]
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C."""
         rows = data.rows
 
         def train(problem: Problem, own: Stopping, start: Start | None) -> Result:
-            prove = _proven if rows.layout.cone is None else proven_primal
+            prove = proven_primal if _is_primal(rows, problem, start) else _proven
             return prove(rows, problem.scaled(self.C), own, start)
 
         results, alphas = self._each(data, stopping, self.C, starts, train), []
@@ -122,8 +123,8 @@ class DualTrainer:
         rows = data.rows
 
         def train(problem: Problem, own: Stopping, start: Start | None) -> list[Result]:
-            if rows.layout.cone is not None:
-                return follow_primal(rows, problem, own, Cs)
+            if _is_primal(rows, problem, start):
+                return follow_primal(rows, problem, own, Cs, start)
             return dual_cd.follow_path(rows, problem, own, Cs, start)
 
         paths = self._each(data, stopping, Cs[0], starts, train)
@@ -158,6 +159,14 @@ class DualTrainer:
 
         tasks = [partial(one, k) for k in range(outputs.n_outputs)]
         return side_by_side(tasks, width, stopping.watch)
+
+
+def _is_primal(rows: TrainingRows, problem: Problem, start: Start | None) -> bool:
+    """Whether Newton's method solves a problem, because it must (forms) or is faster."""
+    if rows.layout.cone is not None:
+        return True
+    is_proximal = start is not None and start.proximal  # a penalty that only the dual knows
+    return not is_proximal and tall.suits_newton(rows, problem)
 
 
 def _proven(

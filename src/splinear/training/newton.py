@@ -28,7 +28,7 @@ from splinear.training.advice import advise_smooth
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.running import one_blas_thread
 from splinear.training.set import TrainingSet
-from splinear.training.trainer import LastFit, Trained, starts_of
+from splinear.training.trainer import LastFit, Trained, starts_like
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["NewtonTrainer"]
@@ -77,14 +77,7 @@ class NewtonTrainer:
     ) -> list[Start] | None:
         """Start from the last model, if it has the same shape."""
         del n_rows
-        model = last.model
-        if model.n_outputs != n_outputs:
-            return None
-        if [g.shape for g in model.layout.groups] != [g.shape for g in layout.groups]:
-            return None
-        n = layout.n_of_curves  # the pairs may be others
-        curves = model.parameters[:, :n]
-        return [replace(one, coef=coef) for one, coef in zip(starts_of(model), curves, strict=True)]
+        return starts_like(last.model, layout, n_outputs)
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C, or choose the variances first."""
@@ -231,7 +224,8 @@ class NewtonTrainer:
         """Train all outputs under the variances of the layout, and certify that on X itself."""
         found = []
         for total, own, start in _posed(data, sums, stopping, starts):
-            found += minimize_and_certify(data.rows, total, own, start)
+            proven = minimize_and_certify(data.rows, total, own, start)
+            found += [replace(one, slopes=None) for one in proven]
         return data.restored(found)
 
     def follow(

@@ -1,4 +1,4 @@
-"""Training of AdditiveSVC where curves are held to a form: by Newton's method, not the dual."""
+"""Training of AdditiveSVC by Newton's method: curves held to a form, or many rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ def check_forms(loss: Loss, starts: Sequence[Start] | None) -> None:
 
 
 def follow_primal(
-    rows: TrainingRows, problem: Problem, stopping: Stopping, Cs: Sequence[float]
+    rows: TrainingRows,
+    problem: Problem,
+    stopping: Stopping,
+    Cs: Sequence[float],
+    start: Start | None = None,
 ) -> list[Result]:
     """Solve the problem with all costs times each C in turn, each from the last model.
 
@@ -40,7 +44,7 @@ def follow_primal(
     with one_blas_thread():
         for C in Cs:
             total = Separable(problem.scaled(float(C)), SquaredHinge(), bias=problem.bias)
-            start = Start(path[-1].coef, path[-1].intercept) if path else None
+            start = Start(path[-1].coef, path[-1].intercept) if path else start
             own = replace(stopping, watch=stopping.watch.at(float(C)))
             [found] = newton.solve(rows, total, own, start)
             path.append(found if problem.bias else replace(found, intercept=0.0))
@@ -52,8 +56,10 @@ def follow_primal(
 def proven_primal(
     rows: TrainingRows, problem: Problem, stopping: Stopping, start: Start | None = None
 ) -> Result:
-    """Solve one problem, and certify what was found on X itself."""
+    """Solve one problem, and certify what was found on X itself; dual variables come with it."""
     total = Separable(problem, SquaredHinge(), bias=problem.bias)
     with one_blas_thread():
         [found] = minimize_and_certify(rows, total, stopping, start)
-    return found if problem.bias else replace(found, intercept=0.0)
+    assert found.slopes is not None
+    intercept = found.intercept if problem.bias else 0.0
+    return replace(found, intercept=intercept, alpha=-problem.y * found.slopes, slopes=None)

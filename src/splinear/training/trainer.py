@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from splinear._types import Floats
@@ -17,7 +17,16 @@ from splinear.terms.base import Advice
 from splinear.training.outputs.base import Outputs, Reader, Target
 from splinear.training.set import TrainingSet
 
-__all__ = ["Duals", "LastFit", "Recipe", "Trained", "Trainer", "objective", "starts_of"]
+__all__ = [
+    "Duals",
+    "LastFit",
+    "Recipe",
+    "Trained",
+    "Trainer",
+    "objective",
+    "starts_like",
+    "starts_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +153,16 @@ def starts_of(model: Model, *, proximal: bool = False) -> list[Start]:
     """Return a start at a model, one per output."""
     pairs = zip(model.parameters, model.intercept, strict=True)
     return [Start(coef=theta, intercept=float(b), proximal=proximal) for theta, b in pairs]
+
+
+def starts_like(model: Model, layout: Layout, n_outputs: int) -> list[Start] | None:
+    """Return a start at the curves of a model, one per output; None if it has another shape."""
+    if model.n_outputs != n_outputs:
+        return None
+    if [g.shape for g in model.layout.groups] != [g.shape for g in layout.groups]:
+        return None
+    curves = model.parameters[:, : layout.n_of_curves]  # the pairs may be others
+    return [replace(one, coef=coef) for one, coef in zip(starts_of(model), curves, strict=True)]
 
 
 def objective(results: Sequence[Result], outputs: Outputs) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from splinear.model.chains import Chain
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of
+from splinear.training.running import one_blas_thread
 from splinear.training.state.checking import Fields, Plain, plain_array
 from splinear.training.state.curves import embedding_from, embedding_plain
 
@@ -210,7 +212,7 @@ def _pairs_from(data: object, where: str, chains: list[Chain]) -> PairGroup:
     for first, second in pairs:
         if (first.n_nodes, second.n_nodes) != shape or first.feature == second.feature:
             raise ValueError(f"{f.at('chains')}: pairs of different sizes, or of one feature.")
-    return PairGroup(
+    group = PairGroup(
         chains=pairs,
         variance=f.positive("variance", (n,)),
         mass=f.positive("mass", (n, *shape)),
@@ -218,3 +220,7 @@ def _pairs_from(data: object, where: str, chains: list[Chain]) -> PairGroup:
         deviation=f.positive("deviation", (n,)) if f.has("deviation") else None,
         held=f.indices("held", (n,), 2).astype(bool) if f.has("held") else None,
     )
+    # On one thread, as in the fit: several may add in another order.
+    with one_blas_thread(), suppress(np.linalg.LinAlgError):
+        group.prepare_centering()
+    return group
