@@ -82,7 +82,7 @@ class NewtonTrainer:
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C, or choose the variances first."""
         fit = partial(self._fit_given, C=self.C) if self.C is not None else self._fit_chosen
-        order = data.rows.order()  # which is drawn once if it is held
+        order = data.rows.order() if data.rows.is_here else None  # drawn once, if it is held
         with one_blas_thread():
             trained = fit(data, stopping, starts)
         del order
