@@ -402,7 +402,9 @@ def assert_optimal(X, layout, problem):
     lowest = np.where(margins < 1 - 1e-4, 1.0, 0.0)
     highest = np.where(margins > 1 + 1e-4, 0.0, 1.0)
     signed = phi * problem.y[:, None]
-    fitted = lsq_linear(signed.T, w, bounds=(lowest - 1e-12, highest + 1e-12), tol=1e-12)
+    bounds = lowest - 1e-12, highest + 1e-12
+    # The default method may not end within its iterations, more often so in older versions.
+    fitted = lsq_linear(signed.T, w, bounds, method="bvls", tol=1e-12)
     np.testing.assert_allclose(signed.T @ fitted.x, w, atol=1e-2 * max(1.0, np.abs(w).max()))
 
 
