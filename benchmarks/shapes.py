@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--data", help="names of data sets, with commas between them")
     given = parser.parse_args()
     introduction = (report.CAUTION if given.quick else "") + INTRODUCTION
-    sections = ["# Curves held to a form", introduction, report.machine_block()]
+    sections = ["# Curves of a given shape", introduction, report.machine_block()]
     if given.quick:
         sections += section("breast cancer", *load_breast_cancer(return_X_y=True))
     else:

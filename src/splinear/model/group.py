@@ -320,9 +320,8 @@ class TermGroup:
         of P d^2, d = T^{-1} c, and that of (P d + T' sums)^2 / P: no matrix needs to be undone.
         """
         stiffness, of_gap = self._stiffness
-        penalty = self.embedding.penalty.core(self.embedding.basis.support)
         curves = (np.ascontiguousarray(a[:, : self.size]) for a in (parameters, sums, stiffness))
-        value, distance = penalty.distance(*curves)
+        value, distance = self._core_penalty.distance(*curves)
         if self.has_gaps:
             gaps, g = parameters[:, -1] * of_gap, self.missing_variance
             value += float(gaps @ parameters[:, -1])
