@@ -23,7 +23,7 @@ from splinear.terms import Spline
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.folds import Setting
 from splinear.training.running import one_blas_thread
-from splinear.training.trainer import objective
+from splinear.training.trainer import Trained
 
 T = TypeVar("T")
 
@@ -163,7 +163,8 @@ def follow(model: AdditiveEstimator, X: Any, y: Any, Cs: Any) -> list[float]:
     with one_blas_thread():
         stopping = model._stopping(training_set.rows, None)
         path = setting.trainer.follow(training_set, stopping, list(Cs))
-    return [objective(results, training_set.outputs) for results in path]
+    layout = training_set.rows.layout
+    return [Trained(training_set, layout, results).objective for results in path]
 
 
 def timed(job: Callable[[], T]) -> tuple[T, float]:

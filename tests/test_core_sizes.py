@@ -518,6 +518,79 @@ def test_problems(wrong):
         refused(_core.DualProblem, Y, **arrays, **COSTS, match=f"{name}, .*12, not {wrong}")
 
 
+def test_blocks_and_the_intercept():
+    n, size = 2, 4
+    bands, used, u = numbers(n, size, 2), np.ones((n, size), dtype=bool), numbers(n, size)
+    bands[..., 0] = 3.0
+    made = _core.arrow_group(bands, used, NO_MEAN, u, 9.0, 1)
+    assert isinstance(made, _core.ArrowGroup)
+    assert made.is_definite
+    assert not _core.arrow_group(-bands, used, NO_MEAN, u, 9.0, 1).is_definite
+    refused(_core.arrow_group, bands, used[:1].copy(), NO_MEAN, u, 9.0, 1, match="used, .*8, not 4")
+    refused(_core.arrow_group, bands, used, NO_MEAN, u[:1].copy(), 9.0, 1, match="ties, .*8, not 4")
+    refused(_core.arrow_group, bands, used, numbers(n, size), u, 9.0, 1, match="mean, .*6, not 8")
+    refused(_core.arrow_group, bands[:, :0].copy(), used, NO_MEAN, u, 9.0, 1, match="bands must be")
+    refused(_core.arrow_group, bands, used, NO_MEAN, u, 9.0, 0, match="n_threads")
+    assert _core.solve_arrow([made], 9.0, numbers(3, 9), 1).shape == (3, 9)
+    refused(_core.solve_arrow, [made], 9.0, numbers(3, 8), 1, match="all parameters")
+    refused(_core.solve_arrow, [made], 9.0, numbers(3, 9), 0, match="n_threads")
+    unfit = _core.arrow_group(-bands, used, NO_MEAN, u, 9.0, 1)
+    refused(_core.solve_arrow, [unfit], 9.0, numbers(3, 9), 1, match="not positive definite")
+
+
+def test_bands():
+    n, size = 2, 4
+    bands, used = numbers(n, size, 2), np.ones((n, size), dtype=bool)
+    assert _core.penalized_bands(bands, bands, used, 2).shape == (n, size, 2)
+    short, none = bands[:1].copy(), bands[..., :0].copy()
+    refused(_core.penalized_bands, short, bands, used, 2, match="bands, .*16, not 8")
+    refused(_core.penalized_bands, bands, short, used, 2, match="bands to add, .*16, not 8")
+    refused(_core.penalized_bands, bands, bands, used, 1, match="n x size x n_bands")
+    assert _core.band_sums(bands).shape == (n, size)
+    refused(_core.band_sums, none, match="n x size x n_bands")
+    u = numbers(n, size)
+    assert _core.step_variances(-bands, u, 1) is None
+    refused(_core.step_variances, numbers(n, size, 3), u, 1, match="tridiagonal")
+    refused(_core.step_variances, bands, u[:1].copy(), 1, match="size of the bands must be 8")
+    refused(_core.step_variances, bands, u, 0, match="n_threads")
+
+
+def test_what_penalties_take():
+    rows, weights = numbers(N_FEATURES, SIZE), numbers(N_FEATURES, SIZE)
+    for name in ("stiffen", "softness"):
+        method = getattr(penalty(), name)
+        assert len(method(np.tile(rows, (2, 1)), weights)) == 2 * N_FEATURES
+        refused(method, rows[:2].copy(), weights, match="row of weights for every row")
+        refused(method, rows[:, 1:].copy(), weights, match="row of weights for every row")
+        refused(method, rows, weights[:0].copy(), match="row of weights for every row")
+        short = rows[:, 1:].copy()
+        refused(method, short, short, match=f"size of the penalty, must be {SIZE}")
+    refused(penalty().distance, rows, rows[1:].copy(), weights, match="number of rows")
+    refused(penalty().distance, rows, rows, weights[:, 1:].copy(), match="length of rows")
+
+
+def test_products_with_a_hessian(one):
+    scores, level, sums = _core.curved_sums(one, numbers(LENGTH), numbers(N_ROWS), 1)
+    assert (scores.shape, sums.shape) == ((N_ROWS,), (LENGTH,))
+    assert abs(level + (scores - level).mean()) < 1e-6
+    refused(_core.curved_sums, one, numbers(LENGTH), numbers(N_ROWS - 1), 1, match="12, not 11")
+    refused(_core.curved_sums, one, numbers(LENGTH - 1), numbers(N_ROWS), 1, match="must be 18")
+    refused(_core.curved_sums, one, numbers(LENGTH), numbers(N_ROWS), 0, match="n_threads")
+
+
+def test_norms_that_problems_share(one):
+    norms = _core.squared_norms(one, 1)
+    assert norms.shape == (N_ROWS,)
+    refused(_core.squared_norms, one, 0, match="n_threads")
+    start, problem = _core.DualStart(None, None, 0.0), _core.DualProblem
+    posed = problem(Y, None, None, **COSTS, squared_norm=norms[1:].copy())
+    given = (options(), start, [1.0], Watch())
+    refused(_core.train, one, _core.hinge(), posed, *given, match="squared norms, .*12, not 11")
+    whole = problem(Y, None, None, **COSTS, squared_norm=norms)
+    [[found], _] = _core.train(one, _core.hinge(), whole, *given)
+    np.testing.assert_array_equal(found.coef, train(one)[0][0].coef)
+
+
 @pytest.mark.parametrize("n_scores", [0, N_ROWS - 1, N_ROWS + 1])
 def test_sums_of_losses(n_scores):
     problem = _core.DualProblem(Y, targets=None, weights=None, **COSTS)
@@ -528,6 +601,14 @@ def test_sums_of_losses(n_scores):
     refused(_core.loss_each, *given, 1, match=match)
     search = {"last": 0.0, "farthest": 1.0, "max_steps": 9, "n_threads": 1}
     refused(_core.loss_shift, *given, **search, match=match)
+    refused(_core.cautious_bends, *given, 1.0, 1, match=match)
+    wrong, right = numbers(n_scores), numbers(N_ROWS)
+    refused(_core.missing_bends, *given, right, right, 1.0, 1, match=match)
+    posed = (_core.logistic(), problem, right)
+    refused(_core.missing_bends, *posed, wrong, right, 1.0, 1, match="moves, .* must be 12")
+    refused(_core.missing_bends, *posed, right, wrong, 1.0, 1, match="bends, .* must be 12")
+    refused(_core.moved_scores, right[None], wrong[None], 1.0, 1, match="moves, .* must be 12")
+    refused(_core.add_scaled, right[None], 1.0, wrong[None], match="added must be 12")
 
 
 def test_looking_at_columns_and_rows():

@@ -211,17 +211,21 @@ class _ByPasses:
         space = self.space
         is_one = space.is_free and space.n_outputs == 1 and not space.layout.pairs
         if is_one and isinstance(space.rows, TrainingRows):
-            return self._times_at_once(space.rows, direction)
+            scores, product = self._times_at_once(space.rows, direction)
+        else:
+            scores, product = self._times_step_by_step(direction)
+        if self.calibration is not None:
+            product[:, :-1] += self.calibration.times(space, direction[:, :-1])
+        return scores, product
+
+    def _times_step_by_step(self, direction: Floats) -> tuple[Floats, Floats]:
         if self.space.is_free:
             direction[:, -1] = 0.0
         scores = self.space.scores(direction)
         if self.space.is_free:
             direction[:, -1] = self.curvature.level(scores)
             scores += direction[:, -1:]
-        product = self.space.stiffen(direction) + self.space.sums(self.curvature.times(scores))
-        if self.calibration is not None:
-            product[:, :-1] += self.calibration.times(self.space, direction[:, :-1])
-        return scores, product
+        return scores, self.space.stiffen(direction) + self.space.sums(self.curvature.times(scores))
 
     def _times_at_once(self, rows: TrainingRows, direction: Floats) -> tuple[Floats, Floats]:
         """Do the same in one call of the core: for curves of one output and rows that are here."""
