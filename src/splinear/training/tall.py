@@ -15,7 +15,7 @@ __all__ = ["has_many_rows", "is_tall", "solve", "suits_newton"]
 
 LEAST_ROWS = 50_000  # with fewer, dual coordinate descent is soon done
 ROWS_PER_PARAMETER = 16
-ROWS_PER_SMOOTH_PARAMETER = 2  # where the loss has a derivative; measured: 3 to 15 times faster
+ROWS_PER_SMOOTH_PARAMETER = 2  # where the loss has a derivative: few steps instead of many passes
 LEAST_PARAMETERS = 512  # the same
 LEAST_COLUMNS = 80  # whose codes take more memory than what passes need beyond them, several times
 MOST_STEPS = 40  # of Newton's method: where they do not suffice few rows count, and more will not
