@@ -76,7 +76,7 @@ class AdditiveSVC(ClassEstimator):
     classes_, terms_, intercept_, feature_importances_, n_features_in_, feature_names_in_
         As in AdditiveClassifier.
     n_iter_ : int
-        Passes made; the most of any output.
+        Passes made, or steps of Newton's method; the most of any output.
     dual_gap_ : float
         The relative duality gap reached on X itself; the largest of any output.
     certified_ : bool
