@@ -39,23 +39,33 @@ def write(
     target_name: str = "the target",
     top: int = 50,
 ) -> None:
-    """Write all there is to say of a model as one HTML file, which needs no network.
+    """Write a report on a model: one HTML file that needs no network.
 
-    The page holds no row of the training data, and names no level of fewer than ten training rows.
+    The page contains no row of the training data, and no names of levels with fewer than ten
+    training rows.
 
     Parameters
     ----------
-    model : a fitted estimator, or a pipeline or a search that ends in one
-        Of a pipeline, features are the columns that its last step sees.
-    path : the file; it is replaced when the new one is complete
-    X_test, y_test, sample_weight : rows to try the model on, their target and their weights
-        Rows alone are for histograms, which else are as the model remembers training. With a
-        target the page has measures and their pictures, too.
-    title : of the page; None: the name of the estimator, and of what it predicts
-    class_names, target_name : how classes, and the target of a regression, are called
+    model : fitted estimator, or a fitted pipeline or search that ends in one
+        The features of a pipeline are the columns that its last step sees.
+    path : str or path-like
+        The file to write. An existing file is replaced when the new one is complete.
+    X_test : array-like of shape (n_samples, n_features), default=None
+        Test rows, for histograms; without them, histograms show the training rows as coarsely as
+        the model stores them.
+    y_test : array-like of shape (n_samples,), default=None
+        The target of the test rows. With it, the page has measures of quality and their pictures.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the test rows, for the measures.
+    title : str, default=None
+        The title of the page; None means the names of the estimator and of what it predicts.
+    class_names : sequence of str, default=None
+        Names to show instead of the class labels.
+    target_name : str, default="the target"
+        The name of the target of a regression.
     top : int, default=50
-        Terms to show: the most important ones. Where a reader tries values, the others stay at
-        their means.
+        The number of terms to show, the most important first. In the panel for trying values,
+        the others stay at their means.
 
     Examples
     --------

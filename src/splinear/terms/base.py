@@ -126,8 +126,8 @@ def curve_groups(
 class Term(BaseEstimator):
     """Base of the terms.
 
-    A subclass has constructor parameters, `_parameter_constraints` in scikit-learn's form, and
-    `place`. To add a kind of term is one such class.
+    A subclass has constructor parameters, `_parameter_constraints` as in scikit-learn, and `place`.
+    A new kind of term is one such class.
 
     Examples
     --------
