@@ -181,6 +181,6 @@ def _plain(value: object, what: str) -> Value:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(
-        f"The {what} {value!r} is of type {type(value).__name__}, which JSON has no word for; fit "
+        f"The {what} {value!r} is of type {type(value).__name__}, which JSON cannot represent; fit "
         "the model with text or numbers instead."
     )

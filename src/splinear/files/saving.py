@@ -100,7 +100,7 @@ def save(model: Saved, path: str | os.PathLike[str]) -> None:
 def _refuse_others(model: object) -> None:
     """Refuse what is no estimator of this library, subclasses included."""
     if isinstance(model, PathSearchCV):
-        raise TypeError("A search cannot be saved; save what it has found, best_estimator_.")
+        raise TypeError("A search cannot be saved; save its best_estimator_ instead.")
     if KINDS.get(type(model).__name__) is not type(model):
         raise TypeError(
             f"splinear.save writes {', '.join(KINDS)}; got {type(model).__name__}. For pipelines "

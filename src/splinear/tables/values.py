@@ -107,8 +107,8 @@ def numbers(values: Values, label: str) -> AnyArray:
         return (values if values.dtype == wanted else values.cast(wanted)).to_numpy()
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"X must hold numbers in {label}: {error}. Text is for categories, which "
-            "categorical_features='from_dtype' finds, or a list there names."
+            f"X must hold numbers in {label}: {error}. Text is for categories: use "
+            "categorical_features='from_dtype', or list this column there."
         ) from error
 
 

@@ -109,8 +109,8 @@ def _place(
     if data.through_zero:
         if scale == "standard":
             raise ValueError(
-                "Hermite(scale='standard') moves zero, but curves that are zero at zero, as sparse "
-                "X needs them, keep it in its place; use scale='unit' or 'native'."
+                "Hermite(scale='standard') moves zero, but sparse X needs curves that are zero at "
+                "zero; use scale='unit' or 'native'."
             )
         axes = axes_of_odd(lo, hi, basis)
     else:
