@@ -130,7 +130,7 @@ class DaskEstimator(AdditiveEstimator):
         return trained, stopping.watch
 
     def _fitter(self, trainer: Trainer) -> Fitter:
-        """Return who trains on the rows of workers."""
+        """Return the trainer for the rows of workers."""
         return trainer
 
     def _posed_by(self, trainer: Trainer) -> Pose:

@@ -164,7 +164,7 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
         return self._predicted("decision_function", X)
 
     def _fitter(self, trainer: Trainer) -> Fitter:
-        """Return who trains on the rows of workers."""
+        """Return the trainer for the rows of workers."""
         assert isinstance(trainer, DualTrainer)
         return ClusterTrainer(trainer)
 

@@ -76,7 +76,7 @@ DIALECTS = {
 
 
 def name(text: str) -> str:
-    """Return an identifier, whatever it holds."""
+    """Return a quoted identifier."""
     if "\0" in text:
         raise ValueError(f"{text!r} has a null character, which SQL cannot express.")
     return '"' + text.replace('"', '""') + '"'

@@ -65,7 +65,7 @@ def _are_objects(values: nw.Series[Input]) -> bool:
     """Tell whether only the values themselves tell what they are."""
     if values.dtype in (nw.Object, nw.Unknown):
         return True
-    # narwhals takes objects of pandas for text if nothing speaks against it.
+    # narwhals takes objects of pandas for text unless it finds other types.
     return values.dtype == nw.String and str(getattr(values.to_native(), "dtype", "")) == "object"
 
 

@@ -34,7 +34,7 @@ class Advice:
     quantiles : bool
         Whether knots are quantiles for all features, and not only for those with long tails.
     few : int
-        A feature of at most so many values has a knot at each of them.
+        A feature with at most this many distinct values has a knot at each of them.
     without_level : bool
         Whether curves under differences start at 0, the intercept having their level.
     """

@@ -14,7 +14,7 @@ from splinear.terms.base import ColumnData, Term
 
 __all__ = ["N_BINS", "LevelEffects", "Pair"]
 
-N_BINS = 23  # along each feature, where the user did not say
+N_BINS = 23  # along each feature, by default
 
 # What a category's levels add to the score, (n_levels,), and their weight in the training rows.
 LevelEffects = dict[int, tuple[Floats, Floats]]
