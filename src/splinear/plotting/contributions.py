@@ -79,7 +79,7 @@ class ContributionsDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator, or a fitted pipeline or search that ends in one
+        estimator : fitted estimator, or a pipeline or search that ends in one
         X : array-like of shape (n_samples, n_features)
         row : int, default=0
             Which row of X; all of them are explained, so pass few if X is large.
@@ -87,16 +87,8 @@ class ContributionsDisplay:
             Which of several outputs; None means the one with the highest score.
         top : int, default=8
             The number of terms with a bar of their own.
-        class_names : sequence of str, default=None
-            Names to show instead of the class labels.
-        target_name : str, default="the target"
-            The name of the target of a regression.
-        ax, figure
-            As in :meth:`plot`.
-
-        Returns
-        -------
-        display : ContributionsDisplay
+        class_names, target_name : names for title and axis
+        ax, figure : as in :meth:`plot`
         """
         require_matplotlib()
         found = explain(

@@ -104,33 +104,15 @@ class CurvesDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator, or a fitted pipeline or search that ends in one
-        X : array-like of shape (n_samples, n_features)
-            Rows for importances, histograms, and the means that `center` subtracts.
-        features : sequence of int, str or tuple, default=None
-            Names or positions of features, and tuples of two for surfaces. None means the `top`
-            most important terms.
-        top : int, default=6
-            The number of panels if `features` is None.
-        feature_names, class_names : sequence of str, default=None
-            Names to show instead of the model's own.
+        estimator : fitted estimator, or a pipeline or search that ends in one
+        X : rows for importances, histograms, and the means that `center` subtracts
+        features : names or positions, tuples of two for surfaces; None: the `top` most important
+        feature_names, class_names, target_name : names for titles, legend and axis
         target : class label, int or list of them, default=None
             Whose curves; None means all classes. A panel has one line per class, at most 10.
-        target_name : str, default="the target"
-            The name of the target of a regression.
-        n_points : int, default=200
-            Points at which each curve is evaluated, besides its knots; at most 100 along each
-            feature of a surface.
-        center : bool, default=True
-            Whether to subtract the mean of each curve over X.
-        band : {"pointwise", "simultaneous"} or None, default="pointwise"
-            The kind of 95 % band to shade.
-        axes, figure, n_cols, share_y
-            As in :meth:`plot`.
-
-        Returns
-        -------
-        display : CurvesDisplay
+        n_points : points per curve, besides its knots; at most 100 along a surface
+        band : kind of 95 % band to shade, {"pointwise", "simultaneous"} or None
+        axes, figure, n_cols, share_y : as in :meth:`plot`
         """
         require_matplotlib()
         estimator, X = resolve(estimator, X)

@@ -46,26 +46,18 @@ def write(
 
     Parameters
     ----------
-    model : fitted estimator, or a fitted pipeline or search that ends in one
+    model : fitted estimator, or a pipeline or search that ends in one
         The features of a pipeline are the columns that its last step sees.
     path : str or path-like
-        The file to write. An existing file is replaced when the new one is complete.
-    X_test : array-like of shape (n_samples, n_features), default=None
-        Test rows, for histograms; without them, histograms show the training rows as coarsely as
-        the model stores them.
-    y_test : array-like of shape (n_samples,), default=None
-        The target of the test rows. With it, the page has measures of quality and their pictures.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the test rows, for the measures.
+        The file to write; an existing one is replaced when the new one is complete.
+    X_test, y_test, sample_weight : array-like, default=None
+        Test rows, their target and their weights. Without X_test, histograms are those of training,
+        as coarse as the model stores them; without y_test, there are no measures of quality.
     title : str, default=None
-        The title of the page; None means the names of the estimator and of what it predicts.
-    class_names : sequence of str, default=None
-        Names to show instead of the class labels.
-    target_name : str, default="the target"
-        The name of the target of a regression.
+        None means the names of the estimator and of what it predicts.
+    class_names, target_name : names for the classes, or for the target of a regression
     top : int, default=50
-        The number of terms to show, the most important first. In the panel for trying values,
-        the others stay at their means.
+        The number of terms to show, the most important first. The others stay at their means.
 
     Examples
     --------
