@@ -34,10 +34,10 @@ MANY_ROWS, MANY_WORKERS, MANY_PER_PART = 10**10, 1_000, 10**6
 
 INTRODUCTION = """\
 `{command}`
-writes this page. Rows of {n_columns} columns are made by the workers whenever they are read, in
-partitions of up to {n_part:,}, and never lie anywhere; what stays are their codes.
-`DaskAdditiveClassifier()` chooses the smoothness of every curve and is certified over all
-rows. Every worker is a process of one thread with {memory} of memory, on one machine."""
+writes this page. Workers generate the rows, of {n_columns} columns, whenever they are read, in
+partitions of up to {n_part:,} rows; only the codes of the rows are stored.
+`DaskAdditiveClassifier()` chooses the smoothness of every curve and is certified over all rows.
+Every worker is a process with one thread and {memory} of memory, on one machine."""
 
 
 @dataclass

@@ -39,11 +39,11 @@ MOST_SERIAL, LEAST_SPEED_UP, MANY = 0.05, 9.0, 16  # of one thread's time; on so
 REPEATS = 5
 
 INTRODUCTION = """\
-Seconds of `AdditiveClassifier().fit`, which chooses how smooth every term is: on one thread those
-of the processor, so that other programs count for little. *Turns* are those in which variances are
-chosen; a *pass* reads all rows that are looked at, or a sample of them.
-*Serial* is the share of one thread's time that is not inside functions of the core that use
-threads, on this machine: with p threads a fit takes at least that share and 1/p of the rest.
+The time of `AdditiveClassifier().fit`, which chooses the smoothness of every term. On one thread it
+is processor time, so that other programs matter little. *Turns* are the iterations in which
+variances are chosen. A *pass* reads all rows that are used, or a sample of them. *Serial* is the
+share of the time on one thread that is spent outside of multithreaded functions of the core, on
+this machine: with p threads, a fit takes at least that share plus 1/p of the rest.
 `python benchmarks/reml.py --output docs` writes this page."""
 
 

@@ -34,7 +34,7 @@ def shortened(text: str, most: int = LONGEST) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text in which nothing breaks a line, whatever it holds."""
+    """Return a text without line breaks."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 

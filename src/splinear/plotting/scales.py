@@ -1,4 +1,4 @@
-"""Axes on which values can be told apart, however long the tails are."""
+"""Axes for values with long tails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From terms to cards: a picture each, the same as a table, and what there is to say."""
+"""From terms to cards: for each a picture, the same numbers as a table, and notes."""
 
 from __future__ import annotations
 

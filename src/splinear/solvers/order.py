@@ -69,6 +69,6 @@ class Order:
 
 
 def divided(rows: slice, step: int) -> list[slice]:
-    """Return slices of so many rows at most."""
+    """Return slices of at most this many rows."""
     starts = range(rows.start, rows.stop, step)
     return [slice(start, min(start + step, rows.stop)) for start in starts]

@@ -315,7 +315,7 @@ class TrainingRows:
         return self.order().restore(values)
 
     def order(self) -> Order:
-        """Return the order of training; it is drawn anew unless somebody holds it."""
+        """Return the order of training; it is drawn again unless a caller still holds it."""
         order = self._drawn.get("order")
         if order is None:
             order = self._drawn["order"] = Order.draw(self.n_given, self.kept, self.seed)

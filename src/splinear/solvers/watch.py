@@ -1,4 +1,4 @@
-"""What may stop a fit, and what is told of its progress."""
+"""What can stop a fit, and how its progress is reported."""
 
 from __future__ import annotations
 

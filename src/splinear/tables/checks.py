@@ -138,8 +138,8 @@ def check_in_range(
         row = int(np.argmax(outside))
         raise ValueError(
             f"Input X holds {values[row]} in {feature_label(estimator, j)}, row {first_row + row}, "
-            f"outside its range of {lo} to {hi}, and extrapolation='error' refuses that. "
-            "Use 'constant' or 'linear' to go on beyond the range."
+            f"outside its range of {lo} to {hi}, which extrapolation='error' does not "
+            "allow. Use 'constant' or 'linear' to predict beyond the range."
         )
 
 

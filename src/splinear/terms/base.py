@@ -34,7 +34,7 @@ class Advice:
     quantiles : bool
         Whether knots are quantiles for all features, and not only for those with long tails.
     few : int
-        A feature of at most so many values has a knot at each of them.
+        A feature with at most this many distinct values has a knot at each of them.
     without_level : bool
         Whether curves under differences start at 0, the intercept having their level.
     """
@@ -126,8 +126,8 @@ def curve_groups(
 class Term(BaseEstimator):
     """Base of the terms.
 
-    A subclass has constructor parameters, `_parameter_constraints` in scikit-learn's form, and
-    `place`. To add a kind of term is one such class.
+    A subclass has constructor parameters, `_parameter_constraints` as in scikit-learn, and `place`.
+    A new kind of term is one such class.
 
     Examples
     --------

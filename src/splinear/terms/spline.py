@@ -48,7 +48,7 @@ MOST_HELD = 64  # pieces, where the estimator would advise more: docs/shapes.md
 
 
 class Spline(Term):
-    """A curve of polynomial pieces, smooth because neighboring coefficients are.
+    """A curve of polynomial pieces under a penalty that keeps it smooth.
 
     f(x) = coef' B(x), with B the n_bins + degree B-splines of the given degree over the feature's
     training range. The penalty is ``1/2 |D_d coef|^2 / s^2``: D_0 is the identity and shrinks the
@@ -58,42 +58,44 @@ class Spline(Term):
     Parameters
     ----------
     n_bins : int or None, default=None
-        The number of pieces. None is as many as the estimator advises: many where smoothness is
-        chosen from the data, fewer on wide tables and (64 at most) of curves that are monotone or
-        have a curvature, and one between any two neighboring values of a feature that has few
-        (with knots="auto").
+        The number of pieces. None lets the estimator choose: many where smoothness is chosen from
+        the data, fewer on wide tables, at most 64 for curves with `monotone` or `curvature`, and,
+        with knots="auto", one between any two neighboring values of a feature with few distinct
+        values.
     degree : int, default=1
         The degree of the pieces, 0 to 3.
     penalty_order : int, default=1
         The order d of the penalty, 0 to 10.
     knots : {"auto", "uniform", "quantile"} or sequence of float, default="auto"
-        Where pieces meet. "uniform" makes them of equal width. "quantile" puts knots where the
-        values are: at each value if there are no more than n_bins + 1, else at quantiles, half of
-        them of the rows and the others of the distinct values. "auto" is as the estimator advises.
-        Where smoothness is chosen from the data a third of the knots are quantiles of the rows, a
-        third equal steps and the others quantiles of the other values; otherwise pieces are of
-        equal width, unless a feature has a long tail. A sequence is the knots themselves, two or
-        more ascending numbers, the first and last of which are the ends of the feature's range.
-        Pieces of degree 2 or 3 that are not of the same width meet with a kink: their slopes differ
-        by the ratio of their widths. "uniform" avoids it.
+        Where pieces meet. "uniform" gives them equal width. "quantile" puts a knot at each value if
+        there are no more than n_bins + 1 distinct values, and otherwise at quantiles, half of them
+        of the rows and half of the distinct values. "auto" lets the estimator choose: where
+        smoothness is chosen from the data, a third of the knots are quantiles of the rows, a third
+        are equal steps, and the others are quantiles of the remaining values; otherwise pieces have
+        equal width, unless a feature has a long tail. A sequence gives the knots themselves, two or
+        more ascending numbers; the first and the last are the ends of the range. Pieces of degree 2
+        or 3 and unequal width meet with a kink: their slopes differ by the ratio of their widths.
+        "uniform" avoids this.
     monotone : {"increasing", "decreasing"} or None, default=None
-        Whether the curve may not fall, or not rise. It is fitted so, not repaired afterward. If
-        there are surfaces of the feature, the curve with all of them may not.
+        "increasing": the curve may not fall; "decreasing": it may not rise. This is a constraint of
+        the fit, not a correction afterward. If the feature has surfaces, the constraint applies to
+        the sum of the curve and its surfaces.
     curvature : {"convex", "concave"} or None, default=None
         Which way the curve may bend, over the training range; beyond it only with
-        extrapolation="linear". Needs a degree of 1 at least, and pieces of equal width if it is 2
-        or 3: those are what knots="auto" then is.
+        extrapolation="linear". Needs a degree of at least 1, and pieces of equal width for degrees
+        2 and 3, which knots="auto" then chooses.
     extrapolation : {"constant", "linear", "error"}, default="constant"
-        What a value outside the training range counts as in prediction: as the nearest end; on a
-        straight line with the curve's slope at that end; or not at all, it is refused.
+        How a value outside the training range is treated in prediction. "constant": as the nearest
+        end of the range. "linear": the curve continues as a straight line with its slope at that
+        end. "error": it raises an error.
     scale : {"unit", "native"}, default="unit"
         s^2 is 1 / n_bins ("unit": every feature counts as if it ran from 0 to 1), or the width of a
         bin in the feature's own units ("native"). It matters under a fixed C. In a sparse table
-        "unit" also keeps the embedding of a column from being longer, in mean square, than the
-        column itself would be in a linear model, so that rare words with small weights stay small.
+        "unit" also bounds the mean square of a column's embedding by that of the column itself, so
+        that rare words with small weights stay small.
     through_zero : bool or "auto", default="auto"
-        Whether the curve is zero at zero. "auto" is so if X is sparse, where zeros then cost
-        nothing; such curves take no negative values.
+        Whether the curve is zero at zero. "auto" means True if X is sparse, where zeros then cost
+        nothing, and False otherwise. Such curves accept no negative values.
 
     Examples
     --------

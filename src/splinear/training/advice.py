@@ -1,4 +1,4 @@
-"""How fine curves should be where the user did not say: the defaults, by measurement.
+"""The default number of pieces and knots of curves, chosen by measurements.
 
 docs/defaults.md has the evidence, and benchmarks/defaults.py the measurements.
 """

@@ -42,7 +42,7 @@ from splinear.training.trainer import Fitter, Trainer
 
 __all__ = ["device_rows", "device_scores", "refusal", "trainer_on"]
 
-AT_ONCE = 2**24  # scores that are computed at a time: they have to have room
+AT_ONCE = 2**24  # scores that are computed at a time, to bound memory
 
 
 def refusal(estimator: BaseEstimator, trainer: Trainer, table: Table, layout: Layout) -> str | None:
@@ -102,7 +102,7 @@ def _by_working_sets(
 
 
 def trainer_on(rows: object, trainer: Trainer) -> Fitter:
-    """Return who trains on these rows: dual coordinate descent needs them here."""
+    """Return the trainer of these rows; dual coordinate descent needs them on the host."""
     if not isinstance(rows, DeviceRows) or not isinstance(trainer, DualTrainer):
         return trainer
 
