@@ -18,6 +18,7 @@ from splinear.curves.embedding import Embedding
 from splinear.curves.form import Form
 from splinear.curves.knot_plan import MAX_BINS, RULES, KnotPlan, checked_rule
 from splinear.curves.knots import (
+    FOR_COUNTS,
     FOR_QUANTILES,
     FOR_TAILS,
     Sample,
@@ -25,6 +26,7 @@ from splinear.curves.knots import (
     ascending,
     filled,
     has_long_tail,
+    n_distinct,
     quantile_knots,
     samples,
     spread_knots,
@@ -197,7 +199,7 @@ class Spline(Term):
     def _pieces(self, features: NDArray[np.intp], data: ColumnData, advice: Advice) -> Pieces:
         """Decide how each feature's range is divided."""
         lo, hi = data.ranges(features)
-        advice = self._suited(advice)
+        advice = self._suited(advice, features, data)
         n_wanted = advice.n_bins if self.n_bins is None else int(self.n_bins)
         n = len(features)
         n_bins, by_value = np.full(n, n_wanted), np.zeros(n, dtype=bool)
@@ -255,9 +257,7 @@ class Spline(Term):
         """Tell which rows have few values, if the user does not say how many pieces to make."""
         if self.n_bins is not None:
             return np.zeros(len(block), dtype=bool)
-        n_distinct = 1 + (block[:, 1:] > block[:, :-1]).sum(axis=1)
-        has_few: NDArray[np.bool_] = n_distinct <= max(advice.few, 2)
-        return has_few
+        return n_distinct(block) <= max(advice.few, 2)
 
     def _blocks(
         self, at: NDArray[np.intp], features: NDArray[np.intp], data: ColumnData
@@ -268,12 +268,31 @@ class Spline(Term):
         for start, block in some:
             yield at[start : start + len(block)], block
 
-    def _suited(self, advice: Advice) -> Advice:
-        """Return the advice for this form: curves that are held to one need not be as fine."""
-        if self.form is None:
+    def _suited(self, advice: Advice, features: NDArray[np.intp], data: ColumnData) -> Advice:
+        """Return the advice for these features, and for this form."""
+        if self.n_bins is None:
+            advice = self._shared(advice, features, data)
+        if self.form is None:  # curves that are held to one need not be as fine
             return advice
         few = min(advice.few, MOST_HELD + 1)
         return replace(advice, n_bins=min(advice.n_bins, MOST_HELD), few=few)
+
+    def _shared(self, advice: Advice, features: NDArray[np.intp], data: ColumnData) -> Advice:
+        """Return the advice with as many bins as the coefficients allow.
+
+        Only where that may be fewer, some rows are looked at: a 0/1 column takes one coefficient.
+        """
+        most, n = advice.most_coefficients, len(features)
+        if most is None or n * advice.n_bins <= most or not isinstance(self._rule, str):
+            return advice
+        n_values = np.full(n, advice.n_bins + 1)
+        if self._rule != "uniform":  # which has pieces where no values are
+            rows = FOR_COUNTS.rows(data.table.shape[0], data.kept, n)
+            for start, block in ascending(
+                data.table, rows, features, data.most_bytes, data.n_threads
+            ):
+                n_values[start : start + len(block)] = n_distinct(block)
+        return advice.shared_by(n_values)
 
     def _samples(
         self, data: ColumnData, features: NDArray[np.intp], n_features: int
@@ -355,7 +374,8 @@ class Spline(Term):
                 f"A curve of degree {self.degree} that is zero at zero begins flat, and cannot be "
                 f"{self.monotone} and {self.curvature}. Use degree=1."
             )
-        n_bins = advice.n_bins if self.n_bins is None else int(self.n_bins)
+        n_bins = self._suited(advice, features, data).n_bins
+        n_bins = n_bins if self.n_bins is None else int(self.n_bins)
         rule = checked_rule(self._rule, data.label(int(features[0])))
         if not isinstance(rule, str):
             n_bins = len(rule) - 1
