@@ -152,7 +152,7 @@ def test_binary_columns_are_a_linear_model():
     line = LinearSVC(loss="hinge", tol=1e-8, max_iter=100_000, random_state=0).fit(X, y)
     assert_allclose(spline.decision_function(X), line.decision_function(X), atol=2e-3)
     assert all(len(term.knots) == 2 for term in spline.terms_)
-    smooth = AdditiveClassifier(C=2.0, tol=1e-9).fit(X, y)
+    smooth = AdditiveClassifier(C=2.0, tol=1e-14).fit(X, y)
     line = LogisticRegression(C=2.0, tol=1e-10, max_iter=1000).fit(X, y)
     assert_allclose(smooth.decision_function(X), line.decision_function(X), atol=1e-4)
 
@@ -163,7 +163,7 @@ def test_small_values_stay_small():
     X = sparse.random_array((200, 30), density=0.2, random_state=random, format="csr")
     X.data[:] = 0.02
     y = X[:, [0]].toarray().ravel() > 0
-    spline = AdditiveClassifier(C=5.0, tol=1e-9).fit(X, y)
+    spline = AdditiveClassifier(C=5.0, tol=1e-14).fit(X, y)
     line = LogisticRegression(C=5.0, tol=1e-10, max_iter=1000).fit(X, y)
     assert_allclose(spline.decision_function(X), line.decision_function(X), atol=1e-4)
 
