@@ -21,13 +21,13 @@ __all__ = ["AdditiveSVR"]
 
 
 class AdditiveSVR(RegressionEstimator):
-    """Additive support vector regression, by dual coordinate descent.
+    """Additive support vector regression.
 
     Learns f(x) = m + b + sum_k f_k(x), where m is the mean of y, by minimizing::
 
         1/2 |w|^2 + 1/2 b^2 + C sum_i c_i max(0, |w'phi(x_i) + B b - (y_i - m)| - epsilon),
 
-    with phi the embedding of the paper, as in AdditiveSVC.
+    with phi the embedding of the paper and the solvers as in AdditiveSVC.
 
     Parameters
     ----------
