@@ -50,7 +50,7 @@ class AdditiveRegressor(RegressionEstimator):
     Parameters
     ----------
     curve, terms, interactions
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
     loss : {"squared_error", "poisson", "gamma"}, default="squared_error"
         Half the deviance of a row, in terms of the predicted mean mu:
 
@@ -73,13 +73,13 @@ class AdditiveRegressor(RegressionEstimator):
         against the penalties of all terms: a larger C fits the data more closely.
     categorical_features, missing, tol, max_iter, time_limit, callback, warm_start, max_memory, \
 device, n_jobs, random_state, verbose
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
 
     Attributes
     ----------
     terms_, intercept_, feature_importances_, n_iter_, dual_gap_, certified_, objective_, \
 n_features_in_, feature_names_in_
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
 
     Examples
     --------
