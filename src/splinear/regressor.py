@@ -35,17 +35,17 @@ LOSSES: dict[str, tuple[Reader, SmoothLoss]] = {
 
 
 class AdditiveRegressor(RegressionEstimator):
-    """Additive regression of numbers or counts; smoothness is chosen from the data per term.
+    """Additive regression of numbers or counts; the smoothness of each term comes from the data.
 
     Learns f(x) = b + sum_k f_k(x), where each f_k is the curve of a numeric feature, the effects of
     the levels of a category, or a surface over two features, by minimizing::
 
         sum_i c_i loss(y_i, f(x_i)) + 1/2 sum_k coef_k' S_k coef_k / t_k
 
-    over the coefficients and b, which is not penalized. S_k penalizes rough curves (see the terms),
-    and t_k, the variance of a term relative to the dispersion, is chosen from the data by
-    restricted maximum likelihood (REML), or is C s_k^2 for a given C, with s_k the scale of the
-    term.
+    over the coefficients and b, which is not penalized; c_i is the weight of row i. S_k penalizes
+    rough curves (see the terms), and t_k, the variance of a term relative to the dispersion, is
+    chosen from the data by restricted maximum likelihood (REML), or is C s_k^2 for a given C, with
+    s_k the scale of the term.
 
     Parameters
     ----------
