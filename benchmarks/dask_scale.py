@@ -2,7 +2,7 @@
 
 python benchmarks/dask_scale.py                        2 million rows x 20: a minute
 python benchmarks/dask_scale.py --large 100000000      so many, too, with the most workers only
-python benchmarks/dask_scale.py --workers 2 16         so many processes, one after the other
+python benchmarks/dask_scale.py --workers 2 16         this many processes, one after the other
 python benchmarks/dask_scale.py --memory 1GB           the limit of each
 python benchmarks/dask_scale.py --output docs          and write dask_scale.md there
 python benchmarks/dask_scale.py --quick                20,000 rows, threads instead of processes

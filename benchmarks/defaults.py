@@ -41,7 +41,7 @@ Split: TypeAlias = tuple[Any, Array, Any, Array]  # X_train, y_train, X_test, y_
 TWO, SEVERAL, REGRESSION = "two classes", "several classes", "regression"
 DEFAULT, MARGIN, LINEAR = "default", "margin", "linear model"
 SPLINES, TREES = "SplineTransformer", "HistGradientBoosting"
-REPEATS, WITHIN = 3, 10.0  # a fit is repeated while all of them took less than so many seconds
+REPEATS, WITHIN = 3, 10.0  # a fit is repeated while all of them took less than this many seconds
 NEAR = 0.0005  # what is as good as the best
 
 # Other settings of AdditiveClassifier and AdditiveRegressor.

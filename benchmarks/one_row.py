@@ -108,7 +108,7 @@ RIVALS: dict[str, Callable[[Case], Any]] = {
 
 
 def microseconds(call: Callable[[], object], n_times: int) -> float:
-    """Return the median of so many calls, or of those of two seconds; the first do not count."""
+    """Return the median of this many calls, or of those of two seconds; the first do not count."""
     times: list[int] = []
     while len(times) < n_times + N_FIRST and sum(times) < MOST_NANOSECONDS:
         start = time.perf_counter_ns()

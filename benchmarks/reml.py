@@ -35,7 +35,7 @@ OTHERS += ("loss_gap", "some_rows", "sample_rows", "column_ranges", "sorted_colu
 OTHERS += ("spread_knots", "tail_knots", "arrow_group", "solve_arrow", "step_variances")
 OTHERS += ("cautious_bends", "moved_scores", "missing_bends")
 MOST_ADULT, MOST_MILLION = 0.25, 15.0  # seconds
-MOST_SERIAL, LEAST_SPEED_UP, MANY = 0.05, 9.0, 16  # of one thread's time; on so many threads
+MOST_SERIAL, LEAST_SPEED_UP, MANY = 0.05, 9.0, 16  # of one thread's time; on this many threads
 REPEATS = 5
 
 INTRODUCTION = """\

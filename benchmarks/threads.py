@@ -51,7 +51,7 @@ class Case:
     size: str
     work: Callable[[int], tuple[float, Any]]
     wanted: int  # threads, if the machine has as many
-    least: float | None  # times as fast on so many
+    least: float | None  # times as fast on this many
 
 
 def seconds_of(job: Callable[[], Any]) -> tuple[float, Any]:

@@ -27,7 +27,7 @@ __all__ = ["AdditiveClassifier"]
 
 
 class AdditiveClassifier(ClassEstimator):
-    """Additive classifier with probabilities; smoothness is chosen from the data for each term.
+    """Additive classifier with probabilities; the smoothness of each term comes from the data.
 
     Learns f(x) = b + sum_k f_k(x), where each f_k is the curve of a numeric feature, the effects of
     the levels of a category, or a surface over two features, by minimizing::

@@ -35,22 +35,22 @@ LOSSES: dict[str, tuple[Reader, SmoothLoss]] = {
 
 
 class AdditiveRegressor(RegressionEstimator):
-    """Additive regression of numbers or counts; smoothness is chosen from the data per term.
+    """Additive regression of numbers or counts; the smoothness of each term comes from the data.
 
     Learns f(x) = b + sum_k f_k(x), where each f_k is the curve of a numeric feature, the effects of
     the levels of a category, or a surface over two features, by minimizing::
 
         sum_i c_i loss(y_i, f(x_i)) + 1/2 sum_k coef_k' S_k coef_k / t_k
 
-    over the coefficients and b, which is not penalized. S_k penalizes rough curves (see the terms),
-    and t_k, the variance of a term relative to the dispersion, is chosen from the data by
-    restricted maximum likelihood (REML), or is C s_k^2 for a given C, with s_k the scale of the
-    term.
+    over the coefficients and b, which is not penalized; c_i is the weight of row i. S_k penalizes
+    rough curves (see the terms), and t_k, the variance of a term relative to the dispersion, is
+    chosen from the data by restricted maximum likelihood (REML), or is C s_k^2 for a given C, with
+    s_k the scale of the term.
 
     Parameters
     ----------
     curve, terms, interactions
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
     loss : {"squared_error", "poisson", "gamma"}, default="squared_error"
         Half the deviance of a row, in terms of the predicted mean mu:
 
@@ -73,13 +73,13 @@ class AdditiveRegressor(RegressionEstimator):
         against the penalties of all terms: a larger C fits the data more closely.
     categorical_features, missing, tol, max_iter, time_limit, callback, warm_start, max_memory, \
 device, n_jobs, random_state, verbose
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
 
     Attributes
     ----------
     terms_, intercept_, feature_importances_, n_iter_, dual_gap_, certified_, objective_, \
 n_features_in_, feature_names_in_
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
 
     Examples
     --------

@@ -60,15 +60,16 @@ class AdditiveSVC(ClassEstimator):
         B: the intercept is B times a penalized weight, so a larger B penalizes it less. At most
         1e8; even much smaller values take many passes.
     categorical_features, missing
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
     tol : float, default=1e-2
         Stop at this relative duality gap: the objective is then within this share of the optimum.
     max_iter : int, default=1000
         The maximum number of passes over the data. If they are not enough, a ConvergenceWarning
         says what gap was reached.
     time_limit, callback, max_memory, device, n_jobs, random_state, verbose
-        As in AdditiveClassifier; `n_jobs` classes are trained in parallel. On a GPU all classes are
-        trained together, by Newton's method on a smoothed hinge, to the same gap.
+        As in :class:`~splinear.AdditiveClassifier`; `n_jobs` classes are trained in parallel. On a
+        GPU all classes are trained together, by Newton's method on a smoothed hinge, to the same
+        gap.
     warm_start : bool, default=False
         Whether to start from the dual variables of the last fit, which are then kept (8 bytes per
         row and output), if the number of rows is the same.
@@ -76,7 +77,7 @@ class AdditiveSVC(ClassEstimator):
     Attributes
     ----------
     classes_, terms_, intercept_, feature_importances_, n_features_in_, feature_names_in_
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
     n_iter_ : int
         The number of passes, or of steps where Newton's method is used; the maximum over outputs.
     dual_gap_ : float

@@ -21,18 +21,18 @@ __all__ = ["AdditiveSVR"]
 
 
 class AdditiveSVR(RegressionEstimator):
-    """Additive support vector regression, by dual coordinate descent.
+    """Additive support vector regression.
 
     Learns f(x) = m + b + sum_k f_k(x), where m is the mean of y, by minimizing::
 
         1/2 |w|^2 + 1/2 b^2 + C sum_i c_i max(0, |w'phi(x_i) + B b - (y_i - m)| - epsilon),
 
-    with phi the embedding of the paper, as in AdditiveSVC.
+    with phi the embedding of the paper and the solvers as in AdditiveSVC.
 
     Parameters
     ----------
     curve, terms
-        As in AdditiveSVC.
+        As in :class:`~splinear.AdditiveSVC`.
     epsilon : float, default=0.1
         Residuals up to this size cost nothing; in units of y.
     C : float, default=1.0
@@ -43,13 +43,13 @@ class AdditiveSVR(RegressionEstimator):
         B: b is B times a penalized weight, so a larger B penalizes it less. At most 1e8.
     categorical_features, missing, tol, max_iter, time_limit, callback, warm_start, max_memory, \
 device, n_jobs, random_state, verbose
-        As in AdditiveSVC.
+        As in :class:`~splinear.AdditiveSVC`.
 
     Attributes
     ----------
     terms_, intercept_, feature_importances_, n_iter_, dual_gap_, certified_, objective_, \
 n_features_in_, feature_names_in_
-        As in AdditiveSVC.
+        As in :class:`~splinear.AdditiveSVC`.
 
     Examples
     --------

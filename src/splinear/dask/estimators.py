@@ -30,7 +30,7 @@ class DaskAdditiveClassifier(DaskEstimator, AdditiveClassifier):
     ----------
     curve, terms, interactions, C, class_weight, categorical_features, missing, tol, max_iter, \
 time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
-        As in AdditiveClassifier; max_memory must be None.
+        As in :class:`~splinear.AdditiveClassifier`; max_memory must be None.
     client : distributed.Client, default=None
         None means the current client of Dask, usually the one that was created last.
 
@@ -166,7 +166,7 @@ class DaskAdditiveRegressor(DaskEstimator, AdditiveRegressor):
     ----------
     curve, terms, interactions, loss, C, categorical_features, missing, tol, max_iter, \
 time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
-        As in AdditiveRegressor; max_memory must be None.
+        As in :class:`~splinear.AdditiveRegressor`; max_memory must be None.
     client : distributed.Client, default=None
         None means the current client of Dask, usually the one that was created last.
 

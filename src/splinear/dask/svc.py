@@ -40,8 +40,8 @@ class DaskAdditiveSVC(DaskEstimator, AdditiveSVC):
     ----------
     curve, terms, loss, C, class_weight, fit_intercept, intercept_scaling, categorical_features, \
 missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
-        As in AdditiveSVC; max_memory must be None. max_iter counts steps, and warm_start starts
-        from the last model.
+        As in :class:`~splinear.AdditiveSVC`; max_memory must be None. max_iter counts steps, and
+        warm_start starts from the last model.
     client : distributed.Client, default=None
         None means the current client of Dask, usually the one that was created last.
 

@@ -75,7 +75,7 @@ class Inverses:
     """Makes inverses, and keeps what the next may be made of: the same rows, and the last one."""
 
     backend: Backend
-    designs: dict[int, Design] = field(default_factory=dict)  # of so many rows
+    designs: dict[int, Design] = field(default_factory=dict)  # of this many rows
     _diagonal: Floats | None = None
     _last: DeviceInverse | None = None
 

@@ -53,7 +53,7 @@ def places_for(most: float) -> int:
 
 
 def fixed(value: float, places: int, *, plus: bool = False) -> str:
-    """Return a number of so many decimal places, of which zero is not negative."""
+    """Return a number of this many decimal places, of which zero is not negative."""
     return f"{round(value, places) + 0.0:{'+' if plus else ''},.{places}f}"
 
 

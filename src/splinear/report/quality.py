@@ -91,8 +91,8 @@ def _confusion(scored: Scored) -> Figure:
     )
     return Figure(
         "True and predicted classes",
-        "Each row: of 100 rows of that class, how many are predicted to be which.",
-        draw_confusion(shares, names, "Which classes are predicted to be which."),
+        "Percentages of the rows of each true class that were predicted as each class.",
+        draw_confusion(shares, names, "Percentages of predicted classes by true class."),
         Numbers(("true \\ predicted", *names), rows),
     )
 

@@ -74,7 +74,7 @@ def write(
     '<!DOCTYPE html>'
     """
     if X_test is None and (y_test is not None or sample_weight is not None):
-        raise ValueError("y_test and sample_weight belong to test rows: pass X_test, too.")
+        raise ValueError("y_test and sample_weight belong to test rows: give X_test, too.")
     estimator, X = resolve(model, X_test)
     table = None if X is None else read_numbers(estimator, X)
     content = read_content(estimator, table, class_names, target_name, top)

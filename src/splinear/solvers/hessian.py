@@ -46,7 +46,7 @@ PRICE_PAIR = 8.0  # of a surface in a product
 # have levels, which a small sample may not have.
 FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
 SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
-FEW_PRODUCTS = 12  # of a step in a cone: up to so many, the next is preconditioned as it was
+FEW_PRODUCTS = 12  # of a step in a cone: up to this many, the next is preconditioned as it was
 
 
 class QuadraticModel(Protocol):

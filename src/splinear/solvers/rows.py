@@ -50,7 +50,7 @@ class TrainingRows:
     is_coded: bool
     table: Table  # X itself
     plan: MemoryPlan = field(default_factory=MemoryPlan)
-    n_first: int | None = None  # only so many of them, see first()
+    n_first: int | None = None  # only this many of them, see first()
     pairs: PairRows | None = None  # as surfaces see them, if there are any
     _one_reader: Lock = field(default_factory=Lock, repr=False)
     _drawn: WeakValueDictionary[str, Order] = field(default_factory=WeakValueDictionary, repr=False)

@@ -47,7 +47,7 @@ class Ways:
     """How rows come to dual coordinate descent, and how its problems are run."""
 
     near: Callable[[AnyArray], TrainingRows]  # the rows of these numbers, where the core reads them
-    run: Callable[[Tasks, int, Watch], object] = _in_turn  # side by side, on so many threads
+    run: Callable[[Tasks, int, Watch], object] = _in_turn  # side by side, on this many threads
 
 
 def solve(

@@ -29,7 +29,7 @@ class TermPlan:
     Attributes
     ----------
     curve : Term
-        That of features of numbers about which nothing was said.
+        That of numeric features that `terms` does not name.
     given : dict of int to Term or None
         What was said of others; None: they are dropped.
     n_features : int

@@ -11,7 +11,7 @@ from splinear.training.trainer import Trained
 __all__ = ["how_it_ended"]
 
 NEAR = 0.1  # a relative gap at which a model is usable, if it is not within...
-NEAR_TOL = 10.0  # ...so many times tol
+NEAR_TOL = 10.0  # ...this many times tol
 
 
 def how_it_ended(estimator: BaseEstimator, trained: Trained, reason: str | None) -> str:
