@@ -71,15 +71,25 @@ def _enough_rows(layout: Layout, n_outputs: int) -> int:
 def _coupling(space: Space, curvature: Curvature, thinned: Thinned, n_rows: int) -> Floats:
     """Return the upper half of the matrix of all outputs, from the first rows."""
     n, n_outputs = thinned.n_reached + 1, space.n_outputs
-    out = np.zeros((n_outputs, n, n_outputs, n))
     groups, factors = space.rows.first(n_rows).groups, np.array(thinned.factors, dtype=np.int64)
     some = curvature.some(np.arange(n_rows), np.full(n_rows, space.n_rows / n_rows))
+
+    def between(k: int, m: int) -> Floats:
+        h = np.ascontiguousarray(some.between(k, m))
+        found: Floats = _core.hessian_thinned(
+            groups, factors, thinned.places, n, h, 1.0, space.n_threads
+        )
+        return found.reshape(n, n)
+
+    if n_outputs == 1:
+        return _upper_half(between(0, 0))
+    whole = np.zeros((n_outputs, n, n_outputs, n))
     for k in range(n_outputs):
         for m in range(k, n_outputs):
-            h = some.between(k, m)
-            found = _core.hessian_thinned(
-                groups, factors, thinned.places, n, np.ascontiguousarray(h), 1.0, space.n_threads
-            )
-            out[k, :, m] = found.reshape(n, n)
-    whole = out.reshape(n_outputs * n, n_outputs * n)
-    return np.asarray(whole[np.tri(len(whole), dtype=bool).T])
+            whole[k, :, m] = between(k, m)
+    return _upper_half(whole.reshape(n_outputs * n, n_outputs * n))
+
+
+def _upper_half(matrix: Floats) -> Floats:
+    """Return what is on the diagonal and beyond it, row by row."""
+    return np.concatenate([row[k:] for k, row in enumerate(matrix)])

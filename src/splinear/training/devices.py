@@ -19,7 +19,7 @@ from splinear.devices.rows import DeviceRows, can_hold, in_memory_of
 from splinear.model.additive import Model
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
-from splinear.model.scoring import Scorer, scorers
+from splinear.model.scoring import Scorer, scorers_of
 from splinear.solvers import smoothing, working_sets
 from splinear.solvers.margin_proof import Solve
 from splinear.solvers.margin_sums import MarginSums
@@ -159,7 +159,7 @@ class SentTerms:
             for group, own in model.parts()
             if _on_device(group)
         ]
-        return cls(sent, scorers([part for part in model.parts() if not _on_device(part[0])]))
+        return cls(sent, scorers_of([part for part in model.parts() if not _on_device(part[0])]))
 
 
 def _added(backend: Backend, model: Model, terms: SentTerms, X: Any) -> Any:
