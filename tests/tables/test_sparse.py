@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -339,7 +341,9 @@ def test_a_million_columns_cost_nothing():
     X = sparse.random_array((500, 1_000_000), density=2e-5, random_state=random, format="csr")
     y = random.integers(0, 2, 500)
     X = X + sparse.csr_array((y.astype(float), (range(500), [5] * 500)), shape=X.shape)
-    model = AdditiveSVC(Spline(2), time_limit=60, random_state=0).fit(X, y)
+    began = time.process_time()
+    model = AdditiveSVC(Spline(2), random_state=0).fit(X, y)
+    assert time.process_time() - began < 60  # about three
     assert model.score(X, y) > 0.9
     assert len(model.terms_) == 1_000_000
     assert model.terms_[5].features == (5,)
