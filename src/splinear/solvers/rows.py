@@ -28,6 +28,8 @@ from splinear.tables.table import Table
 
 __all__ = ["TrainingRows"]
 
+COLUMNS_TO_HOLD = 50  # values per row from which on the order of rows stays in memory
+
 _PIECE, _SPARSE_PIECE = 2**14, 2**16  # rows of X in full precision
 
 
@@ -92,7 +94,8 @@ class TrainingRows:
             else X.shape[0] * sum(g.n_features for g in layout.groups)
         )
         rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, X, plan)
-        if not plan.is_bounded:
+        # 4 bytes per row, which are little beside the codes of many columns.
+        if not plan.is_bounded and n_values >= COLUMNS_TO_HOLD * X.shape[0]:
             rows = replace(rows, _held=order)
         return rows.with_gap_means(rows, weights, n_threads)
 
