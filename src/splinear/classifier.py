@@ -102,10 +102,10 @@ class AdditiveClassifier(ClassEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     terms_ : sequence of fitted terms
-        One per feature that was not dropped: `coef` (n_outputs, size), `knots` or `levels`,
-        `at_missing`, `mean`, `edf` (degrees of freedom) and `smoothness` (t_k); then the surfaces,
-        which are `terms_.pairs`. Two classes have one output, whose score is positive for
-        classes_[1]; otherwise there is one per class.
+        One per feature that was not dropped, as `terms_[0]` or `terms_["age"]`: `coef` (n_outputs,
+        size), `knots` or `levels`, `at_missing`, `mean`, `edf` (degrees of freedom) and
+        `smoothness` (t_k); then the surfaces, which are `terms_.pairs`. Two classes have one
+        output, whose score is positive for classes_[1]; otherwise there is one per class.
     intercept_ : ndarray of shape (n_outputs,)
     feature_importances_ : ndarray of shape (n_features,)
         The standard deviation of each feature's contributions over the training rows (weighted; the

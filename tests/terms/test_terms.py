@@ -318,6 +318,16 @@ def test_what_a_fitted_term_says(estimator):
     assert [term.name for term in model.terms_[1:3]] == ["dose", "hour"]
     with pytest.raises(IndexError):
         model.terms_[4]
+    assert model.terms_["hour"].name == "hour"
+    with pytest.raises(KeyError, match=r"no column 'houre'. Did you mean 'hour'"):
+        model.terms_["houre"]
+    fewer = estimator(terms={"age": "drop"}, random_state=0).fit(X, target(estimator, y))
+    assert fewer.terms_["hour"].name == "hour"
+    with pytest.raises(KeyError, match="'age' has no term: it was dropped"):
+        fewer.terms_["age"]
+    without_names = estimator(random_state=0).fit(X[["age"]].to_numpy(), target(estimator, y))
+    with pytest.raises(KeyError, match="X has no column names"):
+        without_names.terms_["age"]
     assert "<Category of 'city': 3 levels" in repr(model.terms_)
     for term in model.terms_:
         assert term.at_missing.shape == term.mean.shape == (n_outputs,)

@@ -8,6 +8,7 @@ from typing import TypeAlias, overload
 
 import numpy as np
 
+from splinear._lookup import column_position
 from splinear._types import AnyArray, Floats
 from splinear.curves.axes import steps
 from splinear.curves.basis import BSplineBasis
@@ -145,8 +146,9 @@ class FittedTerm:
 class FittedTerms(Sequence[Fitted]):
     """The terms of a model: curves in the order of the columns, then surfaces.
 
-    Dropped features have no term. Items are created on access: a model of a sparse table may have
-    100,000 of them.
+    A position or the name of a column selects a term, ``terms_[0]`` or ``terms_["age"]``. Dropped
+    features have no term. Items are created on access: a model of a sparse table may have 100,000
+    of them.
     """
 
     def __init__(self, model: Model, names: AnyArray | None, edf: Sequence[Floats] | None) -> None:
@@ -168,18 +170,33 @@ class FittedTerms(Sequence[Fitted]):
         return len(self._order) + len(self._pairs)
 
     @overload
-    def __getitem__(self, index: int) -> Fitted: ...
+    def __getitem__(self, index: int | str) -> Fitted: ...
 
     @overload
     def __getitem__(self, index: slice) -> list[Fitted]: ...
 
-    def __getitem__(self, index: int | slice) -> Fitted | list[Fitted]:
+    def __getitem__(self, index: int | str | slice) -> Fitted | list[Fitted]:
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(len(self)))]
+        if isinstance(index, str):
+            return self._make(self._curve_of(index))
         at = range(len(self))[index]
         if at < len(self._order):
             return self._make(int(self._order[at]))
         return self._make_pair(at - len(self._order))
+
+    def _curve_of(self, name: str) -> int:
+        """Return where the curve of a column stands; a KeyError says which names there are."""
+        try:
+            j = column_position(
+                name, self._model.layout.n_columns, self._names, f"There is no column {name!r}"
+            )
+        except ValueError as error:
+            raise KeyError(str(error)) from None
+        found = np.flatnonzero(self._features == j)
+        if not len(found):
+            raise KeyError(f"The column {name!r} has no term: it was dropped.")
+        return int(found[0])
 
     @property
     def names(self) -> AnyArray | None:
