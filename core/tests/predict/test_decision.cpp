@@ -18,15 +18,20 @@ constexpr std::size_t n_features = 5;
 constexpr std::size_t n_outputs = 2;
 constexpr std::array<double, n_outputs> intercepts{0.5, -1.0};
 
+std::vector<double> drawn_coef() {
+    Random random(1);
+    std::vector<double> coef(n_outputs * n_features * 10);
+    for (double& c : coef) c = drawn(random) - 0.5;
+    return coef;
+}
+
 template <class Real>
 void rows_agree(const std::vector<std::int64_t>& columns) {
     const BSpline<1> basis{8};
     const DrawnRows data(n_rows, n_features, 0.0, 8.0, 0.05);
     std::vector<Real> X(data.X.begin(), data.X.end());
     X[3] = std::numeric_limits<Real>::infinity();
-    Random random(1);
-    std::vector<double> coef(n_outputs * n_features * 10);
-    for (double& c : coef) c = drawn(random) - 0.5;
+    const std::vector<double> coef = drawn_coef();
     std::vector<double> out(n_rows * n_outputs), w(2);
     const AnyBasis any = basis;
     decide(Curves{any, data.axes, coef, intercepts},
@@ -54,9 +59,7 @@ void rows_agree(const std::vector<std::int64_t>& columns) {
 void prepared_curves_are_those_asked_for() {
     const DrawnRows data(n_rows, n_features, 0.0, 8.0, 0.0);
     const std::vector<float> X(data.X.begin(), data.X.end());
-    Random random(1);
-    std::vector<double> coef(n_outputs * n_features * 10);
-    for (double& c : coef) c = drawn(random) - 0.5;
+    const std::vector<double> coef = drawn_coef();
     const AnyBasis any = BSpline<1>{8};
     const auto scores = [&](const Curves& curves, const std::vector<std::int64_t>& columns) {
         std::vector<double> out(n_rows * n_outputs);
@@ -81,9 +84,7 @@ void scores_are_added() {
     const DrawnRows data(n_rows, n_features, 0.0, 8.0, 0.05);
     std::vector<Real> X(data.X.begin(), data.X.end());
     X[3] = std::numeric_limits<Real>::infinity();
-    Random random(1);
-    std::vector<double> coef(n_outputs * n_features * 10);
-    for (double& c : coef) c = drawn(random) - 0.5;
+    const std::vector<double> coef = drawn_coef();
     const AnyBasis any = BSpline<1>{8};
     const std::array<double, n_outputs> none{};
     const Curves curves{any, data.axes, coef, none};
