@@ -13,8 +13,8 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, Cells, is_supported
-from splinear.devices.host_rows import HostRows
 from splinear.devices.losses import on_device
+from splinear.devices.pool import Pool
 from splinear.devices.whole import Inverses
 from splinear.model.layout import Layout
 from splinear.solvers.coding import copied_codes, read_codes
@@ -136,9 +136,9 @@ class DeviceRows:
         parts = zip(self.layout.groups, read_codes(codes, self.layout), strict=True)
         return [group.core(part) for group, part in parts]
 
-    def here(self, numbers: AnyArray) -> HostRows:
-        """Return the rows of these numbers on the host."""
-        return HostRows(self.layout, tuple(own.some(numbers).here() for own in self.cells))
+    def pool(self, bias: float) -> Pool:
+        """Return room for rows whose products are wanted, intercepts of this bias among them."""
+        return Pool(self.backend, self.cells, self.layout, bias)
 
     def _coded(self) -> DeviceRows:
         rows = DeviceRows.prepare(

@@ -31,8 +31,10 @@ from splinear.solvers.calibration import Blocks, Calibration
 from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_blocks import SurfaceBlocks
-from splinear.solvers.passes import Inverse, Inverting
+from splinear.solvers.passes import Inverse, Inverting, Stepping
 from splinear.solvers.rows import TrainingRows
+from splinear.solvers.steps import Aim, Step
+from splinear.solvers.watch import Watch
 from splinear.solvers.whole_hessian import WholeHessian, entries_per_row, forms_hessian
 
 __all__ = ["Arrow", "Chooser", "Preconditioner", "QuadraticModel"]
@@ -65,6 +67,10 @@ class QuadraticModel(Protocol):
 
     def metric(self, cone: Cone) -> Metric:
         """Return (A M^{-1} A')^{-1}, M^{-1} being what `precondition` multiplies by."""
+        ...
+
+    def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step | None:
+        """Return where the model is least, if it can tell without being asked for products."""
         ...
 
 
@@ -218,6 +224,11 @@ class _ByPasses:
             product[:, :-1] += self.calibration.times(space, direction[:, :-1])
         return scores, product
 
+    def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step | None:
+        """Return None."""
+        del gradient, radius, watch, aim
+        return None
+
     def _times_step_by_step(self, direction: Floats) -> tuple[Floats, Floats]:
         if self.space.is_free:
             direction[:, -1] = 0.0
@@ -307,6 +318,11 @@ class _Inverse(_ByPasses):
 
     def precondition(self, theta: Floats) -> Floats:
         return self.inverse.times(theta)
+
+    def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step | None:
+        if not isinstance(self.inverse, Stepping):
+            return None
+        return self.inverse.step(self.space, self.curvature, gradient, radius, watch, aim)
 
     def metric(self, cone: Cone) -> Metric:
         raise NotImplementedError  # in a cone others are taken

@@ -8,12 +8,14 @@ from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_rows import PairRows
+from splinear.solvers.steps import Aim, Step
+from splinear.solvers.watch import Watch
 
 if TYPE_CHECKING:
     from splinear.solvers.iterate import Space
     from splinear.solvers.rows import TrainingRows
 
-__all__ = ["Inverse", "Inverting", "RowPasses"]
+__all__ = ["Inverse", "Inverting", "RowPasses", "Stepping"]
 
 
 class Inverse(Protocol):
@@ -21,6 +23,26 @@ class Inverse(Protocol):
 
     def times(self, theta: Floats) -> Floats:
         """Multiply theta (n_outputs, n_parameters + 1) by them."""
+        ...
+
+
+@runtime_checkable
+class Stepping(Inverse, Protocol):
+    """An inverse that steps are made with where it is: vectors do not come and go."""
+
+    def step(
+        self,
+        space: Space,
+        curvature: Curvature,
+        gradient: Floats,
+        radius: float,
+        watch: Watch,
+        aim: Aim,
+    ) -> Step:
+        """Minimize gradient's + 1/2 s'H s over steps s no longer than the radius.
+
+        H is the Hessian of all rows of the space. Free intercepts are at their best in the end.
+        """
         ...
 
 

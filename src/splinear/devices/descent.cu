@@ -1,0 +1,110 @@
+// Coordinate descent for problems in a box: 1/2 b'(K + diag(d)) b - t'b + e |b| of several outputs,
+// which share K (n, n). ROWS rows at a time: `turns` goes through them, a block of threads per
+// output, and `follow` lets the gradient of all rows follow, of all outputs, in one reading of these
+// rows of K. Everything is added up in a fixed order.
+//
+// Defined by the caller:
+//   ROWS      rows at a time, and threads of a block of `turns`
+//   TURNS     how often they are gone through
+//   OUTPUTS   of one call of `follow`
+//   ONLY_...  which kernel is wanted
+
+typedef long long Row;
+
+// Where b_i goes along its own coordinate.
+__device__ __forceinline__ float goal_of(float b, float gradient, float bend, float shrinkage,
+                                         float low, float high) {
+    const float goal = b - gradient / bend;
+    const float size = fmaxf(fabsf(goal) - shrinkage / bend, 0.0f);
+    return fminf(fmaxf(goal < 0.0f ? -size : size, low), high);
+}
+
+#ifdef ONLY_turns
+// Rows first, ..., of output blockIdx.x: b moves, and moves (outputs, ROWS) says how far. Arrays of
+// rows are (outputs, n). `memory` has room for ROWS * ROWS floats.
+extern "C" __global__ void __launch_bounds__(ROWS)
+    turns(const float* __restrict__ K, const float* __restrict__ low,
+          const float* __restrict__ high, const float* __restrict__ ridge,
+          const float* __restrict__ gradient, float* __restrict__ b, float* __restrict__ moves,
+          Row n, Row first, float shrinkage) {
+    extern __shared__ double memory[];
+    float* here = (float*)memory;
+    __shared__ float moved[2];
+    const int t = threadIdx.x, m = (int)(n - first < ROWS ? n - first : ROWS);
+    const Row at = (Row)blockIdx.x * n + first + t;
+    for (int i = 0; i < m; ++i)
+        if (t < m) here[i * ROWS + t] = K[(first + i) * n + first + t];
+    __syncthreads();
+    float own = 0.0f, g = 0.0f, d = 0.0f, bend = 1.0f, least = 0.0f, most = 0.0f;
+    if (t < m) {
+        own = b[at];
+        g = gradient[at];
+        d = ridge[at];
+        bend = fmaxf(here[t * ROWS + t] + d, 1.17549435e-38f);
+        least = low[at];
+        most = high[at];
+    }
+    const float before = own;
+    for (int turn = 0; turn < TURNS; ++turn)
+        for (int i = 0; i < m; ++i) {
+            // Two places in turn: all have read the one before when the next is written.
+            float* told = moved + ((turn * m + i) & 1);
+            if (t == i) {
+                const float to = goal_of(own, g, bend, shrinkage, least, most);
+                *told = to - own;
+                g += d * (to - own);
+                own = to;
+            }
+            __syncthreads();
+            const float move = *told;
+            if (move != 0.0f && t < m) g += move * here[i * ROWS + t];
+        }
+    if (t < m) b[at] = own;
+    moves[blockIdx.x * ROWS + t] = own - before;
+}
+#endif
+
+#ifdef ONLY_follow
+// gradient (OUTPUTS, n) += moves (OUTPUTS, ROWS) times rows first, ... of K, and the moves' own
+// ridge. 32 columns of K per block of 32 x 8 threads, each of which adds up every eighth row.
+extern "C" __global__ void __launch_bounds__(256)
+    follow(const float* __restrict__ K, const float* __restrict__ ridge,
+           const float* __restrict__ moves, float* __restrict__ gradient, Row n, Row first) {
+    __shared__ float by[OUTPUTS][ROWS];
+    __shared__ float sums[8][OUTPUTS][33];
+    __shared__ int any;
+    const int m = (int)(n - first < ROWS ? n - first : ROWS);
+    const int t = threadIdx.y * 32 + threadIdx.x;
+    if (t == 0) any = 0;
+    __syncthreads();
+    for (int k = t; k < OUTPUTS * ROWS; k += 256) {
+        const float move = moves[k];
+        by[k / ROWS][k % ROWS] = move;
+        if (move != 0.0f) any = 1;
+    }
+    __syncthreads();
+    if (!any) return;
+    const Row j = (Row)blockIdx.x * 32 + threadIdx.x;
+    float sum[OUTPUTS];
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) sum[k] = 0.0f;
+    if (j < n) {
+#pragma unroll 4
+        for (int i = threadIdx.y; i < m; i += 8) {
+            const float own = __ldg(K + (first + i) * n + j);
+#pragma unroll
+            for (int k = 0; k < OUTPUTS; ++k) sum[k] += by[k][i] * own;
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) sums[threadIdx.y][k][threadIdx.x] = sum[k];
+    __syncthreads();
+    if (j >= n) return;
+    for (int k = threadIdx.y; k < OUTPUTS; k += 8) {
+        float all = 0.0f;
+        for (int part = 0; part < 8; ++part) all += sums[part][k][threadIdx.x];
+        if (j >= first && j < first + m) all += ridge[k * n + j] * by[k][j - first];
+        gradient[k * n + j] += all;
+    }
+}
+#endif
