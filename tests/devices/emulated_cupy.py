@@ -75,19 +75,28 @@ def as_argument(value):
 
 @cache
 def folder():
-    return tempfile.TemporaryDirectory(prefix="kernels")
+    """Return where kernels are compiled, with the header that they share, compiled too."""
+    made = tempfile.TemporaryDirectory(prefix="kernels")
+    shutil.copy(HEADER, made.name)
+    compile_with("-x", "c++-header", str(Path(made.name) / HEADER.name))
+    return made
+
+
+def compile_with(*options):
+    subprocess.run([COMPILER, "-std=c++20", "-O0", "-w", "-fPIC", *options], check=True)
 
 
 @cache
 def compiled(code, defined, name):
+    lines = [f"#define {option[2:].replace('=', ' ', 1)}" for option in defined]
     text = SHARED.sub(r"double* \1 = shared_memory_of_block.data();", code)
-    text = f'#include "{HEADER}"\n{text}\nextern "C" void call(const int* shape, void** args) '
-    text += f"{{ emulation::run({name}, shape, args); }}\n"
-    stem = Path(folder().name) / hashlib.sha256((text + str(defined)).encode()).hexdigest()
+    call = f"{{ emulation::run({name}, shape, args); }}"
+    call = f'extern "C" void call(const int* shape, void** args) {call}'
+    text = "\n".join([f'#include "{HEADER.name}"', *lines, text, call, ""])
+    stem = Path(folder().name) / hashlib.sha256(text.encode()).hexdigest()
     source, library = stem.with_suffix(".cpp"), stem.with_suffix(".so")
     source.write_text(text)
-    command = [COMPILER, "-std=c++20", "-O1", "-w", "-shared", "-fPIC", *defined]
-    subprocess.run([*command, str(source), "-o", str(library)], check=True)
+    compile_with("-shared", str(source), "-o", str(library))
     return ctypes.CDLL(str(library)).call
 
 

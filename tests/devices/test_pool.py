@@ -7,6 +7,7 @@ import pytest
 from test_backends import TERMS, groups_of
 
 from splinear.devices import pool as pools
+from splinear.devices import subspace
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.devices.pool import Pool
 from splinear.model.layout import Layout
@@ -41,7 +42,7 @@ def products(layout, cells, numbers, bias):
 @pytest.mark.parametrize("name", ["line", "warped", "cubic", "waves", "polynomials", "levels"])
 def test_products_are_those_of_single_rows(backend, name, gaps):
     pool, layout, cells = pool_of(backend, name, gaps)
-    slow, _, slow_cells = pool_of(NumPyBackend(), name, gaps)
+    *_, slow_cells = pool_of(NumPyBackend(), name, gaps)
     for mine, other in zip(cells, slow_cells, strict=True):
         other.coded[:] = mine.codes()
     numbers = np.array([3, 7, 20, 21, 50])
@@ -101,12 +102,40 @@ def same_descent(backend, kind, n_outputs, n):
     for _ in range(3):
         gradient = b @ K + box.ridge * b - box.targets
         given = (backend.array(b), backend.array(gradient))
-        found = backend.numpy(backend.descend(single, there, *given, 2))
-        slow = NumPyBackend().descend(K, box, b, gradient, 2)
+        found, after = map(backend.numpy, backend.descend(single, there, *given, 2))
+        slow, told = NumPyBackend().descend(K, box, b, gradient, 2)
         np.testing.assert_allclose(found, slow, atol=2e-3)
+        np.testing.assert_allclose(after, told, atol=2e-2)
+        np.testing.assert_allclose(told, slow @ K + box.ridge * slow - box.targets, atol=1e-9)
         assert np.all((found >= box.low) & (found <= box.high))
         b, now = slow, value(K, box, slow)
         assert np.all(now <= last)
         last = now
     before = box.violation(np.zeros_like(b), -box.targets).max()
     assert box.violation(b, b @ K + box.ridge * b - box.targets).max() < 0.5 * before
+
+
+@pytest.mark.parametrize("kind", ["signs", "squares", "targets"])
+def test_steps_of_what_is_free(backend, kind):
+    A = np.random.default_rng(1).normal(size=(90, 40))
+    K, box = A @ A.T / 40 + 0.1 * np.eye(90), boxes(kind, 3, 90)
+    there, K_there = box.mapped(backend.array), backend.array(K)
+    b, gradient = np.zeros((3, 90)), -box.targets
+    for _ in range(12):
+        b, gradient = NumPyBackend().descend(K, box, b, gradient, 1)
+        last = value(K, box, b)
+        given = (backend.array(b), backend.array(gradient))
+        found = subspace.free_step(backend, K_there, there, *given)
+        b, gradient = map(backend.numpy, found)
+        assert np.all(value(K, box, b) <= last + 1e-12)
+        assert np.all((b >= box.low) & (b <= box.high))
+        np.testing.assert_allclose(gradient, b @ K + box.ridge * b - box.targets, atol=1e-9)
+    assert box.violation(b, gradient).max() < 1e-5  # sweeps alone would have far to go
+
+
+def test_steps_that_cannot_be_made(backend, monkeypatch):
+    box, K = boxes("signs", 2, 20).mapped(backend.array), backend.array(-np.eye(20))
+    b = 0.5 * (box.low + box.high)
+    assert subspace.free_step(backend, K, box, b, b)[0] is b
+    monkeypatch.setattr(subspace, "MOST_FREE", 1)
+    assert subspace.free_step(backend, -K, box, b, b)[0] is b

@@ -161,12 +161,13 @@ class Backend(Protocol):
 
     def descend(
         self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray, n_sweeps: int
-    ) -> DeviceArray:
-        """Return b after sweeps of coordinate descent, all outputs at the same time.
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Return b and the gradient after sweeps of coordinate descent, all outputs together.
 
         For problems in a box over rows of which K are the products, and for b and the gradient
-        there, (n_outputs, n_rows) each. Some rows after the other are gone through twice before
-        the gradient of all others follows; it may be in single precision.
+        there, (n_outputs, n_rows) each. A sweep is over the rows that move in any output, some at
+        a time: these are gone through twice before the gradient of all others follows. It may be
+        in single precision.
         """
         ...
 

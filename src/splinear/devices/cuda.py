@@ -104,8 +104,8 @@ class CudaBackend:
 
     def descend(
         self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray, n_sweeps: int
-    ) -> DeviceArray:
-        """Return b after sweeps of coordinate descent."""
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Return b and the gradient after sweeps of coordinate descent."""
         return descend(self, K, box, b, gradient, n_sweeps)
 
     def class_moments(self, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:

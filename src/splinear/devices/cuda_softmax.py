@@ -19,9 +19,7 @@ MOST_CLASSES = 8
 THREADS, WARPS = 256, 8  # of a block
 
 
-def class_moments(
-    backend: CudaBackend, F: DeviceArray, shift: Floats, cost: DeviceArray
-) -> Floats:
+def class_moments(backend: CudaBackend, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
     """Return sum_i c_i p_i (p_i', 1) of at most MOST_CLASSES classes, on the host."""
     cp, (k, n) = backend.cupy, F.shape
     blocks = max(1, min(2 * backend.n_processors, ceil(n / THREADS)))

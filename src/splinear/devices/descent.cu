@@ -1,7 +1,7 @@
 // Coordinate descent for problems in a box: 1/2 b'(K + diag(d)) b - t'b + e |b| of several outputs,
-// which share K (n, n). ROWS rows at a time: `turns` goes through them, a block of threads per
-// output, and `follow` lets the gradient of all rows follow, of all outputs, in one reading of these
-// rows of K. Everything is added up in a fixed order.
+// which share K (n, n). ROWS of the rows that move at a time: `turns` goes through them, a block of
+// threads per output, and `follow` lets the gradient of all rows follow, of all outputs, in one
+// reading of these rows of K. Everything is added up in a fixed order.
 //
 // Defined by the caller:
 //   ROWS      rows at a time, and threads of a block of `turns`
@@ -20,20 +20,20 @@ __device__ __forceinline__ float goal_of(float b, float gradient, float bend, fl
 }
 
 #ifdef ONLY_turns
-// Rows first, ..., of output blockIdx.x: b moves, and moves (outputs, ROWS) says how far. Arrays of
-// rows are (outputs, n). `memory` has room for ROWS * ROWS floats.
+// The m <= ROWS `rows` of output blockIdx.x: b moves, and moves (outputs, ROWS) says how far. Arrays
+// of rows are (outputs, n). `memory` has room for ROWS * ROWS floats.
 extern "C" __global__ void __launch_bounds__(ROWS)
     turns(const float* __restrict__ K, const float* __restrict__ low,
           const float* __restrict__ high, const float* __restrict__ ridge,
           const float* __restrict__ gradient, float* __restrict__ b, float* __restrict__ moves,
-          Row n, Row first, float shrinkage) {
+          const int* __restrict__ rows, Row n, int m, float shrinkage) {
     extern __shared__ double memory[];
     float* here = (float*)memory;
     __shared__ float moved[2];
-    const int t = threadIdx.x, m = (int)(n - first < ROWS ? n - first : ROWS);
-    const Row at = (Row)blockIdx.x * n + first + t;
+    const int t = threadIdx.x, mine = rows[t < m ? t : 0];
+    const Row at = (Row)blockIdx.x * n + mine;
     for (int i = 0; i < m; ++i)
-        if (t < m) here[i * ROWS + t] = K[(first + i) * n + first + t];
+        if (t < m) here[i * ROWS + t] = __ldg(K + rows[i] * n + mine);
     __syncthreads();
     float own = 0.0f, g = 0.0f, d = 0.0f, bend = 1.0f, least = 0.0f, most = 0.0f;
     if (t < m) {
@@ -65,17 +65,19 @@ extern "C" __global__ void __launch_bounds__(ROWS)
 #endif
 
 #ifdef ONLY_follow
-// gradient (OUTPUTS, n) += moves (OUTPUTS, ROWS) times rows first, ... of K, and the moves' own
-// ridge. 32 columns of K per block of 32 x 8 threads, each of which adds up every eighth row.
+// gradient (OUTPUTS, n) += moves (OUTPUTS, ROWS) times these rows of K, and the moves' own ridge. 32
+// columns of K per block of 32 x 8 threads, each of which adds up every eighth row.
 extern "C" __global__ void __launch_bounds__(256)
     follow(const float* __restrict__ K, const float* __restrict__ ridge,
-           const float* __restrict__ moves, float* __restrict__ gradient, Row n, Row first) {
+           const float* __restrict__ moves, float* __restrict__ gradient,
+           const int* __restrict__ rows, Row n, int m) {
     __shared__ float by[OUTPUTS][ROWS];
+    __shared__ int at[ROWS];
     __shared__ float sums[8][OUTPUTS][33];
     __shared__ int any;
-    const int m = (int)(n - first < ROWS ? n - first : ROWS);
     const int t = threadIdx.y * 32 + threadIdx.x;
     if (t == 0) any = 0;
+    for (int i = t; i < m; i += 256) at[i] = rows[i];
     __syncthreads();
     for (int k = t; k < OUTPUTS * ROWS; k += 256) {
         const float move = moves[k];
@@ -91,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if (j < n) {
 #pragma unroll 4
         for (int i = threadIdx.y; i < m; i += 8) {
-            const float own = __ldg(K + (first + i) * n + j);
+            const float own = __ldg(K + at[i] * n + j);
 #pragma unroll
             for (int k = 0; k < OUTPUTS; ++k) sum[k] += by[k][i] * own;
         }
@@ -103,7 +105,8 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int k = threadIdx.y; k < OUTPUTS; k += 8) {
         float all = 0.0f;
         for (int part = 0; part < 8; ++part) all += sums[part][k][threadIdx.x];
-        if (j >= first && j < first + m) all += ridge[k * n + j] * by[k][j - first];
+        for (int i = 0; i < m; ++i)
+            if (at[i] == j) all += ridge[k * n + j] * by[k][i];
         gradient[k * n + j] += all;
     }
 }

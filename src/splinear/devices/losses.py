@@ -222,7 +222,8 @@ class DeviceSoftmax(HostSum):
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum."""
         return cast(
-            Floats, RowArray(-self.cost * self._own(log_softmax(bare(F, self.backend))), self.backend)
+            Floats,
+            RowArray(-self.cost * self._own(log_softmax(bare(F, self.backend))), self.backend),
         )
 
     def value(self, F: Floats) -> float:

@@ -75,18 +75,21 @@ class NumPyBackend:
 
     def descend(
         self, K: Floats, box: Box, b: Floats, gradient: Floats, n_sweeps: int
-    ) -> Floats:
-        """Return b after sweeps of coordinate descent."""
+    ) -> tuple[Floats, Floats]:
+        """Return b and the gradient after sweeps of coordinate descent."""
         b, gradient = b.copy(), gradient.copy()
         for _ in range(n_sweeps):
-            for first in range(0, len(K), AT_A_TIME):
-                some = slice(first, first + AT_A_TIME)
-                before, own, here = b[:, some].copy(), gradient[:, some].copy(), K[some, some]
+            moving = np.flatnonzero((box.violation(b, gradient) > 0.0).any(axis=0))
+            for first in range(0, len(moving), AT_A_TIME):
+                some = moving[first : first + AT_A_TIME]
+                here, own, to = box.some(some), gradient[:, some], b[:, some]
                 for _ in range(TURNS):
-                    _turn(here, box.some(some), b[:, some], own)
-                gradient += (b[:, some] - before) @ K[some]
-                gradient[:, some] += box.ridge[:, some] * (b[:, some] - before)
-        return b
+                    _turn(K[np.ix_(some, some)], here, to, own)
+                moves = to - b[:, some]
+                gradient += moves @ K[some]
+                gradient[:, some] += here.ridge * moves
+                b[:, some] = to
+        return b, gradient
 
     def class_moments(self, F: Floats, shift: Floats, cost: Floats) -> Floats:
         """Return sums of probabilities, and of their products."""

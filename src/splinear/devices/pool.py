@@ -10,14 +10,17 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, Cells, DeviceArray
+from splinear.devices.subspace import free_step
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.box import Box
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "solved"]
 
 MOST_ROWS = 2**15
 ROOM = 0.5  # of the memory that is free
+SWEEPS = 6  # of coordinate descent in a round
+MOST_STEPS, CLOSE = 12, 1e-3  # of Newton's method; up to which violation, in units of the margin
 
 
 class Pool:
@@ -69,15 +72,13 @@ class Pool:
         self._embedded, self._products = own, within
         self.numbers = np.concatenate([self.numbers, more])
 
-    def descended(self, box: Box, b: Floats, gradient: Floats, n_sweeps: int) -> Floats:
-        """Return b of all rows after sweeps over those of the pool."""
+    def descended(self, box: Box, b: Floats, gradient: Floats, *, closely: bool) -> Floats:
+        """Return b of all rows where that of the pool's has been solved for, closely or not."""
         backend = self._backend
         at, out = backend.array(self.numbers), bare(b, backend).copy()
         own = box.mapped(lambda values: bare(values, backend)[:, at])
-        moved = backend.descend(
-            self._products, own, out[:, at], bare(gradient, backend)[:, at], n_sweeps
-        )
-        out[:, at] = moved
+        slope = bare(gradient, backend)[:, at]
+        out[:, at] = solved(backend, self._products, own, out[:, at], slope, closely=closely)
         return cast(Floats, RowArray(out, backend))
 
     def _embed(self, numbers: AnyArray) -> DeviceArray:
@@ -92,6 +93,25 @@ class Pool:
         return found
 
 
+def solved(
+    backend: Backend,
+    K: DeviceArray,
+    box: Box,
+    b: DeviceArray,
+    gradient: DeviceArray,
+    *,
+    closely: bool,
+) -> DeviceArray:
+    """Return b after sweeps of coordinate descent and, if closely, steps of all that is free."""
+    b, gradient = backend.descend(K, box, b, gradient, SWEEPS)
+    for _ in range(MOST_STEPS if closely else 0):
+        b, gradient = free_step(backend, K, box, b, gradient)
+        if float(box.violation(b, gradient).max()) <= CLOSE:
+            break
+        b, gradient = backend.descend(K, box, b, gradient, 1)
+    return np.minimum(np.maximum(b, box.low), box.high)
+
+
 def _embedding(group: TermGroup) -> Floats:
     """Return M of every feature, from tables to embedded functions, (n_features, stride, stride).
 
@@ -103,6 +123,6 @@ def _embedding(group: TermGroup) -> Floats:
     unused = ~group.used
     at = np.arange(stride)
     inverse[:, at, at] += unused
-    M = np.linalg.cholesky(inverse)
+    M: Floats = np.linalg.cholesky(inverse).astype(np.float64)
     M[unused] = 0.0
     return np.ascontiguousarray(group.tables(M.transpose(2, 0, 1)).transpose(1, 2, 0))

@@ -8,6 +8,7 @@ The intercepts are solved for as other parameters are, and put where the model i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -27,9 +28,13 @@ __all__ = ["DesignSteps", "DeviceInverse"]
 
 @dataclass(frozen=True, eq=False)
 class DeviceInverse:
-    """The inverses of Hessians H = L L', one per output, as L^{-1} on the device."""
+    """The inverses of Hessians H = L L', one per output, as L^{-1} on the device.
+
+    They are made at one point, and scaled so that the diagonals of H are those at another.
+    """
 
     factors: DeviceArray  # (n_outputs, n, n)
+    scale: DeviceArray  # (n_outputs, n)
     frame: Frame
 
     def times(self, theta: Floats) -> Floats:
@@ -38,8 +43,8 @@ class DeviceInverse:
 
     def times_there(self, vectors: DeviceArray) -> DeviceArray:
         """Multiply vectors of the frame."""
-        half = self.factors @ vectors[:, :, None]
-        return (np.swapaxes(self.factors, 1, 2) @ half)[:, :, 0]
+        half = self.factors @ (self.scale * vectors)[:, :, None]
+        return self.scale * (np.swapaxes(self.factors, 1, 2) @ half)[:, :, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +54,7 @@ class DesignSteps:
     backend: Backend
     matrix: DeviceArray  # (n_rows, n): the functions of all rows, and ones
     inverse: DeviceInverse
+    note: Callable[[int], None]  # of how many products a step took
 
     @property
     def frame(self) -> Frame:
@@ -77,6 +83,7 @@ class DesignSteps:
             if not state.go_on() or watch.poll() or state.is_enough(space):
                 break
             state.turn()
+        self.note(state.n_products)
         return self._finished(space, curvature, gradient, state)
 
     def _finished(

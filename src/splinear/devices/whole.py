@@ -21,12 +21,13 @@ from splinear.solvers.whole_hessian import FEW_SAMPLED, forms_hessian
 
 __all__ = ["Inverses"]
 
-ROWS_PER_COEFFICIENT = 24  # that the Hessians are made from
+ROWS_PER_COEFFICIENT = 12  # that the Hessians are made from
 # Of a diagonal, one after the other: sums in single precision have no more digits.
 GROWTHS = (1e-6, 1e-5, 1e-4, 1e-3)
 AT_ONCE = 2**27  # entries that are made of rows at a time, before unused ones are left out
 MOST_ENTRIES = 2**28  # of a matrix of all rows: steps are then made by products with it
 SAME = 2.0  # times a diagonal or its inverse: up to there the last inverse will do
+FEW_PRODUCTS = 6  # of a step by products with that matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,7 @@ class Inverses:
     _kept: Design | None = None
     _diagonal: Floats | None = None
     _last: DeviceArray = None  # its factors
+    _n_products: int = 0  # that the last step took
 
     def at(
         self,
@@ -80,22 +82,31 @@ class Inverses:
     ) -> Inverse | None:
         """Return inverses at a point, from the first rows of the cells.
 
-        Where diagonals have changed by little it is the last one. None if there is none, or the
-        matrices would be too large.
+        It is the last one, scaled, where diagonals have changed by little, or products cost little
+        and the last step took few. None if there is none, or the matrices would be too large.
         """
         if not forms_hessian(space.layout):
             return None
         diagonal, frame = _penalized_diagonals(space, blocks), Frame.of(self.backend, space)
         design = self._design(cells, space, diagonal.shape[1] + 1)
-        if not self._is_near(diagonal):
+        has_all = design.n_rows == space.n_rows
+        if not self._will_do(diagonal, has_all):
             self._diagonal = diagonal
             self._last = _factors(self.backend, design, frame, space, curvature, blocks)
         if self._last is None:
             return None
-        inverse = DeviceInverse(self._last, frame)
-        if design.n_rows < space.n_rows:
-            return inverse
-        return DesignSteps(self.backend, design.matrix, inverse)
+        inverse = DeviceInverse(self._last, self._scale(diagonal), frame)
+        return DesignSteps(self.backend, design.matrix, inverse, self._note) if has_all else inverse
+
+    def _note(self, n_products: int) -> None:
+        self._n_products = n_products
+
+    def _scale(self, diagonal: Floats) -> DeviceArray:
+        """Return what both sides of the last inverse are multiplied by, (n_outputs, n)."""
+        assert self._diagonal is not None
+        tiny = np.finfo(float).tiny
+        scale = np.sqrt(np.maximum(self._diagonal, tiny) / np.maximum(diagonal, tiny))
+        return self.backend.array(np.column_stack([scale, np.ones(len(scale))]))
 
     def _design(self, cells: Sequence[Cells], space: Space, n_parameters: int) -> Design:
         """Return the functions of all rows, or of as many as an inverse takes."""
@@ -108,10 +119,13 @@ class Inverses:
             self._kept = kept
         return kept if kept.n_rows == n else replace(kept, matrix=kept.matrix[:n])
 
-    def _is_near(self, diagonal: Floats) -> bool:
+    def _will_do(self, diagonal: Floats, cheap: bool) -> bool:
+        """Tell whether the last inverse will do, scaled so that its diagonal is this one."""
         before = self._diagonal
         if before is None or self._last is None or before.shape != diagonal.shape:
             return False
+        if cheap:
+            return self._n_products <= FEW_PRODUCTS
         return bool(np.all(diagonal <= SAME * before) and np.all(before <= SAME * diagonal))
 
 

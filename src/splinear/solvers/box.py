@@ -4,8 +4,8 @@ With b_i = y_i alpha_i in place of dual variables, what is minimized over b is
 
     1/2 b'(K + diag(d)) b - t'b + e sum_i |b_i|,     low <= b <= high,
 
-K being the products of embedded rows, the intercept's among them, and the model's weights the sum of
-b_i times the embedded rows:
+K being the products of embedded rows, the intercept's among them, and the model's weights the sum
+of b_i times the embedded rows:
 
 | loss | t | low, high | d | e |
 |---|---|---|---|---|
@@ -63,8 +63,8 @@ class Box:
 
     def mapped(self, function: Callable[[Any], Any]) -> Box:
         """Return it with a function of each array."""
-        arrays = (function(own) for own in (self.targets, self.low, self.high, self.ridge))
-        return Box(*arrays, self.shrinkage)
+        bounds = function(self.low), function(self.high)
+        return Box(function(self.targets), *bounds, function(self.ridge), self.shrinkage)
 
     def some(self, rows: AnyArray | slice) -> Box:
         """Return the problems of some rows."""

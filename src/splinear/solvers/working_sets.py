@@ -1,14 +1,16 @@
 """Hinge losses by very few passes over all rows, where few of them support the model.
 
-A round goes through a working set of rows, and scores all rows, of all outputs in one pass. The rows
-of the set and their products are elsewhere (see :class:`Pool`); coordinate descent on them moves
-their dual variables, and those of all other rows stay as they are. What it starts from is the
-gradient that the pass has told, so products that are rounded cost nothing in the end. The next set
-has the rows more whose dual variables the pass says will move.
+A round goes through a working set of rows, and scores all rows, of all outputs in one pass. The
+rows of the set and their products are elsewhere (see :class:`Pool`). Coordinate descent moves their
+dual variables, and steps of all that is at no bound do; those of all other rows stay as they are.
+What they start from is the gradient that the pass has told, so products that are rounded cost
+nothing in the end. The next set has the rows more whose dual variables the pass says will move.
 
 Dual variables are feasible whatever the set is, and their weights those of the model; so what is
 between the primal value of all rows and the dual value is the duality gap of the whole problem, and
-the same pass tells it.
+the same pass tells it. The primal value is that of s times these weights for the best of some s:
+where all rows can be on the right side of the margin, a model that is a little larger has far less
+loss.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ __all__ = ["Pool", "solve"]
 
 FIRST = 6000  # rows of the first set: they are in random order
 GROWTH = 6000  # rows that may join it after a round
-SWEEPS, MOST_SWEEPS = 6, 48  # of a round; more of them where few rows join
-FEW = 0.02  # of a set
+FEW = 0.1  # of a set: as long as more rows join, it is not solved for closely
 MOST_ROUNDS = 200
+STRETCHES = 1.0 + np.array([0.0, *2.0 ** np.arange(-10, 0)])
 
 
 class Pool(Protocol):
@@ -52,8 +54,8 @@ class Pool(Protocol):
         """Make rows of the pool of these; others may stay, if there is room."""
         ...
 
-    def descended(self, box: Box, b: Floats, gradient: Floats, n_sweeps: int) -> Floats:
-        """Return b of all rows after sweeps over those of the pool.
+    def descended(self, box: Box, b: Floats, gradient: Floats, *, closely: bool) -> Floats:
+        """Return b of all rows where that of the pool's has been solved for, closely or not.
 
         Arrays are what the rows make of (n_outputs, n_rows).
         """
@@ -103,7 +105,6 @@ class _State:
     best: Floats  # the models theta of the least objective
     primal: Floats  # (n_outputs,)
     dual: Floats
-    n_sweeps: int = SWEEPS
     proof: Floats = field(init=False)  # b of the largest dual value
 
     def __post_init__(self) -> None:
@@ -131,9 +132,8 @@ class _State:
         n_before = len(self.pool.numbers)
         self.pool.hold(self._chosen())
         n_joined = len(self.pool.numbers) - n_before
-        is_settled = 0 <= n_joined <= FEW * n_before
-        self.n_sweeps = min(2 * self.n_sweeps, MOST_SWEEPS) if is_settled else SWEEPS
-        self.look(self.pool.descended(self.box, self.b, self.gradient, self.n_sweeps))
+        closely = n_joined <= FEW * n_before
+        self.look(self.pool.descended(self.box, self.b, self.gradient, closely=closely))
 
     def look(self, b: Floats) -> None:
         """Take dual variables, score all rows, and note what they say."""
@@ -141,14 +141,20 @@ class _State:
         curves = self.space.layout.soften(sums[:, :-1])
         theta = self.space.join(curves, sums[:, -1] / self.space.stiffness_of_b)
         F = self.space.scores(theta)
+        penalty = 0.5 * np.einsum("kp,kp->k", theta, sums)
         losses, parts = self.total.gaps(F, -b)
-        primal = 0.5 * np.einsum("kp,kp->k", theta, sums) + losses
-        better, proven = primal < self.primal, primal - parts > self.dual
-        self.primal[better], self.best[better] = primal[better], theta[better]
-        self.dual[proven] = (primal - parts)[proven]
-        for k in map(int, np.flatnonzero(proven)):
-            self.proof[k] = b[k]
+        self._note_primal(theta, F, penalty, -b)
+        dual = penalty + losses - parts
+        for k in map(int, np.flatnonzero(dual > self.dual)):
+            self.dual[k], self.proof[k] = dual[k], b[k]
         self.b, self.gradient = b, F - self.box.targets + self.box.ridge * b
+
+    def _note_primal(self, theta: Floats, F: Floats, penalty: Floats, slopes: Floats) -> None:
+        """Keep the models s theta that are better than any before."""
+        for s in map(float, STRETCHES):
+            primal = s**2 * penalty + self.total.gaps(s * F, slopes)[0]
+            better = primal < self.primal
+            self.primal[better], self.best[better] = primal[better], s * theta[better]
 
     def _chosen(self) -> AnyArray:
         """Return the rows of the next set: those before, and some that will move."""
