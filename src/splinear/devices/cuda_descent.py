@@ -51,7 +51,7 @@ def _moving(
     turns, parts = _kernel(backend, "turns", 1, n_bytes), []
     for some in batches(n_outputs, MOST_OUTPUTS):
         follow = _kernel(backend, "follow", some.stop - some.start, 0)
-        parts.append((follow, (K, box.ridge[some], moves[some], gradient[some])))
+        parts.append((follow, (K, moves[some], gradient[some])))
     arrays, grid = (K, box.low, box.high, box.ridge, gradient, b, moves), (ceil(n / COLUMNS),)
 
     def go(rows: DeviceArray) -> None:

@@ -20,12 +20,13 @@ __device__ __forceinline__ float goal_of(float b, float gradient, float bend, fl
 }
 
 #ifdef ONLY_turns
-// The m <= ROWS `rows` of output blockIdx.x: b moves, and moves (outputs, ROWS) says how far. Arrays
-// of rows are (outputs, n). `memory` has room for ROWS * ROWS floats.
+// The m <= ROWS `rows` of output blockIdx.x: b moves, and moves (outputs, ROWS) says how far. The
+// gradient gets what d has of that. Arrays of rows are (outputs, n). `memory` has room for ROWS * ROWS
+// floats.
 extern "C" __global__ void __launch_bounds__(ROWS)
     turns(const float* __restrict__ K, const float* __restrict__ low,
           const float* __restrict__ high, const float* __restrict__ ridge,
-          const float* __restrict__ gradient, float* __restrict__ b, float* __restrict__ moves,
+          float* __restrict__ gradient, float* __restrict__ b, float* __restrict__ moves,
           const int* __restrict__ rows, Row n, int m, float shrinkage) {
     extern __shared__ double memory[];
     float* here = (float*)memory;
@@ -59,18 +60,20 @@ extern "C" __global__ void __launch_bounds__(ROWS)
             const float move = *told;
             if (move != 0.0f && t < m) g += move * here[i * ROWS + t];
         }
-    if (t < m) b[at] = own;
+    if (t < m) {
+        b[at] = own;
+        gradient[at] += d * (own - before);
+    }
     moves[blockIdx.x * ROWS + t] = own - before;
 }
 #endif
 
 #ifdef ONLY_follow
-// gradient (OUTPUTS, n) += moves (OUTPUTS, ROWS) times these rows of K, and the moves' own ridge. 32
-// columns of K per block of 32 x 8 threads, each of which adds up every eighth row.
+// gradient (OUTPUTS, n) += moves (OUTPUTS, ROWS) times these rows of K. 32 columns of K per block of
+// 32 x 8 threads, each of which adds up every eighth row.
 extern "C" __global__ void __launch_bounds__(256)
-    follow(const float* __restrict__ K, const float* __restrict__ ridge,
-           const float* __restrict__ moves, float* __restrict__ gradient,
-           const int* __restrict__ rows, Row n, int m) {
+    follow(const float* __restrict__ K, const float* __restrict__ moves,
+           float* __restrict__ gradient, const int* __restrict__ rows, Row n, int m) {
     __shared__ float by[OUTPUTS][ROWS];
     __shared__ int at[ROWS];
     __shared__ float sums[8][OUTPUTS][33];
@@ -105,8 +108,6 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int k = threadIdx.y; k < OUTPUTS; k += 8) {
         float all = 0.0f;
         for (int part = 0; part < 8; ++part) all += sums[part][k][threadIdx.x];
-        for (int i = 0; i < m; ++i)
-            if (at[i] == j) all += ridge[k * n + j] * by[k][i];
         gradient[k * n + j] += all;
     }
 }

@@ -17,6 +17,7 @@ __all__ = ["free_step"]
 
 MOST_FREE = 3072  # rows of an output: beyond that, matrices would take too long
 GROWTH = 1e-6  # of a diagonal, as products are in single precision
+SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of a step: the farther, the more is cut off
 
 
 def free_step(
@@ -32,20 +33,39 @@ def free_step(
     m = int(free.sum(axis=1).max())
     if not 0 < m <= MOST_FREE:
         return b, gradient
-    rows = np.argsort(~free, axis=1)[:, :m]  # free ones first
+    rows = np.argsort((~free).astype(np.int8), axis=1)[:, :m]  # free ones first
     outputs = backend.array(np.arange(len(b))[:, None])
     counts = free[outputs, rows].astype(np.float64)
     step = _solved(backend, K, counts, rows, box.ridge[outputs, rows], slope[outputs, rows])
     if step is None:
         return b, gradient
-    to = b.astype(np.float64)
-    to[outputs, rows] -= step
-    move = np.minimum(np.maximum(to, low), high) - b
-    follows = (move.astype(K.dtype) @ K).astype(np.float64) + box.ridge * move
-    fall, bend = -(slope * move).sum(axis=1), (move * follows).sum(axis=1)
+    direction = np.zeros_like(b)
+    direction[outputs, rows] = -step
+    return _best_of_path(K, box, b, direction, (low, high), gradient, slope)
+
+
+def _best_of_path(
+    K: DeviceArray,
+    box: Box,
+    b: DeviceArray,
+    direction: DeviceArray,
+    bounds: tuple[DeviceArray, DeviceArray],
+    gradient: DeviceArray,
+    slope: DeviceArray,
+) -> tuple[DeviceArray, DeviceArray]:
+    """Go to the best of some points on the way, each cut off at the bounds, or to before it."""
+    n_outputs, n = b.shape
+    to = np.stack([b + share * direction for share in SHARES])
+    moves = np.minimum(np.maximum(to, bounds[0]), bounds[1]) - b  # (n_shares, n_outputs, n)
+    follows = (moves.reshape(-1, n).astype(K.dtype) @ K).astype(np.float64).reshape(moves.shape)
+    follows += box.ridge * moves
+    fall, bend = -(slope * moves).sum(axis=2), (moves * follows).sum(axis=2)
     share = np.where((fall > 0.0) & (bend > 0.0), fall / np.maximum(bend, 1e-300), 0.0)
-    share = np.minimum(share, 1.0)[:, None]
-    return b + share * move, gradient + share * follows
+    share = np.minimum(share, 1.0)
+    best = (share * fall - 0.5 * share**2 * bend).argmax(axis=0)
+    at = np.arange(n_outputs)
+    share = share[best, at][:, None]
+    return b + share * moves[best, at], gradient + share * follows[best, at]
 
 
 def _solved(
