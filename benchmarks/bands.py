@@ -29,23 +29,23 @@ CORRELATION = 0.3  # of the normal numbers behind the features, which are unifor
 POINTWISE, SIMULTANEOUS = (0.93, 0.97), (0.93, 0.98)
 
 INTRODUCTION = """\
-Coverage of bands and honesty of p-values over simulated data sets, where the truth is known. Each
-has six features, uniform on [0, 1] and correlated by {correlation}: `sine`, sin(2 pi x), and
-`bump`, exp(-((x - 0.5) / 0.15)^2), are strong; `line`, 0.25 (2 x - 1), and `wave`,
-0.15 cos(3 pi x), are weak; `null 1` and `null 2` do nothing. Models are fitted with no arguments
-but `random_state`. `python benchmarks/bands.py --output docs` writes this page.
+Coverage of bands and validity of p-values on simulated data sets, where the truth is known. Each
+has six features, uniform on [0, 1] with correlations of {correlation}: `sine`, sin(2 pi x), and
+`bump`, exp(-((x - 0.5) / 0.15)^2), are strong; `line`, 0.25 (2 x - 1), and `wave`, 0.15 cos(3 pi
+x), are weak; `null 1` and `null 2` have no effect. Models are fitted with no arguments except
+`random_state`. `python benchmarks/bands.py --output docs` writes this page.
 
 {noises}
 
-*Pointwise* is the share of training rows at which the 95 % band of the centered curve holds the
-truth, less its mean over these rows; the mean over data sets. *Simultaneous* is the share of data
-sets in which the whole curve is inside. *Normal theory*: pointwise again, with the posterior's
-variance as it is, that is with the bias that the prior expects (kappa = 1; see
-[mathematics](mathematics.md#bands-and-p-values)).
+*Pointwise* is the share of training rows at which the 95 % band of the centered curve contains the
+true curve, centered over the same rows; the mean over data sets. *Simultaneous* is the share of
+data sets in which the whole curve is inside its band. *Normal theory* is the pointwise coverage
+with the unmodified variance of the posterior, that is, with the bias that the prior expects (kappa
+= 1; see [mathematics](mathematics.md#bands-and-p-values)).
 
-Means over all curves lean on the null ones, which are covered nearly always. `wave` is at the limit
-of what these rows can tell: in some data sets the smoothness that is chosen makes it flat, with a
-narrow band, and bands do not include the uncertainty of that choice."""
+Means over all curves are dominated by the null curves, which are nearly always covered. `wave` is
+at the limit of what these rows can show: in some data sets the chosen smoothness makes it flat,
+with a narrow band, and bands do not include the uncertainty of that choice."""
 
 
 @dataclass(frozen=True)

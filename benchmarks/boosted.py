@@ -32,11 +32,11 @@ TABLES = (
 MEDIAN_BAR, LEAST_BAR = 100.0, 50.0  # times as fast
 
 INTRODUCTION = f"""\
-`AdditiveClassifier()` beside EBM (`interpret-core`) with `interactions=0`, the additive form, both
-with no other arguments, on one thread; the best of up to {REPEATS} fits that take {WITHIN:.0f} s
-in all. Tables and splits are those of [defaults](defaults.md).
-`python benchmarks/boosted.py --output docs` writes this page. Tables may be measured side by side,
-each on a core of its own."""
+`AdditiveClassifier()` compared with EBM (`interpret-core`) with `interactions=0`, its additive
+form, both with no other arguments, on one thread; the best of up to {REPEATS} fits that take
+{WITHIN:.0f} s in all. Tables and splits are those of [the defaults](defaults.md).
+`python benchmarks/boosted.py --output docs` writes this page. Several tables may be measured at
+once, each on a core of its own."""
 
 
 def compare(data: str, quick: bool) -> Row:

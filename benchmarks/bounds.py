@@ -41,14 +41,16 @@ MOST = {"avx512": 2.0, "avx2": 3.0}  # times the bound, uniform knots
 MOST_WARPED = 1.15
 
 INTRODUCTION = """\
-Every kernel on {shape} values, float32, of which every third column has a long tail; curves of
-degree 1 with {n_bins} pieces. *bound*: the bytes that a kernel reads and writes, divided by the
-bandwidth at which this machine reads an array once, {bandwidth:.1f} GB/s on one core. *ns*: of the
-processor, per value, the least of {n_times}. *to the bound*: their ratio. *to uniform*: divided by
-those of the same kernel with uniform knots. Coding without knots is the same loop on every
-instruction set, and scores of floats include what `decision_function` does besides. Products of
-rows within a team are not among them: they are read from a cache. One thread.
-`python benchmarks/bounds.py --output docs` writes this page."""
+Every kernel on {shape} values in float32, where every third column has a long tail, with curves of
+degree 1 and {n_bins} pieces. One thread. `python benchmarks/bounds.py --output docs` writes this
+page.
+
+*bound* is the time to read and write the bytes that the kernel needs, at the bandwidth with which
+this machine reads an array, {bandwidth:.1f} GB/s on one core. *ns* is the processor time per value,
+the least of {n_times} runs. *to the bound* is their ratio. *to uniform* is the time relative to the
+same kernel with uniform knots. Coding with uniform knots runs the same loop on every instruction
+set. Scores of floats include everything else that `decision_function` does. Products of rows within
+a team are not listed, because they read from the cache."""
 
 Array = npt.NDArray[np.float32]
 Found = dict[tuple[str, str, str], float]  # seconds by kernel, instruction set and knots

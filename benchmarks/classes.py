@@ -29,8 +29,8 @@ REPEATS = 3
 N_JOBS = 2
 
 INTRODUCTION = f"""\
-`python benchmarks/classes.py --output docs` writes this page. Classes are trained side by side on
-{N_JOBS} threads and share the coded rows. Of {REPEATS} fits of all classes the best counts. Compare
+`python benchmarks/classes.py --output docs` writes this page. Classes are trained in parallel on
+{N_JOBS} threads and share the coded rows. Fits of all classes are the best of {REPEATS}. Compare
 ratios: seconds differ from machine to machine. D_1 is a penalty on differences of neighboring
 coefficients ([splines](guide/terms.md#splines))."""
 

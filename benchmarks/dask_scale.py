@@ -2,7 +2,7 @@
 
 python benchmarks/dask_scale.py                        2 million rows x 20: a minute
 python benchmarks/dask_scale.py --large 100000000      so many, too, with the most workers only
-python benchmarks/dask_scale.py --workers 2 16         so many processes, one after the other
+python benchmarks/dask_scale.py --workers 2 16         this many processes, one after the other
 python benchmarks/dask_scale.py --memory 1GB           the limit of each
 python benchmarks/dask_scale.py --output docs          and write dask_scale.md there
 python benchmarks/dask_scale.py --quick                20,000 rows, threads instead of processes
@@ -34,10 +34,10 @@ MANY_ROWS, MANY_WORKERS, MANY_PER_PART = 10**10, 1_000, 10**6
 
 INTRODUCTION = """\
 `{command}`
-writes this page. Rows of {n_columns} columns are made by the workers whenever they are read, in
-partitions of up to {n_part:,}, and never lie anywhere; what stays are their codes.
-`DaskAdditiveClassifier()` chooses the smoothness of every curve and is certified over all
-rows. Every worker is a process of one thread with {memory} of memory, on one machine."""
+writes this page. Workers generate the rows, of {n_columns} columns, whenever they are read, in
+partitions of up to {n_part:,} rows; only the codes of the rows are stored.
+`DaskAdditiveClassifier()` chooses the smoothness of every curve and is certified over all rows.
+Every worker is a process with one thread and {memory} of memory, on one machine."""
 
 
 @dataclass

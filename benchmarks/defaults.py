@@ -41,7 +41,7 @@ Split: TypeAlias = tuple[Any, Array, Any, Array]  # X_train, y_train, X_test, y_
 TWO, SEVERAL, REGRESSION = "two classes", "several classes", "regression"
 DEFAULT, MARGIN, LINEAR = "default", "margin", "linear model"
 SPLINES, TREES = "SplineTransformer", "HistGradientBoosting"
-REPEATS, WITHIN = 3, 10.0  # a fit is repeated while all of them took less than so many seconds
+REPEATS, WITHIN = 3, 10.0  # a fit is repeated while all of them took less than this many seconds
 NEAR = 0.0005  # what is as good as the best
 
 # Other settings of AdditiveClassifier and AdditiveRegressor.
@@ -54,18 +54,18 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 INTRODUCTION = f"""\
-What `AdditiveClassifier()`, `AdditiveSVC()` and `AdditiveRegressor()` reach with no arguments, and
-what changes with one: the evidence behind the defaults. *n_bins=64*, *n_bins=32*,
+Accuracy and time of `AdditiveClassifier()`, `AdditiveSVC()` and `AdditiveRegressor()` with no
+arguments, and how they change with one: the evidence behind the defaults. *n_bins=64*, *n_bins=32*,
 *knots="uniform"* and *penalty_order=2* are `AdditiveClassifier` (or `AdditiveRegressor`) with
-`curve=Spline(...)` of that argument, *C=1.0* has that argument itself. *SplineTransformer* is cubic
-splines with 10 knots at quantiles, then LogisticRegression (or Ridge). The *linear model* is one of
-these two on standardized columns, *HistGradientBoosting* as it comes.
-`python benchmarks/defaults.py --classes --output docs` writes this page.
+`curve=Spline(...)` and that argument; *C=1.0* is an argument of the estimator itself.
+*SplineTransformer* is cubic splines with 10 knots at quantiles, then LogisticRegression (or Ridge).
+The *linear model* is one of these two on standardized columns; *HistGradientBoosting* has its
+defaults. `python benchmarks/defaults.py --classes --output docs` writes this page.
 
-Test rows are the official ones, or a quarter of all, drawn with seed 0. Seconds are of the fit, the
-best of up to three, on one thread (several classes: two). The best of our own columns is **bold**,
-and so is what comes within {NEAR} of it. A dash: the model does not take such a table, has no
-probabilities, or would take very long. A star: stopped by the limit of time."""
+Test rows are the official ones, or a quarter of all rows, drawn with seed 0. Seconds are the time
+of a fit, the best of up to three, on one thread (several classes: two). The best of our own columns
+is **bold**, and so is every value within {NEAR} of it. A dash: the model does not take such a
+table, has no probabilities, or would take very long. A star: stopped by the time limit."""
 
 
 @dataclass(frozen=True)

@@ -39,13 +39,14 @@ ROWS, QUICK_ROWS, COLUMNS = 10_000_000, 200_000, 100
 LONGEST = 10.0  # seconds that a fit is given, on the GPU or on the processor
 
 INTRODUCTION = """\
-Fits and kernels on a GPU ({device}), and the same fits on the processor in the same run (all
-cores). X lies in the GPU's memory before the time begins; kernels have been compiled by an earlier
-fit. Gaps are certified on X itself in both. `python benchmarks/gpu.py --output docs` writes this
-page on a machine with a GPU. A fit is given {longest:g} s; *within tol* says whether that sufficed.
-*bound*: what a kernel reads and writes, divided by the bandwidth at which the GPU reads an array
-once, {bandwidth:,.0f} GB/s. *ms*: the median of {n_times}, with the copy of tables to the GPU, or
-of sums from it."""
+Fits and kernels on a GPU ({device}), and the same fits on all cores of the processor in the same
+run. `python benchmarks/gpu.py --output docs` writes this page on a machine with a GPU.
+
+X is in the memory of the GPU before the clock starts, and an earlier fit has compiled the kernels.
+Gaps are certified on X itself in both cases. Each fit may take {longest:g} s; *within tol* says
+whether that was enough. *bound* is the time to read and write the bytes that a kernel needs, at the
+bandwidth with which the GPU reads an array, {bandwidth:,.0f} GB/s. *ms* is the median of {n_times}
+runs, including the copy of tables to the GPU or of sums from it."""
 
 
 @dataclass

@@ -48,13 +48,15 @@ SLOWER = {"avx2": 1.6, "portable": 2.5}  # than avx512
 MOST_D0, MOST_CUBIC, MOST_WARPED = 1.2, 4.0, 1.15
 
 INTRODUCTION = """\
-`AdditiveSVC(curve, tol=1e-2)` on {shape}, float32, by every instruction set that this machine has;
-`SPLINEAR_INSTRUCTIONS` forces one. *seconds*: of the processor, for a whole fit, the least of
-{n_times}. *to the first*: divided by those of the first line of the same
-curves. *to D_1*: divided by those of {d1} on the same instruction set. *ms per pass*: from the
-first pass to the last, divided by their number; passes over all rows, over those that are left and
-certificates are not told apart. *scoring*: nanoseconds per value of `decision_function`. One
-thread. `python benchmarks/instructions.py --output docs` writes this page."""
+`AdditiveSVC(curve, tol=1e-2)` on {shape}, float32, with every instruction set that this machine
+supports; `SPLINEAR_INSTRUCTIONS` forces one. One thread.
+`python benchmarks/instructions.py --output docs` writes this page.
+
+*seconds* is the processor time of a whole fit, the least of {n_times} runs. *to the first* is
+relative to the first line with the same curves. *to D_1* is relative to {d1} on the same
+instruction set. *ms per pass* is the time from the first pass to the last, divided by the number of
+passes, whether they visit all rows or only those that are left, and including certificates.
+*scoring* is nanoseconds per value of `decision_function`."""
 
 
 @dataclass

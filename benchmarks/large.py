@@ -35,12 +35,12 @@ MOST_MEMORY = 1.3e9
 TOL = 1e-2
 
 INTRODUCTION = f"""\
-`python benchmarks/large.py --output docs` writes this page. A table of float32 lies in a file,
-twenty columns wide; the classes follow a sum of waves, bumps and steps in twelve of them, with
-noise. A process of its own trains `AdditiveSVC(Spline(20))` on its `numpy.memmap`: hinge loss, tol
-{TOL}, {N_JOBS} threads. Peak memory is all that the process holds at once, pages of the mapped
-files, Python and its libraries included. The files had just been written and were still in the
-system's cache."""
+`python benchmarks/large.py --output docs` writes this page. A table of float32 with twenty columns
+is in a file; the classes follow a sum of waves, bumps and steps in twelve of the columns, with
+noise. A separate process trains `AdditiveSVC(Spline(20))` on the `numpy.memmap` of that file: hinge
+loss, tol {TOL}, {N_JOBS} threads. Peak memory is everything that the process holds at once,
+including pages of the mapped files, Python and its libraries. The files had just been written and
+were still in the system's cache."""
 
 
 def rows(random: np.random.Generator, n: int) -> tuple[Any, Any]:

@@ -36,10 +36,11 @@ MODELS: dict[str, Callable[..., Any]] = {
 }
 
 INTRODUCTION = f"""\
-A feature is one column of codes and one term, whatever it holds, and columns of numbers without
-gaps stay on the fast path whatever stands beside them. `python benchmarks/mixed.py --output docs`
-writes this page. One thread. The models have no arguments but `categorical_features`, where that is
-said. Of {REPEATS} fits the best counts. Compare ratios: seconds differ from machine to machine."""
+A feature is one column of codes and one term, whatever its type, and numeric columns without
+missing values stay on the fast path whatever other columns there are.
+`python benchmarks/mixed.py --output docs` writes this page. One thread; the best of {REPEATS} fits.
+The models have no arguments except `categorical_features` where it is mentioned. Compare ratios:
+seconds differ from machine to machine."""
 
 
 @dataclass(frozen=True)

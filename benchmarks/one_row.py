@@ -36,11 +36,12 @@ MOST_ARRAY, MOST_FRAME = 60.0, 500.0  # microseconds
 METHODS = ("predict_proba", "predict", "decision_function")
 
 INTRODUCTION = """\
-Microseconds for one row, the median of {n_times:,} calls (or of those of two seconds). *Array* is a
-NumPy array of one row, *frame* a pandas data frame of one row, as `frame.iloc[:1]` returns it. All
-models have their defaults (EBM without interactions), and one thread. LogisticRegression has a
-StandardScaler before it, and, for the census table, imputation and OneHotEncoder; LightGBM takes
-the categories of pandas. `python benchmarks/one_row.py --output docs` writes this page."""
+Microseconds for the prediction of one row, the median of {n_times:,} calls (or of as many as fit
+into two seconds). *Array* is a NumPy array with one row, *frame* a pandas data frame with one row,
+as returned by `frame.iloc[:1]`. All models have their defaults (EBM without interactions) and one
+thread. LogisticRegression is preceded by a StandardScaler and, for the census table, by imputation
+and a OneHotEncoder; LightGBM reads the categories of pandas.
+`python benchmarks/one_row.py --output docs` writes this page."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ RIVALS: dict[str, Callable[[Case], Any]] = {
 
 
 def microseconds(call: Callable[[], object], n_times: int) -> float:
-    """Return the median of so many calls, or of those of two seconds; the first do not count."""
+    """Return the median of this many calls, or of those of two seconds; the first do not count."""
     times: list[int] = []
     while len(times) < n_times + N_FIRST and sum(times) < MOST_NANOSECONDS:
         start = time.perf_counter_ns()

@@ -44,16 +44,15 @@ BESIDE_EBM = ("magic", "credit_default", *OTHERS)  # on others it takes hours
 N_PLANTED, N_FEATURES, N_ROWS = 10, 100, 100_000
 
 INTRODUCTION = f"""\
-*{CURVES}* is `AdditiveClassifier()` or `AdditiveRegressor()`, *{PAIRS}* the same with
-`interactions="auto"`. *{EBM}* is interpret's ExplainableBoostingClassifier (or Regressor) as it
-comes, which finds pairs of its own; it takes long, and is left out unless `--ebm` asks for it, and
-on some of the tables even then.
-*{TREES}* may use no more than two features per tree
-(`interaction_cst="pairwise"`), 400 of them; *{LIGHTGBM}* is as it comes, without such a limit.
+*{CURVES}* is `AdditiveClassifier()` or `AdditiveRegressor()`, and *{PAIRS}* is the same with
+`interactions="auto"`. *{EBM}* is interpret's ExplainableBoostingClassifier (or Regressor) with its
+defaults, which choose pairs, too; because it takes long, it is measured only with `--ebm`, and not
+on all tables. *{TREES}* has 400 trees, each of which may use no more than two features
+(`interaction_cst="pairwise"`). *{LIGHTGBM}* has its defaults, without such a limit.
 `python benchmarks/pairs.py --output docs` writes this page.
 
-The splits are those of [the defaults](defaults.md). Seconds are those of the processor for one fit
-on one thread. A dash: not measured."""
+The splits are those of [the defaults](defaults.md). Seconds are processor time of one fit on one
+thread. A dash means not measured."""
 
 
 def quick() -> dict[str, defaults.Set]:

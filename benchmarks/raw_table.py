@@ -24,11 +24,11 @@ BLANKED = 0.2  # share of the cells that are made missing
 
 INTRODUCTION = f"""\
 The census table as published: 14 columns by name, eight of them text, `?` read as missing; 32,561
-rows to train on and 16,281 to test. The data frame goes straight into `fit`. Then {BLANKED:.0%} of
-all cells, of training and test rows, are blanked at random (seed 0), and the same code runs again.
-`python benchmarks/raw_table.py --output docs` writes this page. Seconds are of the fit, on {N_JOBS}
-threads. `C=1.0` is there for comparison: one strength for all terms, where `AdditiveClassifier()`
-chooses one for each."""
+training rows and 16,281 test rows. The data frame is passed to `fit` as it is. Then {BLANKED:.0%}
+of all cells, in training and test rows, are blanked at random (seed 0), and the same code runs
+again. `python benchmarks/raw_table.py --output docs` writes this page. Seconds are the time of a
+fit, on {N_JOBS} threads. `C=1.0` is there for comparison: one strength for all terms, where
+`AdditiveClassifier()` chooses one for each."""
 
 
 class Measured(NamedTuple):

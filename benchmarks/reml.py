@@ -33,17 +33,18 @@ PASSES = {"score_many": 1, "sum_many": 1, "blocks_many": 1, "hessian_some": 1, "
 OTHERS = ("hessian_thinned", "sum_all", "loss_sums", "loss_shift", "loss_value", "loss_each")
 OTHERS += ("loss_gap", "some_rows", "sample_rows", "column_ranges", "sorted_columns")
 OTHERS += ("spread_knots", "tail_knots", "arrow_group", "solve_arrow", "step_variances")
-OTHERS += ("cautious_bends", "moved_scores", "missing_bends")
+OTHERS += ("cautious_bends", "moved_scores", "missing_bends", "add_levels", "row_sums")
+OTHERS += ("add_stiffness", "softness")
 MOST_ADULT, MOST_MILLION = 0.25, 15.0  # seconds
-MOST_SERIAL, LEAST_SPEED_UP, MANY = 0.05, 9.0, 16  # of one thread's time; on so many threads
+MOST_SERIAL, LEAST_SPEED_UP, MANY = 0.05, 9.0, 16  # of one thread's time; on this many threads
 REPEATS = 5
 
 INTRODUCTION = """\
-Seconds of `AdditiveClassifier().fit`, which chooses how smooth every term is: on one thread those
-of the processor, so that other programs count for little. *Turns* are those in which variances are
-chosen; a *pass* reads all rows that are looked at, or a sample of them.
-*Serial* is the share of one thread's time that is not inside functions of the core that use
-threads, on this machine: with p threads a fit takes at least that share and 1/p of the rest.
+The time of `AdditiveClassifier().fit`, which chooses the smoothness of every term. On one thread it
+is processor time, so that other programs matter little. *Turns* are the iterations in which
+variances are chosen. A *pass* reads all rows that are used, or a sample of them. *Serial* is the
+share of the time on one thread that is spent outside of multithreaded functions of the core, on
+this machine: with p threads, a fit takes at least that share plus 1/p of the rest.
 `python benchmarks/reml.py --output docs` writes this page."""
 
 

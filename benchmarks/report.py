@@ -248,14 +248,14 @@ PLOT = "benchmarks_sweep.png"
 INTRODUCTION = """\
 This page is written by one command, `python benchmarks/fit.py --output docs`, in one run on the
 machine below, which did nothing else. [benchmarks/README.md](../benchmarks/README.md) says what is
-compared and what the columns mean. One thread, but for the line that says otherwise. Compare
+compared and what the columns mean. Fits use one thread unless a line says otherwise. Compare
 ratios: seconds differ from machine to machine. D_0 and D_1 are penalties on coefficients and on
 differences of neighboring coefficients ([splines](guide/terms.md#splines)).
 
-LinearSVC stops by a rule of its own (tol=0.1), which leaves it at gaps from far above to far below
-ours; the column *gap* says where. A pass costs the reading of the rows, in proportion to columns,
-and the solving of the teams of rows that want a step, which does not depend on columns: with few
-columns and labels drawn at random, where every row wants one, that second part shows."""
+LinearSVC uses another stopping rule (tol=0.1), so its gaps are larger than ours on some tables and
+smaller on others; see the column *gap*. A pass reads the rows, which takes time in proportion to
+the columns, and updates the dual variables, which does not. The table of passes below is made of
+random labels, for which every dual variable is updated: there the second part is visible."""
 
 
 def write(folder: Path, results: dict[str, Any], all_bars: list[Bar]) -> None:

@@ -30,13 +30,15 @@ FREE, PIECES = 128, "128 pieces"
 KNOWN: dict[str, Callable[[], Any]] = {"magic": load_magic, "credit_default": load_credit_default}
 
 INTRODUCTION = f"""\
-`python benchmarks/shapes.py --output docs` writes this page. `AdditiveClassifier` on three quarters
-of the rows, drawn with equal shares of both classes, seed 0; AUC on the others. *Rising or falling*
-holds every curve to the direction in which the free one ends, *against* to the other one, *every
-second* only half of the curves; *convex* holds all. Seconds are processor time on one thread, the
-least of {REPEATS} fits; the ratio is to the free fit with the same C. With C=None the smoothness is
-chosen first, as for a free fit; free curves then have 128 pieces, the others 64. *128 pieces* are
-rising or falling curves with as many as free ones: slower, and no better here."""
+`python benchmarks/shapes.py --output docs` writes this page. `AdditiveClassifier` is trained on
+three quarters of the rows, a stratified sample with seed 0; AUC is measured on the others. *free*
+has no constraints. *Rising or falling* constrains every curve to be monotone, in the direction in
+which the free curve ends; *against* uses the opposite direction; *every second* constrains only
+half of the curves; *convex* constrains all curves to be convex. Seconds are processor time on one
+thread, the least of {REPEATS} fits; the ratio is to the free fit with the same C. With C=None the
+smoothness is chosen first, as for a free fit; free curves then have 128 pieces, the others 64. *128
+pieces* are rising or falling curves with as many pieces as free ones: slower, and no better
+here."""
 
 
 def forms(free: AdditiveClassifier) -> dict[str, dict[int, Spline]]:

@@ -49,12 +49,13 @@ What `AdditiveClassifier(Spline(10, knots="uniform"), C=1.0)` minimizes,
 
 is what scikit-learn's `LogisticRegression(C=1.0)` minimizes on the rows of
 `SplineEmbedding(n_bins=10, knots="uniform")`: the same features, the same penalty, the same free
-intercept. Here both do, each in a fresh process with one thread; seconds include computing codes or
-the embedding, and are the best of up to three fits. *Excess* is how far, relative to itself, the
-objective is above the lowest that any solver reached, computed from the coefficients in double
-precision. *Memory* is what a fit takes beyond the data. The linear model, on standardized columns,
-is another problem, and there for its price. A solver without numbers took longer than {limit:g} s,
-or would have to factor a Hessian of more than {most:,} columns.
+intercept. This page compares the two, each in a fresh process with one thread. Seconds include
+computing the codes or the embedding, and are the best of up to three fits. *Excess* is the relative
+difference between the objective and the lowest that any solver reached, computed from the
+coefficients in double precision. *Memory* is what a fit takes beyond the data. The linear model, on
+standardized columns, is another problem; it shows what a linear model costs. A solver without
+numbers took longer than {limit:g} s, or would have to factor a Hessian of more than {most:,}
+columns.
 
 `python benchmarks/solvers.py --output docs` writes this page. Compare ratios: seconds differ from
 machine to machine."""

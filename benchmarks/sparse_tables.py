@@ -37,15 +37,15 @@ OURS = "AdditiveSVC()"
 MOST_TIMES = {"newsgroups20": 1.0, "topics": 2.0}  # as long as the linear model
 
 INTRODUCTION = f"""\
-`python benchmarks/sparse_tables.py --output docs` writes this page. Each fit is a process of its
-own, on {N_JOBS} threads (LinearSVC uses one); its peak of resident memory includes Python, the
-libraries and the data. Parameters are those that the table names, and otherwise as they come; C by
-folds is one of {", ".join(f"{C:g}" for C in STRENGTHS)}. "tf-idf" is what scikit-learn's
-`TfidfTransformer()` makes of the counts. "topics" is made up, and weighed so: each class prefers
-words of its own, and how common words are follows Zipf's law. Columns of 0 and 1 leave nothing to
-bend: there the spline is a straight line, and with the squared hinge loss it is the very model that
-LinearSVC trains, so that the two differ only by how exactly each was trained, and by the C that
-folds choose."""
+`python benchmarks/sparse_tables.py --output docs` writes this page. Each fit runs in a process of
+its own, on {N_JOBS} threads (LinearSVC uses one); its peak of resident memory includes Python, the
+libraries and the data. Parameters other than those in the table have their defaults; where C is
+chosen by cross-validation, it is one of {", ".join(f"{C:g}" for C in STRENGTHS)}. "tf-idf" is the
+result of scikit-learn's `TfidfTransformer()` on the counts. "topics" is synthetic, with tf-idf
+weights: each class prefers words of its own, and word frequencies follow Zipf's law. On columns of
+0 and 1 there is no curve to learn: the spline is a straight line, and with the squared hinge loss
+it is exactly the model of LinearSVC, so that the two differ only by the accuracy of training and by
+the C that cross-validation chooses."""
 
 
 class Split(NamedTuple):

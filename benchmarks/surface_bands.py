@@ -30,19 +30,20 @@ N_SETS, N_QUICK = 300, 30
 COVERAGE = (0.92, 0.98)
 
 INTRODUCTION = """\
-Simulated data sets as in [bands.md](bands.md), six features each. The truth is sin(2 pi x0) +
+Simulated data sets as in [bands.md](bands.md), with six features each. The truth is sin(2 pi x0) +
 0.25 (2 x2 - 1) + exp(-((x3 - 0.5) / 0.15)^2) and two surfaces: `product`, (2 x0 - 1)(2 x1 - 1), and
-`waves`, 0.5 sin(2 pi x2) sin(2 pi x3). Models are asked for four surfaces, so that two are null:
-`null` of two features that do nothing, `half null` of x0 and one of these.
+`waves`, 0.5 sin(2 pi x2) sin(2 pi x3). Models are fitted with four surfaces, two of which are null:
+`null` of two features without effect, and `half null` of x0 and one of these.
 `python benchmarks/surface_bands.py --output docs` writes this page.
 
 {noises}
 
-*Pointwise* is the share of training rows at which the 95 % band holds the true surface, less what
-functions of one feature say of it; the mean over data sets. *Normal theory*: with the bias that the
-prior expects (kappa = 1; see [mathematics](mathematics.md#bands-and-p-values)). *Scores*: the share
-of training rows whose true score is within 1.96 standard errors; *surfaces known* is the same if
-surfaces added nothing to the errors."""
+*Pointwise* is the share of training rows at which the 95 % band contains the true surface, after
+subtracting what functions of one feature can express; the mean over data sets. *Normal theory*:
+with the bias that the prior expects (kappa = 1; see
+[mathematics](mathematics.md#bands-and-p-values)). *Scores*: the share of training rows whose true
+score is within 1.96 standard errors of the estimate; *surfaces known* is the same if the
+uncertainty of surfaces is left out."""
 
 SURFACES: dict[str, tuple[tuple[int, int], Callable[[Floats, Floats], Floats]]] = {
     "product": ((0, 1), lambda x, z: (2 * x - 1) * (2 * z - 1)),

@@ -31,8 +31,8 @@ PACKAGES = ("interpret-core", "pygam")
 INTRODUCTION = """\
 This page is written by one command, `python benchmarks/tabular.py --output docs`, in one run on the
 machine below. [benchmarks/README.md](../benchmarks/README.md) says what is compared and what the
-columns mean. One thread per fit. Compare ratios, and not closely: seconds differ from machine to
-machine and with what else it does; the best of up to three fits counts."""
+columns mean. Every fit uses one thread, and the best of up to three fits counts. Compare ratios
+rather than seconds, which differ from machine to machine."""
 
 
 @dataclass(frozen=True)

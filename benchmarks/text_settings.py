@@ -30,18 +30,18 @@ DEFAULT = "AdditiveSVC()"
 N_SPLITS, N_QUICK = 4, 2
 
 INTRODUCTION = f"""\
-`python benchmarks/text_settings.py --output docs` writes this page: what `AdditiveSVC()` reaches on
-text, and what changes with one argument. *computers* and *science* are the training rows of those
-20 newsgroups whose names begin with comp. and sci.; the test rows that [Sparse tables](sparse.md)
-reports on take no part. *made up* has texts of about 100 words, drawn one by one, more often those
-that a class prefers: there a linear function of the counts is the truth, and a curve can only lose.
-*tf-idf* is what scikit-learn's `TfidfTransformer()` makes of the counts, *sublinear* the same with
-`sublinear_tf=True`. `Spline(1)` has a single piece: on tf-idf it is a linear model with the hinge
-loss, while LinearSVC has the squared one.
+`python benchmarks/text_settings.py --output docs` writes this page: the accuracy of `AdditiveSVC()`
+on text, and how it changes with one argument. *computers* and *science* are the training rows of
+those 20 newsgroups whose names begin with comp. and sci.; the test rows of [Sparse
+tables](sparse.md) are not used. *made up* has random texts of about 100 words, in which each class
+prefers some words: there a linear function of the counts is the truth, and curves cannot help.
+*tf-idf* is the result of scikit-learn's `TfidfTransformer()` on the counts, *sublinear* the same
+with `sublinear_tf=True`. `Spline(1)` has a single piece: on tf-idf it is a linear model with the
+hinge loss, while LinearSVC has the squared one.
 
-Numbers are accuracies in percent on rows held out, 30 % of all, the mean over {N_SPLITS} random
-splits; in parentheses, by how much it is above the default's on the same splits, and the standard
-error of that."""
+Numbers are accuracies in percent on 30 % of the rows, which were held out, the mean over {N_SPLITS}
+random splits; in parentheses, the difference from the default on the same splits, and its standard
+error."""
 
 
 class Table(NamedTuple):

@@ -33,13 +33,13 @@ DIGIT = 3
 REPEATS = 2
 
 INTRODUCTION = """\
-Seconds of the clock on one thread and on many, the least of {repeats} that take turns, and how many
-times as fast the many are. *hinge*: `AdditiveSVC(Spline(40), tol=1e-2).fit`. *Newton*:
+Wall-clock seconds on one thread and on many, the least of {repeats} alternating runs, and the
+speed-up. *hinge*: `AdditiveSVC(Spline(40), tol=1e-2).fit`. *Newton*:
 `AdditiveClassifier(Spline(40), C=1.0).fit`. *REML*: `AdditiveClassifier().fit`. *coding*: turning
-the values of X into codes, which every fit begins with. *scoring*: `decision_function`. Every pair
-of models was compared: the scores are the same to the last bit. What the machine can give is in the
-first lines: *a loop without shared data* adds up a few numbers, over and over, in every thread;
-*reading* adds up those of an array that no cache holds, a part of it per thread.
+the values of X into codes, the first step of every fit. *scoring*: `decision_function`. Each pair
+of models was compared: the scores are the same to the last bit. The first lines show what the
+machine can reach: *a loop without shared data* adds up a few numbers repeatedly in every thread;
+*reading* adds up an array that fits into no cache, a part of it per thread.
 `python benchmarks/threads.py --output docs` writes this page."""
 
 
@@ -51,7 +51,7 @@ class Case:
     size: str
     work: Callable[[int], tuple[float, Any]]
     wanted: int  # threads, if the machine has as many
-    least: float | None  # times as fast on so many
+    least: float | None  # times as fast on this many
 
 
 def seconds_of(job: Callable[[], Any]) -> tuple[float, Any]:

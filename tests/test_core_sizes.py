@@ -1,6 +1,7 @@
 """Whatever sizes the compiled core is given, it refuses those that do not fit, and says which."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ ALL = np.arange(N_FEATURES, dtype=np.int64)
 ORDER = np.arange(N_ROWS, dtype=np.int64)
 X = np.random.default_rng(0).random((N_ROWS, N_FEATURES))
 NONE, NO_MEAN = np.empty(0), np.empty((0, 0))
+THREADS = (1, 2, 3, 16)
 
 
 def refused(found, *arguments, match, **named):
@@ -325,6 +327,9 @@ def test_no_threads(n_threads):
     refused(_core.hessian_some, [group()], *hessian, match="n_threads")
     refused(_core.min_kernel, X, None, numbers(N_ROWS, N_ROWS), n_threads, match="n_threads")
     refused(_core.decision, curves(), X, ALL, n_threads, match="n_threads")
+    out = numbers(N_ROWS, 2)
+    refused(_core.add_decision, curves(), X, ALL, NONE, out, n_threads, match="n_threads")
+    refused(_core.are_finite, out, n_threads, match="n_threads")
     at_zero = np.empty((0, 0))
     refused(_core.decision_sparse, curves(), *csr(), at_zero, n_threads, match="n_threads")
     refused(options, n_threads, match="n_threads")
@@ -364,6 +369,26 @@ def test_decision(dtype):
     refused(_core.decision, none, rows, ALL, 1, match="an output")
     long = curves(ax=axes(last=N_BINS + 1.0))
     refused(_core.decision, long, rows, ALL, 1, match="beyond its basis")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_add_decision(dtype):
+    rows, run, out = X.astype(dtype), _core.add_decision, np.ones((N_ROWS, 2))
+    start, scores = numbers(2), _core.decision(curves(), rows, ALL, 1)
+    run(curves(), rows, ALL, start, out, 1)
+    np.testing.assert_array_equal(out, start + scores)
+    run(curves(), rows, ALL, NONE, out, 2)
+    np.testing.assert_array_equal(out, start + scores + scores)
+    refused(run, curves(), rows, ALL[:2], start, out, 1, match="columns.* must be 3, not 2")
+    refused(run, curves(), rows, ALL + 1, start, out, 1, match="no column 3; there are 3")
+    refused(run, curves(), rows, ALL, numbers(3), out, 1, match="must be 2, not 3")
+    refused(run, curves(), rows, ALL, start, numbers(5, 2), 1, match="must be 12, not 5")
+    refused(run, curves(), rows, ALL, start, numbers(N_ROWS, 3), 1, match="must be 2, not 3")
+
+
+def test_are_finite():
+    assert _core.are_finite(numbers(N_ROWS, 2), 1)
+    assert not _core.are_finite(np.full((1, 1), np.inf), 1)
 
 
 def test_decision_with_more_knots_than_functions():
@@ -557,14 +582,23 @@ def test_bands():
 
 def test_what_penalties_take():
     rows, weights = numbers(N_FEATURES, SIZE), numbers(N_FEATURES, SIZE)
-    for name in ("stiffen", "softness"):
-        method = getattr(penalty(), name)
-        assert len(method(np.tile(rows, (2, 1)), weights)) == 2 * N_FEATURES
-        refused(method, rows[:2].copy(), weights, match="row of weights for every row")
-        refused(method, rows[:, 1:].copy(), weights, match="row of weights for every row")
-        refused(method, rows, weights[:0].copy(), match="row of weights for every row")
+
+    def stiffened(given, weights, n_threads):
+        out = np.zeros_like(given)
+        _core.add_stiffness(penalty(), given, weights, out, n_threads)
+        return out
+
+    for method in (stiffened, partial(_core.softness, penalty())):
+        assert len(method(np.tile(rows, (2, 1)), weights, 1)) == 2 * N_FEATURES
+        refused(method, rows[:2].copy(), weights, 1, match="row of weights for every row")
+        refused(method, rows[:, 1:].copy(), weights, 1, match="row of weights for every row")
+        refused(method, rows, weights[:0].copy(), 1, match="row of weights for every row")
         short = rows[:, 1:].copy()
-        refused(method, short, short, match=f"size of the penalty, must be {SIZE}")
+        refused(method, short, short, 1, match=f"size of the penalty, must be {SIZE}")
+        refused(method, rows, weights, 0, match="n_threads")
+    add = partial(_core.add_stiffness, penalty())
+    refused(add, rows, weights, rows[1:].copy(), 1, match="number of rows to add to must be 3")
+    refused(add, rows, weights, rows[:, 1:].copy(), 1, match="length of the rows to add to must be")
     refused(penalty().distance, rows, rows[1:].copy(), weights, match="number of rows")
     refused(penalty().distance, rows, rows, weights[:, 1:].copy(), match="length of rows")
 
@@ -609,6 +643,23 @@ def test_sums_of_losses(n_scores):
     refused(_core.missing_bends, *posed, right, wrong, 1.0, 1, match="bends, .* must be 12")
     refused(_core.moved_scores, right[None], wrong[None], 1.0, 1, match="moves, .* must be 12")
     refused(_core.add_scaled, right[None], 1.0, wrong[None], match="added must be 12")
+
+
+def test_levels_and_totals_of_scores():
+    random = np.random.default_rng(0)
+    scores, levels = random.normal(size=(2, 5_000)), random.normal(size=2)
+    raised = [scores.copy() for _ in THREADS]
+    for n_threads, own in zip(THREADS, raised, strict=True):
+        _core.add_levels(own, levels, n_threads)
+        np.testing.assert_array_equal(own, scores + levels[:, None])
+    totals = [_core.row_sums(scores, n_threads) for n_threads in THREADS]
+    np.testing.assert_allclose(totals[0], scores.sum(axis=1), rtol=1e-12)
+    for found in totals:
+        np.testing.assert_array_equal(found, totals[0])
+    assert _core.row_sums(np.empty((2, 0)), 1).tolist() == [0.0, 0.0]
+    refused(_core.add_levels, scores, numbers(3), 1, match="must be 2, not 3")
+    refused(_core.add_levels, scores, levels, 0, match="n_threads")
+    refused(_core.row_sums, scores, 0, match="n_threads")
 
 
 def test_looking_at_columns_and_rows():

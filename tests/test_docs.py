@@ -15,7 +15,7 @@ import pytest
 import splinear
 from splinear import terms
 from splinear.solvers import choosing, hessian, memory, whole_hessian
-from splinear.terms.base import Advice
+from splinear.terms.base import LEAST_BINS, Advice
 from splinear.training import advice
 
 ROOT = Path(__file__).parents[1]
@@ -159,8 +159,8 @@ def test_numbers_are_those_of_the_code() -> None:
     said = {
         "docs/guide/terms.md": [
             f"up to {narrow} columns | {advice.MANY} |",
-            f"{advice.MOST_COEFFICIENTS:,} divided by the number of columns, but at least "
-            f"{advice.LEAST} |",
+            f"as many as make {advice.MOST_COEFFICIENTS:,} coefficients in all, but at least "
+            f"{LEAST_BINS} |",
             f"sparse tables | {advice.FEW} |",
             f"no more than {Advice(1, False).few} under a fixed `C`",
         ],

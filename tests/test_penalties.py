@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from splinear import _core
 from splinear.penalties import (
     DiagonalPenalty,
     DifferencePenalty,
@@ -133,13 +134,32 @@ def test_twins_agree_on_weighted_penalties(penalty: Penalty) -> None:
     rows, weights = random.normal(size=(2, 3, penalty.size)), random.random((3, penalty.size))
     flat = rows.reshape(6, -1)
     pull = penalty.difference_transpose(weights * penalty.difference(rows))
-    found = core.stiffen(flat, weights).reshape(rows.shape)
-    assert_allclose(found, pull, rtol=1e-12, atol=1e-13 * np.abs(pull).max())
+    found = np.zeros_like(flat)
+    _core.add_stiffness(core, flat, weights, found, 1)
+    assert_allclose(found, pull.reshape(6, -1), rtol=1e-12, atol=1e-13 * np.abs(pull).max())
     squares = (weights * penalty.embed(rows) ** 2).sum(axis=-1)
-    assert_allclose(core.softness(flat, weights), squares.ravel(), rtol=1e-12)
+    assert_allclose(_core.softness(core, flat, weights, 1), squares.ravel(), rtol=1e-12)
     for wrong in (weights[:, :-1], weights[:0], np.ones((4, penalty.size))):
         with pytest.raises(ValueError, match=r"a row of weights|n x size"):
-            core.stiffen(flat, wrong.copy())
+            _core.add_stiffness(core, flat, wrong.copy(), found, 1)
+        with pytest.raises(ValueError, match=r"a row of weights|n x size"):
+            _core.softness(core, flat, wrong.copy(), 1)
+    for wrong in (found[1:], found[:, 1:].copy()):
+        with pytest.raises(ValueError, match="to add to"):
+            _core.add_stiffness(core, flat, weights, wrong, 1)
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 16])
+def test_threads_change_no_bit_of_weighted_penalties(penalty: Penalty, n_threads: int) -> None:
+    random, core = np.random.default_rng(2), penalty.core(min(2, penalty.size))
+    rows, weights = random.normal(size=(100, penalty.size)), random.random((50, penalty.size))
+    one = random.normal(size=rows.shape)
+    many = one.copy()
+    _core.add_stiffness(core, rows, weights, one, 1)
+    _core.add_stiffness(core, rows, weights, many, n_threads)
+    np.testing.assert_array_equal(many, one)
+    expected = _core.softness(core, rows, weights, 1)
+    np.testing.assert_array_equal(_core.softness(core, rows, weights, n_threads), expected)
 
 
 @given(st.integers(1, 10), orders, st.integers(1, 4), st.data())

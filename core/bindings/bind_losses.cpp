@@ -163,6 +163,27 @@ void bind_losses(nb::module_& m) {
         nb::arg("scores").noconvert(), nb::arg("moves").noconvert(), nb::arg("share"),
         nb::arg("n_threads"), "scores + share * moves.");
     m.def(
+        "add_levels",
+        [](const nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores,
+           const Vector<double>& levels, std::int64_t n_threads) {
+            must_be("the number of levels, one per output,", levels.size(), scores.shape(0));
+            nb::gil_scoped_release release;
+            add_levels(as_span(levels), scores.shape(1), threads(n_threads), scores.data());
+        },
+        nb::arg("scores").noconvert(), nb::arg("levels").noconvert(), nb::arg("n_threads"),
+        "scores += levels[:, None], in place.");
+    m.def(
+        "row_sums",
+        [](const Table<double>& numbers, std::int64_t n_threads) {
+            std::vector<double> found;
+            {
+                nb::gil_scoped_release release;
+                found = row_sums(as_span(numbers), numbers.shape(0), threads(n_threads));
+            }
+            return to_numpy<NumpyVector>(std::move(found), numbers.shape(0));
+        },
+        nb::arg("numbers").noconvert(), nb::arg("n_threads"), "numbers.sum(axis=1).");
+    m.def(
         "loss_sums",
         [](const AnyLoss& loss, const HeldProblem& problem, const Scores& scores,
            std::int64_t n_threads) {

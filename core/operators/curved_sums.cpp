@@ -14,6 +14,12 @@ namespace {
 constexpr Row rows_per_task = 4096;
 constexpr std::size_t lanes = 8;
 
+// Few numbers are added up before other threads have begun.
+int threads_for(std::span<const double> h, int n_threads) {
+    constexpr std::size_t few = 4 * rows_per_task;
+    return h.size() <= few ? 1 : n_threads;
+}
+
 // The sums of h and of h times scores over some rows, in an order that vector instructions follow.
 std::array<double, 2> weighted(const double* h, const double* scores, std::size_t n) noexcept {
     std::array<double, lanes> weights{};
@@ -51,9 +57,9 @@ CurvedSums curved_sums(Groups groups, std::span<const double> coef, std::span<co
     check_per_row(groups, h);
     CurvedSums out;
     out.scores = score_many(groups, 1, coef, n_threads);
-    out.level = best_level(h, out.scores.data(), n_threads);
+    out.level = best_level(h, out.scores.data(), threads_for(h, n_threads));
     Buffer<double> r(h.size());
-    parallel_pieces(0, static_cast<Row>(h.size()), rows_per_task, n_threads,
+    parallel_pieces(0, static_cast<Row>(h.size()), rows_per_task, threads_for(h, n_threads),
                     [&](Row first, Row last) {
                         for (auto i = index(first); i < index(last); ++i) {
                             out.scores[i] += out.level;

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "operators/partial_sums.hpp"
+#include "operators/placed_column.hpp"
 #include "rows/columns.hpp"
 #include "support/checks.hpp"
 
@@ -25,78 +26,6 @@ Row rows_together(std::size_t n_columns) {
     constexpr std::size_t least = 8192;
     constexpr std::size_t most = 32768;
     return static_cast<Row>(std::clamp(values / std::max<std::size_t>(n_columns, 1), least, most));
-}
-
-// How many functions are left of `size` if one in `factor` is kept, and one at the end; see
-// hessian_thinned().
-std::size_t n_thinned(std::size_t size, std::size_t support, std::size_t factor) {
-    if (factor == 1) return size;
-    return support == 1 ? (size - 1) / factor + 1 : (size - 2) / factor + 2;
-}
-
-ColumnShape thinned(ColumnShape shape, std::size_t factor) {
-    if (factor == 1) return shape;
-    const std::size_t support = shape.n_used;  // all of it: there are at most two functions
-    shape.size = n_thinned(shape.size, support, factor);
-    shape.missing_cell = shape.size + 1 - support;
-    return shape;
-}
-
-// A column, and where its functions stand in the matrix. Cells without a place are one, cell 0.
-struct PlacedColumn {
-    std::size_t group = 0;
-    std::size_t number = 0;   // among the group's columns
-    std::size_t factor = 1;   // of thinning
-    std::size_t missing = 0;  // the cell of a missing value, before thinning
-    ColumnShape shape{};
-    std::vector<std::int32_t> cells;   // new number of every cell
-    std::vector<std::int64_t> places;  // n_cells x width; -1: none
-    Column rows{};
-    std::vector<double> scaled{};  // the weights times h
-
-    std::size_t n_cells() const noexcept { return places.size() / shape.width; }
-    void renumber(std::size_t begin, std::size_t end) {
-        if (factor > 1) thin(begin, end);
-        for (std::size_t i = begin; i < end; ++i)
-            rows.cell[i] = cells[static_cast<std::size_t>(rows.cell[i])];
-    }
-
-    // From the functions that are not zero to those that are kept on both sides of them.
-    void thin(std::size_t begin, std::size_t end) {
-        const double step = 1.0 / static_cast<double>(factor);
-        for (std::size_t i = begin; i < end; ++i) {
-            const auto cell = static_cast<std::size_t>(rows.cell[i]);
-            const std::size_t kept = cell / factor;
-            const bool is_missing = cell == missing;
-            rows.cell[i] = static_cast<std::int32_t>(is_missing ? shape.missing_cell : kept);
-            if (is_missing || shape.is_unit) continue;
-            double* weight = &rows.weight[2 * i];
-            const double a = static_cast<double>(cell - kept * factor) * step;
-            const double right = weight[0] * a + weight[1] * (a + step);
-            weight[0] += weight[1] - right;
-            weight[1] = right;
-        }
-    }
-};
-
-PlacedColumn placed(const ColumnShape& whole, std::size_t factor,
-                    std::span<const std::int64_t> places) {
-    PlacedColumn column;
-    const ColumnShape shape = thinned(whole, factor);
-    column.factor = factor;
-    column.missing = whole.missing_cell;
-    column.shape = shape;
-    column.places.assign(shape.width, -1);
-    for (std::size_t cell = 0; cell < shape.n_cells(); ++cell) {
-        std::vector<std::int64_t> own(shape.width, -1);
-        for (std::size_t p = 0; p < shape.width; ++p)
-            if (const std::int64_t k = shape.function(cell, p); k >= 0)
-                own[p] = std::max<std::int64_t>(places[static_cast<std::size_t>(k)], -1);
-        const bool is_needed = std::ranges::any_of(own, [](std::int64_t k) { return k >= 0; });
-        column.cells.push_back(is_needed ? static_cast<std::int32_t>(column.n_cells()) : 0);
-        if (is_needed) column.places.insert(column.places.end(), own.begin(), own.end());
-    }
-    return column;
 }
 
 std::size_t support(const Group& group) {
@@ -181,28 +110,50 @@ private:
                 if (!column.cells.empty())
                     column.renumber(index(first - begin), index(last - begin));
         });
+        // All but the bias, which counts in every row.
+        parallel_for(static_cast<Row>(columns_.size() - 1), n_threads_,
+                     [&](Row c) { columns_[index(c)].list_rows(); });
     }
 
-    // The products of one column with itself and those behind it.
+    // The products of one column with itself and those behind it, over the rows in which both may
+    // count.
     void add_pairs(std::size_t first, const double* h, std::size_t n) {
         PlacedColumn& a = columns_[first];
         const simd::CellColumn weighted = times(a.rows, a.shape, h, a.scaled);
+        PickedRows of_a, of_both, of_b;
+        const simd::CellColumn own = a.is_rare ? of_a.pick(weighted, a.listed) : weighted;
         CellSums sum;
         for (std::size_t second = first; second < columns_.size(); ++second) {
             const PlacedColumn& b = columns_[second];
-            const std::size_t per_pair = a.shape.width * b.shape.width;
-            if (first == second) {
-                sum.reset(a.n_cells() * per_pair);
-                simd::add_own(weighted, a.rows.view(a.shape), n, sum.to());
-                place_own(a, sum.total());
-            } else if (a.n_cells() * b.n_cells() * per_pair <= 4 * n) {
-                sum.reset(a.n_cells() * b.n_cells() * per_pair);
-                simd::add_joint(weighted, b.rows.view(b.shape),
-                                static_cast<std::int32_t>(b.n_cells()), n, sum.to());
-                place_joint(a, b, sum.total());
+            const simd::CellColumn other = b.rows.view(b.shape);
+            if (is_rarer(b, a)) {
+                const simd::CellColumn some = of_both.pick(weighted, b.listed);
+                add_pair(a, b, some, of_b.pick(other, b.listed), b.listed.size(), sum);
+            } else if (a.is_rare) {
+                add_pair(a, b, own, of_b.pick(other, a.listed), a.listed.size(), sum);
             } else {
-                add_directly(a, b, weighted.weight, n);
+                add_pair(a, b, own, other, n, sum);
             }
+        }
+    }
+
+    static bool is_rarer(const PlacedColumn& b, const PlacedColumn& a) noexcept {
+        return b.is_rare && (!a.is_rare || b.listed.size() < a.listed.size());
+    }
+
+    void add_pair(const PlacedColumn& a, const PlacedColumn& b, const simd::CellColumn& of_a,
+                  const simd::CellColumn& of_b, std::size_t n, CellSums& sum) {
+        const std::size_t per_pair = a.shape.width * b.shape.width;
+        if (&a == &b) {
+            sum.reset(a.n_cells() * per_pair);
+            simd::add_own(of_a, of_b, n, sum.to());
+            place_own(a, sum.total());
+        } else if (a.n_cells() * b.n_cells() * per_pair <= 4 * n) {
+            sum.reset(a.n_cells() * b.n_cells() * per_pair);
+            simd::add_joint(of_a, of_b, static_cast<std::int32_t>(b.n_cells()), n, sum.to());
+            place_joint(a, b, sum.total());
+        } else {
+            add_directly(a, b, of_a, of_b, n);
         }
     }
 
@@ -241,18 +192,18 @@ private:
     }
 
     // Where there are more pairs of cells than rows to fill them.
-    void add_directly(const PlacedColumn& a, const PlacedColumn& b, const double* weight,
-                      std::size_t n) noexcept {
+    void add_directly(const PlacedColumn& a, const PlacedColumn& b, const simd::CellColumn& of_a,
+                      const simd::CellColumn& of_b, std::size_t n) noexcept {
         const std::size_t wa = a.shape.width;
         const std::size_t wb = b.shape.width;
         for (std::size_t i = 0; i < n; ++i) {
-            const std::int64_t* pa = &a.places[static_cast<std::size_t>(a.rows.cell[i]) * wa];
-            const std::int64_t* pb = &b.places[static_cast<std::size_t>(b.rows.cell[i]) * wb];
+            const std::int64_t* pa = &a.places[static_cast<std::size_t>(of_a.cell[i]) * wa];
+            const std::int64_t* pb = &b.places[static_cast<std::size_t>(of_b.cell[i]) * wb];
             for (std::size_t p = 0; p < wa; ++p)
-                for (std::size_t q = 0; q < wb; ++q)
-                    add(pa[p], pb[q],
-                        b.shape.is_unit ? weight[i * wa + p]
-                                        : weight[i * wa + p] * b.rows.weight[i * wb + q]);
+                for (std::size_t q = 0; q < wb; ++q) {
+                    const double weight = of_b.weight == nullptr ? 1.0 : of_b.weight[i * wb + q];
+                    add(pa[p], pb[q], of_a.weight[i * wa + p] * weight);
+                }
         }
     }
 

@@ -19,6 +19,7 @@ namespace {
 
 constexpr Row rows_per_float_sum = 2048;  // in single precision
 constexpr std::size_t rows_at_once = 64;
+constexpr std::size_t features_per_part = 16;  // where few rows are shared by many threads
 
 // A group that the kernels of several outputs serve: B-splines of degree 0 or 1 on 16-bit codes.
 struct ManyGroup {
@@ -52,12 +53,13 @@ struct ManyGroup {
         return rows_per_piece(rows->n_rows(), length / 4, shape.n_features, rows_per_float_sum);
     }
 
-    // Calls use(codes, first row, number of rows) for the rows from begin to end, some at a time.
+    // Calls use(codes, first row, number of rows) for the rows from begin to end, some at a time;
+    // the codes are those from some feature on.
     template <class Use>
-    void over_rows(Row begin, Row end, const Use& use) const {
+    void over_rows(Row begin, Row end, const Use& use, std::size_t feature = 0) const {
         std::array<const Code*, rows_at_once> codes;
         for_each_piece(begin, end, static_cast<Row>(rows_at_once), [&](Row first, Row last) {
-            for (Row i = first; i < last; ++i) codes[index(i - first)] = rows->row(i);
+            for (Row i = first; i < last; ++i) codes[index(i - first)] = rows->row(i) + feature;
             use(codes.data(), index(first), index(last - first));
         });
     }
@@ -74,9 +76,10 @@ struct OutputRange {
     std::size_t start_of(std::size_t o) const noexcept { return (first + o) * length + offset; }
 };
 
-// out (n_outputs x n_rows) += the scores of some outputs; coef is n_outputs x length.
-void add_scores(const ManyGroup& group, std::span<const double> coef, const OutputRange& outputs,
+// Puts the scores of some outputs into out (n_outputs x n_rows); coef is n_outputs x length.
+void put_scores(const ManyGroup& group, std::span<const double> coef, const OutputRange& outputs,
                 int n_threads, double* out) {
+    const Put how = outputs.offset == 0 ? Put::first : Put::more;
     AlignedFloats tables(group.length());
     for (std::size_t o = 0; o < outputs.count; ++o) {
         const double* own = &coef[outputs.start_of(o)];
@@ -92,7 +95,7 @@ void add_scores(const ManyGroup& group, std::span<const double> coef, const Outp
             for (std::size_t o = 0; o < outputs.count; ++o) {
                 double* to = out + (outputs.first + o) * index(n_rows) + i;
                 for (std::size_t a = 0; a < n; ++a)
-                    to[a] += static_cast<double>(scores[a * simd::output_lanes + o]);
+                    put(how, static_cast<double>(scores[a * simd::output_lanes + o]), to[a]);
             }
         });
     };
@@ -109,8 +112,8 @@ bool has_few(const ManyGroup& group) {
     return group.shape.n_features <= (is_long ? 8u : 4u);
 }
 
-// out (n_rows) += the scores of few features, one output.
-void add_few_scores(const ManyGroup& group, std::span<const double> coef, int n_threads,
+// Puts the scores of few features into out (n_rows), one output.
+void put_few_scores(const ManyGroup& group, std::span<const double> coef, Put how, int n_threads,
                     double* out) {
     std::vector<float> tables(group.shape.n_features * group.shape.entries);
     for (std::size_t j = 0; j < group.shape.n_features; ++j)
@@ -120,7 +123,8 @@ void add_few_scores(const ManyGroup& group, std::span<const double> coef, int n_
         group.over_rows(begin, end, [&](auto codes, auto i, auto n) {
             std::array<float, rows_at_once> scores{};
             simd::score_few(group.shape, tables.data(), codes, n, scores.data());
-            for (std::size_t a = 0; a < n; ++a) out[i + a] += static_cast<double>(scores[a]);
+            for (std::size_t a = 0; a < n; ++a)
+                put(how, static_cast<double>(scores[a]), out[i + a]);
         });
     };
     constexpr Row rows_per_task = 1024;
@@ -170,20 +174,41 @@ void write_blocks(const ManyGroup& group, std::span<const double> h, const Outpu
     const std::size_t lanes = is_one ? 1 : simd::output_lanes;
     const bool is_flat = is_one && group.shape.degree == 0;
     const std::size_t per_bin = is_flat ? 1 : is_one ? 4 : 3 * simd::output_lanes;
-    const std::size_t size = group.shape.n_features * group.shape.entries * per_bin;
+    const std::size_t n_features = group.shape.n_features;
+    const std::size_t per_feature = group.shape.entries * per_bin;
     const std::size_t n_rows = index(group.rows->n_rows());
-    const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
-        AlignedFloats own(size);
-        group.over_rows(begin, end, [&](auto codes, auto i, auto n) {
+    // Of n features from `feature` on, in the rows from begin to end.
+    const auto add = [&](Row begin, Row end, std::size_t feature, std::size_t n) {
+        AlignedFloats own(n * per_feature);
+        simd::ManyShape shape = group.shape;
+        shape.n_features = n;
+        const auto add_rows = [&](auto codes, auto i, auto m) {
             std::array<float, rows_at_once * simd::output_lanes> r{};
-            gather(h, n_rows, outputs, lanes, i, n, r.data());
+            gather(h, n_rows, outputs, lanes, i, m, r.data());
             const auto kernel = is_flat ? simd::sum_few : is_one ? simd::own_one : simd::own_many;
-            kernel(group.shape, codes, r.data(), n, own.data());
-        });
-        sum.assign(own.begin(), own.end());
+            kernel(shape, codes, r.data(), m, own.data());
+        };
+        group.over_rows(begin, end, add_rows, feature);
+        return own;
     };
-    const std::vector<double> sums = sum_over(*group.rows, group.rows->n_rows(),
-                                              group.rows_per_sum(size), size, n_threads, part);
+    const std::size_t size = n_features * per_feature;
+    const Row piece = group.rows_per_sum(size);
+    std::vector<double> sums;
+    if (are_few(n_pieces(group.rows->n_rows(), piece), n_threads)) {
+        const auto starts = part_starts(n_features, per_feature, features_per_part);
+        sums = sum_parts_over(*group.rows, group.rows->n_rows(), piece, starts, n_threads,
+                              [&](Row begin, Row end, std::size_t p, double* to) {
+                                  const std::size_t n = (starts[p + 1] - starts[p]) / per_feature;
+                                  const auto own = add(begin, end, p * features_per_part, n);
+                                  std::copy(own.begin(), own.end(), to);
+                              });
+    } else {
+        sums = sum_over(*group.rows, group.rows->n_rows(), piece, size, n_threads,
+                        [&](Row begin, Row end, std::vector<double>& sum) {
+                            const auto own = add(begin, end, 0, n_features);
+                            sum.assign(own.begin(), own.end());
+                        });
+    }
     const std::size_t support = group.shape.degree == 0 ? 1 : 2;
     const auto product = [&](std::size_t j, std::size_t bin, std::size_t q, std::size_t o) {
         return sums[(j * group.shape.entries + bin) * per_bin + q * lanes + o];
@@ -244,18 +269,19 @@ Buffer<double> score_many(Groups groups, std::size_t n_outputs, std::span<const 
     must_be("the size of tables, one number per output and coefficient,", coef.size(),
             n_outputs * length);
     const auto n_rows = index(groups.front()->n_rows());
-    auto out = Buffer<double>::zeros(n_outputs * n_rows, n_threads);
+    Buffer<double> out(n_outputs * n_rows);
     over_groups(
         groups, starts, n_outputs, 2,
         [&](const ManyGroup& group, const OutputRange& outputs) {
-            add_scores(group, coef, outputs, n_threads, out.data());
+            put_scores(group, coef, outputs, n_threads, out.data());
         },
         [&](std::size_t o, std::size_t g) {
             const auto own = coef.subspan(o * length + starts[g], starts[g + 1] - starts[g]);
             const auto served = ManyGroup::of(*groups[g]);
+            const Put how = g == 0 ? Put::first : Put::more;
             if (served && has_few(*served))
-                return add_few_scores(*served, own, n_threads, out.data() + o * n_rows);
-            add_scores(*groups[g], own, n_threads, out.data() + o * n_rows);
+                return put_few_scores(*served, own, how, n_threads, out.data() + o * n_rows);
+            put_scores(*groups[g], own, how, n_threads, out.data() + o * n_rows);
         });
     return out;
 }

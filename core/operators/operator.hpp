@@ -77,6 +77,11 @@ public:
     // numbers per feature, the last of them the steps of the missing values.
     virtual void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const = 0;
     virtual std::vector<double> sums(const GroupTables& tables) const = 0;
+
+    // The same, to the bit, of some features alone: of part p, so many as features_per_sum(). None:
+    // they are not to be had alone.
+    virtual std::size_t features_per_sum() const noexcept { return 0; }
+    virtual void write_sums(std::size_t, std::span<const Row>, const double*, double*) const {}
 };
 
 inline void blend_tables(double a, GroupTables& tables, double b, const GroupTables& others) {

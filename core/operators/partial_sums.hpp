@@ -9,6 +9,7 @@
 
 #include "rows/blocks.hpp"
 #include "rows/group.hpp"
+#include "support/buffer.hpp"
 #include "support/checks.hpp"
 #include "support/pieces.hpp"
 
@@ -16,31 +17,37 @@ namespace splinear {
 
 // total += all sums, one after the other. Threads have a range of the numbers each: on many threads
 // one of them would take as long to add up sums as all of them to compute these.
-inline void add_in_order(std::span<const std::vector<double>> sums, int n_threads,
-                         std::vector<double>& total) {
+template <class Sum>
+void add_in_order(std::span<const Sum> sums, int n_threads, std::vector<double>& total) {
     constexpr std::ptrdiff_t numbers_per_task = 512;
     const auto length = static_cast<std::ptrdiff_t>(total.size());
     parallel_pieces(0, length, numbers_per_task, n_threads,
                     [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-                        for (const std::vector<double>& sum : sums)
+                        for (const Sum& sum : sums)
                             for (std::ptrdiff_t k = first; k < last; ++k)
-                                total[index(k)] += sum[index(k)];
+                                total[index(k)] += sum.data()[k];
                     });
 }
 
-// The sum of what part(begin, end, out) makes of `out`, a vector of `length` numbers that may have
-// others in it before, for the pieces of the first n_rows rows. The pieces
-// are spread over threads and their sums added in order. Where sums are short there is room for
-// many: threads then need not wait for each other after every piece. Of rows on disk no more than a
-// block is read before it is released.
-template <class Rows, class Part>
-std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_t length,
-                             int n_threads, const Part& part) {
+// How many pieces of sums of so many numbers are computed before they are added up. Where sums are
+// short there is room for many: threads then need not wait for each other after every piece. Of
+// rows on disk no more than a block is read before it is released.
+template <class Rows>
+Row pieces_at_once(const Rows& rows, Row n_rows, Row piece, std::size_t length, int n_threads) {
     constexpr std::size_t numbers_kept = std::size_t{1} << 20;
     const Row room = std::min(static_cast<Row>(numbers_kept / std::max<std::size_t>(length, 1)),
                               rows_per_block(rows) / std::max<Row>(piece, 1));
     const Row most = n_threads == 1 ? 1 : std::max<Row>(n_threads, room);
-    const Row at_once = std::min(n_pieces(n_rows, piece), most);
+    return std::min(n_pieces(n_rows, piece), most);
+}
+
+// The sum of what part(begin, end, out) makes of `out`, a vector of `length` numbers that may have
+// others in it before, for the pieces of the first n_rows rows. The pieces
+// are spread over threads and their sums added in order.
+template <class Rows, class Part>
+std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_t length,
+                             int n_threads, const Part& part) {
+    const Row at_once = pieces_at_once(rows, n_rows, piece, length, n_threads);
     std::vector<double> total(length);
     std::vector<std::vector<double>> sums(index(at_once));
     read_in_order(rows, n_rows, at_once * piece, [&](Row begin, Row end) {
@@ -49,9 +56,50 @@ std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_
             part(first, last, sum);
         });
         const std::size_t n_here = index(n_pieces(end - begin, piece));
-        add_in_order(std::span(sums).first(n_here), n_threads, total);
+        add_in_order(std::span<const std::vector<double>>(sums).first(n_here), n_threads, total);
     });
     return total;
+}
+
+// The same of sums whose parts can be computed apart: write(begin, end, p, to) writes part p, the
+// numbers from starts[p] to starts[p + 1], of the sum of a piece. So threads share few pieces, too,
+// and nothing that is added up changes.
+template <class Rows, class Write>
+std::vector<double> sum_parts_over(const Rows& rows, Row n_rows, Row piece,
+                                   std::span<const std::size_t> starts, int n_threads,
+                                   const Write& write) {
+    const std::size_t length = starts.back();
+    const std::size_t n_parts = starts.size() - 1;
+    const Row at_once = pieces_at_once(rows, n_rows, piece, length, n_threads);
+    std::vector<double> total(length);
+    std::vector<Buffer<double>> sums;
+    for (Row k = 0; k < at_once; ++k) sums.emplace_back(length);
+    read_in_order(rows, n_rows, at_once * piece, [&](Row begin, Row end) {
+        const std::size_t n_here = index(n_pieces(end - begin, piece));
+        parallel_for(static_cast<Row>(n_here * n_parts), n_threads, [&](Row task) {
+            const std::size_t k = index(task) / n_parts;
+            const std::size_t p = index(task) % n_parts;
+            const Row first = begin + static_cast<Row>(k) * piece;
+            write(first, std::min(end, first + piece), p, sums[k].data() + starts[p]);
+        });
+        add_in_order(std::span<const Buffer<double>>(sums).first(n_here), n_threads, total);
+    });
+    return total;
+}
+
+// Where the numbers of parts of so many features begin, and where those of the last one end.
+inline std::vector<std::size_t> part_starts(std::size_t n_features, std::size_t per_feature,
+                                            std::size_t features_per_part) {
+    std::vector<std::size_t> starts;
+    for (std::size_t j = 0; j < n_features; j += features_per_part)
+        starts.push_back(j * per_feature);
+    starts.push_back(n_features * per_feature);
+    return starts;
+}
+
+// Whether so few pieces leave threads without work, or for long with the last of them.
+inline bool are_few(Row pieces, int n_threads) {
+    return n_threads > 1 && pieces < 2 * static_cast<Row>(n_threads);
 }
 
 inline bool has_sparse_rows(const Group& group) {

@@ -34,6 +34,14 @@ Group plain(const Group& group) {
         group.rows};
 }
 
+// Of the features of part p, in the rows from begin to end.
+void write_part(const Operator& op, std::span<const double> r, Row begin, Row end, std::size_t p,
+                double* to) {
+    std::vector<Row> here(index(end - begin));
+    std::iota(here.begin(), here.end(), begin);
+    op.write_sums(p, here, &r[index(begin)], to);
+}
+
 std::vector<double> sums_of(const Group& group, std::span<const double> r, int n_threads) {
     const Group own = plain(group);
     const auto op = make_pass_operator(own, 1);
@@ -54,12 +62,20 @@ std::vector<double> sums_of(const Group& group, std::span<const double> r, int n
     if (!has_sparse_rows(group))
         piece = rows_per_piece(op->n_rows(), length, group.n_features(), piece);
     if (!is_single) piece = rows_per_sum(group, length, piece);
+    const std::size_t per_part = op->features_per_sum();
+    if (per_part > 0 && are_few(n_pieces(op->n_rows(), piece), n_threads))
+        return sum_parts_over(*op, op->n_rows(), piece,
+                              part_starts(group.n_features(), group.stride(), per_part), n_threads,
+                              [&](Row begin, Row end, std::size_t p, double* to) {
+                                  write_part(*op, r, begin, end, p, to);
+                              });
     return sum_over(*op, op->n_rows(), piece, length, n_threads, part);
 }
 
 }  // namespace
 
-void add_scores(const Group& group, std::span<const double> coef, int n_threads, double* out) {
+void put_scores(const Group& group, std::span<const double> coef, Put how, int n_threads,
+                double* out) {
     constexpr Row piece = 256;  // at most
     const Group own = plain(group);
     const auto op = make_pass_operator(own, 1);
@@ -75,7 +91,7 @@ void add_scores(const Group& group, std::span<const double> coef, int n_threads,
             const std::size_t m = index(last - first);
             std::iota(here.begin(), here.end(), first);
             op->score(std::span(here).first(m), tables, scores.data());
-            for (std::size_t a = 0; a < m; ++a) out[index(first) + a] += scores[a];
+            for (std::size_t a = 0; a < m; ++a) put(how, scores[a], out[index(first) + a]);
         });
     });
 }
@@ -85,7 +101,7 @@ std::vector<double> score_all(Groups groups, std::span<const double> coef, int n
     must_be("the size of tables, one number per coefficient,", coef.size(), n_coefficients(groups));
     std::vector<double> out(index(groups.front()->n_rows()));
     for (const Group* group : groups) {
-        add_scores(*group, coef.first(group->n_coefficients()), n_threads, out.data());
+        put_scores(*group, coef.first(group->n_coefficients()), Put::more, n_threads, out.data());
         coef = coef.subspan(group->n_coefficients());
     }
     return out;

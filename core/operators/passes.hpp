@@ -19,8 +19,16 @@
 
 namespace splinear {
 
-// out[i] += coef'B_i of one group, for every row i.
-void add_scores(const Group& group, std::span<const double> coef, int n_threads, double* out);
+// What becomes of numbers per row: they are written where others are added to them afterward.
+enum class Put { first, more };
+
+inline void put(Put how, double score, double& to) noexcept {
+    to = how == Put::first ? score : to + score;
+}
+
+// Puts coef'B_i of one group into out[i], for every row i.
+void put_scores(const Group& group, std::span<const double> coef, Put how, int n_threads,
+                double* out);
 
 // coef'B_i of every row i.
 std::vector<double> score_all(Groups groups, std::span<const double> coef, int n_threads);

@@ -226,29 +226,53 @@ double SplineOperator::missing_sum(const float* sums) const noexcept {
     return total;
 }
 
+// Features at the end that are summed one by one.
+std::size_t SplineOperator::n_few() const noexcept {
+    const std::size_t left = shape_.degree > 1 ? 0 : shape_.n_features % simd::tile;
+    return left <= few_to_sum ? left : 0;
+}
+
 void SplineOperator::sum(std::span<const Row> rows, const double* steps,
                          GroupTables& tables) const {
     const auto codes = pointers(rows);
     const std::vector<float> single(steps, steps + rows.size());
-    const std::size_t left = shape_.degree > 1 ? 0 : shape_.n_features % simd::tile;
-    const std::size_t n_few = left <= few_to_sum ? left : 0;
-    if (const Part part = part_from(0, shape_.n_features - n_few); part.shape.n_features > 0)
+    const std::size_t n_last = n_few();
+    if (const Part part = part_from(0, shape_.n_features - n_last); part.shape.n_features > 0)
         kernels_.sum(part.shape, codes.data(), single.data(), rows.size(), tables.single.data());
-    if (n_few == 0) return;
-    const std::size_t first = shape_.n_features - n_few;
-    simd::sum_few(few_shape(n_few), shifted(codes, first).data(), single.data(), rows.size(),
+    if (n_last == 0) return;
+    const std::size_t first = shape_.n_features - n_last;
+    simd::sum_few(few_shape(n_last), shifted(codes, first).data(), single.data(), rows.size(),
                   tables.single.data() + first * entries());
 }
 
 std::vector<double> SplineOperator::sums(const GroupTables& tables) const {
-    std::vector<double> out;
-    out.reserve(shape_.n_features * (size_ + missing_.coef_extra()));
-    for (std::size_t j = 0; j < shape_.n_features; ++j) {
-        const float* table = &tables.single[j * entries()];
-        out.insert(out.end(), table, table + size_);
-        if (missing_.any()) out.push_back(missing_sum(table));
-    }
+    std::vector<double> out(shape_.n_features * (size_ + missing_.coef_extra()));
+    double* to = out.data();
+    for (std::size_t j = 0; j < shape_.n_features; ++j)
+        to = copy_sums(&tables.single[j * entries()], to);
     return out;
+}
+
+// One feature's; returns where the next one's go.
+double* SplineOperator::copy_sums(const float* table, double* out) const noexcept {
+    out = std::copy_n(table, size_, out);
+    if (missing_.any()) *out++ = missing_sum(table);
+    return out;
+}
+
+void SplineOperator::write_sums(std::size_t number, std::span<const Row> rows, const double* steps,
+                                double* out) const {
+    const Part part = part_from(number * simd::tile, simd::tile);
+    const std::size_t n = part.shape.n_features;
+    const std::vector<float> single(steps, steps + rows.size());
+    auto codes = pointers(rows);
+    for (const Code*& row : codes) row += part.first;
+    AlignedFloats table(simd::tile * entries());
+    if (n == n_few())
+        simd::sum_few(few_shape(n), codes.data(), single.data(), rows.size(), table.data());
+    else
+        kernels_.sum(part.shape, codes.data(), single.data(), rows.size(), table.data());
+    for (std::size_t j = 0; j < n; ++j) out = copy_sums(&table[j * entries()], out);
 }
 
 double SplineOperator::squared_norm(Row row) const {

@@ -79,6 +79,9 @@ public:
 
     void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override;
     std::vector<double> sums(const GroupTables& tables) const override;
+    std::size_t features_per_sum() const noexcept override { return simd::tile; }
+    void write_sums(std::size_t part, std::span<const Row> rows, const double* steps,
+                    double* out) const override;
 
     double squared_norm(Row row) const override;
     double squared_weight(const GroupTables& tables) const override;
@@ -120,6 +123,8 @@ private:
     void add_to_feature(std::size_t j, const float* sums, std::vector<double>& change,
                         GroupTables& tables) const;
     double missing_sum(const float* sums) const noexcept;
+    std::size_t n_few() const noexcept;
+    double* copy_sums(const float* table, double* out) const noexcept;
 
     void fill_smoother();
     void fill_missing_rows();

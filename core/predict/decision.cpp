@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +17,7 @@
 #include "model/arguments.hpp"
 #include "predict/float_model.hpp"
 #include "rows/row.hpp"
+#include "support/buffer.hpp"
 #include "support/checks.hpp"
 #include "support/pieces.hpp"
 
@@ -95,11 +98,28 @@ void decide_exactly(const B& basis, const MatrixView<Real>& X,
     }
 }
 
-}  // namespace
+// Scores rows of X, at most rows_per_task at a time; `single` scores them, if there is one.
+template <Basis B, class Real>
+void decide_some(const B& basis, const Curves& curves, const MatrixView<Real>& X,
+                 std::span<const std::int64_t> columns, const FloatModel* single, double* out) {
+    std::array<Row, rows_per_task> rows;
+    std::size_t n = 0;
+    if constexpr (std::is_same_v<Real, float>)
+        if (single != nullptr) single->decide(X, curves.intercepts, 0, X.n_rows, out);
+    // What the kernels have scored as NaN may be a missing value.
+    for (Row i = 0; i < X.n_rows; ++i)
+        if (single == nullptr || std::isnan(out[index(i) * curves.n_outputs()])) rows[n++] = i;
+    for_each_piece(0, static_cast<Row>(n), few_rows, [&](Row first, Row last) {
+        decide_exactly(basis, X, columns, curves,
+                       std::span(rows).subspan(index(first), index(last - first)), out);
+    });
+}
 
-template <class Real>
-void decide(const Curves& curves, const MatrixView<Real>& X, std::span<const std::int64_t> columns,
-            int n_threads, double* out) {
+// Calls use(first, n, score) for pieces of the rows of X, on threads; score(out) writes the scores
+// of the n rows from `first` on.
+template <class Real, class Use>
+void decide_pieces(const Curves& curves, const MatrixView<Real>& X,
+                   std::span<const std::int64_t> columns, int n_threads, const Use& use) {
     check(curves);
     check_columns(columns, curves.axes.size(), X.n_columns);
     std::visit(
@@ -114,20 +134,62 @@ void decide(const Curves& curves, const MatrixView<Real>& X, std::span<const std
             const Row n_rows = std::clamp(whole_pieces(n_pieces(X.n_rows, shares), few_rows),
                                           few_rows, rows_per_task);
             parallel_pieces(0, X.n_rows, n_rows, n_threads, [&](Row begin, Row end) {
-                std::array<Row, rows_per_task> rows;
-                std::size_t n = 0;
-                if constexpr (std::is_same_v<Real, float>)
-                    if (single) single->decide(X, curves.intercepts, begin, end, out);
-                // What the kernels have scored as NaN may be a missing value.
-                for (Row i = begin; i < end; ++i)
-                    if (!single || std::isnan(out[index(i) * curves.n_outputs()])) rows[n++] = i;
-                for_each_piece(0, static_cast<Row>(n), few_rows, [&](Row first, Row last) {
-                    decide_exactly(basis, X, columns, curves,
-                                   std::span(rows).subspan(index(first), index(last - first)), out);
+                MatrixView<Real> here = X;
+                here.data += begin * X.row_stride;
+                here.n_rows = end - begin;
+                use(index(begin), index(end - begin), [&](double* out) {
+                    decide_some(basis, curves, here, columns, single.get(), out);
                 });
             });
         },
         curves.basis);
+}
+
+}  // namespace
+
+template <class Real>
+void decide(const Curves& curves, const MatrixView<Real>& X, std::span<const std::int64_t> columns,
+            int n_threads, double* out) {
+    decide_pieces(curves, X, columns, n_threads,
+                  [&](std::size_t first, std::size_t, const auto& score) {
+                      score(out + first * curves.n_outputs());
+                  });
+}
+
+template <class Real>
+void add_decision(const Curves& curves, const MatrixView<Real>& X,
+                  std::span<const std::int64_t> columns, std::span<const double> start,
+                  int n_threads, double* out) {
+    const std::size_t n_outputs = curves.n_outputs();
+    if (!start.empty()) must_be("the number of starts, one per output,", start.size(), n_outputs);
+    decide_pieces(curves, X, columns, n_threads,
+                  [&](std::size_t first, std::size_t n, const auto& score) {
+                      Buffer<double> own(n * n_outputs);
+                      score(own.data());
+                      double* to = out + first * n_outputs;
+                      const double* from = own.data();
+                      for (std::size_t i = 0; i < n; ++i, to += n_outputs, from += n_outputs)
+                          for (std::size_t k = 0; k < n_outputs; ++k)
+                              to[k] = (start.empty() ? to[k] : start[k]) + from[k];
+                  });
+}
+
+bool are_finite(std::span<const double> values, int n_threads) {
+    constexpr std::ptrdiff_t per_task = 1 << 14;
+    constexpr std::size_t lanes = 8;
+    std::atomic<bool> all{true};
+    const auto look = [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+        // 0 times a number is 0, unless it is infinite or none.
+        std::array<double, lanes> sums{};
+        auto i = static_cast<std::size_t>(first);
+        for (; i + lanes <= static_cast<std::size_t>(last); i += lanes)
+            for (std::size_t l = 0; l < lanes; ++l) sums[l] += 0.0 * values[i + l];
+        for (; i < static_cast<std::size_t>(last); ++i) sums[0] += 0.0 * values[i];
+        for (const double sum : sums)
+            if (std::isnan(sum)) all.store(false, std::memory_order_relaxed);
+    };
+    parallel_pieces(0, std::ssize(values), per_task, n_threads, look);
+    return all.load(std::memory_order_relaxed);
 }
 
 template <class Real>
@@ -165,6 +227,12 @@ template void decide<float>(const Curves&, const MatrixView<float>&, std::span<c
                             int, double*);
 template void decide<double>(const Curves&, const MatrixView<double>&,
                              std::span<const std::int64_t>, int, double*);
+template void add_decision<float>(const Curves&, const MatrixView<float>&,
+                                  std::span<const std::int64_t>, std::span<const double>, int,
+                                  double*);
+template void add_decision<double>(const Curves&, const MatrixView<double>&,
+                                   std::span<const std::int64_t>, std::span<const double>, int,
+                                   double*);
 template void decide_sparse<float>(const Curves&, const SparseView<float>&, std::span<const double>,
                                    int, double*);
 template void decide_sparse<double>(const Curves&, const SparseView<double>&,

@@ -58,9 +58,19 @@ template <class Real>
 void decide(const Curves& curves, const MatrixView<Real>& X, std::span<const std::int64_t> columns,
             int n_threads, double* out);
 
-// The same for a sparse matrix. at_zero (n_outputs x n_features) holds the curves' values at zero,
-// which a value that is stored replaces and the intercepts are to include already; empty: all are
-// zero.
+// out[i * n_outputs + k] = start[k] + what decide() writes there; with no start, it is added to
+// what is there.
+template <class Real>
+void add_decision(const Curves& curves, const MatrixView<Real>& X,
+                  std::span<const std::int64_t> columns, std::span<const double> start,
+                  int n_threads, double* out);
+
+// Whether no number is infinite or NaN.
+bool are_finite(std::span<const double> values, int n_threads);
+
+// What decide() does, for a sparse matrix. at_zero (n_outputs x n_features) holds the curves'
+// values at zero, which a value that is stored replaces and the intercepts are to include already;
+// empty: all are zero.
 template <class Real>
 void decide_sparse(const Curves& curves, const SparseView<Real>& X, std::span<const double> at_zero,
                    int n_threads, double* out);

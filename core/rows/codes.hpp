@@ -25,12 +25,7 @@ namespace splinear {
 class Codes {
 public:
     Codes(std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid)
-        : n_rows_(n_rows),
-          n_features_(n_features),
-          rows_per_block_(std::max<Row>(n_rows, 1)),
-          grid_(grid),
-          own_(zeros(static_cast<std::size_t>(n_rows * n_features * code_bytes()))),
-          data_(own_.get()) {}
+        : Codes(n_rows, n_features, grid, &zeros) {}
 
     // Codes in a read-only map of a file, of which rows_per_block rows may be in memory at a time.
     Codes(const Code* mapped, std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid,
@@ -60,8 +55,8 @@ public:
     // Some rows, copied to memory of their own.
     Codes some_rows(std::span<const std::int64_t> numbers, int n_threads) const {
         check_rows(numbers, n_rows_);
-        Codes some(static_cast<std::ptrdiff_t>(numbers.size()), n_features_, grid_);
-        constexpr Row rows_per_task = 512;
+        Codes some(static_cast<std::ptrdiff_t>(numbers.size()), n_features_, grid_, &unwritten);
+        constexpr Row rows_per_task = 128;
         parallel_pieces(0, some.n_rows_, rows_per_task, n_threads, [&](Row begin, Row end) {
             std::byte* to = some.own_.get() + begin * n_features_ * code_bytes();
             for (Row k = begin; k < end; ++k) {
@@ -81,6 +76,7 @@ public:
         const Encoder encoder(axes, columns, grid_);
         constexpr Row rows_per_task = 256;
         parallel_pieces(0, X.n_rows, rows_per_task, n_threads, [&](Row begin, Row end) {
+            check_places(places.subspan(index(begin), index(end - begin)));
             if (grid_.is_wide)
                 encoder.encode(X, begin, end, places.data(),
                                static_cast<WideCode*>(static_cast<void*>(own_.get())));
@@ -91,6 +87,20 @@ public:
     }
 
 private:
+    struct Free {
+        void operator()(std::byte* p) const noexcept { std::free(p); }
+    };
+    using Memory = std::unique_ptr<std::byte[], Free>;
+
+    Codes(std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid,
+          Memory (*memory)(std::size_t))
+        : n_rows_(n_rows),
+          n_features_(n_features),
+          rows_per_block_(std::max<Row>(n_rows, 1)),
+          grid_(grid),
+          own_(memory(static_cast<std::size_t>(n_rows * n_features * code_bytes()))),
+          data_(own_.get()) {}
+
     Codes(const void* mapped, bool wide, std::ptrdiff_t n_rows, std::ptrdiff_t n_features,
           CodeGrid grid, Row rows_per_block)
         : n_rows_(n_rows),
@@ -101,14 +111,18 @@ private:
         must(wide == grid.is_wide, "the codes are not as wide as their grid says");
     }
 
-    struct Free {
-        void operator()(std::byte* p) const noexcept { std::free(p); }
-    };
-    using Memory = std::unique_ptr<std::byte[], Free>;
-
     // Rows that are never filled have codes, too: those of new memory, which is zero anyway.
     static Memory zeros(std::size_t n_bytes) {
-        Memory memory(static_cast<std::byte*>(std::calloc(std::max<std::size_t>(n_bytes, 1), 1)));
+        return held(std::calloc(std::max<std::size_t>(n_bytes, 1), 1), n_bytes);
+    }
+
+    // For rows all of which are about to be written, by the threads that do.
+    static Memory unwritten(std::size_t n_bytes) {
+        return held(std::malloc(std::max<std::size_t>(n_bytes, 1)), n_bytes);
+    }
+
+    static Memory held(void* given, std::size_t n_bytes) {
+        Memory memory(static_cast<std::byte*>(given));
         if (!memory) throw std::bad_alloc();
         prefer_large_pages(memory.get(), n_bytes);
         return memory;
@@ -129,6 +143,9 @@ private:
         must_be("the number of axes, one per feature,", axes.size(), index(n_features_));
         check_columns(columns, axes.size(), n_columns);
         must_be("the number of places, one per row,", places.size(), index(n_rows));
+    }
+
+    void check_places(std::span<const std::int64_t> places) const {
         for (const std::int64_t place : places)
             if (place >= 0) must_be_one_of("place", place, index(n_rows_));
     }

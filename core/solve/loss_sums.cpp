@@ -131,6 +131,35 @@ void move_scores(std::span<const double> scores, std::span<const double> moves, 
                     });
 }
 
+void add_levels(std::span<const double> levels, std::size_t n_rows, int n_threads, double* scores) {
+    for (const double level : levels) {
+        parallel_pieces(0, static_cast<std::ptrdiff_t>(n_rows), std::ptrdiff_t{rows_per_sum_task},
+                        n_threads, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                            for (std::ptrdiff_t i = first; i < last; ++i) scores[i] += level;
+                        });
+        scores += n_rows;
+    }
+}
+
+std::vector<double> row_sums(std::span<const double> numbers, std::size_t n_outputs,
+                             int n_threads) {
+    std::vector<double> out;
+    const std::size_t n_rows = n_outputs == 0 ? 0 : numbers.size() / n_outputs;
+    for (std::size_t k = 0; k < n_outputs; ++k) {
+        const double* own = numbers.data() + k * n_rows;
+        const auto add = [&](Row begin, Row end, auto& sums) {
+            const auto n = index(end - begin);
+            const double* from = own + begin;
+            std::size_t i = 0;
+            for (; i + sum_lanes <= n; i += sum_lanes)
+                for (std::size_t l = 0; l < sum_lanes; ++l) sums[0][l] += from[i + l];
+            for (std::size_t l = 0; i + l < n; ++l) sums[0][l] += from[i + l];
+        };
+        out.push_back(add_up<1>(static_cast<Row>(n_rows), n_threads, add)[0]);
+    }
+    return out;
+}
+
 bool is_smooth(const AnyLoss& loss) { return loops_of(loss).terms != nullptr; }
 
 double loss_value(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,

@@ -1,7 +1,9 @@
 // Sums of smooth losses over rows, for Newton's method.
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <vector>
 
 #include "model/loss/any.hpp"
 #include "solve/problem.hpp"
@@ -19,6 +21,12 @@ struct LossSums {
 // out = scores + share moves.
 void move_scores(std::span<const double> scores, std::span<const double> moves, double share,
                  int n_threads, double* out);
+
+// scores (n_outputs x n_rows) += levels, one per output, in place.
+void add_levels(std::span<const double> levels, std::size_t n_rows, int n_threads, double* scores);
+
+// The sum of every row of numbers (n_outputs x n_rows). Threads change no bit.
+std::vector<double> row_sums(std::span<const double> numbers, std::size_t n_outputs, int n_threads);
 
 // Whether there is a loop for the derivatives of a loss.
 bool is_smooth(const AnyLoss& loss);

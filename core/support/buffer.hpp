@@ -6,8 +6,6 @@
 #include <memory>
 #include <span>
 
-#include "support/pieces.hpp"
-
 namespace splinear {
 
 // An array that is not initialized: its pages are first touched by the threads that write it. A
@@ -17,17 +15,6 @@ class Buffer {
 public:
     Buffer() = default;
     explicit Buffer(std::size_t n) : data_(std::make_unique_for_overwrite<Number[]>(n)), size_(n) {}
-
-    // Zeros, which threads write.
-    static Buffer zeros(std::size_t n, int n_threads) {
-        constexpr std::ptrdiff_t per_task = 1 << 14;
-        Buffer out(n);
-        parallel_pieces(0, static_cast<std::ptrdiff_t>(n), per_task, n_threads,
-                        [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-                            std::fill(out.data() + first, out.data() + last, Number{});
-                        });
-        return out;
-    }
 
     Number* data() noexcept { return data_.get(); }
     const Number* data() const noexcept { return data_.get(); }

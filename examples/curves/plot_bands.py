@@ -2,9 +2,9 @@
 Bands, and what they mean
 =========================
 
-A curve is an estimate, and a band says how far off it may be. There are two kinds. At each place,
-a *pointwise* 95% band holds the truth in 95 of 100 data sets. A *simultaneous* one holds the
-whole curve in 95 of 100. The only way to see it is to make 100 data sets.
+A curve is an estimate, and a band shows how far off it may be. There are two kinds. At each value
+of x, a *pointwise* 95% band contains the truth in 95 of 100 data sets. A *simultaneous* one
+contains the whole curve in 95 of 100. To see this, we simulate 100 data sets.
 
 Read more: :doc:`/guide/bands`.
 """
@@ -12,7 +12,7 @@ Read more: :doc:`/guide/bands`.
 # %%
 # One data set
 # ------------
-# Two features, of which we look at the first. Noise is about as strong as its effect.
+# Two features, of which we look at the first. The noise is about as large as its effect.
 import numpy as np
 
 from splinear import AdditiveRegressor
@@ -21,7 +21,7 @@ from splinear.terms import Spline
 
 
 def truth(x):
-    """A bump on the right; the mean over [0, 1] is taken off."""
+    """A bump on the right; its mean over [0, 1] is subtracted."""
     grid = np.linspace(0, 1, 1001)
     return np.exp(-(((x - 0.7) / 0.2) ** 2)) - np.exp(-(((grid - 0.7) / 0.2) ** 2)).mean()
 
@@ -42,9 +42,8 @@ bands = {kind: band(model, 0, grid, kind=kind) for kind in ("pointwise", "simult
 # %%
 # A hundred data sets
 # -------------------
-# For each we note where its bands hold the truth. A band is of a curve less its mean, and means
-# of 400 rows differ a little: that is why we compare with the truth less its mean over all
-# places.
+# For each data set we record where its bands contain the truth. Bands describe centered curves,
+# so we compare them with the truth minus its mean.
 holds = {kind: [] for kind in bands}
 curves = []
 for seed in range(100):
@@ -59,10 +58,10 @@ print(f"pointwise: the truth is inside at {at_each.mean():.0%} of the places")
 print(f"simultaneous: the whole truth is inside in {whole:.0%} of the data sets")
 
 # %%
-# Left: one data set. Middle: a hundred of them, which is what a band is about. Right: how often
-# the pointwise band holds the truth, place by place. At the top of the bump, where the truth
-# bends most, smooth curves tend to be a little too low, and bands hold it less often than at
-# other places. Their 95% is an average over the places.
+# Left: one data set. Middle: the curves of a hundred data sets; a band describes their spread.
+# Right: how often the pointwise band contains the truth at each x. At the top of the bump, where
+# the truth bends most, smooth curves tend to be a little too low, and bands contain it less often
+# than elsewhere. The 95% is an average over all x.
 from matplotlib import pyplot as plt
 
 from splinear.plotting import DOWN, INK, MUTED, UP

@@ -33,7 +33,7 @@ models = {
 }
 
 # %%
-# Above: the score of every place, blue inside and orange outside, with the boundary that was
+# Above: the score at every point, blue inside and orange outside, with the boundary that was
 # learned (black) and the true one (dashed). Below: the curve of x, as a share of its largest
 # value; the truth (dashed) is an upside-down parabola.
 figure, panels = plt.subplots(
@@ -65,6 +65,6 @@ panels[1, 0].set_ylabel("added by x")
 plt.show()
 
 # %%
-# The linear model assigns every place to the larger class. The three others find the disk. They
-# differ in their costs on wide tables: a spline of degree 1 touches two coefficients per value,
-# the others touch all of theirs.
+# The linear model assigns every point to the larger class. The three others find the disk. They
+# differ in cost on wide tables: a spline of degree 1 uses two coefficients per value, the others
+# use all of theirs.

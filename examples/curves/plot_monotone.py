@@ -3,8 +3,8 @@ Credit scores that a customer can trust
 =======================================
 
 Someone who pays off debt, or earns more, should not get a worse score for it, whatever noise
-there is in the data. ``Spline(monotone=...)`` makes that a condition of the fit. Where it is true
-in the world, it costs no accuracy, and rejections can be explained.
+there is in the data. ``Spline(monotone=...)`` makes that a condition of the fit. Where the
+condition is true, it costs no accuracy, and it makes rejections easier to explain.
 
 Read more: :doc:`/guide/shapes`.
 """
@@ -12,8 +12,8 @@ Read more: :doc:`/guide/shapes`.
 # %%
 # Loans
 # -----
-# Made up: 600 of them, and four facts about each. The risk of default falls with income and years
-# in the job, and rises with debt and late payments.
+# Synthetic data: 600 loans, and four facts about each. The risk of default falls with income and
+# years in the job, and rises with debt and late payments.
 import numpy as np
 import pandas as pd
 
@@ -57,7 +57,8 @@ for name, model in {"free": free, "monotone": monotone}.items():
     print(f"{name}: AUC {auc:.4f}, certified to {model.dual_gap_:.0e}")
 
 # %%
-# Somebody whose income grows by a thousand must not lose. How often does it happen?
+# An applicant whose income grows by a thousand must not get a worse score. How often does that
+# happen?
 richer = X_test.assign(income=X_test["income"] + 1)
 for name, model in {"free": free, "monotone": monotone}.items():
     worse = model.decision_function(richer) < model.decision_function(X_test) - 1e-9
@@ -66,8 +67,8 @@ for name, model in {"free": free, "monotone": monotone}.items():
 # %%
 # The curves
 # ----------
-# The free curves wiggle, and where they turn against common sense (orange), the monotone ones are
-# level: each is the best curve that obeys, not a free one that was repaired.
+# The free curves wiggle, and where they contradict common sense (orange), the monotone ones are
+# level: each is the best monotone curve, not a free curve repaired afterward.
 from matplotlib import pyplot as plt
 
 from splinear.inspection import shape_function

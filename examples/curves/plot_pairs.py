@@ -3,8 +3,8 @@ Pairs of features: a map of prices
 ==================================
 
 The price of a house does not depend on how far east it lies plus how far north, but on the place.
-``interactions="auto"`` looks for pairs of features that say more together than apart, and adds a
-surface for each that pays.
+``interactions="auto"`` finds pairs of features that predict more together than apart, and adds a
+surface for each of them.
 
 Read more: :doc:`/guide/interactions`.
 """
@@ -12,8 +12,8 @@ Read more: :doc:`/guide/interactions`.
 # %%
 # A town
 # ------
-# Made up: two centers where houses are expensive, a river that makes its banks expensive, and
-# houses of different age and size.
+# Synthetic data: two centers where houses are expensive, a river with expensive banks, and houses
+# of different age and size.
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
@@ -50,9 +50,9 @@ print(f"R² with pairs:      {model.score(X_test, y_test):.3f}")
 print(summary(model))
 
 # %%
-# Of ten pairs, that of east and north was found. (Where another one was taken by chance, its
-# importance is next to nothing and its p-value is large.) A surface is what two features add
-# beyond their curves; so for a map of the town we add these, too.
+# Of the ten possible pairs, the model found that of east and north. (If it also adds another pair
+# by chance, its importance is close to zero and its p-value is large.) A surface is what two
+# features add beyond their curves, so for a map of the town we add the curves to it.
 from matplotlib import pyplot as plt
 
 from splinear.inspection import shape_function, surface

@@ -2,23 +2,23 @@
 What smooth means: D_0, D_1 and D_2
 ===================================
 
-A spline has many coefficients, one per bump, and a penalty says which curves it would rather
-have. There are three to choose from, by ``Spline(penalty_order=...)``. This page shows what each
-of them believes before it has seen any data, and what it makes of data afterward.
+A spline has many coefficients, one per B-spline, and a penalty that says which curves are
+preferred. There are three to choose from, by ``Spline(penalty_order=...)``. This page shows which
+curves each penalty expects before it has seen any data, and which curves it fits to data.
 
 Read more: :doc:`/guide/smoothness`.
 """
 
 # %%
-# Three wishes
-# ------------
+# What each penalty prefers
+# -------------------------
 # Write the coefficients, from left to right, as a list a. The penalty is the sum of the squares
 # of D times a:
 #
-# - D_0 leaves a as it is. The penalty wants *small values*.
-# - D_1 takes the difference of each coefficient and the one before. The penalty wants *small
+# - D_0 leaves a as it is. The penalty prefers *small values*.
+# - D_1 takes the difference of each coefficient and the one before. The penalty prefers *small
 #   steps*.
-# - D_2 takes the differences of these differences. The penalty wants *small bends*.
+# - D_2 takes the differences of these differences. The penalty prefers *small bends*.
 #
 # Here they are for five coefficients; the first row compares with a zero to the left of all.
 import numpy as np
@@ -31,17 +31,18 @@ for order in (1, 2):
 # %%
 # Before the data
 # ---------------
-# To wish for something is to believe that it is likely. Curves that are drawn at random from what
-# each penalty believes are noise for D_0, a random walk for D_1, and a walk with inertia for D_2.
+# A penalty corresponds to a prior distribution: the curves it prefers are those it considers
+# likely. Random curves drawn from this prior are noise for D_0, a random walk for D_1, and a walk
+# with inertia for D_2.
 rng = np.random.default_rng(4)
 n = 60
-beliefs = {order: difference_inverse(n, order) @ rng.normal(size=(n, 5)) for order in (0, 1, 2)}
+priors = {order: difference_inverse(n, order) @ rng.normal(size=(n, 5)) for order in (0, 1, 2)}
 
 # %%
 # After the data
 # --------------
-# 80 rows of a wave with noise, and a hole in which there are none. How strong the penalty is,
-# REML chooses from the data, for each of the three.
+# 80 rows of a wave with noise, and a gap without rows. For each of the three, REML chooses the
+# strength of the penalty from the data.
 from splinear import AdditiveRegressor
 from splinear.terms import Spline
 
@@ -63,18 +64,18 @@ fits = {
 }
 
 # %%
-# In the hole there is nothing but belief. D_0 falls back to the average, D_1 takes the shortest
-# way from edge to edge, and D_2 goes on as it came, and turns gently. The bands say so: they are
-# wide where only the penalty speaks.
+# In the gap there are no data, and the penalty alone decides. D_0 falls back to the average, D_1
+# takes the shortest way from edge to edge, and D_2 continues in the direction it came from and
+# bends gently. The bands show it: they are wide where there are no data.
 from matplotlib import pyplot as plt
 
 from splinear.plotting import FAINT, INK, MUTED, UP
 
-wishes = {0: "small values", 1: "small steps", 2: "small bends"}
+prefers = {0: "small values", 1: "small steps", 2: "small bends"}
 figure, panels = plt.subplots(2, 3, figsize=(12, 6.4), layout="constrained", sharex=True)
-for (above, below), order in zip(panels.T, wishes, strict=True):
-    above.plot(np.linspace(0, 1, n), beliefs[order], lw=1.5, color=UP, alpha=0.7)
-    above.set_title(f"$D_{order}$: {wishes[order]}", fontsize=14, color=INK, loc="left")
+for (above, below), order in zip(panels.T, prefers, strict=True):
+    above.plot(np.linspace(0, 1, n), priors[order], lw=1.5, color=UP, alpha=0.7)
+    above.set_title(f"$D_{order}$: {prefers[order]}", fontsize=14, color=INK, loc="left")
     lower, upper = fits[order].predict_interval(grid).T
     below.axvspan(0.45, 0.75, color=FAINT, alpha=0.35, lw=0)
     below.fill_between(grid[:, 0], lower, upper, color=UP, alpha=0.2, lw=0, label="95% band")
@@ -85,12 +86,12 @@ for (above, below), order in zip(panels.T, wishes, strict=True):
     above.set_yticks([])
     for ax in (above, below):
         ax.spines[["top", "right"]].set_visible(False)
-panels[0, 0].set_ylabel("what it believes")
-panels[1, 0].set_ylabel("what it learns")
+panels[0, 0].set_ylabel("before the data")
+panels[1, 0].set_ylabel("after the data")
 below.legend(frameon=False, loc="lower left", ncols=2)
 plt.show()
 
 # %%
-# Which to take? D_1, the default, is calm where there is no evidence and cheap to train. D_2
-# gives the smoothest pictures, and lines where D_1 has steps. D_0 is for many rows and sharp
-# detail.
+# Which one to choose? D_1, the default, stays flat where there is no evidence, and is fast to
+# train. D_2 gives the smoothest pictures, and straight lines where D_1 is flat. D_0 is for many
+# rows and sharp detail.

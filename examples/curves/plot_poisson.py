@@ -11,8 +11,8 @@ Read more: :doc:`/guide/regression`.
 # %%
 # Contracts
 # ---------
-# Made up: young drivers have many claims, and old ones some more; powerful cars and cities add to
-# it.
+# Synthetic data: young drivers have many claims, and very old ones more than average; powerful
+# cars and cities increase the rate.
 import numpy as np
 import pandas as pd
 
@@ -29,7 +29,7 @@ years = rng.uniform(0.05, 1.0, n)  # for which each was insured
 
 
 def true_log_rate(age):
-    """What age adds, the mean being left to the other features."""
+    """The log rate by age, without the other features."""
     return -2.6 + 1.4 * np.exp(-(age - 18) / 8) + 0.9 / (1 + np.exp(-(age - 77) / 4))
 
 
@@ -55,9 +55,9 @@ print(f"A city has {ratio[0]:.2f} times the claims of the country (truth: {np.ex
 # %%
 # Claims per year, by age
 # -----------------------
-# Dots are claims divided by years, for five years of age each; larger dots are of more years. The
-# curve is the rate of a car of 100 hp in a suburb; ``predict_interval`` says how well it is
-# known.
+# Each dot is the observed rate of drivers within five years of age; larger dots stand for more
+# insured years. The curve is the rate for a car of 100 hp in a suburb; ``predict_interval`` shows
+# its uncertainty.
 from matplotlib import pyplot as plt
 
 from splinear.plotting import FAINT, INK, MUTED, UP

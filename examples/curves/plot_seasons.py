@@ -10,8 +10,7 @@ Read more: :doc:`/guide/terms`.
 """
 
 # %%
-# The data, made up: people ride to work and back, on warm days, and more of them in the second
-# year.
+# Synthetic data: people ride to work and back, on warm days, and more of them in the second year.
 import numpy as np
 import pandas as pd
 
@@ -28,8 +27,8 @@ rides += season + 0.15 * X["weeks"] - 15 * (time.dt.day_of_week > 4) + rng.norma
 # %%
 # The model
 # ---------
-# Each term says what its column is. The last quarter is held out: it lies in the future, so the
-# trend goes on as a line.
+# Each term describes the nature of its column. The last quarter is held out. As it lies in the
+# future, the trend is a line, which continues beyond the training range.
 from splinear import AdditiveRegressor
 from splinear.terms import Fourier, Linear
 

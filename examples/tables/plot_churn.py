@@ -2,8 +2,8 @@
 Churn: from a raw CSV file to a report
 ======================================
 
-A table as it comes from a database: numbers, text, gaps, and a key that means nothing. We fit a
-model to it without preparing anything, check it on customers that it has not seen, look at what
+A table as it comes from a database: numbers, text, missing values, and a meaningless key. We fit
+a model to it without preparing anything, check it on customers that it has not seen, look at what
 it has learned, and write a page for colleagues who do not program.
 
 Read more: :doc:`/guide/tables` and :doc:`/guide/report`.
@@ -49,8 +49,9 @@ table.to_csv(path, index=False)
 # %%
 # The model
 # ---------
-# Text columns become categories, gaps are a value of their own, and how smooth each curve is
-# comes from the data. The key is dropped: with one level per row it can only confuse.
+# Text columns become categories, missing values get an effect of their own, and the smoothness of
+# each curve is chosen from the data. The key is dropped: with one level per row it carries no
+# information.
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
@@ -66,8 +67,8 @@ print(
 )
 
 # %%
-# What it has learned, a line per term. The payment method, which was given no effect, has hardly
-# any degrees of freedom and a large p-value.
+# What the model has learned, one line per term. The payment method, which has no true effect,
+# gets hardly any degrees of freedom and a large p-value.
 from splinear.inspection import summary
 
 print(summary(model))

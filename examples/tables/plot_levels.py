@@ -2,10 +2,10 @@
 Many levels, few rows: effects that are shrunk
 ==============================================
 
-A category with a hundred levels has some with hundreds of rows and some with two. The average of
-two rows is mostly noise. ``Category`` takes levels as draws from one population and shrinks the
-effects of those that are little known toward the average, by as much as the data suggest: a
-random effect, as statisticians say.
+Of a category's hundred levels, some may have hundreds of rows and others two. The average of two
+rows is mostly noise. ``Category`` treats levels as draws from one population, and shrinks the
+effects of levels with few rows toward the average, by an amount that the data determine.
+Statisticians call this a random effect.
 
 Read more: :doc:`/guide/tables`.
 """
@@ -13,8 +13,8 @@ Read more: :doc:`/guide/tables`.
 # %%
 # Schools
 # -------
-# Made up: 120 schools, some large and many small. Test results depend on the school and on how
-# many hours a student has slept.
+# Synthetic data: 120 schools, some large and many small. Test results depend on the school and on
+# the hours a student has slept.
 import numpy as np
 import pandas as pd
 

@@ -3,8 +3,8 @@ Missing values are values, too
 ==============================
 
 Why a value is missing often says something: a test was not done because the doctor saw no need. A
-gap gets a coefficient of its own, in the term of its feature. Nothing is imputed, and no column
-is added.
+missing value gets a coefficient of its own, in the term of its feature. Nothing is imputed, and
+no column is added.
 
 Read more: :doc:`/guide/tables`.
 """
@@ -12,8 +12,8 @@ Read more: :doc:`/guide/tables`.
 # %%
 # Patients
 # --------
-# Made up. Blood pressure is measured in most of the ill and in less than half of the healthy; a
-# laboratory value is lost at random, which says nothing.
+# Synthetic data. Blood pressure is measured in most of the ill and in less than half of the
+# healthy; a laboratory value is missing at random, which carries no information.
 import numpy as np
 import pandas as pd
 
@@ -42,8 +42,8 @@ X_test, y_test = patients(10_000)
 print(X.isna().mean().map("{:.0%} missing".format).to_string())
 
 # %%
-# Gaps as they are, and means in the gaps
-# ---------------------------------------
+# With and without imputation
+# ---------------------------
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -63,8 +63,8 @@ for name, one in models.items():
 # %%
 # The picture
 # -----------
-# The diamond to the right of a curve is what a gap adds. A missing pressure speaks clearly for
-# "well"; a missing laboratory value adds nothing, as it should.
+# The diamond to the right of a curve is what a missing value adds. A missing pressure clearly
+# favors "well"; a missing laboratory value adds nothing, as it should.
 from matplotlib import pyplot as plt
 
 from splinear.plotting import CurvesDisplay
@@ -73,9 +73,9 @@ CurvesDisplay.from_estimator(model, X_test, features=["pressure", "lab value", "
 plt.show()
 
 # %%
-# And with means in the gaps? A third of the rows now stand at one pressure that hardly anybody
-# has. The curve finds them there and grows a needle, so that little accuracy is lost. But nobody
-# would want to explain this needle to a doctor, and a linear model has none.
+# And with imputed means? A third of the rows now have exactly the same pressure. The curve
+# follows them with a narrow spike, so that little accuracy is lost. But nobody would want to
+# explain this spike to a doctor, and a linear model cannot have one.
 from splinear.inspection import shape_function
 from splinear.plotting import DOWN, MUTED, UP
 

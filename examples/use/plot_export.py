@@ -2,9 +2,8 @@
 Deployment: ONNX and SQL
 ========================
 
-A model is a sum of curves and numbers per level, so other programs can compute it: a server that
-knows nothing of Python, by ONNX, or the database in which the rows lie, by SQL. Neither is an
-approximation.
+A model is a sum of curves and of effects of levels, so other programs can compute it: a server
+without Python, by ONNX, or the database that holds the rows, by SQL. Neither is an approximation.
 
 Read more: :doc:`/guide/export`.
 """
@@ -36,7 +35,7 @@ here = model.predict_proba(X)[:, 1]
 # %%
 # In an ONNX runtime
 # ------------------
-# The graph has standard operators only. Text and numbers are inputs of their own, by name.
+# The graph consists of standard operators. Each feature is an input with its own name.
 import onnxruntime
 
 from splinear.export import to_onnx
@@ -50,7 +49,7 @@ by_onnx = session.run(["probabilities"], inputs)[0][:, 1]
 # %%
 # In a database
 # -------------
-# One SELECT, which gives probabilities and the two most important reasons for each row.
+# One SELECT returns probabilities and the two most important reasons for each row.
 import sqlite3
 
 from splinear.export import to_sql
@@ -77,9 +76,9 @@ for name, other in ways.items():
     )
 
 # %%
-# Left: a curve drawn by splinear, and tenants of unknown income are marked where the database and
-# the ONNX runtime put them. Right: the differences of all rows, on a logarithmic axis, far below
-# what is promised.
+# Left: the probabilities of tenants of unknown income. The line is computed by splinear; the
+# markers are rows as computed by SQLite and by the ONNX runtime. Right: the differences of all
+# rows, on a logarithmic axis, far below the accuracy that is promised.
 from matplotlib import pyplot as plt
 
 from splinear.plotting import DOWN, INK, MUTED, UP

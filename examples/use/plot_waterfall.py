@@ -11,7 +11,7 @@ Read more: :doc:`/guide/explain`.
 # %%
 # Loans
 # -----
-# Made up: who pays back? A table of numbers and text, with gaps.
+# Synthetic data: who repays a loan? A table of numbers and text, with missing values.
 import numpy as np
 import pandas as pd
 
@@ -41,8 +41,8 @@ print(f"{model.score(X[:1000], y[:1000]):.1%} of 1000 new loans right")
 # %%
 # The reasons
 # -----------
-# One applicant was refused, and asks why. Here are the reasons, the largest first, with the
-# standard error of each.
+# One applicant was rejected, and asks why. Here are the reasons, the largest first, each with its
+# standard error.
 from splinear.inspection import explain
 
 asks = X[:1000].query("income > 50 and `late payments` >= 3 and purpose == 'car'").head(1)

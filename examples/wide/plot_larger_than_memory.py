@@ -13,7 +13,7 @@ Read more: :doc:`/guide/large`.
 # %%
 # A folder of files
 # -----------------
-# Written piece by piece, as they come from elsewhere: no more than one piece is ever in memory.
+# The files are written one by one, so that never more than one of them is in memory.
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -38,8 +38,8 @@ print(f"{n_pieces * n_rows:,} rows in {n_pieces} files, {size / 1e6:.0f} MB")
 # %%
 # Two fits
 # --------
-# The codes alone take 5 MB. The callback notes how far the solver has come after each pass: its
-# certificate says how much better any model can be, at most.
+# The codes alone take 5 MB. The callback records the gap after each pass: it bounds how much
+# better any other model can be.
 from time import perf_counter
 
 from splinear import AdditiveSVC
@@ -67,9 +67,8 @@ for name, limit in {"in memory": None, "within 4 MB": "4MB"}.items():
 # The same model
 # --------------
 # Left: the gap after each pass. From disk there are fewer of them, because rows that have been
-# read are visited twice before the next ones are. Right: the curves lie on each other, as far as
-# such a tolerance lets them. Both objectives are within half a percent of the optimum; the gap is
-# the proof.
+# read are visited twice before the next ones are. Right: the curves agree, up to the tolerance.
+# Both objectives are within half a percent of the optimum; the gap proves it.
 from matplotlib import pyplot as plt
 
 from splinear.inspection import shape_function

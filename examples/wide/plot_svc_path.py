@@ -3,8 +3,8 @@ A path of support vector machines on a sparse table
 ===================================================
 
 How closely should curves follow the data? ``AdditiveSVC`` has one number for it, C.
-``PathSearchCV`` tries many by cross-validation, and does so along a path: each solution is where
-the next begins, and the table is coded once for all folds and all values of C.
+``PathSearchCV`` tries many by cross-validation, and does so along a path: each solution is the
+start for the next, and the table is coded once for all folds and all values of C.
 
 Read more: :doc:`/guide/smoothness`.
 """
@@ -12,8 +12,8 @@ Read more: :doc:`/guide/smoothness`.
 # %%
 # Counts
 # ------
-# A sparse table, as of words in texts: 1,500 rows, 200 columns, most entries zero. What counts is
-# whether some of the words occur at all, and others only if they occur often.
+# A sparse table, as of words in texts: 1,500 rows, 200 columns, most entries zero. For some words
+# it matters whether they occur at all, for others only whether they occur often.
 import numpy as np
 from scipy import sparse
 
@@ -56,8 +56,8 @@ print(f"CPU time: path {path_time:.1f} s, grid {grid_time:.1f} s")
 # %%
 # The picture
 # -----------
-# With too small a C all curves are flat. At every C splines are better than lines, as they know
-# that the first occurrence of a word is not like the fifth.
+# With too small a C all curves are flat. At every C splines are better than lines, because they
+# can tell the first occurrence of a word from the fifth.
 from matplotlib import pyplot as plt
 from matplotlib.ticker import PercentFormatter
 

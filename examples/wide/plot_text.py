@@ -2,9 +2,9 @@
 Text: which words give an author away?
 ======================================
 
-Counts of words are sparse: a text holds few of many thousand words. ``AdditiveSVC`` reads the
-non-zeros alone, and learns one curve per word, through zero. So it knows what a linear model
-cannot say: that the second time a word occurs tells more than the twentieth.
+Word counts are sparse: a text contains few of many thousand words. ``AdditiveSVC`` reads the
+non-zeros alone, and learns one curve per word, through zero. So it can learn what a linear model
+cannot: that the second occurrence of a word tells more than the twentieth.
 
 Read more: :doc:`/guide/sparse`.
 """
@@ -12,7 +12,7 @@ Read more: :doc:`/guide/sparse`.
 # %%
 # Four authors
 # ------------
-# There is text on every computer that runs this: the documentation of the functions of NumPy,
+# Every computer that runs this example has some text: the docstrings of the functions of NumPy,
 # SciPy, scikit-learn and matplotlib. Can a model tell from the words of one docstring which
 # library it belongs to? Code examples are left out, and so are the names of the libraries
 # themselves.

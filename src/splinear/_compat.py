@@ -5,12 +5,14 @@ from sklearn.utils._missing import is_pandas_na
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _get_feature_names as get_feature_names
 
 __all__ = [
     "Interval",
     "StrOptions",
     "check_feature_names_in",
     "check_sample_weight",
+    "get_feature_names",
     "is_pandas_na",
     "safe_indexing",
 ]

@@ -1,4 +1,4 @@
-"""AdditiveClassifier: probabilities from curves, each as smooth as the data ask for."""
+"""AdditiveClassifier: probabilities from curves whose smoothness is chosen from the data."""
 
 from __future__ import annotations
 
@@ -27,73 +27,76 @@ __all__ = ["AdditiveClassifier"]
 
 
 class AdditiveClassifier(ClassEstimator):
-    """Additive classifier with probabilities, every curve as smooth as the data ask for.
+    """Additive classifier with probabilities; the smoothness of each term comes from the data.
 
-    Learns f(x) = b + sum_k f_k(x), each f_k the curve of a feature of numbers, the effects of a
-    category's levels or a surface over two features, by minimizing::
+    Learns f(x) = b + sum_k f_k(x), where each f_k is the curve of a numeric feature, the effects of
+    the levels of a category, or a surface over two features, by minimizing::
 
         sum_i c_i loss(y_i, f(x_i)) + 1/2 sum_k coef_k' S_k coef_k / t_k
 
-    over the coefficients and b. The loss is log(1 + exp(-y f)) for two classes, y being -1 or 1,
-    and log sum_c exp f_c - f_y for more, where every class c has an f_c of its own. S_k penalizes
-    rough curves (see the terms), and t_k, the variance of a term, comes from the data by restricted
-    maximum likelihood (REML), or is C s_k^2 for a given C. The intercept is not penalized.
+    over the coefficients and b, where c_i is the weight of row i. The loss is log(1 + exp(-y f))
+    for two classes, y being -1 or 1, and log sum_c exp f_c - f_y for more, where every class c has
+    an f_c of its own. S_k penalizes rough curves (see the terms), and t_k, the variance of a term,
+    is chosen from the data by restricted maximum likelihood (REML), or is C s_k^2 for a given C,
+    with s_k the scale of the term. The intercept is not penalized.
 
     Parameters
     ----------
     curve : term or None, default=None
-        The term of every feature of numbers, for example `Spline(degree=3)` or `Linear()`; see
-        :mod:`splinear.terms`. None is `Spline()`, with as many pieces as are good for the table.
+        The term of every numeric feature, for example `Spline(degree=3)` or `Linear()`; see
+        :mod:`splinear.terms`. None means `Spline()`, with a number of pieces that suits the table.
     terms : dict or None, default=None
-        Terms of single features: from a feature's name or position to a term, or to "drop"; and of
-        pairs, from a tuple of two features to `Pair()`.
+        Terms for single features: maps a feature's name or position to a term, or to "drop"; and a
+        tuple of two features to `Pair()`.
     interactions : int, "auto" or list of pairs, default=0
-        Surfaces over two features, beside their curves: so many, those for which the curves leave
-        most evidence; as many as the evidence pays for; or those listed, each as two names or
-        positions. Surfaces are for dense tables.
+        Surfaces over two features, in addition to their curves. An int is the number of surfaces,
+        which go to the pairs with the most evidence; "auto" adds as many as the evidence supports;
+        a list names the pairs, each as two names or positions. X must be dense.
     C : float or None, default=None
-        None: the data choose how smooth each term is. A number weighs the losses, alike for all
-        terms: larger fits closer.
+        None: the smoothness of each term is chosen from the data. A number weighs the losses
+        against the penalties of all terms: a larger C fits the data more closely.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the weights of rows by class; "balanced" gives all classes the same total. For
-        several labels per row the classes are 0 and 1, of every label.
+        Multiplies the weights of rows by class; "balanced" gives all classes the same total weight.
+        With several labels per row, the classes are 0 and 1 for every label.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which features are categories: those of text or of a categorical type; or features by
-        position, by name or as a mask; or none.
+        Which features are categories. "from_dtype": those of text or of a categorical type. An
+        array: their positions, their names, or a mask. None: no feature.
     missing : {"level", "error"}, default="level"
-        What NaN (or None) in X means. "level": a value of its own, which counts as the curve's mean
-        plus what is learned from the rows that have it. A feature that had none in fit counts as
-        its mean. "error" refuses it.
+        How NaN (or None) in X is treated. "level": a missing value adds the mean of the curve plus
+        a deviation that is learned from the rows in which it is missing; if a feature had no
+        missing values in fit, it adds the mean. "error": a missing value raises an error.
     tol : float, default=1e-3
-        How close to the optimum the objective is to be, relative to itself.
+        Stop when the objective is proven to be within this share of the optimum.
     max_iter : int, default=1000
-        The most Newton steps. A ConvergenceWarning says if they were not enough.
+        The maximum number of Newton steps. If they are not enough, there is a ConvergenceWarning.
     time_limit : float or None, default=None
-        Seconds of training after which to stop with what has been learned, and a
+        Seconds of training after which to stop, keep what has been learned, and warn with a
         ConvergenceWarning.
     callback : callable or None, default=None
         Called after every step as callback(progress), with `progress.n_iter`, `.gap`, `.n_active`,
         `.n_rows`, `.label`, `.phase`, and in a search `.fold` and `.C`. Returning True stops the
-        fit, as time_limit does. What it raises (and Ctrl-C) stops the fit too, and is raised once
-        the model has been stored.
+        fit, as time_limit does. An exception raised by it (or Ctrl-C) also stops the fit, and is
+        raised again once the model has been stored.
     warm_start : bool, default=False
         Whether to start from the curves of the last fit.
     max_memory : int, str or None, default=None
-        How much memory fit may take beyond X and y: bytes, or a text such as "500MB" or "2GiB".
-        If X's codes, 2 bytes per value, do not fit they go to a temporary file.
+        The memory that fit may take beyond X and y: bytes, or a string such as "500MB" or "2GiB".
+        If the coded values of X (2 bytes each) do not fit, they go to a temporary file.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Where fit computes: "cuda" is an NVIDIA GPU, by CuPy (``pip install 'splinear[cuda]'``), and
-        "auto" that GPU if there is one and it has kernels for all terms, else the processor. X and
-        y may lie in a GPU's memory (CuPy, or anything with DLPack), whatever `device` is. The model
-        is the same object, for any machine. Predictions are made where X lies.
+        Where fit computes: "cuda" is an NVIDIA GPU, by CuPy (``pip install 'splinear[cuda]'``);
+        "auto" is that GPU if there is one and it has kernels for all terms, and the processor
+        otherwise. X and y may be in the memory of a GPU (CuPy, or any library with DLPack),
+        whatever `device` is. The fitted model can be used on any machine. Predictions are made
+        where X is.
     n_jobs : int or None, default=None
-        Threads. None is 1, -1 all cores. The result does not depend on it.
+        The number of threads. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Chooses the order of rows, and so the last digits. The same number gives the same bits.
+        Determines the random order of the rows, which affects the last digits of the result. The
+        same number gives the same model to the last bit.
     verbose : int, default=0
-        1 keeps one line up to date on a terminal or in a notebook, and replaces it by what came
-        out (passes, gap, seconds); a pipe or a file gets that alone. 2 prints a line per step. All
-        of it goes to stderr (in a notebook, to stdout).
+        1 shows one line that is updated during the fit, on a terminal or in a notebook, and
+        replaced by the result (passes, gap, seconds); a pipe or a file gets only the result. 2
+        prints a line per step. Output goes to stderr (in a notebook, to stdout).
 
     Attributes
     ----------
@@ -106,16 +109,16 @@ class AdditiveClassifier(ClassEstimator):
     intercept_ : ndarray of shape (n_outputs,)
     feature_importances_ : ndarray of shape (n_features,)
         The standard deviation of each feature's contributions over the training rows (weighted; the
-        mean over outputs), and half of that of each of its surfaces.
+        mean over outputs), plus half of that of each of its surfaces.
     n_iter_ : int
-        Newton steps, turns of REML included.
+        The number of Newton steps, including the iterations of REML.
     dual_gap_ : float
         The relative duality gap on X itself: the objective is proven to be within this share of the
         optimum.
     certified_ : bool
-        Whether that proof is within tol; if not, a ConvergenceWarning says so.
+        Whether `dual_gap_` is at most tol; if not, there was a ConvergenceWarning.
     objective_ : float
-        The value of the function above.
+        The value of the objective above.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when X has column names.
@@ -215,15 +218,15 @@ class AdditiveClassifier(ClassEstimator):
     def predict_interval(self, X: Input, level: float = 0.95) -> Floats:
         """Compute intervals of the probabilities of the classes, or of the labels.
 
-        They follow from the posterior of all terms and intercepts, in which the log-odds of a
-        class are normal (to first order, for more than two). How smooth the terms are counts as
-        known.
+        They are computed from the posterior of all terms and intercepts, in which the log-odds of a
+        class are normal (to first order, for more than two). The smoothness of the terms is treated
+        as known.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or files as in fit
         level : float, default=0.95
-            The probability of an interval.
+            The probability that an interval contains the true value.
 
         Returns
         -------

@@ -30,7 +30,7 @@ def min_kernel(X: AnyArray, Y: AnyArray | None = None, *, n_jobs: int | None = N
         If X and Y are both float32 they are read as they are; other types become float64.
     Y : array-like of shape (m, n_features), default=X
     n_jobs : int or None, default=None
-        Threads to use; None means 1, -1 all processors. They change no bit of K.
+        The number of threads; None means 1, -1 all processors. The result does not depend on it.
 
     Returns
     -------
@@ -65,14 +65,14 @@ def spline_kernel(
 ) -> Floats:
     """K(x, y) = (1/N) sum_j phi^d(x_j)'phi^d(y_j) for B-splines on N bins of [0, 1].
 
-    For d = 1 this is the min kernel but for values nearer to each other than r bins (r the degree),
-    and for a constant: ``(1/N) phi^1(x)'phi^1(y) = min(x, y) + (r + 1) / (2 N)`` where
+    For d = 1 this is the min kernel plus a constant, except for values that are closer together
+    than r bins (r is the degree): ``(1/N) phi^1(x)'phi^1(y) = min(x, y) + (r + 1) / (2 N)`` where
     ``|x - y| >= r / N``. (The paper prints the constant as (r + 1) / 2, without the 1/N.)
 
     Parameters
     ----------
     X : array-like of shape (n, n_features)
-        Values in [0, 1]; others count as the nearer end.
+        Values in [0, 1]; values outside count as the nearest end.
     Y : array-like of shape (m, n_features), default=X
     degree : int, default=1
         Degree of the B-splines, 0 to 3.

@@ -1,10 +1,10 @@
 """Penalties that can be inverted: differences as running sums, weights, and any matrix.
 
 The paper penalizes the differences of neighboring coefficients, 1/2 |D_d a|^2, with square
-matrices: D_1 has 1 on the diagonal and -1 below it, and D_d = D_1^d. Being invertible they can be
-absorbed into the features: with a = D_d^{-1} w the penalty is 1/2 |w|^2 and the features are
+matrices: D_1 has 1 on the diagonal and -1 below it, and D_d = D_1^d. As they are invertible, they
+can be absorbed into the features: with a = D_d^{-1} w the penalty is 1/2 |w|^2 and the features are
 phi^d(x) = D_d^{-T} phi(x). Multiplying by D_1^{-1} is a running sum from the left, by D_1^{-T} one
-from the right, so no matrix is needed to do it; those here are for reading and for tests.
+from the right, so training needs no matrix; the matrices here are for study and for tests.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class DifferencePenalty:
     """The penalty ``1/2 |D_d a|^2`` on `size` coefficients a, by running sums along the last axis.
 
     The map T of the penalty is D_d^{-1}: coefficients are T w, the embedding is T' phi(x). The
-    first `held` coefficients are held at zero; D_d is then that of the others, and all maps give
-    zero in their places.
+    first `held` coefficients are fixed at zero; D_d then applies to the others, and all maps return
+    zeros in their places.
 
     Examples
     --------
@@ -267,7 +267,7 @@ class DiagonalPenalty:
 
 @dataclass(frozen=True, eq=False)
 class MatrixPenalty:
-    """The penalty ``1/2 |D a|^2`` for an invertible matrix D (size, size) of one's own.
+    """The penalty ``1/2 |D a|^2`` for any invertible matrix D (size, size).
 
     The map T of the penalty is D^{-1}. The methods are those of DifferencePenalty; they take size^2
     operations per vector.

@@ -1,4 +1,4 @@
-"""AdditiveRegressor: numbers or counts by curves, each as smooth as the data ask for."""
+"""AdditiveRegressor: numbers or counts from curves whose smoothness is chosen from the data."""
 
 from __future__ import annotations
 
@@ -35,50 +35,51 @@ LOSSES: dict[str, tuple[Reader, SmoothLoss]] = {
 
 
 class AdditiveRegressor(RegressionEstimator):
-    """Additive regression of numbers or counts, every curve as smooth as the data ask for.
+    """Additive regression of numbers or counts; the smoothness of each term comes from the data.
 
-    Learns f(x) = b + sum_k f_k(x), each f_k the curve of a feature of numbers or the effects of a
-    category's levels, by minimizing::
+    Learns f(x) = b + sum_k f_k(x), where each f_k is the curve of a numeric feature, the effects of
+    the levels of a category, or a surface over two features, by minimizing::
 
         sum_i c_i loss(y_i, f(x_i)) + 1/2 sum_k coef_k' S_k coef_k / t_k
 
-    over the coefficients and b, which is not penalized. S_k penalizes rough curves (see the terms),
-    and t_k, the variance of a term relative to the dispersion, comes from the data by restricted
-    maximum likelihood (REML), or is C s_k^2 for a given C.
+    over the coefficients and b, which is not penalized; c_i is the weight of row i. S_k penalizes
+    rough curves (see the terms), and t_k, the variance of a term relative to the dispersion, is
+    chosen from the data by restricted maximum likelihood (REML), or is C s_k^2 for a given C, with
+    s_k the scale of the term.
 
     Parameters
     ----------
     curve, terms, interactions
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
     loss : {"squared_error", "poisson", "gamma"}, default="squared_error"
         Half the deviance of a row, in terms of the predicted mean mu:
 
         - "squared_error": (y - mu)^2 / 2, mu = f(x). The dispersion is the variance of the
-          residuals. For an insensitive zone see AdditiveSVR.
+          residuals. For a loss that ignores small residuals, see AdditiveSVR.
         - "poisson": y log(y / mu) - y + mu, mu = exp(f(x)), for counts y >= 0, not all 0. The
           dispersion is the ratio of variance and mean, at least 1. For counts under different
           exposures (time, area, persons), let y be count / exposure and `sample_weight` the
           exposure, as in PoissonRegressor of scikit-learn: the likelihood is that of the counts.
         - "gamma": y / mu - 1 - log(y / mu), mu = exp(f(x)), for y > 0 whose standard deviation
-          grows with the mean: durations, amounts of money. The dispersion is the one of greatest
-          likelihood, given the deviance per degree of freedom that is left.
+          grows with the mean: durations, amounts of money. The dispersion is the most likely one,
+          given the deviance per residual degree of freedom.
 
         With the last two, terms and `splinear.inspection` are in units of log mu, `predict` returns
-        mu, and `score` is D^2, the share of the deviance that is explained. Neither the unit of y
-        in "gamma" nor, up to 1 on average, that of the exposure in "poisson" matters to the
-        smoothness chosen.
+        mu, and `score` is D^2, the share of the deviance that is explained. The chosen smoothness
+        depends neither on the unit of y in "gamma" nor, as long as exposures are at most 1 on
+        average, on the unit of the exposure in "poisson".
     C : float or None, default=None
-        None: the data choose how smooth each term is. A number weighs the losses, alike for all
-        terms: larger fits closer.
+        None: the smoothness of each term is chosen from the data. A number weighs the losses
+        against the penalties of all terms: a larger C fits the data more closely.
     categorical_features, missing, tol, max_iter, time_limit, callback, warm_start, max_memory, \
 device, n_jobs, random_state, verbose
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
 
     Attributes
     ----------
     terms_, intercept_, feature_importances_, n_iter_, dual_gap_, certified_, objective_, \
 n_features_in_, feature_names_in_
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
 
     Examples
     --------
@@ -147,18 +148,19 @@ n_features_in_, feature_names_in_
     ) -> Floats:
         """Compute intervals of the predictions.
 
-        They follow from the posterior of all terms and the intercept, with the estimated variance
-        of the residuals (Student's t). How smooth the terms are counts as known. With the losses
-        "poisson" and "gamma" they are intervals of the mean, from those of its logarithm.
+        They are computed from the posterior of all terms and the intercept, with the estimated
+        variance of the residuals (Student's t). The smoothness of the terms is treated as known.
+        With the losses "poisson" and "gamma" they are intervals of the mean, computed from those of
+        its logarithm.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or files as in fit
         level : float, default=0.95
-            The probability of an interval.
+            The probability that an interval contains the true value.
         kind : {"mean", "observation"}, default="mean"
-            "mean": where f(x) is, the mean of the targets at x. "observation": where a new target
-            is, whose residual has the variance of those in fit and a normal distribution; for
+            "mean": an interval for the mean of the targets at x. "observation": an interval for a
+            new target, whose residual is normal with the variance of those in fit; for
             loss="squared_error" only.
 
         Returns

@@ -51,38 +51,39 @@ def _if_offered(name: str) -> Callable[[Method], Method]:
 class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
     """Choose C by cross-validation, along a path: a fast GridSearchCV for additive models.
 
-    All folds share rows that are coded once, and in each fold C grows along a path on which every
-    solution is the start for the next. Ranges, knots and levels come from all rows, those held out
-    too; no label of a row held out is used.
+    The rows are coded once for all folds, and in each fold C grows along a path on which every
+    solution is the start for the next. Ranges, knots and levels come from all rows, including
+    held-out ones; labels of held-out rows are never used for training.
 
     Parameters
     ----------
     estimator : AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
     Cs : int or array-like of float, default=20
-        The values of C to compare; a number means as many from 0.001 to 100, at equal ratios (for
-        AdditiveSVR, of the unit of the targets' spread).
+        The values of C to compare. An int means that many values from 0.001 to 100, at equal ratios
+        (for AdditiveSVR, times the standard deviation of y).
     param_grid : dict, list of dict or None, default=None
         Further parameters to compare, as in GridSearchCV: {"curve": [Spline(5), Spline(20)]}.
     cv : int, splitter or iterable of splits, default=5
-        How to divide the rows. A number of folds of one class per row has equal shares of the
-        classes.
+        How to split the rows, as in GridSearchCV. For an int, and one class per row, the folds are
+        stratified.
     scoring : str, callable or None, default=None
-        What to compare: the name of a scorer of scikit-learn, or a callable
-        scorer(estimator, X, y). None is the estimator's own `score`: the accuracy, R^2, or D^2.
-        Rows are weighted by sample_weight if the scorer takes weights.
+        The name of a scikit-learn scorer, or a callable scorer(estimator, X, y). None means the
+        estimator's own `score`: the accuracy, R^2, or D^2. Rows are weighted by sample_weight if
+        the scorer accepts weights.
     refit : bool, default=True
         Whether to train the best setting on all rows.
     time_limit : float or None, default=None
-        Seconds after which to stop: nine tenths for the search, the rest for the final fit. Of the
-        settings that were scored in all folds by then (or else in the folds that got farthest) the
-        best is chosen, with a ConvergenceWarning. After Ctrl-C likewise, and then KeyboardInterrupt
-        is raised.
+        Seconds after which to stop: nine tenths for the search, the rest for the final fit. The
+        best of the settings that were scored in all folds by then (if there is none, in the folds
+        that got farthest) is chosen, with a ConvergenceWarning. Ctrl-C does the same, and then
+        raises KeyboardInterrupt.
     n_jobs : int or None, default=None
-        Threads: folds are trained side by side. None is 1, -1 all cores. The result does not depend
-        on it.
+        The number of threads: folds are trained in parallel. None means 1, -1 all cores. The result
+        does not depend on it.
     verbose : int, default=0
-        1 keeps one line up to date, on a terminal or in a notebook, and then says what was chosen.
-        2 prints a line per setting; `verbose=2` of the estimator, a line per pass.
+        1 shows one line that is updated during the search, on a terminal or in a notebook, and then
+        what was chosen. 2 prints a line per setting; `verbose=2` of the estimator prints a line per
+        pass.
 
     Attributes
     ----------
@@ -92,11 +93,11 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
     best_score_ : float
         Its mean score over the folds.
     best_index_ : int
-        Its place in `cv_results_`.
+        Its index in `cv_results_`.
     cv_results_ : dict of ndarray
         As in GridSearchCV: "params", "param_C", ..., "split0_test_score", ..., "mean_test_score",
-        "std_test_score", "rank_test_score", "mean_fit_time". Scores are NaN where the search was
-        stopped before.
+        "std_test_score", "rank_test_score", "mean_fit_time". Scores are NaN for settings that a
+        stopped search did not reach.
     Cs_ : ndarray of shape (n_Cs,)
         The values of C that were compared, in increasing order.
     n_splits_ : int

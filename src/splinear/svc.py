@@ -23,50 +23,53 @@ __all__ = ["AdditiveSVC"]
 
 
 class AdditiveSVC(ClassEstimator):
-    """The additive support vector classifier of the paper, trained as fast as a linear one.
+    """Additive support vector classifier of the paper, trained as fast as a linear one.
 
     Learns f(x) = b + sum_k f_k(x) by minimizing::
 
         1/2 |w|^2 + 1/2 b^2 + C sum_i c_i loss(y_i (w'phi(x_i) + B b)),
 
     with phi the embedding of the paper (section 3), in which an additive model is linear: for
-    splines coef_k = s_k D_d^{-1} w_k, so that the first part is the penalty
-    ``1/2 sum_k |D_d coef_k|^2 / s_k^2``. Dual coordinate descent computes the embedding on the fly
-    and never stores it; with many rows per parameter, Newton's method takes its place where that is
-    faster, to the same gap. More than two classes, or several labels per row, are trained one
-    against the rest. Beside LinearSVC it is what AdditiveClassifier is beside LogisticRegression:
-    for wide tables (histograms, images, text), and without probabilities
+    splines coef_k = s_k D_d^{-1} w_k, so that the first part is the penalty ``1/2 sum_k |D_d
+    coef_k|^2 / s_k^2``. Dual coordinate descent computes the embedding on the fly and never stores
+    it. With many rows per parameter, Newton's method is used instead where it is faster, to the
+    same gap. With more than two classes, or several labels per row, each is trained against the
+    rest. AdditiveSVC is to LinearSVC what AdditiveClassifier is to LogisticRegression: it is made
+    for wide tables (histograms, images, text) and has no probabilities
     (:class:`sklearn.calibration.CalibratedClassifierCV` adds them).
 
     Parameters
     ----------
     curve : term or None, default=None
-        The term of every feature of numbers; see :mod:`splinear.terms`. None is `Spline()` with 10
+        The term of every numeric feature; see :mod:`splinear.terms`. None means `Spline()` with 10
         pieces of equal width, quantile knots for features with long tails, and a knot at each value
-        of features that have few.
+        of features with few distinct values.
     terms : dict or None, default=None
-        Terms of single features: from a feature's name or position to a term, or to "drop".
+        Terms for single features: maps a feature's name or position to a term, or to "drop".
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss of the margin m = y f(x), y being -1 or 1: max(0, 1 - m), or its square.
     C : float, default=1.0
-        The weight of the losses: larger fits closer. The paper's lambda is 1 / (C n_samples).
+        The weight of the losses: a larger C fits the data more closely. The paper's lambda is 1 /
+        (C n_samples).
     class_weight : dict, "balanced" or None, default=None
-        Multiplies C per class; "balanced" gives all classes the same total. For several labels per
-        row the classes are 0 and 1, of every label.
+        Multiplies C per class; "balanced" gives all classes the same total weight. With several
+        labels per row, the classes are 0 and 1 for every label.
     fit_intercept : bool, default=True
         Whether to learn b.
     intercept_scaling : float, default=1.0
-        B: the intercept is B times a penalized weight, so a larger B penalizes it less.
-        At most 1e8; far smaller ones already take many passes.
+        B: the intercept is B times a penalized weight, so a larger B penalizes it less. At most
+        1e8; even much smaller values take many passes.
     categorical_features, missing
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
     tol : float, default=1e-2
         Stop at this relative duality gap: the objective is then within this share of the optimum.
     max_iter : int, default=1000
-        The most passes over the data. A ConvergenceWarning says what gap was reached by then.
+        The maximum number of passes over the data. If they are not enough, a ConvergenceWarning
+        says what gap was reached.
     time_limit, callback, max_memory, device, n_jobs, random_state, verbose
-        As in AdditiveClassifier; classes are trained side by side. On a GPU they are trained
-        together, by Newton's method on a smoothed hinge, to the same gap.
+        As in :class:`~splinear.AdditiveClassifier`; `n_jobs` classes are trained in parallel. On a
+        GPU all classes are trained together, by Newton's method on a smoothed hinge, to the same
+        gap.
     warm_start : bool, default=False
         Whether to start from the dual variables of the last fit, which are then kept (8 bytes per
         row and output), if the number of rows is the same.
@@ -74,15 +77,15 @@ class AdditiveSVC(ClassEstimator):
     Attributes
     ----------
     classes_, terms_, intercept_, feature_importances_, n_features_in_, feature_names_in_
-        As in AdditiveClassifier.
+        As in :class:`~splinear.AdditiveClassifier`.
     n_iter_ : int
-        Passes made, or steps of Newton's method; the most of any output.
+        The number of passes, or of steps where Newton's method is used; the maximum over outputs.
     dual_gap_ : float
-        The relative duality gap reached on X itself; the largest of any output.
+        The relative duality gap reached on X itself; the maximum over outputs.
     certified_ : bool
-        Whether it is within tol; if not, a ConvergenceWarning says so.
+        Whether `dual_gap_` is at most tol; if not, there was a ConvergenceWarning.
     objective_ : float
-        The value of the function above, summed over outputs.
+        The value of the objective above, summed over outputs.
 
     Examples
     --------
@@ -151,21 +154,21 @@ class AdditiveSVC(ClassEstimator):
     def partial_fit(
         self, X: Input, y: Input, classes: Input = None, sample_weight: Input = None
     ) -> AdditiveSVC:
-        """Learn from a chunk of rows, starting from what was learned from those before.
+        """Learn from a chunk of rows, starting from the model of the chunks before.
 
-        The first chunk fixes ranges, knots and levels, so it should be representative: values
-        beyond count as the nearest end. Every chunk minimizes::
+        The first chunk fixes ranges, knots and levels, so it should be representative: later values
+        outside its ranges count as the nearest end. Every chunk minimizes::
 
             1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(y_i f(x_i)),
 
-        w being the weights of the embedding: as close to the last model as the chunk allows.
+        where w are the weights of the embedding: the new model stays close to the last one.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         classes : array-like of shape (n_classes,), default=None
-            All classes that will ever occur. Needed in the first call.
+            All classes that will ever occur. Required in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns

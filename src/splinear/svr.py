@@ -1,4 +1,4 @@
-"""AdditiveSVR: regression with an insensitive zone."""
+"""AdditiveSVR: regression with the epsilon-insensitive loss."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ __all__ = ["AdditiveSVR"]
 
 
 class AdditiveSVR(RegressionEstimator):
-    """Additive support vector regression, by dual coordinate descent.
+    """Additive support vector regression.
 
-    Learns f(x) = m + b + sum_k f_k(x), m the mean of y, by minimizing::
+    Learns f(x) = m + b + sum_k f_k(x), where m is the mean of y, by minimizing::
 
         1/2 |w|^2 + 1/2 b^2 + C sum_i c_i max(0, |w'phi(x_i) + B b - (y_i - m)| - epsilon),
 
-    with phi the embedding of the paper, as in AdditiveSVC.
+    with phi the embedding of the paper and the solvers as in AdditiveSVC.
 
     Parameters
     ----------
     curve, terms
-        As in AdditiveSVC.
+        As in :class:`~splinear.AdditiveSVC`.
     epsilon : float, default=0.1
         Residuals up to this size cost nothing; in units of y.
     C : float, default=1.0
-        The weight of the losses: larger fits closer.
+        The weight of the losses: a larger C fits the data more closely.
     fit_intercept : bool, default=True
         Whether to learn the intercept m + b; if not, it is 0.
     intercept_scaling : float, default=1.0
         B: b is B times a penalized weight, so a larger B penalizes it less. At most 1e8.
     categorical_features, missing, tol, max_iter, time_limit, callback, warm_start, max_memory, \
 device, n_jobs, random_state, verbose
-        As in AdditiveSVC.
+        As in :class:`~splinear.AdditiveSVC`.
 
     Attributes
     ----------
     terms_, intercept_, feature_importances_, n_iter_, dual_gap_, certified_, objective_, \
 n_features_in_, feature_names_in_
-        As in AdditiveSVC.
+        As in :class:`~splinear.AdditiveSVC`.
 
     Examples
     --------
@@ -114,13 +114,13 @@ n_features_in_, feature_names_in_
         return Recipe(NumberReader(None if self.fit_intercept else 0.0), trainer)
 
     def partial_fit(self, X: Input, y: Input, sample_weight: Input = None) -> AdditiveSVR:
-        """Learn from a chunk of rows, starting from what was learned from those before.
+        """Learn from a chunk of rows, starting from the model of the chunks before.
 
         The first chunk fixes ranges, knots, levels and the mean m. Every chunk minimizes::
 
             1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(f(x_i) - y_i),
 
-        w being the weights of the embedding: as close to the last model as the chunk allows.
+        where w are the weights of the embedding: the new model stays close to the last one.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """The explicit embeddings as scikit-learn transformers: the paper's "batch" way.
 
-A linear SVM on what these return is the same model as AdditiveSVC; they are for other linear
-solvers, and for reading.
+A linear SVM on these features is the same model as AdditiveSVC; the transformers are for other
+linear models, and for study.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ class _EmbeddingTransformer(TransformerMixin, Stateful):
         -------
         phi : ndarray or CSR array of shape (n_samples, n_features * n_basis)
             float32 for float32 X, else float64. Sparse for a sparse X, and for B-splines under D_0
-            unless sparse_output is False. All features have as many columns as the one of most
-            pieces; those that a feature does not need are 0, and so are those of functions that are
-            not zero at zero where the curves go through zero.
+            unless sparse_output is False. All features have as many columns as the feature with the
+            most pieces; unused columns are 0. Where curves go through zero, so are the columns of
+            functions that are not zero at zero.
         """
         check_is_fitted(self)
         table = read_numeric(self, X, reset=False)
@@ -135,13 +135,13 @@ class SplineEmbedding(_EmbeddingTransformer):
     degree, penalty_order, scale, through_zero
         As in :class:`splinear.terms.Spline`.
     n_bins : int or sequence of int, default=10
-        The number of pieces: of all features, or one number per feature.
+        The number of pieces, for all features or one number per feature.
     knots : str, sequence or dict, default="auto"
-        As in Spline with a given number of pieces, for all features; a list has one entry per
-        feature; a dict names columns, and leaves the others to "auto".
+        As in Spline with a given number of pieces. A string applies to all features; a list has one
+        entry per feature; a dict maps columns to entries, and all other columns get "auto".
     sparse_output : bool, default=True
-        Return a CSR array where the embedding is sparse, which is for penalty_order=0. Other orders
-        always return a dense array.
+        Whether to return a CSR array where the embedding is sparse, which is the case for
+        penalty_order=0. Other orders always return a dense array.
 
     Attributes
     ----------

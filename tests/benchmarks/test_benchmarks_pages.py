@@ -129,8 +129,9 @@ def test_the_best_of_ours_is_bold(tables):
         best = (min if measure == "log-loss" else max)(values, key=values.__getitem__)
         assert cells[best].startswith("**")
         for name, cell in cells.items():
-            near = name in values and abs(values[name] - values[best]) <= 0.0005
-            assert cell.startswith("**") == near, (measure, name)
+            behind = abs(values[name] - values[best]) if name in values else 1.0
+            if abs(behind - 0.0005) > 1.01e-4:  # more than the rounding of both cells
+                assert cell.startswith("**") == (behind < 0.0005), (measure, name)
 
 
 def test_curves_beat_lines(tables):
@@ -173,7 +174,8 @@ def test_one_category_or_gap_among_numbers(tmp_path):
     for line in others:
         for first in (1, 4):  # of either model: seconds, ratio, passes
             ratio = float(line[first]) / float(alone[first])
-            assert float(line[first + 1]) == pytest.approx(ratio, rel=0.05)
+            # The page has three digits of seconds, and two behind the point of ratios.
+            assert float(line[first + 1]) == pytest.approx(ratio, abs=0.0051 + 0.0101 * ratio)
     assert page.count("ratio of seconds: ") == 6
 
     assert [line[0] for line in raw] == ["AdditiveSVC()", "AdditiveClassifier()"]
@@ -332,7 +334,8 @@ def test_all_solvers_find_the_same_optimum(tmp_path):
     seconds = {line[2]: float(line[3]) for line in lines}
     for name, ratio in re.findall(r"^- (.*) takes (\S+) to \2 times", page, re.MULTILINE):
         wanted = seconds.pop(name) / seconds["AdditiveClassifier, tol=1e-3"]
-        assert float(ratio) == pytest.approx(wanted, rel=0.15)
+        # All three have two digits, each 5 % off at most: 1.05 / 0.95^2 is 1.163.
+        assert float(ratio) == pytest.approx(wanted, rel=0.164)
     assert list(seconds) == list(excess)[:2]  # all others were compared
 
 
@@ -365,7 +368,8 @@ def test_settings_for_text(tmp_path):
         default = float(line[1])
         for cell in line[2:]:
             mean, more = re.match(r"(\S+) \(([+-]\S+) ± \S+\)$", cell).groups()
-            assert float(more) == pytest.approx(float(mean) - default, abs=0.011)
+            # Three numbers with two digits behind the point.
+            assert float(more) == pytest.approx(float(mean) - default, abs=0.0151)
 
 
 # -- bands -----------------------------------------------------------------------------------------

@@ -1,9 +1,12 @@
 """Knots are placed where the values are, or where the user says."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from splinear import (
@@ -200,6 +203,25 @@ def test_advice_follows_the_estimator(rows):
         found = knots(model.fit(X, y), 0)
         assert len(found) == 129
         assert np.isin(found, X[:, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("n_curves", "n_flags", "expected"), [(64, 0, 128), (128, 0, 64), (40, 100, 128), (80, 60, 101)]
+)
+def test_columns_of_few_values_leave_pieces_to_others(n_curves, n_flags, expected):
+    """As many pieces as make 8,192 coefficients in all; rows without weight do not matter."""
+    random = np.random.default_rng(0)
+    X = np.hstack(
+        [random.normal(size=(700, n_curves)), random.integers(0, 2, (700, n_flags)).astype(float)]
+    )
+    y = X[:, 0] + random.normal(size=700)
+    more = np.vstack([X, random.normal(size=(50, X.shape[1]))])
+    weights = np.append(np.ones(700), np.zeros(50))
+    model = AdditiveRegressor(random_state=0, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for fitted in (model.fit(X, y), clone(model).fit(more, np.append(y, np.ones(50)), weights)):
+            assert len(knots(fitted, 0)) == expected + 1
 
 
 def test_transformed_columns_stay_zero_beyond_the_last_knot():

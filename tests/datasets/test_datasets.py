@@ -344,7 +344,7 @@ def test_real_raw_adult_has_the_rows_of_the_table() -> None:
     assert raw.data.select_dtypes("category").shape[1] == 8
     for name in numbers:
         np.testing.assert_array_equal(numbers[name], table.data[:, table.feature_names.index(name)])
-    text = raw.data.astype(object).fillna("?")
+    text = raw.data.astype(object).where(raw.data.notna(), "?")
     for j in np.flatnonzero(table.is_onehot):
         name, value = table.feature_names[j].split("=")
         np.testing.assert_array_equal(text[name] == value, table.data[:, j] == 1)

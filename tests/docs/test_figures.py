@@ -63,6 +63,20 @@ def pairs() -> list[str]:
     ]
 
 
+def beside_ebm() -> list[str]:
+    (curves,), (with_pairs, _) = boosted(), pairs()
+    least, most = re.search(r"(\d+) to (\d+) times faster", curves).groups()
+    n_tables, gains = re.search(r"(\d+) tables \| AUC differs by (.+?) \|", with_pairs).groups()
+    assert n_tables == "4"
+    return [f"1/{least} to 1/{most} of an EBM's time", f"the AUC differed by {gains} "]
+
+
+def beside_lightgbm() -> list[str]:
+    found = re.findall(r"([\d.]+) to ([\d.]+) times", pairs()[1])
+    slower, alone = (" to ".join(ends) for ends in found)
+    return [f"curves alone took {alone} times as long as LightGBM", f"with pairs {slower} times"]
+
+
 def linear() -> list[str]:
     text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     section = text.split("## mnist, D_1, 40 bins")[1].split("\n## ")[0]
@@ -83,3 +97,11 @@ def test_figures_are_those_of_the_measured_pages(page, measured) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for line in measured():
         assert line in text, f"{page} should say: | {line}"
+
+
+@pytest.mark.parametrize("page", ["ebm", "lightgbm"])
+def test_figures_for_users_of_other_libraries(page) -> None:
+    measured = {"ebm": beside_ebm, "lightgbm": beside_lightgbm}[page]
+    text = (ROOT / "docs" / "coming_from" / f"{page}.md").read_text(encoding="utf-8")
+    for phrase in measured():
+        assert phrase in " ".join(text.split()), f"{page}.md should say: {phrase}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -92,3 +93,29 @@ def test_every_written_page_is_among_the_benchmarks() -> None:
     assert there <= {page.stem for page in measured()}
     listed = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert [name for name in there if f"../docs/{name}.md" not in listed] == []
+
+
+def introduction(script: Path) -> str | None:
+    """The words of INTRODUCTION in a benchmark, as a pattern: anything where a number goes."""
+    for node in ast.parse(script.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "INTRODUCTION":
+            pieces = getattr(node.value, "values", [node.value])
+            text = "".join(p.value if isinstance(p, ast.Constant) else "{}" for p in pieces)
+            parts = re.split(r"{[^}]*}", " ".join(text.split()))
+            return ".*?".join(map(re.escape, parts))
+    return None
+
+
+SCRIPTS = {
+    DOCS / f"{name}.md": script
+    for script in sorted((ROOT / "benchmarks").glob("*.py"))
+    for name in re.findall(r'"(\w+)\.md"', script.read_text(encoding="utf-8"))
+    if introduction(script) is not None
+}
+
+
+@pytest.mark.parametrize("page", SCRIPTS, ids=lambda page: page.stem)
+def test_pages_are_introduced_as_their_commands_would(page: Path) -> None:
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    if "Older than the current version" not in text:
+        assert re.search(introduction(SCRIPTS[page]), text)

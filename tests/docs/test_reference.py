@@ -50,6 +50,16 @@ def test_the_reference_lists_every_public_name() -> None:
     assert listed() == set(PUBLIC)
 
 
+def test_constants_are_named_in_the_reference() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for own in set(module.__all__) - {"__version__"}:
+            value = getattr(module, own)
+            if not callable(value) and not isinstance(value, ModuleType):
+                assert f"`{name}.{own}`" in text
+
+
 def test_modules_are_those_of_the_package() -> None:
     package = importlib.import_module("splinear")
     modules = {n for n in package.__all__ if isinstance(getattr(package, n), ModuleType)}

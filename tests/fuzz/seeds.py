@@ -18,6 +18,8 @@ from pathlib import Path
 
 MOST_BYTES = 8 * 2**30  # of memory
 MOST_SECONDS = 60  # of a seed
+# Every thread reserves addresses, which count as memory: with one per processor, all there are.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
 
 Attempt = Callable[[int, Path], str | None]
 
@@ -28,6 +30,7 @@ def run_seeds(script: Path, first: int, last: int, folder: Path) -> None:
         [sys.executable, str(script), str(first), str(last), str(folder)],
         capture_output=True,
         text=True,
+        env=os.environ | ONE_THREAD,
     )
     seed = folder / "seed"
     at = seed.read_text() if seed.exists() else "none"

@@ -354,29 +354,38 @@ def easy(curves):
     ],
 )
 def test_a_model_may_be_longer_than_its_dual_variables_say(basis, order, from_model, easy):
+    """In about every other order of the rows: the others leave nothing to stretch."""
     X, layout, problem = easy(basis, order)
     start = None
     if from_model:
         coef = 0.01 * np.random.default_rng(1).normal(size=layout.n_parameters)
         start = Start(coef=coef, intercept=0.1, proximal=True)
-    stopping = Stopping(tol=3e-2, max_iter=1000)
-    made, placed = prepare(X, layout, problem, stopping)
+    for seed in range(20):
+        stopping = Stopping(tol=3e-2, max_iter=1000, seed=seed)
+        if stretch_of(*prepare(X, layout, problem, stopping), stopping, start) > 1.0 + 1e-5:
+            return
+    pytest.fail("no model was longer")
+
+
+def stretch_of(made, placed, stopping, start):
+    """How much longer a model is than its dual variables say; check that it is true anyway."""
+    layout = made.layout
     found = dual_cd.solve(made, placed, stopping, start, keep_alpha=True)
     tight = dual_cd.solve(made, placed, replace(stopping, tol=1e-4), start)
     slopes = (placed.y * found.alpha)[None]
     w = layout.soften(made.sums(slopes, 1))[0] + (0.0 if start is None else start.coef)
     stretch = found.coef @ w / (w @ w)
-    assert stretch > 1.0 + 1e-5
     np.testing.assert_allclose(found.coef, stretch * w, atol=1e-4 * np.abs(w).max())
     assert found.certified
     assert tight.dual * (1 - 1e-6) <= found.primal <= tight.primal / (1 - found.gap)
     assert found.dual <= tight.primal * (1 + 1e-6)
-    if not from_model:
+    if start is None:
         F = made.scores(found.coef[None], 1)[0] + found.intercept
         losses = placed.cost @ placed.loss.value(placed.margin(F))
         b = found.intercept / placed.bias
         norm = found.coef @ layout.stiffen(found.coef[None])[0] + b**2
         assert found.primal == pytest.approx(0.5 * norm + losses, rel=1e-4)
+    return stretch
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 200), p=st.integers(2, 6))

@@ -126,6 +126,33 @@ def test_the_whole_hessian_of_the_first_rows(
 
 
 @both_forms
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_the_hessian_of_columns_that_few_rows_count_in(
+    laid_out: Callable[..., Layout], exact: bool, n_threads: int
+) -> None:
+    """Zeros and ones without a function at zero, levels of which one has no place, and curves."""
+    random = np.random.default_rng(0)
+    n = 20_000  # more than are read at a time
+    rates = np.array([0.0005, 0.01, 0.1, 0.24, 0.26, 0.6])
+    flags = (random.random((n, len(rates))) < rates).astype(float)
+    level = np.where(random.random(n) < 0.9, 0, random.integers(1, 4, n))
+    X = np.column_stack([flags, level, random.normal(size=n)])
+    terms = {j: Spline(1) for j in range(len(rates))} | {6: Category(), 7: Spline(5)}
+    layout = laid_out(X, terms, {6: tuple("abcd")})
+    rows = TrainingRows.prepare(open_table(X), layout, exact=exact)
+    used = np.ones(layout.n_parameters, dtype=bool)
+    for group, own in zip(layout.groups, layout.split(used), strict=True):
+        own[:, 0] = group.features[0] == 7
+    places = np.where(used, np.cumsum(used) - 1, -1).astype(np.int64)
+    h, size = random.random(n), int(used.sum()) + 1
+    H = _core.hessian_some(rows.groups, places, size, rows.place(h), 2.0, n_threads)
+    B = np.column_stack([functions(layout, X)[:, used], np.full(n, 2.0)])
+    expected = B.T @ (h[:, None] * B)
+    tolerance = ROUNDING[exact]
+    assert_allclose(H.reshape(size, size), expected, rtol=tolerance, atol=tolerance * np.sqrt(n))
+
+
+@both_forms
 @pytest.mark.parametrize("factor", [1, 2, 3, 7])
 def test_the_hessian_of_thinned_curves(
     table_and_layout: tuple[np.ndarray, Layout], exact: bool, factor: int

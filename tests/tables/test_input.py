@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
@@ -361,3 +362,54 @@ def test_dates_are_named(estimator):
     frame = pd.DataFrame({"age": X_GOOD[:, 0], "born": pd.Timestamp("2020-01-01")})
     with pytest.raises(ValueError, match=r"hold dates.*: born.*days since"):
         estimator().fit(frame, Y_GOOD)
+
+
+class OfText(list):
+    """Labels in an array whose device cannot be asked for, as in some versions of Arrow."""
+
+    def __dlpack_device__(self):
+        raise TypeError("DataType is not compatible with DLPack spec: string")
+
+
+def test_arrays_that_do_not_know_their_device_are_here():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    expected = AdditiveSVC(random_state=0).fit(X, y)
+    found = AdditiveSVC(random_state=0).fit(X, OfText(y))
+    assert_array_equal(found.decision_function(X), expected.decision_function(X))
+
+
+def test_names_of_frames_that_scikit_learn_does_not_know(monkeypatch):
+    """Older versions ask frames for a protocol that newer frames no longer have."""
+    polars = pytest.importorskip("polars")
+    random = np.random.default_rng(0)
+    X = polars.DataFrame({"a": random.normal(size=60), "b": random.normal(size=60)})
+    y = random.integers(0, 2, 60)
+    expected = AdditiveSVC(random_state=0).fit(X, y)
+
+    def names_of(frame):  # as scikit-learn 1.7 does
+        asked = getattr(frame, "__dataframe__", None)
+        return None if asked is None else np.array(list(asked().column_names()), dtype=object)
+
+    monkeypatch.delattr(polars.DataFrame, "__dataframe__", raising=False)
+    monkeypatch.setattr("splinear.tables.checks.get_feature_names", names_of)
+    monkeypatch.setattr("sklearn.utils.validation._get_feature_names", names_of)
+    found = AdditiveSVC(random_state=0).fit(X, y)
+    assert found.feature_names_in_.tolist() == ["a", "b"]
+    assert_array_equal(found.decision_function(X), expected.decision_function(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        found.predict(X.rename({"b": "c"}))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_one_column_is_no_table(library):
+    column = np.arange(20.0)
+    if library == "pyarrow":
+        column = pytest.importorskip("pyarrow").chunked_array([column])
+    else:
+        column = pytest.importorskip(library).Series(column)
+    with pytest.raises(ValueError, match=r"one column, a .*select the column as a table"):
+        AdditiveSVC().fit(column, np.arange(20) % 2)
+    model = AdditiveSVC().fit(np.arange(20.0)[:, None], np.arange(20) % 2)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        model.predict(column)

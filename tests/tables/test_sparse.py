@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -152,7 +154,7 @@ def test_binary_columns_are_a_linear_model():
     line = LinearSVC(loss="hinge", tol=1e-8, max_iter=100_000, random_state=0).fit(X, y)
     assert_allclose(spline.decision_function(X), line.decision_function(X), atol=2e-3)
     assert all(len(term.knots) == 2 for term in spline.terms_)
-    smooth = AdditiveClassifier(C=2.0, tol=1e-9).fit(X, y)
+    smooth = AdditiveClassifier(C=2.0, tol=1e-14).fit(X, y)
     line = LogisticRegression(C=2.0, tol=1e-10, max_iter=1000).fit(X, y)
     assert_allclose(smooth.decision_function(X), line.decision_function(X), atol=1e-4)
 
@@ -163,7 +165,7 @@ def test_small_values_stay_small():
     X = sparse.random_array((200, 30), density=0.2, random_state=random, format="csr")
     X.data[:] = 0.02
     y = X[:, [0]].toarray().ravel() > 0
-    spline = AdditiveClassifier(C=5.0, tol=1e-9).fit(X, y)
+    spline = AdditiveClassifier(C=5.0, tol=1e-14).fit(X, y)
     line = LogisticRegression(C=5.0, tol=1e-10, max_iter=1000).fit(X, y)
     assert_allclose(spline.decision_function(X), line.decision_function(X), atol=1e-4)
 
@@ -171,7 +173,7 @@ def test_small_values_stay_small():
 @pytest.mark.parametrize("curve", CURVES, ids=_name)
 def test_fit_is_that_of_the_embedding(counts, curve):
     X, y = counts
-    few = AdditiveClassifier(curve, C=1.0, tol=1e-7, random_state=0).fit(sparse.csr_matrix(X), y)
+    few = AdditiveClassifier(curve, C=1.0, tol=1e-12, random_state=0).fit(sparse.csr_matrix(X), y)
     phi = embedded(X, curve)
     line = LogisticRegression(tol=1e-8, max_iter=10_000).fit(phi, y)
     scores = few.decision_function(sparse.csr_matrix(X))
@@ -192,11 +194,11 @@ def test_fit_is_that_of_the_embedding(counts, curve):
 def test_fit_is_that_of_the_dense_table(counts, curve):
     X, y = counts
     for kind in (AdditiveSVC, AdditiveClassifier):
-        options = {"C": 1.0, "tol": 1e-5, "random_state": 0}
+        options = {"C": 1.0, "tol": 1e-7, "max_iter": 20_000, "random_state": 0}
         few = kind(curve, **options).fit(sparse.csr_matrix(X), y)
         all_ = kind(through_zero(curve), **options).fit(X, y)
         assert_allclose(few.objective_, all_.objective_, rtol=1e-4)
-        assert few.dual_gap_ <= 1e-5
+        assert few.dual_gap_ <= 1e-7
         close = 0.1 if kind is AdditiveSVC else 0.05
         scores = few.decision_function(sparse.csr_matrix(X))
         assert_allclose(scores, all_.decision_function(X), atol=close)
@@ -339,7 +341,9 @@ def test_a_million_columns_cost_nothing():
     X = sparse.random_array((500, 1_000_000), density=2e-5, random_state=random, format="csr")
     y = random.integers(0, 2, 500)
     X = X + sparse.csr_array((y.astype(float), (range(500), [5] * 500)), shape=X.shape)
-    model = AdditiveSVC(Spline(2), time_limit=60, random_state=0).fit(X, y)
+    began = time.process_time()
+    model = AdditiveSVC(Spline(2), random_state=0).fit(X, y)
+    assert time.process_time() - began < 60  # about three
     assert model.score(X, y) > 0.9
     assert len(model.terms_) == 1_000_000
     assert model.terms_[5].features == (5,)
@@ -501,7 +505,7 @@ def test_terms_of_single_columns(counts):
     terms = {3: Spline(3), 5: Fourier(2), 9: Hermite(2), 11: "drop"}
     bad = X.copy()
     bad[5, 11], bad[6, 11] = np.inf, -7.0
-    few = AdditiveClassifier(terms=terms, C=1.0, tol=1e-7).fit(sparse.csr_array(bad), y)
+    few = AdditiveClassifier(terms=terms, C=1.0, tol=1e-12).fit(sparse.csr_array(bad), y)
     assert [term.kind for term in few.terms_[3:11]] == [
         *("Spline", "Spline", "Fourier", "Spline", "Spline", "Spline", "Hermite", "Spline")
     ]

@@ -49,6 +49,10 @@ FIXED = [
     AdditiveSVR(random_state=0),
 ]
 
+# A gap promises its root: predictions within sqrt(2 tol P) of the optimum. Double precision is good
+# for 1e-30.
+EXACT = 1e-18
+
 by_name = pytest.mark.parametrize("estimator", ESTIMATORS)
 every_curve = pytest.mark.parametrize("curve", CURVES, ids=repr)
 
@@ -259,7 +263,7 @@ def test_terms_are_those_of_the_columns_whatever_else_there_is():
     """Groups of several shapes side by side equal one fit of the explicit features."""
     X, y = frame()
     terms = {"age": Spline(7, degree=3, penalty_order=2), "hour": Fourier(2, period=24)}
-    model = AdditiveRegressor(Linear(), terms=terms, C=2.0, tol=1e-10, random_state=0).fit(X, y)
+    model = AdditiveRegressor(Linear(), terms=terms, C=2.0, tol=EXACT, random_state=0).fit(X, y)
     x = X["age"].to_numpy()
     knots = np.linspace(x.min(), x.max(), 8)
     wide = np.concatenate([knots[0] - (knots[1] - knots[0]) * np.arange(3, 0, -1), knots])
@@ -441,7 +445,7 @@ def test_a_line_is_ridge_regression():
     u = 2 * (x - x.min()) / np.ptp(x) - 1
     deviation = u - u.mean()
     slope = deviation @ y / (deviation @ deviation + 1 / 0.3)
-    model = AdditiveRegressor(Linear(), C=0.3, tol=1e-10).fit(x[:, None], y)
+    model = AdditiveRegressor(Linear(), C=0.3, tol=EXACT).fit(x[:, None], y)
     assert model.terms_[0].coef[0, 0] == pytest.approx(slope, rel=1e-6)
     # Beyond the range the line goes on.
     beyond = model.predict([[x.max() + 10.0], [x.max()]])
@@ -462,7 +466,7 @@ def test_lines_are_logistic_regression():
         return np.logaddexp(0, -y * (p[0] + u @ p[1:])).sum() + 0.5 * p[1:] @ p[1:] / 2.0
 
     found = minimize(value, np.zeros(3), tol=1e-10)
-    model = AdditiveClassifier(Linear(), C=2.0, tol=1e-10).fit(X, y)
+    model = AdditiveClassifier(Linear(), C=2.0, tol=EXACT).fit(X, y)
     slopes = [term.coef[0, 0] for term in model.terms_]
     np.testing.assert_allclose([model.intercept_[0], *slopes], found.x, atol=1e-4)
     assert model.objective_ == pytest.approx(found.fun, rel=1e-9)
@@ -614,7 +618,7 @@ def test_ordered_levels_are_alike_next_to_each_other():
     y = 0.5 * level + random.normal(size=100)
     X = pd.DataFrame({"size": pd.Categorical.from_codes(level, sizes, ordered=True)})
     terms = {"size": Category(ordered=True)}
-    model = AdditiveRegressor(terms=terms, C=0.2, tol=1e-10).fit(X, y)
+    model = AdditiveRegressor(terms=terms, C=0.2, tol=EXACT).fit(X, y)
     [term] = model.terms_
     assert term.levels == tuple(sizes)
     Z = np.column_stack([np.ones(100), level[:, None] == np.arange(5)])
@@ -626,12 +630,12 @@ def test_ordered_levels_are_alike_next_to_each_other():
     np.testing.assert_allclose(term.coef[0] + model.intercept_, theta[1:] + theta[0], atol=1e-5)
     # Plain text is in alphabetical order, and means something else.
     text = X.astype({"size": str})
-    other = AdditiveRegressor(terms=terms, C=0.2, tol=1e-10).fit(text, y)
+    other = AdditiveRegressor(terms=terms, C=0.2, tol=EXACT).fit(text, y)
     assert other.terms_[0].levels == tuple(sorted(sizes))
     assert np.abs(other.predict(text) - model.predict(X)).max() > 0.01
     # A ridge knows no order.
     ridge = [
-        AdditiveRegressor(C=0.2, tol=1e-10).fit(table, y).predict(table) for table in (X, text)
+        AdditiveRegressor(C=0.2, tol=EXACT).fit(table, y).predict(table) for table in (X, text)
     ]
     np.testing.assert_allclose(*ridge, atol=1e-5)
 
@@ -690,7 +694,7 @@ def test_gaps_by_hand(n_gaps):
     """coef under D_1, a gap as the mean row of the basis plus a deviation of its own."""
     X, y = with_gaps(n_gaps)
     C, n = 0.5, 8
-    model = AdditiveRegressor(Spline(n, knots="uniform"), C=C, tol=1e-12).fit(X, y)
+    model = AdditiveRegressor(Spline(n, knots="uniform"), C=C, tol=EXACT).fit(X, y)
     x, gap = X[:, 0], np.isnan(X[:, 0])
     t = (x[~gap] - x[~gap].min()) / np.ptp(x[~gap]) * n
     B = np.maximum(0, 1 - np.abs(t[:, None] - np.arange(n + 1)))

@@ -37,9 +37,10 @@ REFUSED = [
 
 @pytest.mark.parametrize(("model", "message"), REFUSED, ids=[text for _, text in REFUSED])
 def test_refused_at_once(model, message):
-    began = time.process_time()
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, Y)
+    for _ in range(2):  # the first may import something
+        began = time.process_time()
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, Y)
     assert time.process_time() - began < 1.0
 
 

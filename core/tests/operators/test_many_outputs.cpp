@@ -87,9 +87,12 @@ void agrees_with_single_outputs(const B& basis, bool with_missing, std::size_t n
     CHECK(difference({found.begin(), found.end()}, scores) < 1e-5);
     CHECK(difference(sum_many(groups, n_outputs, r, 1), sums) < 1e-5);
     CHECK(difference(blocks_many(groups, n_outputs, r, 1), blocks) < 1e-5);
-    CHECK(found == score_many(groups, n_outputs, coef, 3));
-    CHECK(sum_many(groups, n_outputs, r, 1) == sum_many(groups, n_outputs, r, 3));
-    CHECK(blocks_many(groups, n_outputs, r, 1) == blocks_many(groups, n_outputs, r, 3));
+    // Many threads divide the features, too.
+    for (const int n_threads : {2, 3, 16}) {
+        CHECK(found == score_many(groups, n_outputs, coef, n_threads));
+        CHECK(sum_many(groups, n_outputs, r, 1) == sum_many(groups, n_outputs, r, n_threads));
+        CHECK(blocks_many(groups, n_outputs, r, 1) == blocks_many(groups, n_outputs, r, n_threads));
+    }
 }
 
 // The first rows alone are scored as they are among all.

@@ -73,6 +73,49 @@ void prepared_curves_are_those_asked_for() {
     CHECK(scores(kept, data.columns) != scores(kept, others));
 }
 
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// Scores go on from what is there, or from one number per output, on any number of threads.
+template <class Real>
+void scores_are_added() {
+    const DrawnRows data(n_rows, n_features, 0.0, 8.0, 0.05);
+    std::vector<Real> X(data.X.begin(), data.X.end());
+    X[3] = std::numeric_limits<Real>::infinity();
+    Random random(1);
+    std::vector<double> coef(n_outputs * n_features * 10);
+    for (double& c : coef) c = drawn(random) - 0.5;
+    const AnyBasis any = BSpline<1>{8};
+    const std::array<double, n_outputs> none{};
+    const Curves curves{any, data.axes, coef, none};
+    const MatrixView<Real> view{X.data(), n_rows, n_features, n_features, 1};
+    std::vector<double> plain(n_rows * n_outputs);
+    decide(curves, view, data.columns, 1, plain.data());
+    for (const int n_threads : {1, 2, 3, 16}) {
+        std::vector<double> out(plain.size(), 7.0);
+        add_decision(curves, view, data.columns, intercepts, n_threads, out.data());
+        for (std::size_t i = 0; i < out.size(); ++i)
+            CHECK(same(out[i], intercepts[i % n_outputs] + plain[i]));
+        const std::vector<double> before = out;
+        add_decision(curves, view, data.columns, {}, n_threads, out.data());
+        for (std::size_t i = 0; i < out.size(); ++i) CHECK(same(out[i], before[i] + plain[i]));
+    }
+    CHECK(is_refused([&] {
+        add_decision(curves, view, data.columns, std::array<double, 1>{0.0}, 1, plain.data());
+    }));
+}
+
+void what_is_not_finite_is_found() {
+    std::vector<double> values(40'003, 1e308);
+    CHECK(are_finite({}, 1) && are_finite(values, 1) && are_finite(values, 3));
+    for (const double wrong :
+         {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()})
+        for (const std::size_t at : {std::size_t{0}, std::size_t{20'001}, values.size() - 1}) {
+            std::vector<double> with = values;
+            with[at] = wrong;
+            CHECK(!are_finite(with, 1) && !are_finite(with, 3));
+        }
+}
+
 void stored_missing_values_count() {
     const DrawnRows data(1, 3, 0.0, 8.0, 0.0);
     std::vector<double> coef(3 * 10, 0.0);
@@ -99,6 +142,9 @@ int main() {
         rows_agree<double>(columns);
     }
     prepared_curves_are_those_asked_for();
+    scores_are_added<float>();
+    scores_are_added<double>();
+    what_is_not_finite_is_found();
     stored_missing_values_count();
     return splinear::testing::result();
 }

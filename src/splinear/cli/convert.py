@@ -45,7 +45,7 @@ def _form(to: str | None, output: Path) -> str:
         raise OptionError(
             f"--to is one of {', '.join(FORMATS)}; got {form!r}"
             if to is not None
-            else f"what should {output} be? Add --to, one of {', '.join(FORMATS)}"
+            else f"{output} has no known ending. Add --to, one of {', '.join(FORMATS)}"
         )
     return form
 

@@ -27,19 +27,19 @@ def open_data(path: Path, delimiter: str | None, text: Sequence[str] = ()) -> Ta
     """Open a file of rows, or a folder of Parquet files; the columns `text` of CSV as text."""
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise OptionError(
-            f"--delimiter is one letter; got {delimiter!r}; a tab is $'\\t' in a shell"
+            f"--delimiter must be one character; got {delimiter!r}; a tab is $'\\t' in a shell"
         )
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if not path.is_dir() and ending(path) not in READABLE:
         raise ValueError(
-            f"{path} is of no known format; names may end in {', '.join(READABLE)}, or be that of "
-            "a folder of Parquet files"
+            f"{path} has no known format; expected a name that ends in one of "
+            f"{', '.join(READABLE)}, or a folder of Parquet files"
         )
     if FORMATS.get(ending(path)) is CsvFile:
         table: Table | None = CsvFile(path, delimiter, text)
     elif delimiter is not None:
-        raise OptionError(f"--delimiter is for CSV files, and {path} is none")
+        raise OptionError(f"--delimiter is for CSV files, and {path} is not one")
     else:
         table = open_files(path)
     assert table is not None
@@ -70,7 +70,7 @@ def _by_position(model: AdditiveEstimator, table: Table) -> Table:
     """Match columns without names, in the model or in the file."""
     if not table.is_sparse:
         raise ValueError(
-            f"the model knows no names of columns, by which those of {table} are found"
+            f"the model was fitted without column names, so those of {table} cannot be matched"
         )
     table = table.matched(None, model.n_features_in_, model._columns.zero_based)
     if table.shape[1] != model.n_features_in_:

@@ -32,7 +32,7 @@ def add_demo(app: "typer.Typer") -> None:
         splits: Annotated[
             int, typer.Option(min=1, help="Random splits into training and test rows.")
         ] = 10,
-        seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Chooses the splits.")] = 0,
+        seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the splits.")] = 0,
     ) -> None:
         """Compare linear, spline, Fourier and Hermite models with the default; draw its curves."""
         with failing_well():

@@ -70,7 +70,7 @@ def _class(model: AdditiveEstimator, label: str) -> object:
 def _second(classes: list[object], label: object) -> object:
     if label != classes[1]:
         raise ValueError(
-            f"with two classes the score is that of {classes[1]!r}; what it adds, {label!r} loses"
+            f"with two classes the score is that of {classes[1]!r}; what raises it lowers {label!r}"
         )
     return label
 

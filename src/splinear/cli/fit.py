@@ -111,7 +111,7 @@ def _read(
     task: str | None,
     holdout: float,
 ) -> Data:
-    """Open the file, and say what was understood."""
+    """Open the file, and print its columns and target."""
     table, column = read_target(_without(open_data(path, delimiter), drop), target)
     chosen = task_of(wanted.loss, task, column.task)
     column.check(chosen)
@@ -137,7 +137,7 @@ def _without(table: Table, drop: list[str]) -> Table:
 
 
 def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool) -> None:
-    """Print what was understood of a file."""
+    """Print the columns and the target of a file."""
     console = make_console()
     if table.names is None:
         console.print(sparse_text(table))

@@ -19,5 +19,5 @@ def load_model(path: Path) -> AdditiveEstimator:
         raise IsADirectoryError(f"{path} is a folder; a model file was expected")
     model = splinear.load(path)
     if not isinstance(model, AdditiveEstimator):
-        raise ValueError(f"{path} holds {type(model).__name__}, which predicts nothing")
+        raise ValueError(f"{path} holds {type(model).__name__}, which cannot predict")
     return model

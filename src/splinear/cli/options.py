@@ -8,7 +8,7 @@ import typer
 ModelFile: TypeAlias = Annotated[Path, typer.Argument(help="The model file.")]
 DataFile: TypeAlias = Annotated[Path, typer.Argument(help="CSV, Parquet or LIBSVM file.")]
 Delimiter: TypeAlias = Annotated[
-    str | None, typer.Option(help="Of a CSV file; by default as its first lines show.")
+    str | None, typer.Option(help="Delimiter of a CSV file; detected by default.")
 ]
 
 # fit
@@ -18,7 +18,7 @@ Target: TypeAlias = Annotated[
 ]
 Task: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="classification or regression; by default as the target suggests."),
+    typer.Option(help="classification or regression; by default inferred from the target."),
 ]
 Drop: TypeAlias = Annotated[
     list[str] | None, typer.Option(help="A column to leave out; may be repeated.")
@@ -27,7 +27,7 @@ Interactions: TypeAlias = Annotated[
     str, typer.Option(help="How many pairs of features get surfaces: a number, or auto.")
 ]
 Holdout: TypeAlias = Annotated[
-    float, typer.Option(min=0.0, max=0.9, help="Share of rows to measure the model on.")
+    float, typer.Option(min=0.0, max=0.9, help="Share of rows held out to measure the model on.")
 ]
 Loss: TypeAlias = Annotated[
     str | None,
@@ -40,19 +40,19 @@ WeightOfLosses: TypeAlias = Annotated[
     float | None,
     typer.Option(
         "--C",
-        help="Weight of the losses; by default the data choose (1 for hinge, squared_hinge and "
-        "epsilon_insensitive).",
+        help="Weight of the losses; by default chosen from the data (1 for hinge, squared_hinge "
+        "and epsilon_insensitive).",
     ),
 ]
 Seed: TypeAlias = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Chooses the rows held out.")
+    int, typer.Option(min=0, max=2**32 - 1, help="Random seed for the held-out rows.")
 ]
 MaxMemory: TypeAlias = Annotated[
-    str | None, typer.Option(help="What training may take: 500MB, 2GiB.")
+    str | None, typer.Option(help="Memory limit of training, such as 500MB or 2GiB.")
 ]
 
 Report: TypeAlias = Annotated[
-    Path | None, typer.Option(help="An HTML page on the model, with the rows held out.")
+    Path | None, typer.Option(help="Also write an HTML report, measured on the held-out rows.")
 ]
 
 # predict
@@ -75,23 +75,23 @@ Contributions: TypeAlias = Annotated[
 ]
 Class: TypeAlias = Annotated[
     str | None,
-    typer.Option("--class", help="Whose score; by default that of the class predicted."),
+    typer.Option("--class", help="The class whose score to explain; by default the predicted one."),
 ]
 Top: TypeAlias = Annotated[int, typer.Option(min=1, help="How many terms to list for a row.")]
 
 # convert
 Converted: TypeAlias = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
 To: TypeAlias = Annotated[
-    str | None, typer.Option(help="onnx, sql or json; by default as the name ends.")
+    str | None, typer.Option(help="onnx, sql or json; by default from the ending of the file name.")
 ]
 SqlTable: TypeAlias = Annotated[
     str, typer.Option("--table", help="The table that an SQL query reads.")
 ]
-Dialect: TypeAlias = Annotated[str, typer.Option(help="Of SQL: duckdb or sqlite.")]
+Dialect: TypeAlias = Annotated[str, typer.Option(help="SQL dialect: duckdb or sqlite.")]
 
 # report
 Page: TypeAlias = Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")]
 KnownTarget: TypeAlias = Annotated[
     str | None, typer.Option("--target", help="The column that the model predicts, to measure it.")
 ]
-Title: TypeAlias = Annotated[str | None, typer.Option(help="Of the page.")]
+Title: TypeAlias = Annotated[str | None, typer.Option(help="Title of the page.")]

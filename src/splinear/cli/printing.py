@@ -121,7 +121,7 @@ def _text(text: str) -> RenderableType:
 
 
 def _shortened(text: str, most: int) -> str:
-    """Return at most so many characters of a text, and a mark where there is more."""
+    """Return at most this many characters of a text, and a mark where there is more."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -13,8 +13,8 @@ from splinear.tables.values import Kind, Values, factor, numbers
 
 __all__ = ["ColumnProfile", "profile"]
 
-MANY = 20  # distinct numbers are counted up to so many
-LONGEST = 10_000  # levels are counted up to so many
+MANY = 20  # distinct numbers are counted up to this many
+LONGEST = 10_000  # levels are counted up to this many
 
 
 @dataclass

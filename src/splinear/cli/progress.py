@@ -23,7 +23,7 @@ Track: TypeAlias = Callable[[float, str], None]  # told how much is done, and wh
 def tracking(title: str, total: float, unit: str = "") -> Iterator[Track]:
     """Show on stderr how far something of size `total` has got.
 
-    The end is told of in one line: "title: 21/21, 3.2 s", or, with a unit, "title: 32,561 rows,
+    The end is reported in one line: "title: 21/21, 3.2 s", or, with a unit, "title: 32,561 rows,
     0.4 s". In a log there are lines before it only if it takes longer than ten seconds.
     """
     console = make_console(stderr=True)

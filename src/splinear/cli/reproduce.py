@@ -26,7 +26,7 @@ def add_reproduce(app: "typer.Typer") -> None:
             typer.Argument(help="table1 to table4, figure1 to figure3; all if none is named."),
         ] = None,
         quick: Annotated[
-            bool, typer.Option("--quick", help="Few rows, runs and bins: see that it works.")
+            bool, typer.Option("--quick", help="A quick check with few rows, runs and bins.")
         ] = False,
         output: Annotated[
             Path, typer.Option("--output", "-o", help="Folder for the page and its pictures.")

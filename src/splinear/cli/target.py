@@ -20,7 +20,7 @@ from splinear.tables.values import Kind, is_missing
 
 __all__ = ["FEW_CLASSES", "TargetColumn", "read_target"]
 
-FEW_CLASSES = 10  # so many whole numbers are taken for classes, and no more
+FEW_CLASSES = 10  # this many whole numbers are taken for classes, and no more
 
 
 @dataclass(frozen=True, eq=False)

@@ -110,8 +110,8 @@ def fit_embedding(
     if through_zero:
         if scale == "standard":
             raise ValueError(
-                "scale='standard' moves zero, but curves that are zero at zero, as sparse X needs "
-                "them, keep it in its place; use scale='unit' or 'native'."
+                "scale='standard' moves zero, but sparse X needs curves that are zero at zero; use "
+                "scale='unit' or 'native'."
             )
         label = partial(feature_label, estimator)
         axes = axes_from_zero(X, lo, hi, basis, plan, label, kept, weights)

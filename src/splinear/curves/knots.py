@@ -22,6 +22,7 @@ __all__ = [
     "filled",
     "has_long_tail",
     "is_narrow",
+    "n_distinct",
     "quantile_knots",
     "samples",
     "spread_knots",
@@ -53,6 +54,7 @@ class SampleSize:
         return drawn if kept is None else np.flatnonzero(kept)[drawn]
 
 
+FOR_COUNTS = SampleSize(least=500, most=500, values=0)
 FOR_TAILS = SampleSize(least=2_000, most=10_000, values=1_000_000)
 FOR_QUANTILES = SampleSize(least=5_000, most=50_000, values=5_000_000)
 
@@ -108,6 +110,14 @@ def _together(
     return [slice(start, start + width) for start in range(0, len(columns), width)]
 
 
+def n_distinct(ascending: AnyArray) -> NDArray[np.intp]:
+    """Return how many values there are in each row of (n_columns, n), NaN last and not counted.
+
+    At least 1, as if a column of missing values had one.
+    """
+    return np.asarray(1 + (ascending[:, 1:] > ascending[:, :-1]).sum(axis=1), dtype=np.intp)
+
+
 def suspects(
     X: Table,
     rows: NDArray[np.intp],
@@ -128,11 +138,10 @@ def suspects(
     for start in range(0, len(columns), 256):
         at = slice(start, start + 256)
         values = X.in_order(rows, columns[at], n_threads)  # NaN last
-        n_distinct = 1 + (values[:, 1:] > values[:, :-1]).sum(axis=1)
         first, last = (values[:, int(share * (len(rows) - 1))] for share in BULK)
         bulk = 0.5 * last.astype(np.float64) - 0.5 * first.astype(np.float64)
         spread = bulk >= 2.0 * NARROW * (0.5 * hi[at] - 0.5 * lo[at])  # False for NaN
-        out[at] = (n_distinct <= few) | ~spread | np.isnan(values[:, -1])
+        out[at] = (n_distinct(values) <= few) | ~spread | np.isnan(values[:, -1])
     return out
 
 

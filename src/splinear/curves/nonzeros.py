@@ -111,7 +111,7 @@ class Nonzeros:
 
 
 def _first(n: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
-    """Mark the first n of so many places, one row per n."""
+    """Mark the first n of this many places, one row per n."""
     return np.asarray(np.arange(size) < n[:, None])
 
 

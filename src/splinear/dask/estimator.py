@@ -51,8 +51,8 @@ class DaskEstimator(AdditiveEstimator):
             found: Client = default_client()
         except ValueError as error:
             raise ValueError(
-                f"{type(self).__name__} needs a client of Dask, and there is none. Make one first, "
-                "as in client = distributed.Client(), or say which: client=..."
+                f"{type(self).__name__} needs a client of Dask, and there is none. Create one "
+                "first, for example client = distributed.Client(), or pass client=..."
             ) from error
         return found
 
@@ -130,7 +130,7 @@ class DaskEstimator(AdditiveEstimator):
         return trained, stopping.watch
 
     def _fitter(self, trainer: Trainer) -> Fitter:
-        """Return who trains on the rows of workers."""
+        """Return the trainer for the rows of workers."""
         return trainer
 
     def _posed_by(self, trainer: Trainer) -> Pose:

@@ -22,17 +22,17 @@ class DaskAdditiveClassifier(DaskEstimator, AdditiveClassifier):
     """:class:`~splinear.AdditiveClassifier` for the rows of a cluster.
 
     The model is that of a local fit, within tol, whatever the number of workers and partitions;
-    `dual_gap_` is proven over all rows. Knots and smoothness come from a sample of 131,072 rows, as
-    those of a local fit come from one of 50,000. Pairs of features are found by what curves leave
-    unexplained in all rows, if these are more.
+    `dual_gap_` is proven over all rows. Knots and smoothness come from a sample of 131,072 rows (in
+    a local fit, of 50,000). Pairs of features are found by what the curves leave unexplained in all
+    rows.
 
     Parameters
     ----------
     curve, terms, interactions, C, class_weight, categorical_features, missing, tol, max_iter, \
 time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
-        As in AdditiveClassifier; max_memory must be None.
+        As in :class:`~splinear.AdditiveClassifier`; max_memory must be None.
     client : distributed.Client, default=None
-        None: the client that Dask knows of, as the one made last.
+        None means the current client of Dask, usually the one that was created last.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         return self._predicted("predict_proba", X)
 
     def decision_function(self, X: Input) -> Input:
-        """Compute the scores: for two classes positive for classes_[1], else highest for the best.
+        """Compute the scores: for two classes, positive for classes_[1]; else one per class.
 
         Parameters
         ----------
@@ -166,9 +166,9 @@ class DaskAdditiveRegressor(DaskEstimator, AdditiveRegressor):
     ----------
     curve, terms, interactions, loss, C, categorical_features, missing, tol, max_iter, \
 time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
-        As in AdditiveRegressor; max_memory must be None.
+        As in :class:`~splinear.AdditiveRegressor`; max_memory must be None.
     client : distributed.Client, default=None
-        None: the client that Dask knows of, as the one made last.
+        None means the current client of Dask, usually the one that was created last.
 
     Attributes
     ----------

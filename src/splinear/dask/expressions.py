@@ -247,7 +247,7 @@ class RowValues(NDArrayOperatorsMixin):
 
 
 def bare(value: object) -> Input:
-    """Return what a worker is told, of an array or a list of them."""
+    """Return what is sent to a worker for an array, or for a list of arrays."""
     if isinstance(value, RowValues):
         return value.node
     return [bare(one) for one in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Sums of losses of margins over the rows of all workers, and who trains with them."""
+"""Sums of losses of margins over the rows of all workers, and their trainer."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class RemoteRows:
     def weighted_first(
         self, weights: Floats | None, n: int
     ) -> tuple[RemoteRows | TrainingRows, Floats]:
-        """Return n rows of the sample and their weights, or all rows if it has not so many.
+        """Return n rows of the sample and their weights, or all rows if it has not that many.
 
         `weights` are those of the sample.
         """

@@ -28,22 +28,22 @@ __all__ = ["DaskAdditiveSVC"]
 class DaskAdditiveSVC(DaskEstimator, AdditiveSVC):
     """:class:`~splinear.AdditiveSVC` for the rows of a cluster.
 
-    What is minimized is what AdditiveSVC minimizes, and so is the model, within tol, whatever the
-    number of workers and partitions; `dual_gap_` is proven over all rows. In place of dual
-    coordinate descent there are passes over all rows, of all classes at once: Newton's method on
-    a smoothed hinge, until the duality gap of the hinge itself is small enough. Knots come from a
-    sample of 131,072 rows. It is for many rows. Where these are all rows and few to a coefficient,
-    as in images whose classes do not overlap, the sample is solved for in the client, as
-    AdditiveSVC does; more rows of such a table take many passes. There is no partial_fit.
+    It minimizes the same objective as AdditiveSVC, and the model is the same within tol, whatever
+    the number of workers and partitions; `dual_gap_` is proven over all rows. Instead of dual
+    coordinate descent it uses Newton's method on a smoothed hinge, in passes over all rows and all
+    classes at once, until the duality gap of the hinge itself is small enough. Knots come from a
+    sample of 131,072 rows. The method suits tables with many rows. If the sample contains all rows
+    and they are few per coefficient, as for images, the problem is solved in the client, as
+    AdditiveSVC does; larger tables of this kind take many passes. There is no partial_fit.
 
     Parameters
     ----------
     curve, terms, loss, C, class_weight, fit_intercept, intercept_scaling, categorical_features, \
 missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
-        As in AdditiveSVC; max_memory must be None. max_iter counts steps, and warm_start begins
-        with the last model.
+        As in :class:`~splinear.AdditiveSVC`; max_memory must be None. max_iter counts steps, and
+        warm_start starts from the last model.
     client : distributed.Client, default=None
-        None: the client that Dask knows of, as the one made last.
+        None means the current client of Dask, usually the one that was created last.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
         return self._predicted("decision_function", X)
 
     def _fitter(self, trainer: Trainer) -> Fitter:
-        """Return who trains on the rows of workers."""
+        """Return the trainer for the rows of workers."""
         assert isinstance(trainer, DualTrainer)
         return ClusterTrainer(trainer)
 

@@ -17,7 +17,7 @@ Span = tuple[int, int]
 
 
 class IncompleteError(Exception):
-    """There are parts that nobody has added up, or that two have."""
+    """Some parts were added up by no worker, or by two."""
 
 
 class SumTree:
@@ -63,7 +63,7 @@ class SumTree:
         return list(self._nodes.items())
 
     def join(self, nodes: Iterable[tuple[Span, Sums]]) -> None:
-        """Add what somebody else has."""
+        """Add the sums of another worker."""
         for span, sums in nodes:
             self.put(span, sums)
 

@@ -62,7 +62,8 @@ def load_daimler(data_home: PathLike | None = None, *, download: bool = False) -
     data_home : path-like or None, default=None
         The data folder; None for the one that ``SPLINEAR_DATA`` names.
     download : bool, default=False
-        There is no download for these images: True only says so where the file is missing.
+        These images cannot be downloaded: if the file is missing, True only changes the error
+        message.
 
     Returns
     -------

@@ -3,8 +3,8 @@
 All of them return a Bunch with the same fields: `data` (n_samples, n_features) in the type of the
 file, `target` (n_samples,), `feature_names` (list of str), `is_onehot` (n_features,), `is_test`
 (n_samples,) and `DESCR`; `feature_names`, `is_onehot` and `is_test` are None where they are not
-known. Targets of two classes are 0 and 1. `load_adult_raw` alone gives a DataFrame, and alone has
-files that can be downloaded; for the others ``download=True`` says where the original is.
+known. Targets of two classes are 0 and 1. Only `load_adult_raw` returns a DataFrame, and only its
+files can be downloaded; for the others, ``download=True`` says where the original is published.
 """
 
 from __future__ import annotations

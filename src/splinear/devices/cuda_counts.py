@@ -30,7 +30,7 @@ def rows_at_once(n_outputs: int) -> int:
 
 
 def batches(n: int, most: int) -> list[slice]:
-    """Return slices of about the same length, each of so many at most."""
+    """Return slices of about the same length, each of this many at most."""
     n_batches = ceil(n / most)
     step = ceil(n / max(n_batches, 1))
     return [slice(first, min(first + step, n)) for first in range(0, n, step)]

@@ -1,4 +1,4 @@
-"""From what a user says of devices to a backend."""
+"""From the parameter `device` to a backend."""
 
 from __future__ import annotations
 

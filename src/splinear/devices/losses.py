@@ -57,7 +57,7 @@ class HostSum(Likened):
     backend: Backend
 
     def on_threads(self, n: int) -> HostSum:
-        """Return the same sum, where the host has so many threads."""
+        """Return the same sum, with this many threads on the host."""
         return replace(self, like=self.like.on_threads(n))
 
     def each(self, F: Floats) -> Floats:

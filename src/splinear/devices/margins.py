@@ -27,7 +27,7 @@ class DeviceMargins:
     like: RowMargins
     backend: Backend
     weight: float = 1.0
-    n_rows: int | None = None  # only so many; None: all
+    n_rows: int | None = None  # only this many; None: all
 
     @property
     def kind(self) -> MarginKind:

@@ -26,7 +26,7 @@ def run(bench: Bench) -> Section:
     kernels = {degree: spline_and_difference(x, degree) for degree in DEGREES}
     caption = (
         f"K_min and K_r^1 for B-splines of degree r on {N_BINS} bins of [0, 1], and the "
-        "differences, on a scale of their own. The constant (r + 1) / (2 N) is taken off; the "
+        "differences, on a scale of their own. The constant (r + 1) / (2 N) is subtracted; the "
         "paper prints it without the N."
     )
     return Section(

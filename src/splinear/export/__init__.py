@@ -1,7 +1,8 @@
 """Models outside of Python: as JSON, as an ONNX graph, as an SQL query.
 
-All of them give the scores, probabilities and predictions of the estimator, categories, missing
-values and surfaces included. To keep a model for Python, `splinear.save` it instead.
+All of them reproduce the scores, probabilities and predictions of the estimator, including
+categories, missing values and surfaces. To use a model in Python again, use `splinear.save`
+instead.
 """
 
 from splinear.export.as_json import to_json

@@ -39,19 +39,19 @@ def to_json(
     *,
     indent: int | None = None,
 ) -> str:
-    """Write a model's curves as a person or another language would read them.
+    """Write the curves of a model as JSON, for programs in any language.
 
-    All numbers are those of the model to the last bit, so that scores can be computed anywhere.
-    The page docs/guide/export.md describes the format. It is not for loading models back;
-    `splinear.save` is.
+    All numbers are those of the model to the last bit, so that scores can be computed anywhere. The
+    page docs/guide/export.md describes the format. JSON cannot be loaded back; for that, use
+    `splinear.save`.
 
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
     path : path-like, default=None
-        A file to write, too; it is replaced when the new one is complete.
+        A file to write as well. An existing file is replaced when the new one is complete.
     indent : int, default=None
-        Spaces per level; None: all in one line.
+        Spaces per level of indentation; None writes everything on one line.
 
     Returns
     -------
@@ -181,6 +181,6 @@ def _plain(value: object, what: str) -> Value:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(
-        f"The {what} {value!r} is of type {type(value).__name__}, which JSON has no word for; fit "
+        f"The {what} {value!r} is of type {type(value).__name__}, which JSON cannot represent; fit "
         "the model with text or numbers instead."
     )

@@ -27,24 +27,24 @@ def to_onnx(
 ) -> ModelProto:
     """Turn a model into an ONNX graph of standard operators.
 
-    A model of numbers has one input, X (N, n_features). If some features are text, every feature
-    that is not dropped is an input of its own (N, 1), by its name. Its outputs are `label`,
-    `probabilities`, unless there are none, and `scores` of a classifier, `prediction` and `scores`
-    of a regressor. A missing number is NaN. Rows that the estimator refuses have the score NaN.
+    If all features are numbers, the graph has one input, X (N, n_features). If some are text, every
+    feature that is not dropped is an input by its name, (N, 1). The outputs are `label`,
+    `probabilities` (if there are any) and `scores` for a classifier, `prediction` and `scores` for
+    a regressor. Missing numbers are NaN. Where the estimator would raise an error, scores are NaN.
 
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
     path : path-like, default=None
-        A file to write, too.
+        A file to write as well.
     dtype : {"float32", "float64"}, default="float32"
-        The type of inputs and outputs; what is between is in double precision.
+        The type of inputs and outputs; everything between them is computed in double precision.
     contributions : bool, default=False
-        Whether to output what each term adds beyond its mean; the metadata "terms" names them.
+        Whether to output the centered contributions; the metadata "terms" has their names.
     target_opset : int, default=None
         The version of the operators, 13 or later; None: 17.
     missing_text : str, default=""
-        What stands for a missing value in text.
+        The text that stands for a missing value.
 
     Returns
     -------

@@ -24,9 +24,9 @@ def to_sql(
 ) -> str:
     """Write a query that scores the rows of a table.
 
-    It returns `score`, `probability` (of the second class) and `prediction`. Several classes or
-    labels have a column each, named `score_` and the class. NULL and NaN are missing values. Rows
-    that the estimator refuses have NULL.
+    The query returns `score`, `probability` (of the second class) and `prediction`. With several
+    classes or labels there is one column for each, named `score_` and the class. NULL and NaN are
+    missing values. Rows for which the estimator would raise an error get NULL.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def to_sql(
         the table "rows" of the schema "main".
     dialect : {"duckdb", "sqlite"}, default="duckdb"
     keep : sequence of str, default=()
-        Columns to return as well, such as a key: no data base promises the order of rows.
+        Columns to return as well, such as a key, because no database guarantees the order of rows.
     reasons : int, default=0
-        How many terms to name that add most to the score beyond their means, or take most off it,
-        as `reason_1`, ..., and what they add, as `effect_1`, ...; of several classes, to the score
-        of the predicted one.
+        The number of terms to return for each row, those with the largest centered contributions of
+        either sign: their names as `reason_1`, ..., and what they add as `effect_1`, .... With
+        several classes they explain the score of the predicted one.
     probabilities : bool, default=True
-        Whether to return probabilities, too, for which the data base needs the function exp.
+        Whether to return probabilities, too, for which the database needs the function exp.
 
     Returns
     -------

@@ -17,7 +17,7 @@ Attribute: TypeAlias = int | float | str | list[int] | list[str]
 
 @dataclass
 class Graph:
-    """What has been put together so far; names of values begin with `prefix`."""
+    """A graph under construction; names of values begin with `prefix`."""
 
     prefix: str = "splinear_"
     nodes: list[NodeProto] = field(default_factory=list)

@@ -23,7 +23,7 @@ TYPES = {"float32": int(TensorProto.FLOAT), "float64": int(TensorProto.DOUBLE)}
 
 @dataclass(frozen=True)
 class Outputs:
-    """The values of a graph that say what a model says of rows.
+    """The values of a graph that hold the results of a model.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ __all__ = ["DIALECTS", "Dialect", "added", "branches", "literal", "name", "numbe
 
 @dataclass(frozen=True)
 class Dialect:
-    """What differs between data bases.
+    """What differs between databases.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ DIALECTS = {
 
 
 def name(text: str) -> str:
-    """Return an identifier, whatever it holds."""
+    """Return a quoted identifier."""
     if "\0" in text:
         raise ValueError(f"{text!r} has a null character, which SQL cannot express.")
     return '"' + text.replace('"', '""') + '"'
@@ -109,7 +109,7 @@ def number(value: float) -> str:
 
 
 def added(expressions: Sequence[str]) -> str:
-    """Return a sum, in halves: data bases limit how deep an expression may be."""
+    """Return a sum, in halves: databases limit how deep an expression may be."""
     if len(expressions) <= 2:
         return " + ".join(expressions)
     half = len(expressions) // 2

@@ -30,8 +30,8 @@ def parameters_plain(estimator: BaseEstimator) -> dict[str, Plain]:
     left_out = [name for name in given if _is_left_out(name, given[name])]
     if left_out:
         warnings.warn(
-            f"{' and '.join(left_out)} of {type(estimator).__name__} cannot be kept in a file; "
-            "None is there instead. Set it again after load if the model is to be fitted again.",
+            f"{' and '.join(left_out)} of {type(estimator).__name__} cannot be saved and "
+            "will be None after load. Set it again before you fit the loaded model again.",
             UserWarning,
             stacklevel=4,
         )

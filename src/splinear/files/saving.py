@@ -61,15 +61,16 @@ def save(model: Saved, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR or an embedding
-        Fitted. Of a PathSearchCV, save `best_estimator_`. A `callback`, and a `random_state` that
-        is not a number, are left out, with a warning.
+        The fitted model. For a PathSearchCV, save its `best_estimator_`. A `callback`, and a
+        `random_state` that is not a number, are left out, with a warning.
     path : str or path
-        By custom it ends in .splinear. What was there is replaced when the file is complete.
+        By convention it ends in .splinear. An existing file is replaced when the new one is
+        complete.
 
     Raises
     ------
     TypeError
-        If it is something else, or holds something that files cannot, such as a term of your own.
+        If `model` is something else, or contains what cannot be stored, such as a term of your own.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def save(model: Saved, path: str | os.PathLike[str]) -> None:
 def _refuse_others(model: object) -> None:
     """Refuse what is no estimator of this library, subclasses included."""
     if isinstance(model, PathSearchCV):
-        raise TypeError("A search cannot be saved; save what it has found, best_estimator_.")
+        raise TypeError("A search cannot be saved; save its best_estimator_ instead.")
     if KINDS.get(type(model).__name__) is not type(model):
         raise TypeError(
             f"splinear.save writes {', '.join(KINDS)}; got {type(model).__name__}. For pipelines "
@@ -110,7 +111,8 @@ def _refuse_others(model: object) -> None:
 def load(path: str | os.PathLike[str]) -> Saved:
     """Read a model from a file that `save` has written.
 
-    Nothing in the file is run, and everything in it is checked, so it may come from anywhere.
+    Nothing in the file is executed, and everything in it is checked, so files from any source can
+    be loaded safely.
 
     Parameters
     ----------
@@ -124,8 +126,8 @@ def load(path: str | os.PathLike[str]) -> Saved:
     Raises
     ------
     ValueError
-        If it is not such a file, or damaged, or of a newer version of the format. The message names
-        the file, and what was found.
+        If the file is not a model file, is damaged, or has a newer version of the format. The
+        message names the file and what was found.
 
     Examples
     --------

@@ -1,16 +1,17 @@
 """What a fitted model has learned, as arrays.
 
 An additive model is f(x) = b + sum_k f_k(x), so it can be read term by term: f_k is what feature k
-adds to the score of a row. In regression that is the prediction, or its logarithm with the losses
-"poisson" and "gamma". With several classes, or several labels per row, every output has such terms
-of its own; `target` chooses one. Nothing here draws anything; :mod:`splinear.plotting` does.
+adds to the score of a row. In regression the score is the prediction, or its logarithm with the
+losses "poisson" and "gamma". With several classes, or several labels per row, every output has such
+terms of its own; `target` chooses one. Nothing here draws anything; :mod:`splinear.plotting` does.
 
-:func:`explain` puts all there is to say of some rows into one object, with a picture per row.
-:func:`band` and :func:`standard_error` say how well curves and scores are known, and
-:func:`summary` puts all terms into a table.
+:func:`explain` collects everything about the scores of some rows in one object, which can draw a
+picture per row. :func:`band` and :func:`standard_error` measure the uncertainty of curves and
+scores, and :func:`summary` lists all terms in a table.
 
-A term is *centered* when its mean over the training rows is taken off. Sums stay as they are if the
-means go to the base value: `base_value(model) + contributions(model, X).sum(axis=1)` is the score.
+A term is *centered* when its mean over the training rows is subtracted. The means are added to the
+base value instead, so sums do not change: `base_value(model) + contributions(model, X).sum(axis=1)`
+is the score.
 
 Examples
 --------

@@ -1,14 +1,14 @@
-"""How well curves, surfaces and scores are known: bands and standard errors.
+"""The uncertainty of curves, surfaces and scores: bands and standard errors.
 
-A band is of f_j - mean(f_j), the mean being that over the training rows, and so it lies about
+A band is that of f_j - mean(f_j), with the mean over the training rows, so it surrounds
 `shape_function(model, feature, center=True)`. The height of a curve belongs to the intercept. With
-several classes a curve is that of a class less the mean of those of all classes. Surfaces are
-centered anyway, and their bands are about `surface(model, (first, second))`.
+several classes, a band is that of the curve of a class minus the mean over all classes. Surfaces
+are centered anyway, and their bands surround `surface(model, (first, second))`.
 
-Widths come from the posterior of all curves at once, and of each surface by itself, its two curves
-being unknown and the other terms known. The part of them that stands for bias, for what a penalty
-makes of a curve, is estimated for each term. How smooth terms are counts as known: what is
-uncertain about that choice is not included, and matters for weak terms above all.
+Widths come from the joint posterior of all curves, and from that of each surface by itself, with
+its two curves unknown and the other terms known. The part of a width that accounts for bias, which
+the penalty causes, is estimated for each term. The smoothness of terms is treated as known: the
+uncertainty of that choice is not included, which matters most for weak terms.
 
 >>> from sklearn.datasets import load_diabetes
 >>> from splinear import AdditiveRegressor
@@ -145,19 +145,20 @@ def band(
         Or a fitted pipeline, or a search, that ends in one.
     feature : int or str, or a tuple of two
     grid, n_points, target
-        As in :func:`shape_function`; of two features, as `grids` in :func:`surface` and so on.
+        As in :func:`shape_function`; for two features, as in :func:`surface`.
     level : float, default=0.95
     kind : {"pointwise", "simultaneous"}, default="pointwise"
-        "pointwise": at each x the curve is inside with this probability. "simultaneous": the whole
-        curve is, over its training range; of a surface, all nodes that rows reach.
+        "pointwise": at each x, the curve is inside with this probability. "simultaneous": the whole
+        curve over its training range is inside with this probability; for a surface, all nodes that
+        rows reach.
 
     Returns
     -------
     x : ndarray of shape (n_points,)
     z : ndarray of shape (n_z,)
-        Only of two features.
+        Only for two features.
     lower, upper : ndarray of shape (n_points,) or (n_points, n_outputs)
-        Of two features (n_x, n_z) or (n_x, n_z, n_outputs).
+        For two features (n_x, n_z) or (n_x, n_z, n_outputs).
 
     Examples
     --------
@@ -225,8 +226,8 @@ def standard_error(model: FittedModel, X: Input, *, target: object = None) -> Fl
         Or a fitted pipeline, or a search, that ends in one.
     X : array-like of shape (n_samples, n_features)
     target : class label, int or list of them, default=None
-        As in :func:`shape_function`. With several classes a score is that of a class less the mean
-        of those of all classes.
+        As in :func:`shape_function`. With several classes, a score is that of a class minus the
+        mean over all classes.
 
     Returns
     -------

@@ -66,22 +66,22 @@ def shape_function(
     feature : int or str
         Position, or column name.
     grid : array-like of shape (n_points,), default=None
-        Where to evaluate, beyond the training range as the term says; NaN is a missing value. For
-        a category: levels, None for missing. By default `n_points` equal steps over the training
-        range, or the levels of fit.
+        Where to evaluate. Beyond the training range, the term's `extrapolation` applies; NaN is a
+        missing value. For a category: levels, None for missing. By default `n_points` equally
+        spaced values over the training range, or the levels seen in fit.
     n_points : int, default=200
     target : class label, int or list of them, default=None
-        Whose curve: one of `classes_`, or the position of a label for multilabel models. None is
-        all of them, or the one there is (two classes have that of `classes_[1]`).
+        Whose curve: one of `classes_`, or the position of a label for multilabel models. None means
+        all of them; with two classes there is one curve, that of `classes_[1]`.
     center : bool, default=False
-        Whether the mean of the curve, over X or else the training rows, is taken off.
+        Whether to subtract the mean of the curve over X, or over the training rows if X is None.
     X : array-like of shape (n_samples, n_features), default=None
 
     Returns
     -------
     x : ndarray of shape (n_points,)
     f : ndarray of shape (n_points,) or (n_points, n_outputs)
-        One curve per column for several outputs and `target=None`.
+        With several outputs and `target=None`, one curve per column.
 
     Examples
     --------
@@ -109,14 +109,14 @@ def shape_functions(
     center: bool = False,
     X: Input = None,
 ) -> tuple[Floats, Floats]:
-    """Compute the curves of several features, each on `n_points` equal steps of its own range.
+    """Compute the curves of several features, each at `n_points` values over its range.
 
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
         Or a fitted pipeline, or a search, that ends in one.
     features : sequence of int or str, default=None
-        Which features, in this order; None is all of them. None of them may be a category.
+        Which features, in this order; by default all of them. Categories are not allowed.
     n_points, target, center, X
         As in :func:`shape_function`.
 
@@ -125,7 +125,7 @@ def shape_functions(
     x : ndarray of shape (len(features), n_points)
         One grid per row.
     f : ndarray of shape (len(features), n_points) or (len(features), n_points, n_outputs)
-        One curve per row; the last axis is there for several outputs and `target=None`.
+        One curve per row; there is a last axis if there are several outputs and `target=None`.
 
     Examples
     --------
@@ -196,17 +196,17 @@ def contributions(
     target : class label, int or list of them, default=None
         As in :func:`shape_function`.
     center : bool, default=True
-        Whether the mean of every term over the training rows is taken off. If not, the base is
-        `model.intercept_`.
+        Whether to subtract the mean of every term over the training rows. If not, add
+        `model.intercept_` in place of the base value.
 
     Returns
     -------
     parts : ndarray of shape (n_samples, n_parts) or (n_samples, n_parts, n_outputs)
-        Entry (i, j) is what feature j adds; the surfaces `terms_.pairs` follow after all features,
-        so that n_parts is n_features plus their number, and :func:`term_names` names them. The last
-        axis is there for several outputs and `target=None`. A CSR array (n_samples, n_features) if
-        X is sparse, the terms are zero at zero and `center` is False; of several outputs `target`
-        then chooses one.
+        Entry (i, j) is what feature j adds to the score of row i. The surfaces `terms_.pairs`
+        follow after the features, so n_parts is n_features plus the number of surfaces;
+        :func:`term_names` names all columns. There is a last axis if there are several outputs and
+        `target=None`. The result is a CSR array (n_samples, n_features) if X is sparse, the terms
+        are zero at zero and `center` is False; with several outputs, `target` must then choose one.
 
     Examples
     --------
@@ -252,9 +252,9 @@ def surface(
     features : tuple of two int or str
         Positions, or column names; `terms_.pairs` says which pairs have a surface.
     grids : tuple of two array-like, default=(None, None)
-        Where to evaluate, as `grid` in :func:`shape_function`.
+        Where to evaluate, each as `grid` in :func:`shape_function`.
     n_points : int, default=50
-        Along each feature of numbers that has no grid.
+        The number of values along each numeric feature without a grid.
     target : class label, int or list of them, default=None
         As in :func:`shape_function`.
 
@@ -303,8 +303,8 @@ def knots(model: FittedModel, feature: int | str) -> Floats:
     Returns
     -------
     places : ndarray of shape (n_knots,)
-        Ascending. Empty where there are none: Fourier and Hermite curves are in one piece, and a
-        constant feature, a category or one that was dropped has no curve.
+        Ascending. Empty if there are none: Fourier and Hermite curves have a single piece, and a
+        constant feature, a category or a dropped feature has no curve.
 
     Examples
     --------

@@ -53,21 +53,22 @@ def explain(
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
-        Or a fitted pipeline, or a search, that ends in one. Of a pipeline, features are the columns
-        that its last step sees.
+        Or a fitted pipeline, or a search, that ends in one. The features of a pipeline are the
+        columns that its last step sees.
     X : array-like of shape (n_rows, n_features)
-        The rows to explain. Contributions take n_rows * n_terms * n_outputs numbers.
+        The rows to explain. The result holds n_rows * n_terms * n_outputs numbers.
     target : class label, int or list of them, default=None
-        Whose scores: one of `classes_`, or the position of a label. None is all of them, or the one
-        there is (two classes have that of `classes_[1]`).
+        Whose scores: one of `classes_`, or the position of a label. None means all of them; with
+        two classes there is one score, that of `classes_[1]`.
     class_names, target_name
-        How classes, and the target of a regression, are called in tables and pictures.
+        Names for the classes, or for the target of a regression, in tables and pictures.
 
     Returns
     -------
     explanation : Explanation
         Contributions, base value, scores, probabilities and predictions, with standard errors where
-        the model has a posterior. It prints as a table, and `plot(row)` draws one.
+        the model has a posterior. It prints as a table, and `plot(row)` draws a waterfall of one
+        row.
 
     Examples
     --------

@@ -29,8 +29,8 @@ _MOST_ROWS = 3  # that are printed
 class Explanation:
     """What each term adds to the scores of rows; see :func:`explain`.
 
-    `base_value + contribution.sum(axis=1)` is `score`. With several outputs, and no `target` that
-    chose one, arrays have a last axis of n_outputs more.
+    `base_value + contribution.sum(axis=1)` is `score`. With several outputs, arrays have an
+    additional last axis of length n_outputs, unless `target` chose one output.
 
     Attributes
     ----------
@@ -43,8 +43,9 @@ class Explanation:
     contribution : ndarray of shape (n_rows, n_terms)
         Centered: over the training rows, the mean of each column is 0.
     standard_error : ndarray of shape (n_rows, n_terms) or None
-        Of the contributions. NaN for terms of more than 2,000 coefficients, whose errors are not
-        computed; None if the model has no posterior, as AdditiveSVC and AdditiveSVR.
+        Standard errors of the contributions. NaN for terms with more than 2,000 coefficients, for
+        which they are not computed; None if the model has no posterior (AdditiveSVC and
+        AdditiveSVR).
     base_value : float
     score : ndarray of shape (n_rows,)
     score_error : ndarray of shape (n_rows,) or None
@@ -56,7 +57,7 @@ class Explanation:
     targets : tuple
         The classes that the outputs stand for; empty in regression.
     class_names : dict from classes to str
-        How all classes are called in tables and pictures.
+        The names of all classes in tables and pictures.
     units : tuple of str
         What each score is: the log-odds of a class, a margin, the target.
 
@@ -100,7 +101,7 @@ class Explanation:
         ----------
         row : int, default=0
         target : class label or int, default=None
-            Of several outputs; None is that of the highest score.
+            Which of several outputs; None means the one with the highest score.
         top : int, default=8
             How many terms are listed one by one; the others are summed.
 
@@ -146,7 +147,7 @@ class Explanation:
         row, target, top
             As in :meth:`reasons`.
         ax : Axes, default=None
-            To draw into; None makes a figure.
+            Axes to draw into; None makes a figure.
 
         Returns
         -------
@@ -157,7 +158,7 @@ class Explanation:
         return ContributionsDisplay(self.reasons(row, target=target, top=top)).plot(ax)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a line per row, term and output.
+        """Return a pandas DataFrame with one line for each row, term and output.
 
         The base value is a line as well, so that contributions of a row sum up to its score.
 

@@ -59,7 +59,7 @@ def feature_names(model: FittedModel) -> list[str]:
 
 
 def term_names(model: FittedModel) -> list[str]:
-    """Return the names of all that adds to a score: of every feature, then of every surface.
+    """Return the names of all features, followed by those of all surfaces.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def term_names(model: FittedModel) -> list[str]:
     Returns
     -------
     names : list of str of length n_features + n_pairs
-        Those of the columns of :func:`contributions`, and of `importances(..., by="term")`. The
-        name of a surface is those of its two features, with a cross between.
+        The names of the columns of :func:`contributions`, and of `importances(..., by="term")`. The
+        name of a surface consists of the names of its two features, with a cross between them.
 
     Examples
     --------

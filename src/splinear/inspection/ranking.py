@@ -33,8 +33,8 @@ def importances(
 ) -> Floats:
     """Measure how much each feature moves the score: the standard deviation of its term over X.
 
-    A curve that is flat where the data lie scores 0, however steep it is elsewhere. On the training
-    rows it is `feature_importances_`. One column is held at a time.
+    A curve that is flat where the data lie has importance 0, however steep it is elsewhere. On the
+    training rows this equals `feature_importances_`. Only one column is in memory at a time.
 
     Parameters
     ----------
@@ -42,14 +42,15 @@ def importances(
         Or a fitted pipeline, or a search, that ends in one.
     X : array-like of shape (n_samples, n_features)
     target : class label, int or list of them, default=None
-        As in :func:`shape_function`; None is the mean over all outputs.
+        As in :func:`shape_function`; None means the mean over all outputs.
     by : {"feature", "term"}, default="feature"
-        A surface counts as a half of each of its features, or as a term behind those of features.
+        "feature": half of the importance of a surface goes to each of its features. "term": a
+        surface has an entry of its own, after those of the features.
 
     Returns
     -------
     deviations : ndarray of shape (n_features,) or (n_features + n_pairs,)
-        In the units of the score (none, where it is the logarithm of the mean).
+        In the units of the score (dimensionless if the score is the logarithm of the mean).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Why one row has the score that it has: what each term adds, the largest first."""
+"""The reasons for the score of one row: what each term adds, largest first."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Reasons:
     probability : float
         NaN where there is none.
     probability_of : str
-        The class that it is of.
+        The class that `probability` belongs to.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """What a model has learned, term by term, as a table.
 
-P-values are those of a score test of the curve's variance, in the place of Wood's test for smooth
-terms (Biometrika 2013): it does not depend on the smoothness that was chosen, so that it is as good
+P-values are those of a score test of the curve's variance, instead of Wood's test for smooth terms
+(Biometrika 2013): the score test does not depend on the chosen smoothness, so it is equally valid
 for terms that were shrunk to nothing. See `flatness`.
 
 >>> from sklearn.datasets import load_diabetes
@@ -130,19 +130,19 @@ class Summary:
 
 @one_blas_thread()
 def summary(model: FittedModel) -> Summary:
-    """Summarize a model in a table, with a line per term.
+    """Summarize a model in a table with one line per term.
 
     Columns are: the term's kind and feature; `edf`, its effective degrees of freedom, all outputs
     together; its importance, the standard deviation of what it adds to the training rows; the
-    p-value of a flat curve; concurvity (see :func:`concurvity`); and the lowest and highest value
-    of its centered curve on the training range. With several outputs the p-value is the least of
-    theirs times their number. It is NaN for terms of more than 2,000 coefficients.
+    p-value of the hypothesis that the curve is flat; concurvity (see :func:`concurvity`); and the
+    lowest and highest value of its centered curve on the training range. With several outputs, the
+    p-value is the smallest of theirs, multiplied by their number. It is NaN for terms of more than
+    2,000 coefficients.
 
-    The p-value of a surface is that of no effect beyond the curves of its two features; those of
-    other features, and other surfaces, count as known. Where `interactions` is a number or "auto"
-    the same rows have chosen the pairs, for what they seemed to say, and the p-values of those
-    that were chosen are too small; name the pairs, or fit to other rows, to test them. Surfaces
-    have no concurvity.
+    The p-value of a surface tests for an effect beyond the curves of its two features; all other
+    terms are treated as known. If `interactions` is a number or "auto", the pairs were chosen on
+    the same rows because they seemed to matter, so their p-values are too small; to test a pair,
+    name it in advance, or fit the chosen pairs to other rows. Surfaces have no concurvity.
 
     Parameters
     ----------
@@ -186,12 +186,13 @@ def summary_lines(model: AdditiveEstimator, terms: Sequence[Fitted]) -> list[Ter
 
 @one_blas_thread()
 def concurvity(model: FittedModel) -> Floats:
-    """Compute to which share other terms could stand in for each term.
+    """Compute the share of each term that the other terms could reproduce.
 
-    It is the share of the fitted curve's variance, in the training rows and weighted as the losses
-    weigh them, that curves of all other features together can follow (R^2, less what they would
-    follow by chance). At 0.75 the curve's standard errors are up to twice those that it would have
-    if the others were known; near 1 it is arbitrary which feature gets the credit.
+    It is the share of the fitted curve's variance over the training rows, weighted by the second
+    derivatives of the losses, that curves of all other features together can reproduce (R^2,
+    adjusted for what they would reproduce by chance). At 0.75 the curve's standard errors are up to
+    twice those that it would have if the others were known; near 1 it is arbitrary which feature
+    gets the credit.
 
     Parameters
     ----------
@@ -201,8 +202,8 @@ def concurvity(model: FittedModel) -> Floats:
     Returns
     -------
     shares : ndarray of shape (n_features,)
-        From 0 to 1, the mean over outputs; NaN for features without a curve, and where terms are
-        too many to be taken jointly.
+        From 0 to 1, the mean over outputs; NaN for features without a curve, and if there are too
+        many terms for a joint posterior.
 
     Examples
     --------

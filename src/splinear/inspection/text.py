@@ -34,7 +34,7 @@ def shortened(text: str, most: int = LONGEST) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text in which nothing breaks a line, whatever it holds."""
+    """Return a text without line breaks."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
@@ -53,7 +53,7 @@ def places_for(most: float) -> int:
 
 
 def fixed(value: float, places: int, *, plus: bool = False) -> str:
-    """Return a number of so many decimal places, of which zero is not negative."""
+    """Return a number of this many decimal places, of which zero is not negative."""
     return f"{round(value, places) + 0.0:{'+' if plus else ''},.{places}f}"
 
 

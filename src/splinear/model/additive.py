@@ -14,7 +14,7 @@ from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of, surfaces
-from splinear.model.scoring import Scorer, scorers
+from splinear.model.scoring import Scorer, scorers_of
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
@@ -62,18 +62,19 @@ class Model:
 
         Rows with an infinite value are NaN.
         """
-        out = np.empty((table.shape[0], self.n_outputs))
+        out, scorers = np.empty((table.shape[0], self.n_outputs)), self._scorers()
         for rows, piece in table.chunks():
-            out[rows] = self.intercept
-            for scorer in self._scorers():
-                out[rows] += scorer.scores(piece, n_threads)
+            if not scorers:
+                out[rows] = self.intercept
+            for k, scorer in enumerate(scorers):
+                scorer.add(piece, n_threads, out[rows], None if k else self.intercept)
             if self.layout.pairs:
                 out[rows] += self.pair_scores(as_dense(piece), n_threads)
         return out
 
     def _scorers(self) -> list[Scorer]:
         """Return what scores rows here."""
-        return self.prepared("here", lambda: scorers(self.parts()))
+        return self.prepared("here", lambda: scorers_of(self.parts()))
 
     def prepared(self, place: Hashable, prepare: Callable[[], Prepared]) -> Prepared:
         """Return what scores rows at a place, as `prepare` makes it: once, unless it is large.

@@ -27,12 +27,18 @@ LEAST_RIDGE = 1e-9  # of the mean of a diagonal
 
 
 def factor_with(method: Callable[[Floats], Factor], matrix: Floats, diagonal: Floats) -> Factor:
-    """Factor a matrix, of which `diagonal` is a view; let that grow if rounding forbids it."""
-    for more in GROWTHS:
-        try:
-            return method(matrix)
-        except LinAlgError:
-            diagonal += more * np.abs(diagonal)
+    """Factor a matrix, of which `diagonal` is a view; let that grow if rounding forbids it.
+
+    Entries grow by a share of themselves, and if that is not enough by one of the largest: what
+    others leave of a small one may be nothing but their rounding.
+    """
+    own = np.abs(diagonal)
+    for unit in (own, np.full_like(own, own.max(initial=0.0))):
+        for more in GROWTHS:
+            try:
+                return method(matrix)
+            except LinAlgError:
+                diagonal += more * unit
     return method(matrix)
 
 

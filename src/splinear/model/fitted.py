@@ -35,9 +35,9 @@ class FittedTerm:
     name : str
         The feature's name, or x0, x1, ... where X had none.
     at_missing : ndarray of shape (n_outputs,)
-        What a missing value adds: the mean of the curve, plus what was learned from missing ones.
+        What a missing value adds: the mean of the curve plus a learned deviation.
     mean : ndarray of shape (n_outputs,)
-        The mean over the training rows, those with missing values included.
+        The mean over the training rows, including those with missing values.
     smoothness : float
         t_k, the variance of the prior under which the curve was learned: chosen from the data, or
         C s^2 under a fixed C (s^2 in AdditiveSVC and AdditiveSVR); 0 for a constant feature.
@@ -102,7 +102,7 @@ class FittedTerm:
     def evaluate(self, x: AnyArray) -> Floats:
         """Return f(x) for values (n,) of the feature, (n, n_outputs).
 
-        Levels are given by their numbers, -1 for one that fit has not seen; NaN is a missing value.
+        Levels are given by their positions in `levels`, -1 for an unseen one; NaN is missing.
         """
         out = np.empty((len(x), len(self.table)))
         for start in range(0, len(x), _BLOCK):
@@ -143,10 +143,10 @@ class FittedTerm:
 
 
 class FittedTerms(Sequence[Fitted]):
-    """The terms of a model: curves in the order of its columns, then surfaces in that of theirs.
+    """The terms of a model: curves in the order of the columns, then surfaces.
 
-    Features that were dropped have none. An item is made when it is asked for: a model of a sparse
-    table may have 100,000 of them.
+    Dropped features have no term. Items are created on access: a model of a sparse table may have
+    100,000 of them.
     """
 
     def __init__(self, model: Model, names: AnyArray | None, edf: Sequence[Floats] | None) -> None:

@@ -26,10 +26,10 @@ class FittedPair:
     features : tuple of int
         Positions of its two features in X, in ascending order.
     name : str
-        The names of both, with a cross between.
+        The names of both features, with a cross between them.
     coef : ndarray of shape (n_outputs, n_first, n_second)
-        The values at the nodes, of the first feature and of the second; the last node of a feature
-        that had missing values is that of these.
+        The values at the nodes of the first and of the second feature. If a feature had missing
+        values, its last node stands for them.
     smoothness : float
         t_p, the variance of the prior of the mixed differences.
     edf : float
@@ -61,7 +61,7 @@ class FittedPair:
     def evaluate(self, x: AnyArray, z: AnyArray) -> Floats:
         """Return f(x, z) for values (n,) of the two features, (n, n_outputs).
 
-        Levels are given by their numbers, -1 for one that fit has not seen; NaN is a missing value.
+        Levels are given by their positions, -1 for an unseen one; NaN is a missing value.
         """
         of = {self.features[0]: x, self.features[1]: z}
         chains = self.group.chains[0]

@@ -238,10 +238,11 @@ class TermGroup:
         used = self.embedding.used.astype(np.float64)
         return used if self.edges is None else used * self.edges
 
-    def stiffen(self, parameters: Floats) -> Floats:
+    def stiffen(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Return the gradient of the penalty at parameters (..., n_features, stride)."""
-        stiffness, of_gap = self._stiffness
-        pull = self._core_penalty.stiffen(self._rows_of(parameters), stiffness)
+        rows, (stiffness, of_gap) = self._rows_of(parameters), self._stiffness
+        pull = np.zeros_like(rows)
+        _core.add_stiffness(self._core_penalty, rows, stiffness, pull, n_threads)
         curves: Floats = pull.reshape(*parameters.shape[:-1], self.size)
         if not self.has_gaps:  # only a matrix has slopes by what is not used
             is_matrix = isinstance(self.embedding.penalty, MatrixPenalty)
@@ -305,9 +306,10 @@ class TermGroup:
             out[..., -1] = parameters[..., -1] * self.missing_variance
         return np.where(self.used, out, 0.0)
 
-    def softness(self, gradient: Floats) -> float:
+    def softness(self, gradient: Floats, n_threads: int = 1) -> float:
         """Return g'soften(g) = sum (T'g)^2 / P, with P as in `distance`."""
-        squares = self._core_penalty.softness(self._rows_of(gradient), self._inverse_weights)
+        rows, inverse = self._rows_of(gradient), self._inverse_weights
+        squares = _core.softness(self._core_penalty, rows, inverse, n_threads)
         total = (squares.reshape(-1, self.n_features) @ self.embedding.variance).sum()
         if self.has_gaps:
             total += (gradient[..., -1] ** 2 @ self.missing_variance).sum()

@@ -139,7 +139,7 @@ class Information:
         )
 
     def as_of(self, n_rows: int) -> Information:
-        """Return that of so many rows, of which these are a sample."""
+        """Return the information of this many rows, of which these are a sample."""
         if n_rows == self.n_rows:
             return self
         share = n_rows / self.n_rows

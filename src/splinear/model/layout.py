@@ -113,16 +113,26 @@ class Layout:
         """Return the gradient of the penalty; see TermGroup.stiffen."""
         return self._map(flat, "stiffen")
 
+    def add_stiffness(self, flat: Floats, to: Floats, n_threads: int) -> None:
+        """Add what `stiffen` returns for every row of `flat` to one of `to`, in place."""
+        for one, own in zip(flat, to, strict=True):
+            curves = zip(self.groups, self.split(one), self.split(own), strict=True)
+            for group, part, there in curves:
+                there += group.stiffen(part, n_threads)
+            pairs = zip(self.pairs, self.split_pairs(one), self.split_pairs(own), strict=True)
+            for surfaces, part, there in pairs:
+                there += surfaces.stiffen(part)
+
     def soften(self, flat: Floats) -> Floats:
         """Undo stiffen()."""
         return self._map(flat, "soften")
 
-    def softness(self, flat: Floats) -> float:
+    def softness(self, flat: Floats, n_threads: int = 1) -> float:
         """Return g'soften(g) of a gradient g (..., n_parameters)."""
         curves = zip(self.groups, self.split(flat), strict=True)
         surfaces = zip(self.pairs, self.split_pairs(flat), strict=True)
         of_surfaces = sum(float(np.vdot(part, group.soften(part))) for group, part in surfaces)
-        return sum((group.softness(part) for group, part in curves), of_surfaces)
+        return sum((group.softness(part, n_threads) for group, part in curves), of_surfaces)
 
     def extended(self, flat: Floats) -> Floats:
         """Go on behind the coefficients that are used; see TermGroup.extended."""

@@ -16,7 +16,7 @@ from splinear._types import AnyArray, Floats
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.tables.chunks import Chunk, as_dense, csr_parts
 
-__all__ = ["Scorer", "group_columns", "group_scores", "scorers"]
+__all__ = ["Scorer", "group_columns", "group_scores", "scorers_of"]
 
 Part = tuple[TermGroup, Floats]  # a group, and its parameters (n_outputs, n_features, stride)
 
@@ -30,8 +30,11 @@ class Scorer(Protocol):
         `piece` is an array of floats or a CSR matrix, in all columns of X.
         """
 
+    def add(self, piece: Chunk, n_threads: int, out: Floats, start: Floats | None) -> None:
+        """Write start (n_outputs,) plus these scores to `out`; None: add them to what is there."""
 
-def scorers(parts: Sequence[Part]) -> list[Scorer]:
+
+def scorers_of(parts: Sequence[Part]) -> list[Scorer]:
     """Prepare groups of terms: one scorer per group of curves, and one for all levels."""
     curves: list[Scorer] = [CurveScorer.of(*part) for part in parts if part[0].levels is None]
     of_levels = [part for part in parts if part[0].levels is not None]
@@ -40,7 +43,7 @@ def scorers(parts: Sequence[Part]) -> list[Scorer]:
 
 def group_scores(group: TermGroup, parameters: Floats, piece: Chunk, n_threads: int) -> Floats:
     """Compute what the terms of a group add to the scores of a piece of X: (n_rows, n_outputs)."""
-    (scorer,) = scorers([(group, parameters)])
+    (scorer,) = scorers_of([(group, parameters)])
     return scorer.scores(piece, n_threads)
 
 
@@ -88,6 +91,10 @@ class LevelScorer:
             out += self.values[column]
         return out
 
+    def add(self, piece: Chunk, n_threads: int, out: Floats, start: Floats | None) -> None:
+        """Add what `scores` returns."""
+        _add(self.scores(piece, n_threads), out, start)
+
 
 def _with_unseen(group: TermGroup, parameters: Floats) -> Floats:
     """Return what levels, missing values and unseen levels add: (n_features, size + 2, n_outputs).
@@ -125,12 +132,27 @@ class CurveScorer:
             _continue(group, tables, piece, out)
         return out
 
+    def add(self, piece: Chunk, n_threads: int, out: Floats, start: Floats | None) -> None:
+        """Add what `scores` returns; of arrays, the threads that compute it do that."""
+        is_plain = self.group.extrapolation is not Extrapolation.LINEAR
+        if isinstance(piece, sparse.csr_array) or not is_plain:
+            return _add(self.scores(piece, n_threads), out, start)
+        curves, columns = self._curves
+        begin = np.empty(0) if start is None else start
+        _core.add_decision(curves, piece, columns, begin, out, n_threads)
+
     @cached_property
     def _curves(self) -> tuple[_core.Curves, NDArray[np.int64]]:
         """The compiled twin, and the columns of X."""
         embedding, none = self.group.embedding, np.zeros(len(self.tables))
         curves = _core.Curves(embedding.basis.core(), embedding.axes.core(), self.tables, none)
         return curves, self.group.features.astype(np.int64)
+
+
+def _add(scores: Floats, out: Floats, start: Floats | None) -> None:
+    if start is not None:
+        out[:] = start
+    out += scores
 
 
 def _sparse_scores(group: TermGroup, tables: Floats, X: sparse.csr_array, n_threads: int) -> Floats:

@@ -35,7 +35,7 @@ Chosen: TypeAlias = tuple[int, int, FittedTerm | FittedPair]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a user wants to see: the arguments of `CurvesDisplay.from_estimator`.
+    """The arguments of `CurvesDisplay.from_estimator`.
 
     `names` are those of all features, `lines` those of the classes where there are several.
     """

@@ -1,4 +1,4 @@
-"""A picture of why a row has its score. Needs matplotlib: ``pip install 'splinear[plot]'``."""
+"""A picture of the score of one row. Needs matplotlib: ``pip install 'splinear[plot]'``."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _AROUND = 1.7  # the height of title and axis
 class ContributionsDisplay:
     """The score of one row as a waterfall: from the base value, term by term, to the score.
 
-    Bars begin where the last one ended, blue ones to the right and orange ones to the left; numbers
-    beside them tell what each term adds, and the standard errors where the model has a posterior,
-    which the whiskers show too. Terms stand in the order of their size, with the values of the row
+    Each bar begins where the last one ended, blue ones to the right and orange ones to the left.
+    The numbers beside them are what each term adds and, where the model has a posterior, its
+    standard error, which whiskers also show. Terms are sorted by size, with the values of the row
     below their names; the smallest are summed in one bar. For two classes the upper axis has the
     probabilities that belong to the scores. Make a display with :meth:`from_estimator`, or by
     `explain(model, X).plot(row)`.
@@ -79,15 +79,15 @@ class ContributionsDisplay:
 
         Parameters
         ----------
-        estimator : a fitted estimator, or a pipeline or a search that ends in one
+        estimator : fitted estimator, or a pipeline or search that ends in one
         X : array-like of shape (n_samples, n_features)
         row : int, default=0
             Which row of X; all of them are explained, so pass few if X is large.
         target : class label or int, default=None
-            Of several outputs; None is that of the highest score.
+            Which of several outputs; None means the one with the highest score.
         top : int, default=8
-            How many terms have a bar of their own.
-        class_names, target_name : for title and axis
+            The number of terms with a bar of their own.
+        class_names, target_name : names for title and axis
         ax, figure : as in :meth:`plot`
         """
         require_matplotlib()
@@ -102,7 +102,7 @@ class ContributionsDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            To draw into. Names stand to its left, numbers to its right.
+            Axes to draw into. Names are to its left, numbers to its right.
         figure : Figure, default=None
             Without `ax`: an empty figure to draw into. None makes one with pyplot, so that
             notebooks and `plt.show()` display it.

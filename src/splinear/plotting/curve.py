@@ -44,7 +44,7 @@ class Curve:
     n_hidden : int
         Levels that there was no room for, the rarest ones.
     f_missing : float, ndarray of shape (n_lines,) or None
-        What a missing value adds, where a feature of numbers had some in training.
+        What a missing value adds, if a numeric feature had missing values in training.
     n_missing : int
         Rows of the data in which the feature is missing.
     half : ndarray of the shape of f, or None

@@ -30,27 +30,26 @@ __all__ = ["CurvesDisplay"]
 class CurvesDisplay:
     """The curves f_j of an additive model as small multiples, on one scale by default.
 
-    Each panel shows what one feature adds to the score: above zero it speaks for the second class,
-    below for the first. With more than two classes a panel has one line per class, named at its
-    end; `target` chooses one or some. In regression a panel shows the effect on the prediction.
-    The axis on the left says what is added to: log-odds, a margin, the target or its logarithm. A
-    panel shows the range that the curve was learned on; a term with `extrapolation="linear"` has a
-    dotted line from there to values of X that lie beyond. Where most values would lie in a narrow
-    part of the panel, its axis is logarithmic, or is so beyond some value, and says so below.
+    Each panel shows what one feature adds to the score: above zero it favors the second class,
+    below zero the first. With more than two classes a panel has one line per class, named at its
+    end; `target` chooses one or some. In regression a panel shows the effect on the prediction. The
+    label on the left names the scale: log-odds, a margin, the target or its logarithm. A panel
+    shows the range that the curve was learned on; a term with `extrapolation="linear"` continues as
+    a dotted line to values of X beyond it. If most values would lie in a narrow part of the panel,
+    its axis is logarithmic, entirely or beyond some value, and is labeled as such.
 
-    The band around up to four lines says how well they are known (see
-    :func:`splinear.inspection.band`); a very wide one is cut off, and so are curves where few rows
-    have effects that are far from those of all others. AdditiveSVC and AdditiveSVR have no bands.
-    Open dots mark knots, the strip below shows where the data lie, with one bar per value of whole
-    numbers, and the number in the corner is the term's share of all importances (see
-    :func:`splinear.inspection.importances`).
+    Bands around up to four lines show their uncertainty (see :func:`splinear.inspection.band`).
+    Very wide bands are cut off, and so are curves where a few rows have effects far from those of
+    all others. AdditiveSVC and AdditiveSVR have no bands. Open dots mark knots, the strip below is
+    a histogram of the data (one bar per value for whole numbers), and the number in the corner is
+    the term's share of all importances (see :func:`splinear.inspection.importances`).
 
-    A category has a bar per level, in the order of their effects, or in their own order if the
-    category is ordered; of more than 12 levels the most frequent are shown. Numbers that have two
-    values, and True and False, have bars too. A diamond to the right of a curve is what a missing
-    value adds, and the bar below it says how many there are. A feature of one value has a dot. The
-    surface of two features is a heat map, as in :class:`PairDisplay`, one per class if there are
-    several; all heat maps have one scale of colors. Make a display with :meth:`from_estimator`.
+    A category has one bar per level, in the order of their effects, or in their own order if the
+    category is ordered; of more than 12 levels the most frequent are shown. Numbers with two
+    values, and booleans, have bars, too. A diamond to the right of a curve shows what a missing
+    value adds, and the bar below it how many there are. A feature with a single value has a dot.
+    The surface of two features is a heat map, as in :class:`PairDisplay`, one per class if there
+    are several; all heat maps have one scale of colors. Make a display with :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -105,14 +104,14 @@ class CurvesDisplay:
 
         Parameters
         ----------
-        estimator : a fitted estimator, or a pipeline or a search that ends in one
-        X : rows for importances, histograms and the means that `center` takes off the curves
-        features : by name or position, and pairs as tuples; None is the `top` most important terms
-        feature_names, class_names, target_name : for titles, legend and axis
+        estimator : fitted estimator, or a pipeline or search that ends in one
+        X : rows for importances, histograms, and the means that `center` subtracts
+        features : names or positions, tuples of two for surfaces; None: the `top` most important
+        feature_names, class_names, target_name : names for titles, legend and axis
         target : class label, int or list of them, default=None
-            Whose curves; None is all classes. A panel has a line for each, 10 at most.
-        n_points : where each curve is evaluated, besides its knots; at most 100 along a surface
-        band : the 95 % band that is shaded, {"pointwise", "simultaneous"} or None
+            Whose curves; None means all classes. A panel has one line per class, at most 10.
+        n_points : points per curve, besides its knots; at most 100 along a surface
+        band : kind of 95 % band to shade, {"pointwise", "simultaneous"} or None
         axes, figure, n_cols, share_y : as in :meth:`plot`
         """
         require_matplotlib()
@@ -136,7 +135,7 @@ class CurvesDisplay:
         Parameters
         ----------
         axes : Axes or array of Axes, default=None
-            Panels to draw into, one per curve; further ones stay as they are.
+            Panels to draw into, one per curve; additional ones are left unchanged.
         figure : Figure, default=None
             Without `axes`: an empty figure to lay the panels out in. None makes one with pyplot, so
             that notebooks and `plt.show()` display it.

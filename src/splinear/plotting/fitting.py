@@ -28,7 +28,7 @@ _LONGEST_CLASS = 14  # letters of a class that is named at its line
 
 
 def wrapped(text: str, fits: Callable[[str], bool], most: int) -> str | None:
-    """Return a text in at most so many lines that fit; None if there is no way."""
+    """Return a text in at most this many lines that fit; None if there is no way."""
     lines, line = [], ""
     for part in _BREAKS.split(text):
         if line and not fits((line + part).rstrip()):

@@ -53,17 +53,17 @@ class PairDisplay:
     """The surface of two features: what they add together beyond what each adds alone.
 
     Colors show what a pair of values adds to the score of a row, blue above zero and orange below,
-    white at zero; lines join places of equal height. It is gray where no rows of X lie near: there
-    the surface was drawn by the penalty. It is hatched where the surface's 95 % band contains zero,
+    white at zero; lines are contours. It is gray where no rows of X are near: there the surface is
+    determined by the penalty alone. It is hatched where the 95 % band of the surface contains zero,
     if both features are numbers. The bars above and to the right are histograms of the two
     features, and the number in the corner is the surface's share of all importances, those of
     curves included.
 
     The levels of a category are rows or columns, in the order of their own effects, or in their own
-    order if the category is ordered; of more than 20 the most frequent are shown. So are the values
-    of a number that has at most six; whole numbers have a cell each. Missing values are set apart,
-    if there were any in training. A long tail that holds 0.5 % of the rows is cut off, and the axis
-    says so. Make a display with :meth:`from_estimator`.
+    order if the category is ordered; of more than 20 the most frequent are shown. The same holds
+    for the values of a number with at most six distinct values; whole numbers have one cell each.
+    Missing values are set apart, if there were any in training. A long tail with 0.5 % of the rows
+    is cut off, and the axis is labeled accordingly. Make a display with :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class PairDisplay:
     ----------
     figure_ : matplotlib Figure
     bounding_ax_ : Axes
-        What all of it is drawn into.
+        The axes that contain everything.
     ax_ : Axes
         Of the heat map.
     mesh_ : QuadMesh
@@ -131,7 +131,7 @@ class PairDisplay:
         feature_names, class_names, target_name
             For axes and colors; by default the model's own.
         n_points : int, default=100
-            Cells along each feature of numbers.
+            The number of cells along each numeric feature.
         ax, figure
             As in :meth:`plot`.
         """

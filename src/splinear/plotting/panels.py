@@ -67,7 +67,7 @@ def _make_curve(
     mean: Floats | float,
     n_points: int,
 ) -> Curve:
-    """Compute the panel of a feature of numbers."""
+    """Compute the panel of a numeric feature."""
     there = values[~np.isnan(values)]
     lo, hi = _ends(term, there)
     inside = np.clip(there, lo, hi)

@@ -1,4 +1,4 @@
-"""Axes on which values can be told apart, however long the tails are."""
+"""Axes for values with long tails."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def compact(x: float) -> str:
 
 
 def mark_numbers(axis: Axis, n_marks: int, *, whole: bool) -> None:
-    """Let a linear axis have about so many marks, at whole numbers if all values are."""
+    """Let a linear axis have about this many marks, at whole numbers if all values are."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(n_marks, integer=whole))

@@ -22,7 +22,7 @@ from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["Side", "Surface", "make_surface"]
 
-_FEW_VALUES = 6  # of a feature of numbers that is drawn as if they were levels
+_FEW_VALUES = 6  # of a numeric feature that is drawn as if they were levels
 _LEAST_REACH, _MOST_REACH = 0.04, 0.15  # the share of an axis within which rows count as near
 _TAIL = 0.005  # the share of rows beyond either end of the view, if the tail is long
 _LONG = 0.25  # of a tail, in widths of the view without it
@@ -254,7 +254,7 @@ def _height(f: Floats, counts: Floats) -> float:
 
 
 def _numbers(chain: Chain, column: Floats, name: str, n_points: int) -> tuple[Floats, Side]:
-    """Divide the range of a feature of numbers into equal cells, or one for each whole number.
+    """Divide the range of a numeric feature into equal cells, or one for each whole number.
 
     Values of X beyond the range of training count as its ends, and are returned so.
     """

@@ -101,7 +101,7 @@ def _write(ax: Axes, reasons: Reasons) -> None:
 def _beside(
     ax: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], style: Style
 ) -> None:
-    """Write a text beside the axes, so many points away: `at` is 0 or 1, and a height."""
+    """Write a text beside the axes, this many points away: `at` is 0 or 1, and a height."""
     where: Style = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     ax.annotate(text, at, offset, annotation_clip=False, **where, **style, **AS_IT_IS)
 

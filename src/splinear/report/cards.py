@@ -1,4 +1,4 @@
-"""From terms to cards: a picture each, the same as a table, and what there is to say."""
+"""From terms to cards: for each a picture, the same numbers as a table, and notes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_LINES = 10  # of classes in a picture
 _PLACES = 120  # at which a curve is evaluated, besides its knots
 _ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve, and if it has many columns
 MOST_ROWS = 60  # of a table of levels
-_AS_LEVELS = 2  # values of a feature of numbers that is drawn as if they were levels
+_AS_LEVELS = 2  # values of a numeric feature that is drawn as if they were levels
 _FINEST = 0.25  # of the widest axis: no other is shorter
 
 

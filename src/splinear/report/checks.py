@@ -84,7 +84,7 @@ def roc(scored: Scored) -> list[Roc]:
 
 
 def calibration(scored: Scored) -> list[Calibration]:
-    """Return how predictions compare with what is true, by groups of rows of like predictions."""
+    """Compare predictions with the truth, by groups of rows with similar predictions."""
     if scored.task == "regression":
         return [_calibrated("", scored.prediction, scored.y, scored.weights, is_share=False)]
     if scored.probability is None:

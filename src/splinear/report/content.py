@@ -23,7 +23,7 @@ __all__ = ["Content", "Shown", "read_content"]
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """A term that the page shows: as it was fitted, as pieces, and what there is to say of it."""
+    """A term that the page shows: as fitted, as exported pieces, and its line of the summary."""
 
     term: Fitted
     pieces: TermPieces

@@ -79,7 +79,7 @@ def _of_classes(scored: Scored) -> list[Measure]:
     accuracy = metrics.accuracy_score(y, scored.prediction, sample_weight=w)
     found = _areas(scored)
     found.append(
-        Measure("Accuracy", f"{accuracy:.1%}", f"{shares.max():.1%}", "rows of the right class")
+        Measure("Accuracy", f"{accuracy:.1%}", f"{shares.max():.1%}", "rows classified correctly")
     )
     return found + _of_probabilities(scored, shares)
 
@@ -95,7 +95,7 @@ def _areas(scored: Scored) -> list[Measure]:
         return []
     several = len(scored.positives) > 1
     name = "Mean area under ROC" if several else "Area under ROC"
-    hint = "each class against the rest" if several else "pairs of rows in the right order"
+    hint = "each class against the rest" if several else "pairs of rows ranked correctly"
     return [Measure(name, f"{np.mean(areas):.3f}", "0.5", hint)]
 
 

@@ -1,4 +1,4 @@
-"""The page: what there is to say becomes HTML here.
+"""The HTML of the page.
 
 Needs jinja2: ``pip install 'splinear[report]'``.
 """

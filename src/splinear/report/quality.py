@@ -75,7 +75,7 @@ def _of_classes(scored: Scored, curves: list[Roc]) -> list[Figure]:
         out.append(Figure("ROC curve", caption, draw_roc(curves, words), _roc_table(curves)))
     found = calibration(scored)
     if found:
-        caption = "Groups of rows of like probabilities; on the diagonal, shares are as predicted."
+        caption = "Groups of rows with similar probabilities; the diagonal is perfect calibration."
         words = "Calibration: the share of rows observed, by predicted probability."
         svg = draw_calibration(found, words, is_share=True)
         out.append(Figure("Calibration", caption, svg, _calibration_table(found, is_share=True)))
@@ -91,8 +91,8 @@ def _confusion(scored: Scored) -> Figure:
     )
     return Figure(
         "True and predicted classes",
-        "Each row: of 100 rows of that class, how many are predicted to be which.",
-        draw_confusion(shares, names, "Which classes are predicted to be which."),
+        "Percentages of the rows of each true class that were predicted as each class.",
+        draw_confusion(shares, names, "Percentages of predicted classes by true class."),
         Numbers(("true \\ predicted", *names), rows),
     )
 
@@ -131,7 +131,7 @@ def _of_numbers(scored: Scored, target_name: str) -> list[Figure]:
     return [
         Figure(
             "Observed and predicted",
-            "Groups of rows of like predictions, with 95 % intervals of the means.",
+            "Groups of rows with similar predictions, with 95 % intervals of the means.",
             draw_calibration([groups], "Means observed, by means predicted.", is_share=False),
             _calibration_table([groups], is_share=False),
         ),

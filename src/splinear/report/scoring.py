@@ -17,7 +17,7 @@ __all__ = ["Scored", "score_rows"]
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Rows, their truth and what a model says of them.
+    """Rows, their true targets and the predictions of a model.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ _WITHIN = 8  # places at which the mass of a knot is put
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Weighted places of a feature of numbers.
+    """Weighted places of a numeric feature.
 
     Attributes
     ----------

@@ -39,23 +39,25 @@ def write(
     target_name: str = "the target",
     top: int = 50,
 ) -> None:
-    """Write all there is to say of a model as one HTML file, which needs no network.
+    """Write a report on a model: one HTML file that needs no network.
 
-    The page holds no row of the training data, and names no level of fewer than ten training rows.
+    The page contains no row of the training data, and no names of levels with fewer than ten
+    training rows.
 
     Parameters
     ----------
-    model : a fitted estimator, or a pipeline or a search that ends in one
-        Of a pipeline, features are the columns that its last step sees.
-    path : the file; it is replaced when the new one is complete
-    X_test, y_test, sample_weight : rows to try the model on, their target and their weights
-        Rows alone are for histograms, which else are as the model remembers training. With a
-        target the page has measures and their pictures, too.
-    title : of the page; None: the name of the estimator, and of what it predicts
-    class_names, target_name : how classes, and the target of a regression, are called
+    model : fitted estimator, or a pipeline or search that ends in one
+        The features of a pipeline are the columns that its last step sees.
+    path : str or path-like
+        The file to write; an existing one is replaced when the new one is complete.
+    X_test, y_test, sample_weight : array-like, default=None
+        Test rows, their target and their weights. Without X_test, histograms are those of training,
+        as coarse as the model stores them; without y_test, there are no measures of quality.
+    title : str, default=None
+        None means the names of the estimator and of what it predicts.
+    class_names, target_name : names for the classes, or for the target of a regression
     top : int, default=50
-        Terms to show: the most important ones. Where a reader tries values, the others stay at
-        their means.
+        The number of terms to show, the most important first. The others stay at their means.
 
     Examples
     --------
@@ -72,7 +74,7 @@ def write(
     '<!DOCTYPE html>'
     """
     if X_test is None and (y_test is not None or sample_weight is not None):
-        raise ValueError("y_test and sample_weight are of test rows: give X_test, too.")
+        raise ValueError("y_test and sample_weight belong to test rows: give X_test, too.")
     estimator, X = resolve(model, X_test)
     table = None if X is None else read_numbers(estimator, X)
     content = read_content(estimator, table, class_names, target_name, top)

@@ -32,7 +32,7 @@ from splinear.solvers.smoothness import (
 
 __all__ = ["WIDE", "choose", "choose_with_pairs", "enough_rows", "final_edf"]
 
-WIDE, FEW_ROWS = 200, 20  # a table is wide from so many terms on, or if a term has so few rows
+WIDE, FEW_ROWS = 200, 20  # a table is wide from this many terms on, or if a term has so few rows
 LEAST_ROWS = 200  # that can be divided
 MOST_ROWS = 50_000  # that REML looks at...
 ROWS_PER_LEVEL = 5  # ...unless a category needs more: its variance is that of single levels

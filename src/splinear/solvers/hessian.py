@@ -47,7 +47,7 @@ PRICE_PAIR = 8.0  # of a surface in a product
 # have levels, which a small sample may not have.
 FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
 SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
-FEW_PRODUCTS = 12  # of a step in a cone: up to so many, the next is preconditioned as it was
+FEW_PRODUCTS = 12  # of a step in a cone: up to this many, the next is preconditioned as it was
 
 
 class QuadraticModel(Protocol):
@@ -178,13 +178,17 @@ class _ByPasses:
         if self.space.is_free:
             direction[:, -1] = self.curvature.level(scores)
             scores += direction[:, -1:]
-        return scores, self.space.stiffen(direction) + self.space.sums(self.curvature.times(scores))
+        product = self.space.sums(self.curvature.times(scores))
+        self.space.add_stiffness(direction, product)
+        return scores, product
 
     def _times_at_once(self, rows: TrainingRows, direction: Floats) -> tuple[Floats, Floats]:
         """Do the same in one call of the core: for curves of one output and rows that are here."""
         h, n_threads = self.curvature.diagonal, self.space.n_threads
         scores, direction[0, -1], sums = rows.curved(direction[:, :-1], h, n_threads)
-        return scores, self.space.stiffen(direction) + self.space.join(sums, np.zeros(1))
+        product = self.space.join(sums, np.zeros(1))
+        self.space.add_stiffness(direction, product)
+        return scores, product
 
 
 class _Banded(_ByPasses):
@@ -198,7 +202,7 @@ class _Banded(_ByPasses):
 
     def __init__(self, part: Part) -> None:
         super().__init__(part)
-        s = part.curvature.diagonal.sum(axis=1) + self.space.stiffness_of_b
+        s = self.space.totals(part.curvature.diagonal) + self.space.stiffness_of_b
         s = np.maximum(s, np.finfo(float).tiny)
         self.outputs = [
             Arrow(self.space, blocks, u, float(of_b))

@@ -71,14 +71,15 @@ def _enough_rows(layout: Layout, n_outputs: int) -> int:
 def _coupling(space: Space, curvature: Curvature, thinned: Thinned, n_rows: int) -> Floats:
     """Return the upper half of the matrix of all outputs, from the first rows."""
     n, n_outputs = thinned.n_reached + 1, space.n_outputs
-    out = np.zeros((n_outputs, n, n_outputs, n))
     products = _products(space, thinned, n_rows)
     some = curvature.some(np.arange(n_rows), np.full(n_rows, space.n_rows / n_rows))
+    if n_outputs == 1:
+        return _upper_half(products(np.ascontiguousarray(some.between(0, 0))))
+    whole = np.zeros((n_outputs, n, n_outputs, n))
     for k in range(n_outputs):
         for m in range(k, n_outputs):
-            out[k, :, m] = products(np.ascontiguousarray(some.between(k, m)))
-    whole = out.reshape(n_outputs * n, n_outputs * n)
-    return np.asarray(whole[np.tri(len(whole), dtype=bool).T])
+            whole[k, :, m] = products(np.ascontiguousarray(some.between(k, m)))
+    return _upper_half(whole.reshape(n_outputs * n, n_outputs * n))
 
 
 def _products(space: Space, thinned: Thinned, n_rows: int) -> Callable[[Floats], Floats]:
@@ -93,3 +94,8 @@ def _products(space: Space, thinned: Thinned, n_rows: int) -> Callable[[Floats],
         return found.reshape(n, n)
 
     return products
+
+
+def _upper_half(matrix: Floats) -> Floats:
+    """Return what is on the diagonal and beyond it, row by row."""
+    return np.concatenate([row[k:] for k, row in enumerate(matrix)])

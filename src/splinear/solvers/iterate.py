@@ -51,8 +51,7 @@ class Iterate:
         shift = total.best_shift(F) if space.is_free else np.zeros(space.n_outputs)
         self.space, self.total = space, total
         self.theta = space.leveled(space.shifted(theta, shift))
-        F += shift[:, None]
-        self.F = F
+        self.F = space.lifted(F, shift)
         # What all classes have in common changes no probability, and is kept at 0.
         if space.is_tied:
             self.F -= self.F.mean(axis=0)
@@ -185,7 +184,7 @@ class Iterate:
         """What other intercepts would gain at most: a gap takes them to be at their best."""
         if not self.space.is_free:
             return 0.0
-        slopes = self.total.gradient(self.F).sum(axis=1)
+        slopes = self.space.totals(self.total.gradient(self.F))
         return float(np.abs(slopes) @ np.abs(self.total.best_shift(self.F)))
 
     def results(self, tol: float) -> list[Result]:
@@ -275,8 +274,23 @@ class Space:
     def scores(self, theta: Floats) -> Floats:
         """F (n_outputs, n_rows)."""
         F = self.rows.scores(theta[:, :-1], self.n_threads)
-        F += theta[:, -1:]  # in place, where it can be: there is one number per row
+        return self.lifted(F, np.ascontiguousarray(theta[:, -1]))
+
+    def lifted(self, F: Floats, levels: Floats) -> Floats:
+        """Return scores F plus levels (n_outputs,), made in place."""
+        if isinstance(F, np.ndarray) and F.flags.c_contiguous:
+            _core.add_levels(F, levels, self.n_threads)
+        else:
+            F += levels[:, None]
         return F
+
+    def totals(self, R: Floats) -> Floats:
+        """Return the sums of R (n_outputs, n_rows) over rows."""
+        if isinstance(R, np.ndarray) and R.flags.c_contiguous:
+            found: Floats = _core.row_sums(R, self.n_threads)
+            return found
+        total: Floats = R.sum(axis=1)
+        return total
 
     def moved(self, F: Floats, D: Floats, share: float = 1.0) -> Floats:
         """Return scores F + share * D."""
@@ -289,11 +303,20 @@ class Space:
 
     def sums(self, R: Floats) -> Floats:
         """Return the gradient of sum(R * F) by theta."""
-        return self.join(self.rows.sums(R, self.n_threads), R.sum(axis=1))
+        return self.join(self.rows.sums(R, self.n_threads), self.totals(R))
 
     def stiffen(self, theta: Floats) -> Floats:
         """Return the gradient of the penalty."""
-        return self.join(self.layout.stiffen(theta[:, :-1]), self.stiffness_of_b * theta[:, -1])
+        out = self.zeros()
+        self.add_stiffness(theta, out)
+        return out
+
+    def add_stiffness(self, theta: Floats, to: Floats) -> None:
+        """Add the gradient of the penalty to a vector, in place."""
+        self.layout.add_stiffness(theta[:, :-1], to[:, :-1], self.n_threads)
+        to[:, -1] += self.stiffness_of_b * theta[:, -1]
+        if len(self.layout.unused):
+            to[:, self.layout.unused] = 0.0
 
     def snapped(self, theta: Floats) -> Floats:
         """Return a vector of the cone, but for rounding, as one inside it."""
@@ -312,7 +335,7 @@ class Space:
         if not self.is_free:
             of_b = 0.5 * dot(gradient[:, -1], gradient[:, -1]) / self.stiffness_of_b
         if self.cone is None:
-            return 0.5 * self.layout.softness(g) + of_b
+            return 0.5 * self.layout.softness(g, self.n_threads) + of_b
         slacks = self.cone.slack(theta[:, :-1])
         _, m = self.cone.penalty_metric.nearest(slacks - self.cone.slack(self.layout.soften(g)))
         h = g - self.cone.pull(m)

@@ -123,7 +123,7 @@ class RowMargins:
 
     problems: Sequence[Problem]
     weight: float = 1.0
-    n_rows: int | None = None  # only so many; None: all
+    n_rows: int | None = None  # only this many; None: all
     n_threads: int = 1
 
     @property

@@ -40,15 +40,18 @@ class Order:
     def of(self, rows: slice) -> NDArray[np.int64]:
         """Return the places of some rows, -1 for those that do not count."""
         places = self.places[rows]
-        nowhere = places == np.iinfo(places.dtype).max
         out = places.astype(np.int64)
-        out[nowhere] = -1
+        if not self._has_all:
+            out[places == np.iinfo(places.dtype).max] = -1
         return out
 
     def place(self, values: AnyArray) -> AnyArray:
         """Return one value per row, in the order of training."""
         out = np.empty(self.n_rows, dtype=values.dtype)
         for rows in self._steps():
+            if self._has_all:
+                out[self.places[rows]] = values[rows]
+                continue
             places = self.of(rows)
             counts = places >= 0
             out[places[counts]] = values[rows][counts]
@@ -63,12 +66,17 @@ class Order:
             out[rows][counts] = values[places[counts]]
         return out
 
+    @property
+    def _has_all(self) -> bool:
+        """Whether all rows count."""
+        return self.n_rows == len(self.places)
+
     def _steps(self) -> Iterator[slice]:
         for start in range(0, len(self.places), _STEP):
             yield slice(start, start + _STEP)
 
 
 def divided(rows: slice, step: int) -> list[slice]:
-    """Return slices of so many rows at most."""
+    """Return slices of at most this many rows."""
     starts = range(rows.start, rows.stop, step)
     return [slice(start, min(start + step, rows.stop)) for start in starts]

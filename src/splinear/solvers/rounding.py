@@ -43,10 +43,10 @@ def rows_in_doubt(
         return None
     scores = rows.scores(found.coef[None], n_threads)[0]
     for start in range(0, len(scores), STEP):
-        numbers = np.arange(start, min(start + STEP, len(scores)))
-        margin = problem.some(numbers).margin(scores[numbers] + found.intercept)
+        some = slice(start, start + STEP)
+        margin = problem.some(some).margin(scores[some] + found.intercept)
         # Not the other way around: a margin that is no number is in doubt.
-        in_doubt[numbers] |= ~((margin > ends[0] + error) & (margin < ends[1] - error))
+        in_doubt[some] |= ~((margin > ends[0] + error) & (margin < ends[1] - error))
     return in_doubt
 
 

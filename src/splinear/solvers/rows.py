@@ -50,10 +50,11 @@ class TrainingRows:
     is_coded: bool
     table: Table  # X itself
     plan: MemoryPlan = field(default_factory=MemoryPlan)
-    n_first: int | None = None  # only so many of them, see first()
+    n_first: int | None = None  # only this many of them, see first()
     pairs: PairRows | None = None  # as surfaces see them, if there are any
     _one_reader: Lock = field(default_factory=Lock, repr=False)
     _drawn: WeakValueDictionary[str, Order] = field(default_factory=WeakValueDictionary, repr=False)
+    _held: Order | None = field(default=None, repr=False)  # where there is memory for it
     is_here = True
 
     @classmethod
@@ -91,6 +92,8 @@ class TrainingRows:
             else X.shape[0] * sum(g.n_features for g in layout.groups)
         )
         rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, X, plan)
+        if not plan.is_bounded:
+            rows = replace(rows, _held=order)
         return rows.with_gap_means(rows, weights, n_threads)
 
     def exactly(self) -> TrainingRows:
@@ -315,8 +318,8 @@ class TrainingRows:
         return self.order().restore(values)
 
     def order(self) -> Order:
-        """Return the order of training; it is drawn anew unless somebody holds it."""
-        order = self._drawn.get("order")
+        """Return the order of training; it is drawn again unless a caller still holds it."""
+        order = self._drawn.get("order") if self._held is None else self._held
         if order is None:
             order = self._drawn["order"] = Order.draw(self.n_given, self.kept, self.seed)
         return order

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from splinear import _core
 from splinear._types import Floats
 from splinear.solvers.hessian import Arrow
-from splinear.solvers.iterate import Space
+from splinear.solvers.iterate import Space, added
 from splinear.solvers.margin_sums import MarginSums, Measures, RowMargins
 from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Result, Start, Stopping
@@ -211,7 +211,10 @@ class _State:
         scores = self.space.scores(direction)
         share = self._best_share(direction, scores)[:, None]
         self.theta = self.theta + share * direction
-        self.F = self.F + (float(share[0, 0]) if len(share) == 1 else share) * scores
+        if len(share) == 1:
+            self.F = self.space.moved(self.F, scores, float(share[0, 0]))
+        else:
+            self.F = self.F + share * scores
 
     def _best_share(self, direction: Floats, scores: Floats) -> Floats:
         """Return where each smoothed sum is least along its direction: its slope is 0 there."""
@@ -309,7 +312,9 @@ class _Hessian:
             own.sums(h * own.scores(one[None]))
             for (own, h), one in zip(self.bent, theta, strict=True)
         ]
-        return space.stiffen(theta) + np.concatenate(sums)
+        product = sums[0] if len(sums) == 1 else np.concatenate(sums)
+        space.add_stiffness(theta, product)
+        return product
 
 
 def _bent(space: Space, H: Floats) -> list[tuple[Space, Floats]] | None:
@@ -343,14 +348,21 @@ def _conjugate_gradients(hessian: _Hessian, residual: Floats, stopping: Stopping
         curvature = _dots(direction, product)
         goes_on &= curvature > 0.0
         t = np.where(goes_on, rz / np.where(goes_on, curvature, 1.0), 0.0)[:, None]
-        found = found + t * direction
-        residual = residual - t * product
+        found, residual = _added(found, t, direction), _added(residual, -t, product)
         z = hessian.precondition(residual)
         previous, rz = rz, _dots(residual, z)
         goes_on &= rz > goal
         beta = np.where(goes_on, rz / np.where(previous > 0.0, previous, 1.0), 0.0)[:, None]
-        direction = np.where(goes_on[:, None], z + beta * direction, 0.0)
+        direction = np.where(goes_on[:, None], _added(z, beta, direction), 0.0)
     return found
+
+
+def _added(to: Floats, shares: Floats, more: Floats) -> Floats:
+    """Return to + shares * more, a share (n, 1) for every row, made in place."""
+    if len(to) == 1:
+        return added(to, float(shares[0, 0]), more)
+    to += shares * more
+    return to
 
 
 def _dots(a: Floats, b: Floats) -> Floats:

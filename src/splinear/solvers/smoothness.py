@@ -50,7 +50,7 @@ from splinear.solvers.turns import turns_from
 __all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom"]
 
 LEAST_TURNS, MAX_TURNS = 5, 40
-# What turns may still change of a term's degrees of freedom: a share of them, or of so many.
+# What turns may still change of a term's degrees of freedom: a share of them, or of this many.
 SETTLED, LEAST_FREEDOM = 0.01, 10.0
 MOST_RATE = 0.8  # of one change to the last, for all the changes to come
 SETTLED_LOSSES = 2e-3  # change of the losses in the turn's step

@@ -29,7 +29,7 @@ STEP_ACCURACY = 0.1  # of a step by products
 MOST_COEFFICIENTS = 1_000  # that a turn solves for at once
 MOST_PRODUCTS = 24  # of functions, per value of X, to form H: else steps by products are faster
 SAME = 0.05  # of all second derivatives: if no more has changed, H is not formed anew
-# In the first turns H is formed from one in so many rows, if that is enough.
+# In the first turns H is formed from one in this many rows, if that is enough.
 N_FIRST, FIRST_SHARE, ROWS_PER_COEFFICIENT = 3, 4, 12
 ROUNDING = 1e-9  # of the objective, as codes are summed in single precision
 

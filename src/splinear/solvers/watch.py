@@ -1,4 +1,4 @@
-"""What may stop a fit, and what is told of its progress."""
+"""What can stop a fit, and how its progress is reported."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Watch:
         return replace(self, C=C)
 
     def after(self, n_iter: int) -> Watch:
-        """Return the watch of what comes after so many passes or steps."""
+        """Return the watch of what comes after this many passes or steps."""
         return replace(self, n_before=self.n_before + n_iter)
 
     def poll(self) -> bool:

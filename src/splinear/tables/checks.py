@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from splinear._compat import check_sample_weight
+from splinear._compat import check_sample_weight, get_feature_names
 from splinear._types import AnyArray, Floats, Input
 from splinear.tables.chunks import as_dense
 from splinear.tables.kinds import refuse_others, refuse_text
@@ -46,7 +49,7 @@ def check_columns(estimator: BaseEstimator, table: Table, *, reset: bool) -> Tab
     if table.given is not None:
         if not reset and _is_as_in_fit(estimator, table):
             return table
-        validate_data(estimator, table.given, reset=reset, skip_check_array=True)
+        validate_data(estimator, _with_names(table), reset=reset, skip_check_array=True)
         return table
     if reset:
         estimator.n_features_in_ = table.shape[1]
@@ -59,6 +62,27 @@ def check_columns(estimator: BaseEstimator, table: Table, *, reset: bool) -> Tab
             f"{estimator.n_features_in_} features as input."
         )
     return table
+
+
+def _with_names(table: Table) -> object:
+    """Return the user's table, or its names if this scikit-learn does not know such tables."""
+    is_known = table.names is None or get_feature_names(table.given) is not None
+    return table.given if is_known else _Names(table.shape, table.names)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """A table without values, in the form that scikit-learn asked tables for before 1.8."""
+
+    shape: tuple[int, int]
+    names: Sequence[str] | None
+
+    def __dataframe__(self) -> _Names:
+        return self
+
+    def column_names(self) -> Sequence[str] | None:
+        """Return the names of all columns."""
+        return self.names
 
 
 def _is_as_in_fit(estimator: BaseEstimator, table: Table) -> bool:
@@ -138,8 +162,8 @@ def check_in_range(
         row = int(np.argmax(outside))
         raise ValueError(
             f"Input X holds {values[row]} in {feature_label(estimator, j)}, row {first_row + row}, "
-            f"outside its range of {lo} to {hi}, and extrapolation='error' refuses that. "
-            "Use 'constant' or 'linear' to go on beyond the range."
+            f"outside its range of {lo} to {hi}, which extrapolation='error' does not "
+            "allow. Use 'constant' or 'linear' to predict beyond the range."
         )
 
 

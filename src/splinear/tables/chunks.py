@@ -88,7 +88,7 @@ def dense_columns(chunk: Chunk) -> Iterator[AnyArray]:
 
 def as_csr(given: Input) -> sparse.csr_array:
     """Return a sparse matrix by rows, in floats, columns ascending, without zeros."""
-    if hasattr(given, "check_format"):  # the core trusts what it is told of rows and columns
+    if hasattr(given, "check_format"):  # the core does not check indices itself
         given.check_format(full_check=True)
     X = sparse.csr_array(given)
     if not X.has_canonical_format or not X.data.all():

@@ -34,7 +34,12 @@ def is_on_device(X: object) -> bool:
     if hasattr(X, "__cuda_array_interface__"):
         return True
     where = getattr(X, "__dlpack_device__", None)
-    return where is not None and not isinstance(X, np.ndarray) and int(where()[0]) == ON_GPU
+    if where is None or isinstance(X, np.ndarray):
+        return False
+    try:
+        return int(where()[0]) == ON_GPU
+    except (TypeError, ValueError, NotImplementedError, BufferError):  # text of Arrow, for example
+        return False
 
 
 def to_cupy(X: Any) -> Any:

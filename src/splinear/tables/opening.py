@@ -56,6 +56,11 @@ def open_table(X: Input, estimator: str | None = None) -> Table:
         return FrameTable.of(X)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise TypeError(f"X is a {type(X).__name__}, which has no rows yet; use X.collect().")
+    if nw.dependencies.is_into_series(X):
+        raise ValueError(
+            f"X must be a table, but is one column, a {type(X).__name__}. Expected 2D array, got "
+            "1D array instead: select the column as a table, for example df[['age']]."
+        )
     if hasattr(X, "__arrow_c_stream__"):
         return FrameTable.of(nw.from_arrow(X, backend="pyarrow").to_native())
     X = _as_rows(X)

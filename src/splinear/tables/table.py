@@ -137,7 +137,7 @@ class Table(ABC):
         return _stacked([chunk for _, chunk in self.chunks()], self)
 
     def target(self, y: Input) -> Input:
-        """Return the target: y itself, or what is in the files that y speaks of."""
+        """Return the target: y itself, or the content of the files that y names."""
         return y
 
     def matched(self, names: list[str] | None, n_columns: int, zero_based: bool | None) -> Table:
@@ -162,7 +162,7 @@ class Table(ABC):
         return SomeColumns(self, columns)
 
     def rows_of(self, n_values: int) -> int:
-        """Return how many rows have about so many values."""
+        """Return how many rows have about that many values."""
         return max(1, n_values // max(1, int(self.values_per_row)))
 
 

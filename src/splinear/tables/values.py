@@ -65,7 +65,7 @@ def _are_objects(values: nw.Series[Input]) -> bool:
     """Tell whether only the values themselves tell what they are."""
     if values.dtype in (nw.Object, nw.Unknown):
         return True
-    # narwhals takes objects of pandas for text if nothing speaks against it.
+    # narwhals takes objects of pandas for text unless it finds other types.
     return values.dtype == nw.String and str(getattr(values.to_native(), "dtype", "")) == "object"
 
 
@@ -107,8 +107,8 @@ def numbers(values: Values, label: str) -> AnyArray:
         return (values if values.dtype == wanted else values.cast(wanted)).to_numpy()
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"X must hold numbers in {label}: {error}. Text is for categories, which "
-            "categorical_features='from_dtype' finds, or a list there names."
+            f"X must hold numbers in {label}: {error}. Text is for categories: use "
+            "categorical_features='from_dtype', or list this column there."
         ) from error
 
 

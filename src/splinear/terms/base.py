@@ -8,7 +8,7 @@ score: which functions, under which penalty. `place` turns it and the columns it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,9 @@ from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.grouping import split_by
 from splinear.tables.table import Table
 
-__all__ = ["Advice", "ColumnData", "Term", "curve_groups"]
+__all__ = ["LEAST_BINS", "Advice", "ColumnData", "Term", "curve_groups"]
+
+LEAST_BINS = 16  # of wide tables
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,31 @@ class Advice:
     quantiles : bool
         Whether knots are quantiles for all features, and not only for those with long tails.
     few : int
-        A feature of at most so many values has a knot at each of them.
+        A feature with at most this many distinct values has a knot at each of them.
     without_level : bool
         Whether curves under differences start at 0, the intercept having their level.
+    most_coefficients : int or None
+        How many coefficients the curves of a term may have together; features have fewer pieces
+        where there would be more, but at least `LEAST_BINS`. None: any number.
     """
 
     n_bins: int
     quantiles: bool
     few: int = 33
     without_level: bool = False
+    most_coefficients: int | None = None
+
+    def shared_by(self, n_values: NDArray[np.intp]) -> Advice:
+        """Return the advice for features with so many distinct values (n_features,).
+
+        A feature has a piece between any two of its values, but `n_bins` at most.
+        """
+        if self.most_coefficients is None:
+            return self
+        n_bins, most = self.n_bins, self.most_coefficients
+        while n_bins > LEAST_BINS and np.minimum(n_values - 1, n_bins).sum() > most:
+            n_bins -= 1
+        return replace(self, n_bins=n_bins, few=min(self.few, n_bins + 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +144,8 @@ def curve_groups(
 class Term(BaseEstimator):
     """Base of the terms.
 
-    A subclass has constructor parameters, `_parameter_constraints` in scikit-learn's form, and
-    `place`. To add a kind of term is one such class.
+    A subclass has constructor parameters, `_parameter_constraints` as in scikit-learn, and `place`.
+    A new kind of term is one such class.
 
     Examples
     --------

@@ -22,18 +22,18 @@ __all__ = ["Category"]
 class Category(Term):
     """An effect per level of a categorical feature: a curve of degree 0 over the levels.
 
-    The penalty is ``1/2 |coef|^2 / s^2``, a ridge: with a smoothness chosen from the data, a random
-    effect. Where the levels are ordered it is ``1/2 |D_1 coef|^2 / s^2``: D_1 takes the differences
-    of neighboring levels.
+    The penalty is ``1/2 |coef|^2 / s^2``, a ridge; with a smoothness chosen from the data, this is
+    a random effect. For ordered levels it is ``1/2 |D_1 coef|^2 / s^2``, where D_1 takes the
+    differences of neighboring levels.
 
     Parameters
     ----------
     unseen : {"ignore", "error"}, default="ignore"
-        How a level that did not occur in fit is treated in prediction: it counts as the mean over
-        the training rows, or it is an error.
+        How a level that did not occur in fit is treated in prediction. "ignore": it adds the mean
+        effect over the training rows. "error": it raises an error.
     ordered : bool, default=False
-        Whether the order of the levels means something. The levels of an ordered pandas or polars
-        category are in its order, others in ascending order.
+        Whether neighboring levels should have similar effects. The levels of an ordered pandas or
+        polars category keep its order; others are sorted.
 
     Examples
     --------

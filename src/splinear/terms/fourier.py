@@ -23,9 +23,9 @@ __all__ = ["Fourier"]
 class Fourier(Term):
     """A periodic curve: a sum of sines and cosines.
 
-    f(x) = sum_n a_n cos(n pi u) + b_n sin(n pi u), with u in [-1, 1] the place of x in the period.
-    The penalty weighs frequency n by n^(2d) / s^2, so that the d-th derivative is small (the
-    paper's table 1).
+    f(x) = sum_n a_n cos(n pi u) + b_n sin(n pi u), with u in [-1, 1] the position of x in the
+    period. The penalty weighs frequency n by n^(2d) / s^2, so that the d-th derivative is small
+    (the paper's table 1).
 
     Parameters
     ----------
@@ -36,7 +36,8 @@ class Fourier(Term):
     period : float or None, default=None
         The length after which the curve repeats, in units of the feature: 24 for hours, 7 for days
         of the week, 365.25 for days of the year. Values are taken modulo the period, in training
-        and in prediction. None is the training range, outside of which values count as its ends.
+        and in prediction. None means the training range; values outside of it then count as its
+        nearest end.
     scale : {"unit", "native"}, default="unit"
         s^2 is 1, or the length of the period in the feature's own units.
 

@@ -23,7 +23,7 @@ __all__ = ["Hermite", "Linear"]
 class Hermite(Term):
     """A polynomial of low degree, written in the probabilists' Hermite polynomials.
 
-    f(x) = sum_n a_n H_n(u), n = 1, ..., degree, with u the place of x on [-1, 1]. The penalty
+    f(x) = sum_n a_n H_n(u), n = 1, ..., degree, with u the position of x on [-1, 1]. The penalty
     weighs H_n by n n! (d = 1) or n (n - 1) n! (d = 2), after the paper's table 1.
 
     Parameters
@@ -73,9 +73,9 @@ class Hermite(Term):
 
 
 class Linear(Term):
-    """A straight line: one slope, f(x) = a u with u the place of x on [-1, 1].
+    """A straight line: one slope, f(x) = a u with u the position of x on [-1, 1].
 
-    Outside the training range the line goes on. The penalty is 1/2 a^2.
+    The line continues outside the training range. The penalty is 1/2 a^2.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Linear(Term):
     >>> from splinear.terms import Linear
     >>> x = np.linspace(0, 1, 100)[:, None]
     >>> model = AdditiveRegressor(Linear()).fit(x, 3 * x[:, 0])
-    >>> model.predict([[2.0]]).round(2)  # beyond the training range the line goes on
+    >>> model.predict([[2.0]]).round(2)  # the line continues beyond the training range
     array([6.])
     """
 
@@ -109,8 +109,8 @@ def _place(
     if data.through_zero:
         if scale == "standard":
             raise ValueError(
-                "Hermite(scale='standard') moves zero, but curves that are zero at zero, as sparse "
-                "X needs them, keep it in its place; use scale='unit' or 'native'."
+                "Hermite(scale='standard') moves zero, but sparse X needs curves that are zero at "
+                "zero; use scale='unit' or 'native'."
             )
         axes = axes_of_odd(lo, hi, basis)
     else:

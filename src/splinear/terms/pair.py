@@ -14,7 +14,7 @@ from splinear.terms.base import ColumnData, Term
 
 __all__ = ["N_BINS", "LevelEffects", "Pair"]
 
-N_BINS = 23  # along each feature, where the user did not say
+N_BINS = 23  # along each feature, by default
 
 # What a category's levels add to the score, (n_levels,), and their weight in the training rows.
 LevelEffects = dict[int, tuple[Floats, Floats]]
@@ -23,19 +23,19 @@ LevelEffects = dict[int, tuple[Floats, Floats]]
 class Pair(Term):
     """A surface over two features: what they add together beyond what each adds alone.
 
-    It is bilinear between nodes, which are quantiles of a number, or its values if they are few.
-    The levels of a category are nodes in the order of their own effects, neighbors together where
-    there are more levels than nodes, and a missing value is a node too. What functions of one
-    feature could say is left to the curves: over the training rows, the mean of a surface along
-    either feature is 0.
+    The surface is bilinear between nodes. The nodes of a number are quantiles, or its values if
+    they are few. The nodes of a category are its levels in the order of their effects, with
+    neighbors merged where there are more levels than nodes. A missing value has a node of its own.
+    What functions of one feature can express is left to the curves: over the training rows, the
+    mean of a surface along either feature is 0.
 
-    With W the values at the nodes, the penalty is ``1/2 |D_1 W D_1'|^2 / s^2``, of mixed
-    differences: the surface's kernel is the product of two min kernels.
+    With W the values at the nodes, the penalty is ``1/2 |D_1 W D_1'|^2 / s^2``, on mixed
+    differences; the kernel of the surface is the product of two min kernels.
 
     Parameters
     ----------
     n_bins : int or None, default=None
-        The most pieces along each feature; None: 23. At most 63.
+        The maximum number of pieces along each feature, up to 63. None means 23.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class TermPlan:
     Attributes
     ----------
     curve : Term
-        That of features of numbers about which nothing was said.
+        That of numeric features that `terms` does not name.
     given : dict of int to Term or None
         What was said of others; None: they are dropped.
     n_features : int
@@ -57,7 +57,7 @@ class TermPlan:
         checked = Spline() if curve is None else _checked(curve, "curve")
         if isinstance(checked, Category):
             raise ValueError(
-                "curve is the term of features of numbers; Category is for categories. Use "
+                "curve is the term of numeric features; Category is for categories. Use "
                 "terms={...} or categorical_features."
             )
         names = None if names is None else list(names)

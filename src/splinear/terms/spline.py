@@ -18,6 +18,7 @@ from splinear.curves.embedding import Embedding
 from splinear.curves.form import Form
 from splinear.curves.knot_plan import MAX_BINS, RULES, KnotPlan, checked_rule
 from splinear.curves.knots import (
+    FOR_COUNTS,
     FOR_QUANTILES,
     FOR_TAILS,
     Sample,
@@ -25,6 +26,7 @@ from splinear.curves.knots import (
     ascending,
     filled,
     has_long_tail,
+    n_distinct,
     quantile_knots,
     samples,
     spread_knots,
@@ -48,7 +50,7 @@ MOST_HELD = 64  # pieces, where the estimator would advise more: docs/shapes.md
 
 
 class Spline(Term):
-    """A curve of polynomial pieces, smooth because neighboring coefficients are.
+    """A curve of polynomial pieces under a penalty that keeps it smooth.
 
     f(x) = coef' B(x), with B the n_bins + degree B-splines of the given degree over the feature's
     training range. The penalty is ``1/2 |D_d coef|^2 / s^2``: D_0 is the identity and shrinks the
@@ -58,42 +60,44 @@ class Spline(Term):
     Parameters
     ----------
     n_bins : int or None, default=None
-        The number of pieces. None is as many as the estimator advises: many where smoothness is
-        chosen from the data, fewer on wide tables and (64 at most) of curves that are monotone or
-        have a curvature, and one between any two neighboring values of a feature that has few
-        (with knots="auto").
+        The number of pieces. None lets the estimator choose: many where smoothness is chosen from
+        the data, fewer on wide tables, at most 64 for curves with `monotone` or `curvature`, and,
+        with knots="auto", one between any two neighboring values of a feature with few distinct
+        values.
     degree : int, default=1
         The degree of the pieces, 0 to 3.
     penalty_order : int, default=1
         The order d of the penalty, 0 to 10.
     knots : {"auto", "uniform", "quantile"} or sequence of float, default="auto"
-        Where pieces meet. "uniform" makes them of equal width. "quantile" puts knots where the
-        values are: at each value if there are no more than n_bins + 1, else at quantiles, half of
-        them of the rows and the others of the distinct values. "auto" is as the estimator advises.
-        Where smoothness is chosen from the data a third of the knots are quantiles of the rows, a
-        third equal steps and the others quantiles of the other values; otherwise pieces are of
-        equal width, unless a feature has a long tail. A sequence is the knots themselves, two or
-        more ascending numbers, the first and last of which are the ends of the feature's range.
-        Pieces of degree 2 or 3 that are not of the same width meet with a kink: their slopes differ
-        by the ratio of their widths. "uniform" avoids it.
+        Where pieces meet. "uniform" gives them equal width. "quantile" puts a knot at each value if
+        there are no more than n_bins + 1 distinct values, and otherwise at quantiles, half of them
+        of the rows and half of the distinct values. "auto" lets the estimator choose: where
+        smoothness is chosen from the data, a third of the knots are quantiles of the rows, a third
+        are equal steps, and the others are quantiles of the remaining values; otherwise pieces have
+        equal width, unless a feature has a long tail. A sequence gives the knots themselves, two or
+        more ascending numbers; the first and the last are the ends of the range. Pieces of degree 2
+        or 3 and unequal width meet with a kink: their slopes differ by the ratio of their widths.
+        "uniform" avoids this.
     monotone : {"increasing", "decreasing"} or None, default=None
-        Whether the curve may not fall, or not rise. It is fitted so, not repaired afterward. If
-        there are surfaces of the feature, the curve with all of them may not.
+        "increasing": the curve may not fall; "decreasing": it may not rise. This is a constraint of
+        the fit, not a correction afterward. If the feature has surfaces, the constraint applies to
+        the sum of the curve and its surfaces.
     curvature : {"convex", "concave"} or None, default=None
         Which way the curve may bend, over the training range; beyond it only with
-        extrapolation="linear". Needs a degree of 1 at least, and pieces of equal width if it is 2
-        or 3: those are what knots="auto" then is.
+        extrapolation="linear". Needs a degree of at least 1, and pieces of equal width for degrees
+        2 and 3, which knots="auto" then chooses.
     extrapolation : {"constant", "linear", "error"}, default="constant"
-        What a value outside the training range counts as in prediction: as the nearest end; on a
-        straight line with the curve's slope at that end; or not at all, it is refused.
+        How a value outside the training range is treated in prediction. "constant": as the nearest
+        end of the range. "linear": the curve continues as a straight line with its slope at that
+        end. "error": it raises an error.
     scale : {"unit", "native"}, default="unit"
         s^2 is 1 / n_bins ("unit": every feature counts as if it ran from 0 to 1), or the width of a
         bin in the feature's own units ("native"). It matters under a fixed C. In a sparse table
-        "unit" also keeps the embedding of a column from being longer, in mean square, than the
-        column itself would be in a linear model, so that rare words with small weights stay small.
+        "unit" also bounds the mean square of a column's embedding by that of the column itself, so
+        that rare words with small weights stay small.
     through_zero : bool or "auto", default="auto"
-        Whether the curve is zero at zero. "auto" is so if X is sparse, where zeros then cost
-        nothing; such curves take no negative values.
+        Whether the curve is zero at zero. "auto" means True if X is sparse, where zeros then cost
+        nothing, and False otherwise. Such curves accept no negative values.
 
     Examples
     --------
@@ -195,7 +199,7 @@ class Spline(Term):
     def _pieces(self, features: NDArray[np.intp], data: ColumnData, advice: Advice) -> Pieces:
         """Decide how each feature's range is divided."""
         lo, hi = data.ranges(features)
-        advice = self._suited(advice)
+        advice = self._suited(advice, features, data)
         n_wanted = advice.n_bins if self.n_bins is None else int(self.n_bins)
         n = len(features)
         n_bins, by_value = np.full(n, n_wanted), np.zeros(n, dtype=bool)
@@ -253,9 +257,7 @@ class Spline(Term):
         """Tell which rows have few values, if the user does not say how many pieces to make."""
         if self.n_bins is not None:
             return np.zeros(len(block), dtype=bool)
-        n_distinct = 1 + (block[:, 1:] > block[:, :-1]).sum(axis=1)
-        has_few: NDArray[np.bool_] = n_distinct <= max(advice.few, 2)
-        return has_few
+        return n_distinct(block) <= max(advice.few, 2)
 
     def _blocks(
         self, at: NDArray[np.intp], features: NDArray[np.intp], data: ColumnData
@@ -266,12 +268,31 @@ class Spline(Term):
         for start, block in some:
             yield at[start : start + len(block)], block
 
-    def _suited(self, advice: Advice) -> Advice:
-        """Return the advice for this form: curves that are held to one need not be as fine."""
-        if self.form is None:
+    def _suited(self, advice: Advice, features: NDArray[np.intp], data: ColumnData) -> Advice:
+        """Return the advice for these features, and for this form."""
+        if self.n_bins is None:
+            advice = self._shared(advice, features, data)
+        if self.form is None:  # curves that are held to one need not be as fine
             return advice
         few = min(advice.few, MOST_HELD + 1)
         return replace(advice, n_bins=min(advice.n_bins, MOST_HELD), few=few)
+
+    def _shared(self, advice: Advice, features: NDArray[np.intp], data: ColumnData) -> Advice:
+        """Return the advice with as many bins as the coefficients allow.
+
+        Only where that may be fewer, some rows are looked at: a 0/1 column takes one coefficient.
+        """
+        most, n = advice.most_coefficients, len(features)
+        if most is None or n * advice.n_bins <= most or not isinstance(self._rule, str):
+            return advice
+        n_values = np.full(n, advice.n_bins + 1)
+        if self._rule != "uniform":  # which has pieces where no values are
+            rows = FOR_COUNTS.rows(data.table.shape[0], data.kept, n)
+            for start, block in ascending(
+                data.table, rows, features, data.most_bytes, data.n_threads
+            ):
+                n_values[start : start + len(block)] = n_distinct(block)
+        return advice.shared_by(n_values)
 
     def _samples(
         self, data: ColumnData, features: NDArray[np.intp], n_features: int
@@ -353,7 +374,8 @@ class Spline(Term):
                 f"A curve of degree {self.degree} that is zero at zero begins flat, and cannot be "
                 f"{self.monotone} and {self.curvature}. Use degree=1."
             )
-        n_bins = advice.n_bins if self.n_bins is None else int(self.n_bins)
+        n_bins = self._suited(advice, features, data).n_bins
+        n_bins = n_bins if self.n_bins is None else int(self.n_bins)
         rule = checked_rule(self._rule, data.label(int(features[0])))
         if not isinstance(rule, str):
             n_bins = len(rule) - 1

@@ -1,4 +1,4 @@
-"""How fine curves should be where the user did not say: the defaults, by measurement.
+"""The default number of pieces and knots of curves, chosen by measurements.
 
 docs/defaults.md has the evidence, and benchmarks/defaults.py the measurements.
 """
@@ -12,16 +12,20 @@ __all__ = ["advise_fixed", "advise_smooth"]
 
 MANY, FEW = 128, 10  # bins of a narrow table, and of the paper's classifier
 WIDE = 200  # columns, from which on features of few values have as many bins as others
-LEAST, MOST_COEFFICIENTS = 16, 8_192  # of wide tables: bins, and coefficients in all
+MOST_COEFFICIENTS = 8_192  # of all curves; wide tables have fewer bins
 
 
 def advise_smooth(table: Table, *, chosen: bool) -> Advice:
     """Advise an estimator whose smoothness is chosen from the data, or given by one C."""
     if not chosen or table.is_sparse:
         return advise_fixed(table)
-    n_columns = table.shape[1]
-    n_bins = max(LEAST, min(MANY, MOST_COEFFICIENTS // max(1, n_columns)))
-    return Advice(n_bins, quantiles=True, few=n_bins + 1, without_level=True)
+    return Advice(
+        MANY,
+        quantiles=True,
+        few=MANY + 1,
+        without_level=True,
+        most_coefficients=MOST_COEFFICIENTS,
+    )
 
 
 def advise_fixed(table: Table) -> Advice:

@@ -54,7 +54,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         return self._outputs.classes
 
     def decision_function(self, X: Input) -> Floats:
-        """Compute the scores: for two classes positive for classes_[1], else highest for the best.
+        """Compute the scores: for two classes, positive for classes_[1]; else one per class.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         return self._outputs.predict(scores)
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
-        """Return the share of rows that are predicted right.
+        """Return the accuracy: the share of rows that are classified correctly.
 
         Parameters
         ----------

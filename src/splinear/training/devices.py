@@ -19,7 +19,7 @@ from splinear.devices.rows import DeviceRows, can_hold, in_memory_of
 from splinear.model.additive import Model
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
-from splinear.model.scoring import Scorer, scorers
+from splinear.model.scoring import Scorer, scorers_of
 from splinear.solvers import smoothing, working_sets
 from splinear.solvers.margin_proof import Solve
 from splinear.solvers.margin_sums import MarginSums
@@ -40,7 +40,7 @@ from splinear.training.trainer import Fitter, Trainer
 
 __all__ = ["device_rows", "device_scores", "refusal", "trainer_on"]
 
-AT_ONCE = 2**24  # scores that are computed at a time: they have to have room
+AT_ONCE = 2**24  # scores that are computed at a time, to bound memory
 
 
 def refusal(estimator: BaseEstimator, trainer: Trainer, table: Table, layout: Layout) -> str | None:
@@ -100,7 +100,7 @@ def _by_working_sets(
 
 
 def trainer_on(rows: object, trainer: Trainer) -> Fitter:
-    """Return who trains on these rows: dual coordinate descent needs them here."""
+    """Return the trainer of these rows; dual coordinate descent needs them on the host."""
     if not isinstance(rows, DeviceRows) or not isinstance(trainer, DualTrainer):
         return trainer
 
@@ -157,7 +157,7 @@ class SentTerms:
             for group, own in model.parts()
             if _on_device(group)
         ]
-        return cls(sent, scorers([part for part in model.parts() if not _on_device(part[0])]))
+        return cls(sent, scorers_of([part for part in model.parts() if not _on_device(part[0])]))
 
 
 def _added(backend: Backend, model: Model, terms: SentTerms, X: Any) -> Any:

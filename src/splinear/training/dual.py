@@ -45,7 +45,6 @@ DUAL_PARAMETERS: Constraints = {
 
 Found = TypeVar("Found")
 
-WARM_GAP = 0.2  # relative, of dual variables that are worth starting from
 SHARES = (*np.geomspace(1.0, 1e-6, 25), 0.0)  # of dual variables to start from
 STEP = 2**14  # rows whose losses are computed at a time
 
@@ -107,6 +106,7 @@ class DualTrainer:
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C."""
         rows = data.rows
+        keeps = self.keep_duals and rows.layout.cone is None  # no help to curves of a given form
 
         # All in one array: a hundred classes of many columns need not be there twice.
         parameters = np.empty((data.outputs.n_outputs, rows.layout.n_parameters))
@@ -116,11 +116,11 @@ class DualTrainer:
             found = prove(rows, problem.scaled(self.C), own, start)
             parameters[k] = found.coef
             # A view of dual variables would keep what the core returned, coefficients included.
-            alpha = found.alpha.copy() if self.keep_duals and found.alpha is not None else None
+            alpha = found.alpha.copy() if keeps and found.alpha is not None else None
             return replace(found, coef=parameters[k], alpha=alpha)
 
         results, alphas = self._each(data, stopping, self.C, starts, train), []
-        if self.keep_duals:
+        if keeps:
             alphas = [rows.restore(found.alpha) for found in results if found.alpha is not None]
         duals = Duals(np.stack(alphas), self.C) if alphas else None
         results = data.restored([replace(found, alpha=None) for found in results])
@@ -160,7 +160,7 @@ class DualTrainer:
         starts = None if starts is None else data.centered(starts)
         if rows.layout.cone is not None:
             check_forms(self.loss, starts)
-            starts = None  # dual variables are no help there
+            starts = None
 
         def one(k: int) -> Found:
             problem = problem_of(k)
@@ -249,5 +249,5 @@ def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int
     scores = share * (rows.scores(parameters, n_threads)[0] + problem.bias * b)
     losses = problem.loss.value(problem.margin(scores)[counts])
     primal = 0.5 * share**2 * square + float(cost @ losses)
-    helps = primal - dual(share) <= WARM_GAP * primal
+    helps = primal - dual(share) <= tall.WARM_GAP * primal
     return replace(start, alpha=share * alpha if helps else None)

@@ -11,7 +11,7 @@ from splinear.training.trainer import Trained
 __all__ = ["how_it_ended"]
 
 NEAR = 0.1  # a relative gap at which a model is usable, if it is not within...
-NEAR_TOL = 10.0  # ...so many times tol
+NEAR_TOL = 10.0  # ...this many times tol
 
 
 def how_it_ended(estimator: BaseEstimator, trained: Trained, reason: str | None) -> str:
@@ -41,7 +41,7 @@ def _cause(estimator: BaseEstimator, trained: Trained, reason: str | None) -> st
     most = max((found.n_iter for found in trained.results if not found.converged), default=0)
     if most >= estimator.max_iter:
         return f"{passes} (max_iter={estimator.max_iter})"
-    return f"{passes}, where rounding errors left no step that leads further,"
+    return f"{passes}, where rounding errors left no step that improves it,"
 
 
 def _advice(estimator: BaseEstimator, trained: Trained, gap: float, reason: str | None) -> str:
@@ -52,4 +52,4 @@ def _advice(estimator: BaseEstimator, trained: Trained, gap: float, reason: str 
         return "Raise max_iter or tol, or lower C."
     if gap <= max(NEAR, NEAR_TOL * float(estimator.tol)):
         return "The model is usable."
-    return "The model may be far from the optimum: let it go on for longer."
+    return "The model may be far from the optimum: let it run longer."

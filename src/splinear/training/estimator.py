@@ -11,11 +11,11 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from splinear import _core
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints, Floats, Input
 from splinear.devices.finding import DEVICES
@@ -372,10 +372,10 @@ class AdditiveEstimator(Stateful):
         if isinstance(table, DeviceTable):
             return device_scores(self, self._model, table)
         check_ranges(self, self._model.layout, table)
-        out = self._model.scores(table, thread_count(self.n_jobs, table.shape[0]))
-        gaps = self._columns.takes_gaps
-        if not gaps or not np.isfinite(out).all():
-            column_ranges(self, table, gaps=gaps)  # names what is not finite
+        n_threads = thread_count(self.n_jobs, table.shape[0])
+        out, gaps = self._model.scores(table, n_threads), self._columns.takes_gaps
+        if not gaps or not _core.are_finite(out, n_threads):
+            column_ranges(self, table, gaps=gaps, n_threads=n_threads)  # names what is not finite
         return to_cupy_like(out, X)
 
     def __sklearn_tags__(self) -> Tags:

@@ -20,7 +20,7 @@ MOST_PAIRS = 2**14  # whose grids are summed over all rows: 64 MB, of 16 x 16 ce
 
 
 def is_worth_a_pass(rows: TrainingRows, n_pairs: int) -> bool:
-    """Tell whether all rows say more of so many pairs than those that are here."""
+    """Tell whether all rows say more of this many pairs than those that are here."""
     return not rows.is_here and rows.n_rows > rows.n_sampled and n_pairs <= MOST_PAIRS
 
 

@@ -60,15 +60,15 @@ class HeldFeatures:
         for pair in pairs:
             for j in self.others.intersection(pair):
                 raise ValueError(
-                    f"A surface cannot be held to the form of the curve of {label(j)} unless that "
-                    "has degree=1. Set Spline(degree=1), or leave out the pair, monotone and "
-                    "curvature, or one of them."
+                    f"Where a feature has a surface, Spline(monotone=..., curvature=...) needs "
+                    f"degree=1, and that of {label(j)} has another. Use degree=1, or leave out the "
+                    "pair or the constraints."
                 )
             if all(j in self.knots for j in pair):
                 a, b = map(label, pair)
                 raise ValueError(
-                    f"A surface cannot be held to the forms of two curves, those of {a} and {b}. "
-                    "Leave out their pair, or monotone and curvature of one of them."
+                    f"A surface cannot satisfy the forms of two curves, those of {a} and {b}. "
+                    "Leave out their pair, or the constraints (monotone, curvature) of one of them."
                 )
 
     def allow(self, a: int, b: int) -> bool:

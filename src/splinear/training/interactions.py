@@ -165,7 +165,7 @@ class Interactions:
         return min(self._most_found(n_features), max(n_sure, n_cheap))
 
     def _most_found(self, n_features: int) -> int:
-        """Return how many pairs of so many features are found at most."""
+        """Return how many pairs of this many features are found at most."""
         n_pairs = n_features * (n_features - 1) // 2
         if self.n_more is not None:
             return min(self.n_more, n_pairs)

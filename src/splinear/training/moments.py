@@ -31,7 +31,7 @@ def moments(
 
     The deviation is the weighted standard deviation of the term over the training rows, the mean
     over outputs, shape (n_columns,), a surface's half to each of its columns. Of a table of more
-    than 20 million values as many rows as have so many, drawn at random, are looked at; in haste
+    than 20 million values as many rows as have this many, drawn at random, are looked at; in haste
     a million are enough.
     """
     most = MOST_IN_HASTE if in_haste else MOST_VALUES

@@ -160,7 +160,7 @@ class NewtonTrainer:
     ) -> list[Information]:
         """Return the information in the rows about the models, problem by problem."""
         models, rows, out = data.centered(results), fine_enough(data.rows, stopping.tol), []
-        if stopping.watch.in_haste:  # somebody waits for the end
+        if stopping.watch.in_haste:  # the user is waiting
             rows = rows.first(_enough_in_haste(rows, len(models)))
             sums = data.sums(self.loss, rows)
         n_threads = stopping.n_threads

@@ -55,7 +55,7 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         return self._outputs.predict(scores)
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
-        """Return R^2, or D^2: the share of the targets' variance or deviance that is predicted.
+        """Return R^2, or D^2: the share of the target's variance or deviance that is explained.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         Returns
         -------
         share : float
-            1 at most. A model that predicts the mean of y for every row has 0.
+            At most 1. A model that predicts the mean of y for every row has 0.
         """
         X, y = open_target(open_table(X, type(self).__name__), y)
         predicted = self.predict(X)

@@ -139,7 +139,7 @@ def refuse_sparse_periods(estimator: BaseEstimator, table: Table, columns: Colum
 
 
 def _zeros_count(estimator: BaseEstimator) -> bool:
-    """Tell whether the user wants a curve that is not zero at zero, whatever X is."""
+    """Tell whether the user asks for a curve that is not zero at zero, even if X is sparse."""
     plan = term_plan(estimator)
     terms = (plan.curve, *plan.given.values())
     return any(getattr(term, "through_zero", None) is False for term in terms)

@@ -23,12 +23,12 @@ WARM_GAP = 0.2  # relative, of dual variables that are worth starting from
 
 
 def has_many_rows(n_rows: int, n_parameters: int) -> bool:
-    """Tell whether most rows cannot be told apart without a loss."""
+    """Tell whether there are so many rows per parameter that classes usually overlap."""
     return n_rows >= ROWS_PER_PARAMETER * n_parameters
 
 
 def is_tall(rows: TrainingRows, problem: Problem) -> bool:
-    """Tell whether there are so many rows to a parameter that most dual variables are at a bound.
+    """Tell whether there are so many rows per parameter that most dual variables are at a bound.
 
     Dual coordinate descent moves them there step by step. Passes over all rows need more memory.
     """

@@ -1,4 +1,4 @@
-"""The curve of a feature of numbers, with its band and with where rows lie."""
+"""The curve of a numeric feature, with its band and with where rows lie."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def embedding_plain(embedding: Embedding) -> Plain:
 
 
 def embedding_from(data: object, where: str, n_features: int) -> Embedding:
-    """Return the embedding of so many features from plain data."""
+    """Return the embedding of this many features from plain data."""
     f = Fields(data, where, "basis axes penalty variance through_zero")
     basis = _basis_from(f.get("basis"), f.at("basis"))
     return Embedding(

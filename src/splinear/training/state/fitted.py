@@ -111,7 +111,7 @@ def restore(estimator: Fitted, data: object, where: str = "fitted") -> None:
 
 
 def names_from(f: Fields, n: int) -> AnyArray | None:
-    """Return the names of so many features; None: they have none."""
+    """Return the names of this many features; None: they have none."""
     if not f.has("names"):
         return None
     found = f.items("names", n)

@@ -53,7 +53,7 @@ def outputs_plain(outputs: Outputs) -> Plain:
 
 
 def outputs_from(data: object, where: str, n_outputs: int) -> Outputs:
-    """Return so many outputs from plain data."""
+    """Return this many outputs from plain data."""
     kind = data.get("kind") if isinstance(data, dict) else None
     found: Outputs
     if isinstance(kind, str) and kind in CLASSES:

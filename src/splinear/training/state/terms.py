@@ -39,7 +39,7 @@ def model_plain(model: Model) -> Plain:
 
 
 def model_from(data: object, where: str, n_columns: int, levels: Levels) -> Model:
-    """Return the model of so many columns from plain data."""
+    """Return the model of this many columns from plain data."""
     f = Fields(data, where, "groups chains pairs parameters intercept")
     groups = tuple(
         _group_from(own, f"{f.at('groups')}[{k}]", n_columns, levels)
