@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from splinear import AdditiveClassifier
 from splinear.devices.numpy_backend import NumPyBackend
@@ -126,3 +127,17 @@ def test_sums_are_the_same_bits_every_time(backend):
     tables = np.random.default_rng(1).normal(size=(4, *group.shape))
     scores = backend.numpy(cells.scores(tables))
     assert np.array_equal(scores, backend.numpy(cells.scores(tables)))
+
+
+@pytest.mark.parametrize("n_outputs", [2, 7, 11])
+def test_sums_of_probabilities(backend, n_outputs):
+    same_moments(backend, n_outputs)
+
+
+def same_moments(backend, n_outputs, n=900):
+    rng = np.random.default_rng(0)
+    F, shift, cost = 30 * rng.normal(size=(n_outputs, n)), rng.normal(size=n_outputs), rng.random(n)
+    found = backend.class_moments(backend.array(F), shift, backend.array(cost))
+    p = softmax(F + shift[:, None], axis=0)
+    expected = np.column_stack([(cost * p) @ p.T, (cost * p).sum(axis=1)])
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

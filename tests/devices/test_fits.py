@@ -79,14 +79,23 @@ def digits(n=4000, p=40, classes=3):
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-5])
 def test_wide_tables_by_working_sets(on_backend, tol, monkeypatch):
-    monkeypatch.setattr("splinear.solvers.working_sets.FIRST", 400)
-    X, y = digits(1500)
+    monkeypatch.setattr("splinear.solvers.working_sets.FIRST", 200)
+    monkeypatch.setattr("splinear.solvers.working_sets.GROWTH", 150)
+    X, y = digits(600)
     seen = []
     model = AdditiveSVC(C=1.0, tol=tol, random_state=0, n_jobs=2, callback=seen.append)
     here, there = both(model, X, y)
     same(here, there, X, tol)
     assert 1 < there.n_iter_ < 30
     assert seen[-1].n_active < len(X)  # a set
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_sets_that_are_too_small_for_all_rows_that_count(on_backend, loss, monkeypatch):
+    monkeypatch.setattr("splinear.devices.pool.MOST_ROWS", 256)
+    X, y = digits(400)
+    here, there = both(AdditiveSVC(loss=loss, C=0.1, tol=1e-2, random_state=0), X, y)
+    same(here, there, X, 1e-2)
 
 
 def test_wide_tables_within_a_time_limit(on_backend):

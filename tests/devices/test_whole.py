@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 
 from splinear import AdditiveClassifier
+from splinear.devices import steps, whole
 from splinear.solvers import hessian
 from splinear.terms import Category, Spline
 
 
-@pytest.fixture
-def products(monkeypatch):
-    """Count the products with the Hessian, by how they were preconditioned."""
+@pytest.fixture(params=[True, False], ids=["by a matrix", "by passes"])
+def products(request, monkeypatch):
+    """Count the products with the Hessian, by how they were preconditioned.
+
+    Steps are made by products with a matrix, or by passes over the rows.
+    """
     counts = {}
+    if not request.param:
+        monkeypatch.setattr(whole, "MOST_ENTRIES", 1)
     for kind in (hessian._Banded, hessian._Dense, hessian._Inverse):
         plain, counts[kind.__name__] = kind.precondition, 0
 
@@ -22,6 +28,14 @@ def products(monkeypatch):
             return plain(self, theta)
 
         monkeypatch.setattr(kind, "precondition", counted)
+    there = steps.DesignSteps.preconditioned
+
+    def noted(self, residual):
+        assert request.param
+        counts["_Inverse"] += 1
+        return there(self, residual)
+
+    monkeypatch.setattr(steps.DesignSteps, "preconditioned", noted)
     return counts
 
 

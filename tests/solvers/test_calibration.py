@@ -11,6 +11,7 @@ from splinear.solvers.calibration import Calibration
 from splinear.solvers.iterate import begin
 from splinear.solvers.loss_sums import Separable
 from splinear.solvers.losses import Logistic
+from splinear.solvers.part import Part
 from splinear.solvers.problem import Problem, Stopping
 from splinear.solvers.rows import TrainingRows
 from splinear.tables.opening import open_table
@@ -100,5 +101,5 @@ def test_a_sample_will_do_where_it_does_not_reach_the_tails(way, curves, monkeyp
     found = rows_of_products()
     assert set(found) == {n_sampled}
     assert len(found) <= 8
-    monkeypatch.setattr(hessian._Part, "_calibrate", lambda *_: None)
+    monkeypatch.setattr(Part, "calibration", None)
     assert n in rows_of_products()

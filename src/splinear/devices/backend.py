@@ -15,15 +15,26 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.model.group import TermGroup
+from splinear.solvers.box import Box
 
-__all__ = ["Backend", "Cells", "Curves", "Grid", "is_supported"]
+__all__ = [
+    "AT_A_TIME",
+    "TURNS",
+    "Backend",
+    "Cells",
+    "Curves",
+    "Grid",
+    "is_supported",
+    "log_softmax",
+    "summed_moments",
+]
 
 DeviceArray = Any  # of NumPy or CuPy
 MOST_FUNCTIONS = 16  # of Fourier and Hermite curves
+AT_A_TIME, TURNS = 128, 2  # rows of which `descend` goes through, and how often
 
 
 class Cells(Protocol):
@@ -62,10 +73,6 @@ class Cells(Protocol):
 
     def some(self, numbers: AnyArray) -> Cells:
         """Return the rows of these numbers."""
-        ...
-
-    def here(self) -> _core.Rows:
-        """Return the rows as the core reads them, on the host."""
         ...
 
 
@@ -141,9 +148,51 @@ class Backend(Protocol):
         """Return L^{-1} of matrices H = L L', (n, m, m); not finite where one has no such L."""
         ...
 
+    def rounded(self, A: DeviceArray) -> DeviceArray:
+        """Return a matrix of numbers of about 1 as `inner` takes it: 11 bits of each may count.
+
+        Columns of zeros may be added to it.
+        """
+        ...
+
+    def inner(self, A: DeviceArray, B: DeviceArray) -> DeviceArray:
+        """Return A B' of two such matrices, in single precision or more."""
+        ...
+
+    def descend(
+        self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray, n_sweeps: int
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Return b and the gradient after sweeps of coordinate descent, all outputs together.
+
+        For problems in a box over rows of which K are the products, and for b and the gradient
+        there, (n_outputs, n_rows) each. A sweep is over the rows that move in any output, some at
+        a time: these are gone through twice before the gradient of all others follows. It may be
+        in single precision.
+        """
+        ...
+
+    def class_moments(self, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
+        """Return sum_i c_i p_i (p_i', 1), p_i being the softmax of F_i + shift, on the host.
+
+        F is (n_outputs, n_rows), the result (n_outputs, n_outputs + 1).
+        """
+        ...
+
     def free_bytes(self) -> int | None:
         """Return how much memory is free; None: not known, and not a matter."""
         ...
+
+
+def log_softmax(F: DeviceArray) -> DeviceArray:
+    """Return log_softmax of F (n_outputs, n_rows)."""
+    shifted = F - F.max(axis=0)
+    return shifted - np.log(np.exp(shifted).sum(axis=0))
+
+
+def summed_moments(F: DeviceArray, shift: DeviceArray, cost: DeviceArray) -> DeviceArray:
+    """Return what :meth:`Backend.class_moments` does, by the functions of any backend."""
+    p = np.exp(log_softmax(F + shift[:, None]))
+    return (cost * p) @ np.concatenate([p, np.ones_like(p[:1])]).T
 
 
 def is_supported(group: TermGroup) -> bool:

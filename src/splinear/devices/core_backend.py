@@ -62,10 +62,6 @@ class CoreCells:
         rows = _core.some_rows(self.rows, numbers.astype(np.int64))
         return replace(self, n_rows=len(numbers), rows=rows)
 
-    def here(self) -> _core.Rows:
-        """Return the rows."""
-        return self.rows
-
     def expanded(self, maps: Floats) -> Floats:
         """Return what maps make of the functions of all features."""
         n_features, stride, n = maps.shape

@@ -11,20 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis
-from splinear.devices.backend import DeviceArray, Grid
+from splinear.devices.backend import DeviceArray, Grid, summed_moments
 from splinear.devices.cuda_axes import CudaAxes
-from splinear.devices.cuda_counts import batches, fixed_scale, rows_at_once
+from splinear.devices.cuda_counts import (
+    LANES,
+    batches,
+    fixed_scale,
+    lanes_of,
+    padded,
+    rows_at_once,
+)
 from splinear.devices.cuda_curves import CudaCurves
-from splinear.devices.cuda_matrices import inverse_factors, weighted_grams
-from splinear.devices.host_rows import coded_rows, value_rows
+from splinear.devices.cuda_descent import descend
+from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, weighted_grams
+from splinear.devices.cuda_softmax import MOST_CLASSES, class_moments
 from splinear.model.group import TermGroup
+from splinear.solvers.box import Box
 
 __all__ = ["CudaBackend", "CudaCells"]
 
-LANES = 32
 MOST_OUTPUTS = 16  # at a time
 ROWS_PER_WARP = 128  # at least
 TYPES = {"f4": "float", "f8": "double", "u2": "unsigned short", "u4": "unsigned int"}
@@ -62,7 +69,7 @@ class CudaBackend:
     def coded(self, group: TermGroup, n_rows: int) -> CudaCells:
         """Return room for the codes of rows."""
         dtype = np.dtype(np.uint32 if Grid.of(group).is_wide else np.uint16)
-        pitch = _padded(group.n_features)
+        pitch = padded(group.n_features)
         codes = self.cupy.zeros((n_rows, pitch), dtype=dtype)
         return CudaCells(
             self, group, codes, n_rows, True, np.dtype(np.float32), CudaAxes(self.cupy, group)
@@ -85,7 +92,28 @@ class CudaBackend:
 
     def inverse_factors(self, H: DeviceArray) -> DeviceArray:
         """Return L^{-1} of matrices H = L L'; not finite where one has no such L."""
-        return inverse_factors(self.cupy, H)
+        return inverse_factors(self, H)
+
+    def rounded(self, A: DeviceArray) -> DeviceArray:
+        """Return a matrix in half precision."""
+        return rounded(self.cupy, A)
+
+    def inner(self, A: DeviceArray, B: DeviceArray) -> DeviceArray:
+        """Return A B' of two such matrices."""
+        return inner(self.cupy, A, B)
+
+    def descend(
+        self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray, n_sweeps: int
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Return b and the gradient after sweeps of coordinate descent."""
+        return descend(self, K, box, b, gradient, n_sweeps)
+
+    def class_moments(self, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
+        """Return sums of probabilities, and of their products."""
+        if len(F) <= MOST_CLASSES:
+            return class_moments(self, F, shift, cost)
+        found: Floats = self.numpy(summed_moments(F, self.array(shift), cost))
+        return found
 
     def free_bytes(self) -> int | None:
         """Return how much memory is free."""
@@ -104,16 +132,6 @@ class CudaBackend:
     def _module(self, file: str, *options: str) -> Any:
         source = files("splinear.devices").joinpath(file).read_text()
         return self.cupy.RawModule(code=source, options=("--std=c++17", *options))
-
-
-def _lanes(n_features: int) -> int:
-    """Return how many lanes of a warp are features; the others take other rows."""
-    return min(LANES, 1 << max(0, n_features - 1).bit_length())
-
-
-def _padded(n_features: int) -> int:
-    lanes = _lanes(n_features)
-    return ceil(n_features / lanes) * lanes
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,26 +186,19 @@ class CudaCells:
         at = self.backend.array(np.asarray(numbers))
         return replace(self, cells=self.cells[at], n_rows=len(at))
 
-    def here(self) -> _core.Rows:
-        """Return the rows as the core reads them, on the host."""
-        if self.is_coded:
-            return coded_rows(self.codes(), self.group)
-        X = np.ascontiguousarray(self.backend.numpy(self.cells))
-        return value_rows(X, self.group, self.group.features)
-
     def expanded(self, maps: Floats) -> DeviceArray:
         """Return what maps (n_features, stride, n) make of the functions of all features."""
         cp, (n_features, stride, width) = self.backend.cupy, maps.shape
         entries = self._entries(stride)
-        padded = np.zeros((n_features, entries, width), dtype=np.float32)
-        padded[:, :stride] = maps
+        whole = np.zeros((n_features, entries, width), dtype=np.float32)
+        whole[:, :stride] = maps
         out = cp.empty((self.n_rows, n_features * width), dtype=np.float32)
         self._kernel("expand", 1)(
             (32 * self.backend.n_processors,),
             (8 * LANES,),
             (
                 *self._source(self.group.size if self.group.has_gaps else -1),
-                cp.asarray(padded),
+                cp.asarray(whole),
                 out,
                 np.int64(self.n_rows),
                 np.int32(entries),
@@ -248,9 +259,9 @@ class CudaCells:
         """Return tables as `score` reads them, (n_chunks, entries, n_outputs, width)."""
         cp, (n_outputs, n_features, stride) = self.backend.cupy, tables.shape
         lanes, n_chunks = self._shape()
-        padded = cp.zeros((n_chunks * lanes, entries, n_outputs), dtype=self.real)
-        padded[:n_features, :stride] = cp.asarray(tables).transpose(1, 2, 0)
-        laid = padded.reshape(n_chunks, lanes, entries, n_outputs).transpose(0, 2, 3, 1)
+        whole = cp.zeros((n_chunks * lanes, entries, n_outputs), dtype=self.real)
+        whole[:n_features, :stride] = cp.asarray(tables).transpose(1, 2, 0)
+        laid = whole.reshape(n_chunks, lanes, entries, n_outputs).transpose(0, 2, 3, 1)
         return cp.ascontiguousarray(cp.tile(laid, width // lanes))
 
     def sums(self, R: DeviceArray) -> Floats:
@@ -327,7 +338,7 @@ class CudaCells:
 
     def _shape(self) -> tuple[int, int]:
         """Return the lanes that are features, and how many times so many there are."""
-        lanes = _lanes(self.group.n_features)
+        lanes = lanes_of(self.group.n_features)
         return lanes, ceil(self.group.n_features / lanes)
 
     def _entries(self, stride: int) -> int:

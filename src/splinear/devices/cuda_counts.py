@@ -8,7 +8,20 @@ import numpy as np
 
 from splinear.devices.backend import DeviceArray
 
-__all__ = ["batches", "fixed_scale", "rows_at_once"]
+__all__ = ["LANES", "batches", "fixed_scale", "lanes_of", "padded", "rows_at_once"]
+
+LANES = 32  # of a warp
+
+
+def lanes_of(n_features: int) -> int:
+    """Return how many lanes of a warp are features; the others take other rows."""
+    return min(LANES, 1 << max(0, n_features - 1).bit_length())
+
+
+def padded(n_features: int) -> int:
+    """Return the features of a row, and what is added to them so that warps read whole rows."""
+    lanes = lanes_of(n_features)
+    return ceil(n_features / lanes) * lanes
 
 
 def rows_at_once(n_outputs: int) -> int:

@@ -1,17 +1,24 @@
-"""Products and factors of matrices on a GPU, by the libraries that come with CUDA."""
+"""Products and factors of matrices on a GPU: by the libraries of CUDA, and small ones by ours."""
 
 from __future__ import annotations
 
+from math import ceil
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from splinear.devices.backend import DeviceArray
+from splinear.devices.factors import LEAF, inverse_by_halves
 
-__all__ = ["inverse_factors", "weighted_grams"]
+if TYPE_CHECKING:
+    from splinear.devices.cuda import CudaBackend
+
+__all__ = ["inner", "inverse_factors", "rounded", "weighted_grams"]
 
 PLAIN, TRANSPOSED = 0, 1  # of cuBLAS
 HALF, SINGLE = 2, 0  # types of numbers
+ALIGNED = 8  # numbers of half precision
 IN_SINGLE, BY_DEFAULT = 68, -1  # how it is added up, and by which algorithm
 
 
@@ -33,31 +40,55 @@ def weighted_grams(cp: ModuleType, A: DeviceArray, weights: DeviceArray) -> Devi
 
 def _gram(cp: ModuleType, A: DeviceArray, out: DeviceArray) -> None:
     """Write A'A to out."""
-    cublas, (n_rows, m) = cp.cuda.cublas, A.shape
+    n_rows, m = A.shape
+    _multiply(cp, (PLAIN, TRANSPOSED), (m, m, n_rows), (A, m), (A, m), (out, m))
+
+
+def rounded(cp: ModuleType, A: DeviceArray) -> DeviceArray:
+    """Return a matrix in half precision, with as many columns as fast products ask for."""
+    n_rows, n_columns = A.shape
+    out = cp.zeros((n_rows, ALIGNED * ceil(n_columns / ALIGNED)), dtype=np.float16)
+    out[:, :n_columns] = A
+    return out
+
+
+def inner(cp: ModuleType, A: DeviceArray, B: DeviceArray) -> DeviceArray:
+    """Return A B' of matrices in half precision, added up in single precision."""
+    out = cp.empty((len(A), len(B)), dtype=np.float32)
+    (p, m), q = A.shape, len(B)
+    _multiply(cp, (TRANSPOSED, PLAIN), (q, p, m), (B, m), (A, m), (out, q))
+    return out
+
+
+def _multiply(
+    cp: ModuleType,
+    how: tuple[int, int],
+    sizes: tuple[int, int, int],
+    *matrices: tuple[DeviceArray, int],
+) -> None:
+    """Multiply two matrices of half precision by cuBLAS, which takes them by columns."""
+    cublas, ((A, a), (B, b), (out, c)) = cp.cuda.cublas, matrices
     handle = cp.cuda.device.get_cublas_handle()
     one, zero = np.array(1.0, dtype=np.float32), np.array(0.0, dtype=np.float32)
     cublas.setStream(handle, cp.cuda.get_current_stream().ptr)
     cublas.gemmEx(
-        handle, PLAIN, TRANSPOSED, m, m, n_rows,
-        one.ctypes.data, A.data.ptr, HALF, m, A.data.ptr, HALF, m,
-        zero.ctypes.data, out.data.ptr, SINGLE, m, IN_SINGLE, BY_DEFAULT,
+        handle, *how, *sizes,
+        one.ctypes.data, A.data.ptr, HALF, a, B.data.ptr, HALF, b,
+        zero.ctypes.data, out.data.ptr, SINGLE, c, IN_SINGLE, BY_DEFAULT,
     )  # fmt: skip
 
 
-def inverse_factors(cp: ModuleType, H: DeviceArray) -> DeviceArray:
-    """Return L^{-1} of matrices H = L L', (n, m, m).
+def inverse_factors(backend: CudaBackend, H: DeviceArray) -> DeviceArray:
+    """Return L^{-1} of matrices H = L L', (n, m, m), all at once.
 
-    Where one has no such L, some of its numbers are not finite. One after the other: on several
-    streams at the same time they took as long, and bits differed.
+    Where one has no such L, some of its numbers are not finite.
     """
-    from cupyx import errstate
-    from cupyx.scipy.linalg import solve_triangular
+    kernel = backend.kernel("factors.cu", "inverse_factor", 0, {"ROWS": LEAF})
 
-    out, unit = cp.empty_like(H), cp.eye(H.shape[1])
-    with errstate(linalg="ignore"):
-        for own, to in zip(H, out, strict=True):
-            L = cp.linalg.cholesky(own)
-            to[...] = solve_triangular(L, unit, lower=True, check_finite=False)
-            failed = (cp.diagonal(L) <= 0.0).any() | cp.isnan(L).any()
-            to[0, 0] = cp.where(failed, np.nan, to[0, 0])
-    return out
+    def leaf(small: DeviceArray) -> DeviceArray:
+        small = backend.cupy.ascontiguousarray(small)
+        out = backend.cupy.empty_like(small)
+        kernel((len(small),), (LEAF,), (small, out, np.int32(small.shape[1])))
+        return out
+
+    return inverse_by_halves(H, leaf)

@@ -9,7 +9,7 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
-from splinear.devices.backend import Backend
+from splinear.devices.backend import Backend, log_softmax
 from splinear.solvers.loss_sums import (
     FARTHEST,
     LAST_SHIFT,
@@ -222,22 +222,23 @@ class DeviceSoftmax(HostSum):
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum."""
         return cast(
-            Floats, RowArray(-self.cost * self._own(_logs(bare(F, self.backend))), self.backend)
+            Floats,
+            RowArray(-self.cost * self._own(log_softmax(bare(F, self.backend))), self.backend),
         )
 
     def value(self, F: Floats) -> float:
         """Return the sum."""
-        return -float(self.cost @ self._own(_logs(bare(F, self.backend))))
+        return -float(self.cost @ self._own(log_softmax(bare(F, self.backend))))
 
     def gradient(self, F: Floats) -> Floats:
         """Return its derivatives by F: c_i (probability - indicator)."""
-        out = np.exp(_logs(bare(F, self.backend)))
+        out = np.exp(log_softmax(bare(F, self.backend)))
         out[self.labels, self._numbers(out)] -= 1.0
         return self._row_array(out * self.cost)
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return its second derivatives at F."""
-        logs, cost = _logs(bare(F, self.backend)), self.cost
+        logs, cost = log_softmax(bare(F, self.backend)), self.cost
         p = np.exp(logs)
         if cautious:
             own = np.minimum(self._own(logs), -1e-9)
@@ -256,16 +257,15 @@ class DeviceSoftmax(HostSum):
         if not (float(q.min()) >= -ROUNDING and float(off.max()) <= ROUNDING):
             return np.inf
         q = np.maximum(q, 0.0)
-        each = -(_entropy(q) + q * _logs(bare(F, self.backend))).sum(axis=0)
+        each = -(_entropy(q) + q * log_softmax(bare(F, self.backend))).sum(axis=0)
         return max(0.0, float(self.cost @ each))
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the numbers (n_outputs,), of mean 0, whose addition to F makes the sum least."""
-        there, backend, K = bare(F, self.backend), self.backend, self.n_outputs
+        there, K = bare(F, self.backend), self.n_outputs
         shift, of_classes = np.zeros(K), self.like.cost_of_classes
         for _ in range(MAX_SHIFTS):
-            p = np.exp(_logs(there + backend.array(shift[:, None])))
-            both = backend.numpy((self.cost * p) @ np.concatenate([p, np.ones_like(p[:1])]).T)
+            both = self.backend.class_moments(there, shift, self.cost)
             slope, H = both[:, -1] - of_classes, np.diag(both[:, -1]) - both[:, :-1]
             H += np.trace(H) / K**2 + np.finfo(float).tiny
             step = np.clip(-np.linalg.lstsq(H, slope, rcond=None)[0], -1.0, 1.0)
@@ -280,9 +280,3 @@ class DeviceSoftmax(HostSum):
 
     def _numbers(self, like: Any) -> Any:
         return self.backend.array(np.arange(like.shape[1]))
-
-
-def _logs(F: Any) -> Any:
-    """Return log_softmax of F (n_outputs, n_rows)."""
-    shifted = F - F.max(axis=0)
-    return shifted - np.log(np.exp(shifted).sum(axis=0))

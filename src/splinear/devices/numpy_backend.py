@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import Grid
-from splinear.devices.host_rows import coded_rows, value_rows
+from splinear.devices.backend import AT_A_TIME, TURNS, Grid, summed_moments
 from splinear.model.group import TermGroup
+from splinear.solvers.box import Box
 
 __all__ = ["NumPyBackend"]
 
@@ -66,9 +65,51 @@ class NumPyBackend:
                 to[:] = dtrtri(L, lower=1)[0]
         return out
 
+    def rounded(self, A: Floats) -> Floats:
+        """Return the matrix itself."""
+        return A
+
+    def inner(self, A: Floats, B: Floats) -> Floats:
+        """Return A B'."""
+        return np.asarray(A @ B.T)
+
+    def descend(
+        self, K: Floats, box: Box, b: Floats, gradient: Floats, n_sweeps: int
+    ) -> tuple[Floats, Floats]:
+        """Return b and the gradient after sweeps of coordinate descent."""
+        b, gradient = b.copy(), gradient.copy()
+        for _ in range(n_sweeps):
+            moving = np.flatnonzero((box.violation(b, gradient) > 0.0).any(axis=0))
+            for first in range(0, len(moving), AT_A_TIME):
+                some = moving[first : first + AT_A_TIME]
+                here, own, to = box.some(some), gradient[:, some], b[:, some]
+                for _ in range(TURNS):
+                    _turn(K[np.ix_(some, some)], here, to, own)
+                moves = to - b[:, some]
+                gradient += moves @ K[some]
+                gradient[:, some] += here.ridge * moves
+                b[:, some] = to
+        return b, gradient
+
+    def class_moments(self, F: Floats, shift: Floats, cost: Floats) -> Floats:
+        """Return sums of probabilities, and of their products."""
+        return np.asarray(summed_moments(F, shift, cost))
+
     def free_bytes(self) -> int | None:
         """Return None."""
         return None
+
+
+def _turn(K: Floats, box: Box, b: Floats, gradient: Floats) -> None:
+    """Minimize along one coordinate after the other, in place."""
+    for i in range(len(K)):
+        bend = np.maximum(K[i, i] + box.ridge[:, i], np.finfo(np.float32).tiny)
+        goal = b[:, i] - gradient[:, i] / bend
+        shrunk = np.sign(goal) * np.maximum(np.abs(goal) - box.shrinkage / bend, 0.0)
+        move = np.minimum(np.maximum(shrunk, box.low[:, i]), box.high[:, i]) - b[:, i]
+        b[:, i] += move
+        gradient += move[:, None] * K[i]
+        gradient[:, i] += box.ridge[:, i] * move
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +176,6 @@ class NumPyCells:
         """Return the rows of these numbers."""
         coded = None if self.coded is None else self.coded[numbers]
         return replace(self, X=self.X[numbers], coded=coded)
-
-    def here(self) -> _core.Rows:
-        """Return the rows as the core reads them."""
-        if self.coded is not None:
-            return coded_rows(self.coded, self.group)
-        return value_rows(self.X, self.group, np.arange(self.group.n_features))
 
     def expanded(self, maps: Floats) -> Floats:
         """Return what maps make of the functions of all features."""

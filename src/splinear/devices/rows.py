@@ -13,9 +13,11 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, Cells, is_supported
-from splinear.devices.host_rows import HostRows
 from splinear.devices.losses import on_device
+from splinear.devices.pool import Pool
+from splinear.devices.thinned import thinned_products
 from splinear.devices.whole import Inverses
+from splinear.model.information import Thinned
 from splinear.model.layout import Layout
 from splinear.solvers.coding import copied_codes, read_codes
 from splinear.solvers.iterate import Space
@@ -136,9 +138,9 @@ class DeviceRows:
         parts = zip(self.layout.groups, read_codes(codes, self.layout), strict=True)
         return [group.core(part) for group, part in parts]
 
-    def here(self, numbers: AnyArray) -> HostRows:
-        """Return the rows of these numbers on the host."""
-        return HostRows(self.layout, tuple(own.some(numbers).here() for own in self.cells))
+    def pool(self, bias: float) -> Pool:
+        """Return room for rows whose products are wanted, intercepts of this bias among them."""
+        return Pool(self.backend, self.cells, self.layout, bias)
 
     def _coded(self) -> DeviceRows:
         rows = DeviceRows.prepare(
@@ -206,6 +208,10 @@ class DeviceRows:
     ) -> Inverse | None:
         """Return the inverse of each output's Hessian, from the first rows, on the device."""
         return self.inverses.at(self.cells, space, curvature, blocks)
+
+    def thinned(self, how: Thinned, n: int) -> Callable[[Floats], Floats]:
+        """Return what makes sum_i h_i t_i t_i' of h (n,), t_i being thinned functions and a one."""
+        return thinned_products(self.backend, [own.first(n) for own in self.cells], how)
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""

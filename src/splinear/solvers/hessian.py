@@ -27,12 +27,13 @@ from splinear.model.cone import Cone
 from splinear.model.factoring import factor_with
 from splinear.model.nonnegative import Metric
 from splinear.solvers.banded import factored
-from splinear.solvers.calibration import Blocks, Calibration
 from splinear.solvers.iterate import Iterate, Space
-from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_blocks import SurfaceBlocks
-from splinear.solvers.passes import Inverse, Inverting
+from splinear.solvers.part import Part
+from splinear.solvers.passes import Inverse, Stepping
 from splinear.solvers.rows import TrainingRows
+from splinear.solvers.steps import Aim, Step
+from splinear.solvers.watch import Watch
 from splinear.solvers.whole_hessian import WholeHessian, entries_per_row, forms_hessian
 
 __all__ = ["Arrow", "Chooser", "Preconditioner", "QuadraticModel"]
@@ -65,6 +66,10 @@ class QuadraticModel(Protocol):
 
     def metric(self, cone: Cone) -> Metric:
         """Return (A M^{-1} A')^{-1}, M^{-1} being what `precondition` multiplies by."""
+        ...
+
+    def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step | None:
+        """Return where the model is least, if it can tell without being asked for products."""
         ...
 
 
@@ -103,7 +108,7 @@ class Chooser:
 
     def model(self, at: Iterate) -> QuadraticModel:
         """Return the model of the next step."""
-        part = _Part(at, self.n_product)
+        part = Part(at, self.n_product)
         if self.kept is not None and self.last_products <= FEW_PRODUCTS:
             return self.kept.under(part)
         if self._is_hard and (inverse := part.inverse()) is not None:
@@ -137,67 +142,10 @@ class Chooser:
         self.last_products = n_products
 
 
-class _Part:
-    """The Hessian's own view of a point: all rows, or some n of them, which stand for all."""
-
-    def __init__(self, at: Iterate, n: int) -> None:
-        self.is_whole = n > at.space.rows.n_sampled
-        self.all_rows, self.all_curvature = at.space, at.step_curvature
-        self.space, self.curvature = self.all_rows, self.all_curvature
-        self.calibration: Calibration | None = None
-        if self.is_whole and at.is_bare:
-            self.blocks, self.ties, self.pair_blocks = at.blocks, at.ties, at.pair_blocks
-            self.seen = self.blocks
-            return
-        if not self.is_whole:
-            some, self.curvature = at.space.rows.sampled(self.curvature, n, at.space.n_threads)
-            self.space = at.space.over(some)
-        self.blocks = self.space.blocks(self.curvature.diagonal)
-        self.ties = self.space.ties(self.curvature.diagonal, self.blocks)
-        self.pair_blocks = self.space.pair_blocks(self.curvature.diagonal)
-        self.seen = self.blocks
-        if not self.is_whole and not at.space.rows.is_here and self.space.n_rows < at.space.n_rows:
-            self._calibrate(at)
-
-    def _calibrate(self, at: Iterate) -> None:
-        """Make up for functions that the sample has too few rows of."""
-        own = _joined(self.blocks, self.pair_blocks)
-        of_all = _joined(at.blocks, at.pair_blocks)
-        self.calibration = Calibration.between(self.space.layout, own, of_all)
-        n, both = len(self.space.layout.groups), self.calibration.added(own)
-        self.blocks, self.pair_blocks = [one[:n] for one in both], [one[n:] for one in both]
-
-    def inverse(self) -> Inverse | None:
-        """Return the inverse of the Hessian that the rows themselves can make, if they can."""
-        rows = self.space.rows
-        if not isinstance(rows, Inverting):
-            return None
-        return rows.inverse(self.space, self.curvature, self.blocks)
-
-    def of_dense(self, n: int) -> tuple[Space, Curvature, Blocks, Calibration | None]:
-        """Return rows whose first n make the dense preconditioner, and what is known of them.
-
-        That is their blocks, and what these lack.
-        """
-        space, curvature = self.all_rows, self.all_curvature
-        if space.rows.is_here:
-            return space, curvature, self.blocks, None
-        if not self.is_whole:
-            return self.space, self.curvature, self.seen, self.calibration
-        some, curvature = space.rows.sampled(curvature, n, space.n_threads)
-        space = space.over(some)
-        seen, curves = space.blocks(curvature.diagonal), space.layout.with_pairs([])
-        return space, curvature, seen, Calibration.between(curves, seen, self.blocks)
-
-
-def _joined(curves: Blocks, surfaces: Blocks) -> Blocks:
-    return [[*own, *more] for own, more in zip(curves, surfaces, strict=True)]
-
-
 class _ByPasses:
     """The Hessian as two passes over the rows."""
 
-    def __init__(self, part: _Part) -> None:
+    def __init__(self, part: Part) -> None:
         self.space, self.curvature, self.is_whole = part.space, part.curvature, part.is_whole
         self.calibration = part.calibration
         self.surfaces = [SurfaceBlocks(self.space.layout, own) for own in part.pair_blocks]
@@ -217,6 +165,11 @@ class _ByPasses:
         if self.calibration is not None:
             product[:, :-1] += self.calibration.times(space, direction[:, :-1])
         return scores, product
+
+    def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step | None:
+        """Return None."""
+        del gradient, radius, watch, aim
+        return None
 
     def _times_step_by_step(self, direction: Floats) -> tuple[Floats, Floats]:
         if self.space.is_free:
@@ -247,7 +200,7 @@ class _Banded(_ByPasses):
     of its own, and not of parameters, in which it has a deviation from its curve's mean.
     """
 
-    def __init__(self, part: _Part) -> None:
+    def __init__(self, part: Part) -> None:
         super().__init__(part)
         s = self.space.totals(part.curvature.diagonal) + self.space.stiffness_of_b
         s = np.maximum(s, np.finfo(float).tiny)
@@ -305,12 +258,17 @@ class Arrow:
 class _Inverse(_ByPasses):
     """Preconditioned by the inverse of the Hessian of each output's curves, made elsewhere."""
 
-    def __init__(self, part: _Part, inverse: Inverse) -> None:
+    def __init__(self, part: Part, inverse: Inverse) -> None:
         super().__init__(part)
         self.inverse = inverse
 
     def precondition(self, theta: Floats) -> Floats:
         return self.inverse.times(theta)
+
+    def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step | None:
+        if not isinstance(self.inverse, Stepping):
+            return None
+        return self.inverse.step(self.space, self.curvature, gradient, radius, watch, aim)
 
     def metric(self, cone: Cone) -> Metric:
         raise NotImplementedError  # in a cone others are taken
@@ -323,7 +281,7 @@ class _Dense(_ByPasses):
     sample has too little: functions that few rows reach would be taken for free.
     """
 
-    def __init__(self, part: _Part, n_sample: int) -> None:
+    def __init__(self, part: Part, n_sample: int) -> None:
         super().__init__(part)
         space, curvature, seen, calibration = part.of_dense(n_sample)
         n_sample = min(n_sample, space.n_rows)
@@ -346,7 +304,7 @@ class _Dense(_ByPasses):
         self.whole.add_penalty(H, self.whole.space.layout)
         return H
 
-    def under(self, part: _Part) -> _Dense:
+    def under(self, part: Part) -> _Dense:
         """Return the model of another part, with this one's preconditioner."""
         other = copy(self)
         _ByPasses.__init__(other, part)

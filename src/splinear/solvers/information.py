@@ -12,7 +12,7 @@ from splinear.model.information import Information, Thinned, thinned_within
 from splinear.model.layout import Layout
 from splinear.solvers.iterate import Space
 from splinear.solvers.loss_sums import Curvature, LossSum, misfit
-from splinear.solvers.passes import RowPasses
+from splinear.solvers.passes import RowPasses, Thinning
 
 __all__ = ["gather"]
 
@@ -71,23 +71,29 @@ def _enough_rows(layout: Layout, n_outputs: int) -> int:
 def _coupling(space: Space, curvature: Curvature, thinned: Thinned, n_rows: int) -> Floats:
     """Return the upper half of the matrix of all outputs, from the first rows."""
     n, n_outputs = thinned.n_reached + 1, space.n_outputs
-    groups, factors = space.rows.first(n_rows).groups, np.array(thinned.factors, dtype=np.int64)
+    products = _products(space, thinned, n_rows)
     some = curvature.some(np.arange(n_rows), np.full(n_rows, space.n_rows / n_rows))
-
-    def between(k: int, m: int) -> Floats:
-        h = np.ascontiguousarray(some.between(k, m))
-        found: Floats = _core.hessian_thinned(
-            groups, factors, thinned.places, n, h, 1.0, space.n_threads
-        )
-        return found.reshape(n, n)
-
     if n_outputs == 1:
-        return _upper_half(between(0, 0))
+        return _upper_half(products(np.ascontiguousarray(some.between(0, 0))))
     whole = np.zeros((n_outputs, n, n_outputs, n))
     for k in range(n_outputs):
         for m in range(k, n_outputs):
-            whole[k, :, m] = between(k, m)
+            whole[k, :, m] = products(np.ascontiguousarray(some.between(k, m)))
     return _upper_half(whole.reshape(n_outputs * n, n_outputs * n))
+
+
+def _products(space: Space, thinned: Thinned, n_rows: int) -> Callable[[Floats], Floats]:
+    """Return what makes the matrix of second derivatives (n_rows,), where the rows are."""
+    if isinstance(space.rows, Thinning):
+        return space.rows.thinned(thinned, n_rows)
+    groups, factors = space.rows.first(n_rows).groups, np.array(thinned.factors, dtype=np.int64)
+    n, n_threads = thinned.n_reached + 1, space.n_threads
+
+    def products(h: Floats) -> Floats:
+        found: Floats = _core.hessian_thinned(groups, factors, thinned.places, n, h, 1.0, n_threads)
+        return found.reshape(n, n)
+
+    return products
 
 
 def _upper_half(matrix: Floats) -> Floats:

@@ -32,7 +32,6 @@ it is a proof; the method ends where one of them is within tol, and nowhere else
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,7 +42,7 @@ from splinear.solvers.iterate import Iterate, added, begin, dot
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Result, Start, Stopping
-from splinear.solvers.steps import ENOUGH, MAX_CG, Aim, Step
+from splinear.solvers.steps import ENOUGH, MAX_CG, Aim, Length, Step
 from splinear.solvers.watch import Watch
 
 __all__ = ["Iterate", "begin", "descend", "one_step", "solve"]
@@ -203,9 +202,10 @@ def _prove(at: Iterate, moved: Iterate, step: Step, scores: Floats, tol: float) 
 
 def _least(model: QuadraticModel, at: Iterate, radius: float, watch: Watch, aim: Aim) -> Step:
     """Minimize the model over steps within the radius, and within the cone if there is one."""
-    if (cone := at.space.cone) is None:
-        return _conjugate_gradients(model, at.gradient, radius, watch, aim)
-    return step_inside(model, at, cone, radius, watch, aim)
+    if (cone := at.space.cone) is not None:
+        return step_inside(model, at, cone, radius, watch, aim)
+    found = model.least(at.gradient, radius, watch, aim)
+    return _conjugate_gradients(model, at.gradient, radius, watch, aim) if found is None else found
 
 
 def _conjugate_gradients(
@@ -220,7 +220,7 @@ def _conjugate_gradients(
     z = space.leveled(model.precondition(residual))
     direction, rz = z, dot(residual, z)
     goal, decrease, left = aim.accuracy**2 * rz, 0.0, np.inf
-    length, at_edge, n_products = _Length(radius, direction=rz), False, 0
+    length, at_edge, n_products = Length(radius, direction=rz), False, 0
     while n_products < MAX_CG and rz > 0.0:
         n_products += 1
         own_scores, product = model.times(direction)
@@ -247,34 +247,3 @@ def _conjugate_gradients(
         length.turn(t, rz / previous, rz)
     scores = step_scores if model.is_whole else None
     return Step(step, scores, decrease, left, n_products, float(np.sqrt(length.step)), at_edge)
-
-
-@dataclass
-class _Length:
-    """Squared lengths in the norm of the preconditioner, without products by it.
-
-    Of the step, of the direction, and the product of both.
-    """
-
-    radius: float
-    direction: float
-    step: float = 0.0
-    both: float = 0.0
-
-    def go(self, t: float) -> tuple[float, bool]:
-        """Go t along the direction, or up to the radius; return how far, and whether to there."""
-        longer = self.step + 2.0 * t * self.both + t * t * self.direction
-        edge = self.radius * self.radius  # a power would raise an error beyond the largest number
-        at_edge = longer >= edge
-        if at_edge:
-            room = edge - self.step
-            root = float(np.sqrt(self.both * self.both + self.direction * room))
-            far = max(self.both + root, np.finfo(float).tiny)
-            t, longer = room / far if far < np.inf else 0.0, edge
-        self.step = longer
-        return t, at_edge
-
-    def turn(self, t: float, beta: float, rz: float) -> None:
-        """Take the next direction, z + beta times the last, after going t along that."""
-        self.both = beta * (self.both + t * self.direction)
-        self.direction = rz + beta * beta * self.direction

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from splinear._types import Floats
+from splinear.model.information import Thinned
 from splinear.model.layout import Layout
 from splinear.solvers.loss_sums import Curvature
 from splinear.solvers.pair_rows import PairRows
+from splinear.solvers.steps import Aim, Step
+from splinear.solvers.watch import Watch
 
 if TYPE_CHECKING:
     from splinear.solvers.iterate import Space
     from splinear.solvers.rows import TrainingRows
 
-__all__ = ["Inverse", "Inverting", "RowPasses"]
+__all__ = ["Inverse", "Inverting", "RowPasses", "Stepping", "Thinning"]
 
 
 class Inverse(Protocol):
@@ -21,6 +25,26 @@ class Inverse(Protocol):
 
     def times(self, theta: Floats) -> Floats:
         """Multiply theta (n_outputs, n_parameters + 1) by them."""
+        ...
+
+
+@runtime_checkable
+class Stepping(Inverse, Protocol):
+    """An inverse that steps are made with where it is: vectors do not come and go."""
+
+    def step(
+        self,
+        space: Space,
+        curvature: Curvature,
+        gradient: Floats,
+        radius: float,
+        watch: Watch,
+        aim: Aim,
+    ) -> Step:
+        """Minimize gradient's + 1/2 s'H s over steps s no longer than the radius.
+
+        H is the Hessian of all rows of the space. Free intercepts are at their best in the end.
+        """
         ...
 
 
@@ -121,5 +145,17 @@ class Inverting(Protocol):
         """Return about the inverse of each output's Hessian; None: there is none.
 
         Of curves that are not many; `blocks` are those of all rows.
+        """
+        ...
+
+
+@runtime_checkable
+class Thinning(Protocol):
+    """Rows that can tell how thinned terms hang together, which others leave to the core."""
+
+    def thinned(self, how: Thinned, n: int) -> Callable[[Floats], Floats]:
+        """Return what makes sum_i h_i t_i t_i' of h (n,), over the first n rows.
+
+        t_i are the thinned functions of row i that rows can reach, and a one.
         """
         ...

@@ -8,7 +8,7 @@ import numpy as np
 
 from splinear._types import Floats
 
-__all__ = ["ENOUGH", "MAX_CG", "Aim", "Step"]
+__all__ = ["ENOUGH", "MAX_CG", "Aim", "Length", "Step"]
 
 MAX_CG = 300  # products with the Hessian in a step
 ENOUGH = 0.3  # of the tolerance: the gap of the model at which a step may end
@@ -58,3 +58,34 @@ class Step:
     n_products: int  # with the Hessian
     length: float  # in the norm of the preconditioner
     at_edge: bool
+
+
+@dataclass
+class Length:
+    """Squared lengths in the norm of the preconditioner, without products by it.
+
+    Of the step, of the direction, and the product of both.
+    """
+
+    radius: float
+    direction: float
+    step: float = 0.0
+    both: float = 0.0
+
+    def go(self, t: float) -> tuple[float, bool]:
+        """Go t along the direction, or up to the radius; return how far, and whether to there."""
+        longer = self.step + 2.0 * t * self.both + t * t * self.direction
+        edge = self.radius * self.radius  # a power would raise an error beyond the largest number
+        at_edge = longer >= edge
+        if at_edge:
+            room = edge - self.step
+            root = float(np.sqrt(self.both * self.both + self.direction * room))
+            far = max(self.both + root, np.finfo(float).tiny)
+            t, longer = room / far if far < np.inf else 0.0, edge
+        self.step = longer
+        return t, at_edge
+
+    def turn(self, t: float, beta: float, rz: float) -> None:
+        """Take the next direction, z + beta times the last, after going t along that."""
+        self.both = beta * (self.both + t * self.direction)
+        self.direction = rz + beta * beta * self.direction

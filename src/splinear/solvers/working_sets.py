@@ -1,53 +1,65 @@
 """Hinge losses by very few passes over all rows, where few of them support the model.
 
-Dual coordinate descent on a part of the rows alone, a working set, solves the problem of all rows
-if the others have no loss. A round solves that of a working set, and scores all rows, of all
-outputs in one pass; the next set are the rows with dual variables that are not 0, and those whose
-margin says that they will have one. The dual variables of all other rows are 0. They are feasible
-whatever the set is, and their weights those of the model; so what is between the primal value of
-all rows and the dual value is the duality gap of the whole problem, and one pass tells it.
+A round goes through a working set of rows, and scores all rows, of all outputs in one pass. The
+rows of the set and their products are elsewhere (see :class:`Pool`). Coordinate descent moves their
+dual variables, and steps of all that is at no bound do; those of all other rows stay as they are.
+What they start from is the gradient that the pass has told, so products that are rounded cost
+nothing in the end. The next set has the rows more whose dual variables the pass says will move.
+
+Dual variables are feasible whatever the set is, and their weights those of the model; so what is
+between the primal value of all rows and the dual value is the duality gap of the whole problem, and
+the same pass tells it. The primal value is that of s times these weights for the best of some s:
+where all rows can be on the right side of the margin, a model that is a little larger has far less
+loss.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers import dual_cd
+from splinear.solvers.box import Box
 from splinear.solvers.iterate import Space
 from splinear.solvers.margin_sums import MarginSums
 from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Problem, Result, Start, Stopping
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.watch import Watch
 
-__all__ = ["Ways", "solve"]
+__all__ = ["Pool", "solve"]
 
-FIRST = 6000  # rows of the first set, at least: they are in random order
-CLOSER = 0.3  # of the gap over all rows, or of the tolerance: what is asked of a set
-NEAR = 0.2  # a margin that is so close may soon be too small
-GROWTH = 2  # times as many rows as have dual variables may join them
-MOST_ROUNDS = 60
-
-Tasks = Sequence[Callable[[], None]]
+FIRST = 6000  # rows of the first set: they are in random order
+GROWTH = 6000  # rows that may join it after a round
+FEW = 0.1  # of a set: as long as more rows join, it is not solved for closely
+MOST_ROUNDS = 200
+STRETCHES = 1.0 + np.array([0.0, *2.0 ** np.arange(-10, 0)])
 
 
-def _in_turn(tasks: Tasks, n_threads: int, watch: Watch) -> object:
-    del n_threads, watch
-    return [task() for task in tasks]
+class Pool(Protocol):
+    """Rows of a working set, and their products."""
 
+    @property
+    def numbers(self) -> AnyArray:
+        """Which rows these are."""
+        ...
 
-@dataclass(frozen=True)
-class Ways:
-    """How rows come to dual coordinate descent, and how its problems are run."""
+    @property
+    def most(self) -> int:
+        """Rows that there is room for."""
+        ...
 
-    near: Callable[[AnyArray], TrainingRows]  # the rows of these numbers, where the core reads them
-    run: Callable[[Tasks, int, Watch], object] = _in_turn  # side by side, on this many threads
+    def hold(self, numbers: AnyArray) -> None:
+        """Make rows of the pool of these; others may stay, if there is room."""
+        ...
+
+    def descended(self, box: Box, b: Floats, gradient: Floats, *, closely: bool) -> Floats:
+        """Return b of all rows where that of the pool's has been solved for, closely or not.
+
+        Arrays are what the rows make of (n_outputs, n_rows).
+        """
+        ...
 
 
 def solve(
@@ -55,7 +67,7 @@ def solve(
     total: MarginSums,
     problems: Sequence[Problem],
     stopping: Stopping,
-    ways: Ways,
+    pool: Pool,
     start: Start | None = None,
 ) -> list[Result]:
     """Minimize every problem to a relative gap of stopping.tol; one result per output.
@@ -64,130 +76,120 @@ def solve(
     (n_outputs, n_rows) are taken. n_iter counts rounds.
     """
     space = Space(rows, len(problems), stopping.n_threads, total.kind.bias)
-    alpha = None if start is None else start.alpha
-    outputs = [
-        _Output.begin(problem, rows, None if alpha is None else alpha[k])
-        for k, problem in enumerate(problems)
-    ]
-    n_rounds = 0
+    state, n_rounds = _State.begin(space, total, problems, pool), 0
+    if start is not None and start.alpha is not None and start.alpha.any():
+        state.look(space.zero_scores() + state.signs * start.alpha)
     while True:
         try:
-            _round(outputs, space, total, stopping, ways)
+            state.round()
         except KeyboardInterrupt as error:
             stopping.watch.fail(error)
         n_rounds += 1
-        gap = max(own.gap for own in outputs)
-        stop = stopping.watch.on_pass(n_rounds, gap, max(len(own.numbers) for own in outputs))
-        is_over = n_rounds >= min(stopping.max_iter, MOST_ROUNDS)
-        if stop or is_over or gap <= stopping.tol:
-            return [own.result(n_rounds, stopping.tol) for own in outputs]
-
-
-def _round(
-    outputs: Sequence[_Output], space: Space, total: MarginSums, stopping: Stopping, ways: Ways
-) -> None:
-    """Solve the working sets of all outputs that are not done, and look at all rows."""
-    asked = [own for own in outputs if not own.is_done(stopping.tol)]
-    width = min(max(stopping.n_threads, 1), max(len(asked), 1))
-    numbers = np.unique(np.concatenate([own.numbers for own in asked]))
-    near, inside = ways.near(numbers), replace(stopping, n_threads=stopping.n_threads // width)
-    ways.run([partial(own.ask, near, numbers, inside) for own in asked], width, stopping.watch)
-    theta = np.stack([np.append(own.coef, own.intercept) for own in outputs])
-    F = space.scores(theta)
-    losses, parts = total.gaps(F, np.stack([own.slopes for own in outputs]))
-    penalties = 0.5 * np.einsum("kp,kp->k", theta, space.stiffen(theta))
-    for own, one, part, scores in zip(outputs, penalties + losses, parts, _here(F), strict=True):
-        own.look(float(one), float(part), scores)
-
-
-def _here(F: Any) -> Floats:
-    """Return scores on the host."""
-    return np.asarray(F)
+        gap = float(state.gaps.max())
+        stop = stopping.watch.on_pass(n_rounds, gap, len(pool.numbers))
+        if stop or n_rounds >= min(stopping.max_iter, MOST_ROUNDS) or gap <= stopping.tol:
+            return state.results(n_rounds, stopping.tol)
 
 
 @dataclass(eq=False)
-class _Output:
-    """One problem: its working set, its dual variables, and the best model that was met."""
+class _State:
+    """Dual variables, what the last pass has said of them, and the best that was met."""
 
-    problem: Problem
-    numbers: AnyArray
-    alpha: Floats
-    coef: Floats
-    best: tuple[Floats, float]
-    primal: float
-    intercept: float = 0.0
-    dual: float = 0.0  # of dual variables that are 0
-    proof: Floats = field(init=False)  # the dual variables of that value
+    space: Space
+    total: MarginSums
+    pool: Pool
+    box: Box
+    signs: AnyArray  # y, (n_outputs, n_rows)
+    b: Floats  # y times the dual variables
+    gradient: Floats
+    best: Floats  # the models theta of the least objective
+    primal: Floats  # (n_outputs,)
+    dual: Floats
+    proof: Floats = field(init=False)  # b of the largest dual value
 
     def __post_init__(self) -> None:
-        self.proof = np.zeros(len(self.alpha))
+        self.proof = self.b.copy()
 
     @classmethod
-    def begin(cls, problem: Problem, rows: RowPasses, alpha: Floats | None) -> _Output:
-        """Begin at the model without curves, or at dual variables."""
-        n, coef = rows.n_rows, np.zeros(rows.layout.n_parameters)
-        primal = float(problem.cost @ problem.loss.value(problem.margin(np.zeros(n))))
-        numbers = np.arange(min(FIRST, n))
-        if alpha is None:
-            alpha = np.zeros(n)
-        elif alpha.any():
-            alpha, numbers = alpha.copy(), np.flatnonzero(alpha)
-        return cls(problem, numbers, alpha, coef, (coef, 0.0), primal)
+    def begin(
+        cls, space: Space, total: MarginSums, problems: Sequence[Problem], pool: Pool
+    ) -> _State:
+        """Begin at the models without curves."""
+        box, n = Box.of(problems).over(space.zero_scores()), space.n_rows
+        primal = [float(p.cost @ p.loss.value(p.margin(np.zeros(n)))) for p in problems]
+        signs, dual = np.stack([p.y for p in problems]), np.zeros(len(problems))
+        b, best = space.zero_scores(), space.zeros()
+        return cls(space, total, pool, box, signs, b, -box.targets, best, np.array(primal), dual)
 
     @property
-    def gap(self) -> float:
-        """The gap as a share of the primal value."""
-        return max(self.primal - self.dual, 0.0) / (self.primal or 1.0)
+    def gaps(self) -> Floats:
+        """The gaps as shares of the primal values."""
+        gaps = np.maximum(self.primal - self.dual, 0.0)
+        return np.asarray(gaps / np.where(self.primal == 0.0, 1.0, self.primal))
 
-    @property
-    def slopes(self) -> Floats:
-        """The derivatives of the losses by scores, of the dual variables."""
-        return -self.problem.y * self.alpha
+    def round(self) -> None:
+        """Choose a set, go through it, and look at all rows."""
+        n_before = len(self.pool.numbers)
+        self.pool.hold(self._chosen())
+        n_joined = len(self.pool.numbers) - n_before
+        closely = n_joined <= FEW * n_before
+        self.look(self.pool.descended(self.box, self.b, self.gradient, closely=closely))
 
-    def is_done(self, tol: float) -> bool:
-        """Tell whether the gap is small enough."""
-        return self.gap <= tol
+    def look(self, b: Floats) -> None:
+        """Take dual variables, score all rows, and note what they say."""
+        sums = self.space.sums(b)
+        curves = self.space.layout.soften(sums[:, :-1])
+        theta = self.space.join(curves, sums[:, -1] / self.space.stiffness_of_b)
+        F = self.space.scores(theta)
+        penalty = 0.5 * np.einsum("kp,kp->k", theta, sums)
+        losses, parts = self.total.gaps(F, -b)
+        self._note_primal(theta, F, penalty, -b)
+        dual = penalty + losses - parts
+        for k in map(int, np.flatnonzero(dual > self.dual)):
+            self.dual[k], self.proof[k] = dual[k], b[k]
+        self.b, self.gradient = b, F - self.box.targets + self.box.ridge * b
 
-    def ask(self, near: TrainingRows, among: AnyArray, stopping: Stopping) -> None:
-        """Solve for the working set, rows `among` being near."""
-        tol = CLOSER * max(min(self.gap, 1.0), stopping.tol)
-        own = replace(stopping, tol=tol, watch=replace(stopping.watch, tell=None))
-        some = near.some(np.searchsorted(among, self.numbers))
-        begin = Start(alpha=self.alpha[self.numbers])
-        found = dual_cd.solve(some, self.problem.some(self.numbers), own, begin, keep_alpha=True)
-        assert found.alpha is not None
-        self.alpha[self.numbers] = found.alpha
-        self.coef, self.intercept = found.coef, found.intercept
+    def _note_primal(self, theta: Floats, F: Floats, penalty: Floats, slopes: Floats) -> None:
+        """Keep the models s theta that are better than any before."""
+        for s in map(float, STRETCHES):
+            primal = s**2 * penalty + self.total.gaps(s * F, slopes)[0]
+            better = primal < self.primal
+            self.primal[better], self.best[better] = primal[better], s * theta[better]
 
-    def look(self, primal: float, parts: float, F: Floats) -> None:
-        """Note what all rows say, and choose the next working set."""
-        if primal < self.primal:
-            self.primal, self.best = primal, (self.coef, self.intercept)
-        if primal - parts > self.dual:
-            self.dual, self.proof = primal - parts, self.alpha.copy()
-        has_dual = self.alpha != 0.0
-        m = self.problem.margin(F)
-        ends = self.problem.loss.at_no_cost or (-np.inf, np.inf)
-        room = np.minimum(m - ends[0], ends[1] - m)  # inside of where there is no loss
-        joins = np.flatnonzero((room < NEAR) & ~has_dual & (self.problem.cost > 0))
-        most = max(GROWTH * int(np.count_nonzero(has_dual)), FIRST)
-        if len(joins) > most:
-            joins = joins[np.argpartition(room[joins], most)[:most]]
-        has_dual[joins] = True
-        self.numbers = np.flatnonzero(has_dual)
+    def _chosen(self) -> AnyArray:
+        """Return the rows of the next set: those before, and some that will move."""
+        held, most = self.pool.numbers, self.pool.most
+        violation = np.array(self.box.violation(self.b, self.gradient).max(axis=0))
+        if not len(held) and not self.best.any():  # all alike
+            return np.flatnonzero(violation > 0.0)[: min(FIRST, most)]
+        outside = violation.copy()
+        outside[held] = 0.0
+        chosen = np.concatenate([held, _largest(outside, GROWTH)])
+        return chosen if len(chosen) <= most else _largest(violation, most)
 
-    def result(self, n_rounds: int, tol: float) -> Result:
-        """Return the best model, with its proof."""
-        done = self.is_done(tol)
-        return Result(
-            coef=self.best[0],
-            intercept=self.best[1],
-            primal=self.primal,
-            dual=self.dual,
-            gap=self.gap,
-            n_iter=n_rounds,
-            converged=done,
-            certified=done,
-            alpha=self.proof,
-            slopes=-self.problem.y * self.proof,
-        )
+    def results(self, n_rounds: int, tol: float) -> list[Result]:
+        """Return the best models, with their proofs."""
+        proof, done = np.array(self.proof), self.gaps <= tol
+        return [
+            Result(
+                coef=self.best[k, :-1],
+                intercept=float(self.best[k, -1]),
+                primal=float(self.primal[k]),
+                dual=float(self.dual[k]),
+                gap=float(self.gaps[k]),
+                n_iter=n_rounds,
+                converged=bool(done[k]),
+                certified=bool(done[k]),
+                alpha=self.signs[k] * proof[k],
+                slopes=-proof[k],
+            )
+            for k in range(len(proof))
+        ]
+
+
+def _largest(values: Floats, most: int) -> AnyArray:
+    """Return where numbers are the largest, and not 0."""
+    there = np.flatnonzero(values > 0.0)
+    if len(there) <= most:
+        return there
+    return np.sort(there[np.argpartition(-values[there], most)[:most]])

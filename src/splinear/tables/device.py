@@ -126,6 +126,14 @@ class DeviceTable(Table):
         some = self.on_device[_like(self.on_device, rows)]
         return self._here(some if columns is None else some[:, [int(j) for j in columns]])
 
+    def in_order(
+        self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
+    ) -> AnyArray:
+        """Return the values of some columns in some rows, (n_columns, n_rows), each ascending."""
+        del n_threads
+        some = self.on_device[_like(self.on_device, rows)][:, [int(j) for j in columns]]
+        return self._here(np.sort(some.T, axis=1))
+
     def ends(
         self, kept: AnyArray | None, n_threads: int = 1
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from splinear._types import AnyArray, Floats
+from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.devices.backend import Backend, Curves
 from splinear.devices.finding import cuda_backend
@@ -26,7 +26,6 @@ from splinear.solvers.margin_sums import MarginSums
 from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Result, Start, Stopping
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.working_sets import Ways
 from splinear.tables.checks import column_ranges
 from splinear.tables.device import DeviceTable
 from splinear.tables.table import Table
@@ -34,7 +33,6 @@ from splinear.training.dual import DualTrainer
 from splinear.training.interactions import asks_for_pairs
 from splinear.training.passes import PassTrainer
 from splinear.training.ranges import check_ranges
-from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
 from splinear.training.table import TrainingTable
 from splinear.training.tall import has_many_rows
@@ -86,7 +84,7 @@ def device_rows(
 
 
 def _solver(data: TrainingSet) -> Solve:
-    """Return smoothing where rows are many, and else working sets, solved on the processor."""
+    """Return smoothing where rows are many, and else working sets."""
     if has_many_rows(data.rows.n_rows, data.rows.layout.n_parameters):
         return smoothing.solve
     return _by_working_sets
@@ -95,10 +93,10 @@ def _solver(data: TrainingSet) -> Solve:
 def _by_working_sets(
     rows: RowPasses, total: MarginSums, stopping: Stopping, start: Start | None
 ) -> list[Result]:
-    """Solve on a few rows at a time here, those of all outputs side by side."""
+    """Solve on some rows at a time, those of all outputs together."""
     problems = cast(DeviceMargins, total).like.problems
-    near = cast(Callable[[AnyArray], TrainingRows], cast(DeviceRows, rows).here)
-    return working_sets.solve(rows, total, problems, stopping, Ways(near, side_by_side), start)
+    pool = cast(DeviceRows, rows).pool(total.kind.bias)
+    return working_sets.solve(rows, total, problems, stopping, pool, start)
 
 
 def trainer_on(rows: object, trainer: Trainer) -> Fitter:

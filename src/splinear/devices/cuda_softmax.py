@@ -1,0 +1,35 @@
+"""Sums of probabilities on a GPU: what `softmax.cu` is given."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.devices.backend import DeviceArray
+
+if TYPE_CHECKING:
+    from splinear.devices.cuda import CudaBackend
+
+__all__ = ["MOST_CLASSES", "class_moments"]
+
+MOST_CLASSES = 8
+THREADS, WARPS = 256, 8  # of a block
+
+
+def class_moments(backend: CudaBackend, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
+    """Return sum_i c_i p_i (p_i', 1) of at most MOST_CLASSES classes, on the host."""
+    cp, (k, n) = backend.cupy, F.shape
+    blocks = max(1, min(2 * backend.n_processors, ceil(n / THREADS)))
+    n_products = k * (k + 1) // 2
+    parts = cp.empty((blocks * WARPS, n_products + k))
+    kernel = backend.kernel("softmax.cu", "moments", 0, {"OUTPUTS": k})
+    given = (cp.ascontiguousarray(F), cost, backend.array(shift), parts, np.int64(n))
+    kernel((blocks,), (THREADS,), given)
+    sums, out = backend.numpy(parts.sum(axis=0)), np.empty((k, k + 1))
+    upper = np.triu_indices(k)
+    out[upper] = out[upper[::-1]] = sums[:n_products]
+    out[:, -1] = sums[n_products:]
+    return out

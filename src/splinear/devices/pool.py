@@ -1,0 +1,128 @@
+"""Rows whose products with each other are known, on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.devices.arrays import RowArray, bare
+from splinear.devices.backend import Backend, Cells, DeviceArray
+from splinear.devices.subspace import free_step
+from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
+from splinear.solvers.box import Box
+
+__all__ = ["Pool", "solved"]
+
+MOST_ROWS = 2**15
+ROOM = 0.5  # of the memory that is free
+SWEEPS = 6  # of coordinate descent in a round
+MOST_STEPS, CLOSE = 12, 1e-3  # of Newton's method; up to which violation, in units of the margin
+
+
+class Pool:
+    """Embedded rows, and their products K; both grow with the rows that are asked for.
+
+    Embedded rows are phi = M'B with M M' the inverse of the penalty's matrix, all features side by
+    side: the model of sums b_i phi_i scores a row by K b. They are in a unit, in which they are
+    about 1.
+    """
+
+    def __init__(
+        self, backend: Backend, cells: Sequence[Cells], layout: Layout, bias: float
+    ) -> None:
+        self._backend, self._cells, self._bias = backend, cells, bias
+        maps = [_embedding(group) for group in layout.groups]
+        self._unit = max([float(np.abs(own).max(initial=0.0)) for own in maps], default=0.0) or 1.0
+        self._maps = [own / self._unit for own in maps]
+        self._width = layout.n_parameters
+        self.numbers: AnyArray = np.zeros(0, dtype=np.intp)
+        self._embedded: DeviceArray = None
+        self._products: DeviceArray = None
+
+    @property
+    def most(self) -> int:
+        """Rows that there is room for."""
+        free, n = self._backend.free_bytes(), MOST_ROWS
+        if free is None:
+            return n
+        # A row takes 6 bytes per number while it is embedded, and twice 4 per row of the pool.
+        while n > 128 and n * (6 * self._width + 8 * n) > ROOM * free:
+            n //= 2
+        return n
+
+    def hold(self, numbers: AnyArray) -> None:
+        """Make rows of the pool of these; others may stay, if there is room."""
+        more = np.setdiff1d(numbers, self.numbers)
+        if len(self.numbers) and len(self.numbers) + len(more) > self.most:
+            self.numbers, self._embedded, self._products = self.numbers[:0], None, None
+            more = np.sort(numbers)
+        if not len(more):
+            return
+        own = self._backend.rounded(self._embed(more))
+        within = self._inner(own, own)
+        if self._embedded is not None:
+            across = self._inner(own, self._embedded)
+            above = np.concatenate([self._products, across.T], axis=1)
+            within = np.concatenate([above, np.concatenate([across, within], axis=1)])
+            own = np.concatenate([self._embedded, own])
+        self._embedded, self._products = own, within
+        self.numbers = np.concatenate([self.numbers, more])
+
+    def descended(self, box: Box, b: Floats, gradient: Floats, *, closely: bool) -> Floats:
+        """Return b of all rows where that of the pool's has been solved for, closely or not."""
+        backend = self._backend
+        at, out = backend.array(self.numbers), bare(b, backend).copy()
+        own = box.mapped(lambda values: bare(values, backend)[:, at])
+        slope = bare(gradient, backend)[:, at]
+        out[:, at] = solved(backend, self._products, own, out[:, at], slope, closely=closely)
+        return cast(Floats, RowArray(out, backend))
+
+    def _embed(self, numbers: AnyArray) -> DeviceArray:
+        pairs = zip(self._cells, self._maps, strict=True)
+        parts = [own.some(numbers).expanded(maps) for own, maps in pairs]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def _inner(self, A: DeviceArray, B: DeviceArray) -> DeviceArray:
+        found = self._backend.inner(A, B)
+        found *= self._unit**2
+        found += self._bias**2
+        return found
+
+
+def solved(
+    backend: Backend,
+    K: DeviceArray,
+    box: Box,
+    b: DeviceArray,
+    gradient: DeviceArray,
+    *,
+    closely: bool,
+) -> DeviceArray:
+    """Return b after sweeps of coordinate descent and, if closely, steps of all that is free."""
+    b, gradient = backend.descend(K, box, b, gradient, SWEEPS)
+    for _ in range(MOST_STEPS if closely else 0):
+        b, gradient = free_step(backend, K, box, b, gradient)
+        if float(box.violation(b, gradient).max()) <= CLOSE:
+            break
+        b, gradient = backend.descend(K, box, b, gradient, 1)
+    return np.minimum(np.maximum(b, box.low), box.high)
+
+
+def _embedding(group: TermGroup) -> Floats:
+    """Return M of every feature, from tables to embedded functions, (n_features, stride, stride).
+
+    Rows that belong to a parameter that is not used are 0.
+    """
+    n_features, stride = group.shape
+    unit = np.broadcast_to(np.eye(stride)[:, None, :], (stride, n_features, stride)).copy()
+    inverse = np.asarray(group.soften(unit)).transpose(1, 0, 2)
+    unused = ~group.used
+    at = np.arange(stride)
+    inverse[:, at, at] += unused
+    M: Floats = np.linalg.cholesky(inverse).astype(np.float64)
+    M[unused] = 0.0
+    return np.ascontiguousarray(group.tables(M.transpose(2, 0, 1)).transpose(1, 2, 0))

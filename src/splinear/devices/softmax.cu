@@ -1,0 +1,51 @@
+// Sums over rows of the probabilities of OUTPUTS classes, and of their products.
+//
+// Defined by the caller:
+//   OUTPUTS   classes: few, as a thread has all products of two of them in registers
+
+typedef long long Row;
+
+#define PRODUCTS (OUTPUTS * (OUTPUTS + 1) / 2)
+
+// parts (n_warps, PRODUCTS + OUTPUTS): sum_i c_i p_ki p_mi for k <= m, then sum_i c_i p_ki, p_i being
+// the softmax of F_i + shift; F is (OUTPUTS, n). A row is a thread's.
+extern "C" __global__ void __launch_bounds__(256)
+    moments(const double* __restrict__ F, const double* __restrict__ cost,
+            const double* __restrict__ shift, double* __restrict__ parts, Row n) {
+    double sums[PRODUCTS + OUTPUTS];
+#pragma unroll
+    for (int s = 0; s < PRODUCTS + OUTPUTS; ++s) sums[s] = 0.0;
+    const Row n_threads = (Row)gridDim.x * blockDim.x;
+    for (Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += n_threads) {
+        double p[OUTPUTS], most = F[i] + shift[0], all = 0.0;
+#pragma unroll
+        for (int k = 0; k < OUTPUTS; ++k) {
+            p[k] = F[k * n + i] + shift[k];
+            most = fmax(most, p[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < OUTPUTS; ++k) {
+            p[k] = exp(p[k] - most);
+            all += p[k];
+        }
+        const double c = cost[i];
+#pragma unroll
+        for (int k = 0; k < OUTPUTS; ++k) p[k] /= all;
+        int s = 0;
+#pragma unroll
+        for (int k = 0; k < OUTPUTS; ++k) {
+            const double own = c * p[k];
+            sums[PRODUCTS + k] += own;
+#pragma unroll
+            for (int m = k; m < OUTPUTS; ++m) sums[s++] += own * p[m];
+        }
+    }
+    const int lane = threadIdx.x & 31;
+    const Row warp = (Row)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+#pragma unroll
+    for (int s = 0; s < PRODUCTS + OUTPUTS; ++s) {
+        for (int other = 16; other > 0; other >>= 1)
+            sums[s] += __shfl_xor_sync(0xffffffffu, sums[s], other);
+        if (lane == 0) parts[warp * (PRODUCTS + OUTPUTS) + s] = sums[s];
+    }
+}

@@ -1,0 +1,172 @@
+"""Steps of Newton's method made wholly on a device, where the functions of all rows are a matrix.
+
+What :func:`splinear.solvers.newton.solve` does by passes over codes, one small call after the other
+with vectors that come and go, are here a few products of matrices. They are in single precision,
+and so is the step; its scores, and with them all that is proven, come from a pass over the rows.
+The intercepts are solved for as other parameters are, and put where the model is least in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.devices.arrays import RowArray, bare
+from splinear.devices.backend import Backend, DeviceArray
+from splinear.devices.frame import Frame
+from splinear.solvers.iterate import Space, dot
+from splinear.solvers.loss_sums import Curvature
+from splinear.solvers.steps import ENOUGH, MAX_CG, Aim, Length, Step
+from splinear.solvers.watch import Watch
+
+__all__ = ["DesignSteps", "DeviceInverse"]
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceInverse:
+    """The inverses of Hessians H = L L', one per output, as L^{-1} on the device.
+
+    They are made at one point, and scaled so that the diagonals of H are those at another.
+    """
+
+    factors: DeviceArray  # (n_outputs, n, n)
+    scale: DeviceArray  # (n_outputs, n)
+    frame: Frame
+
+    def times(self, theta: Floats) -> Floats:
+        """Multiply theta (n_outputs, n_parameters + 1) by the inverses."""
+        return self.frame.returned(self.times_there(self.frame.sent(theta)))
+
+    def times_there(self, vectors: DeviceArray) -> DeviceArray:
+        """Multiply vectors of the frame."""
+        half = self.factors @ (self.scale * vectors)[:, :, None]
+        return self.scale * (np.swapaxes(self.factors, 1, 2) @ half)[:, :, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class DesignSteps:
+    """Steps by products with a matrix, preconditioned by inverses."""
+
+    backend: Backend
+    matrix: DeviceArray  # (n_rows, n): the functions of all rows, and ones
+    inverse: DeviceInverse
+    note: Callable[[int], None]  # of how many products a step took
+
+    @property
+    def frame(self) -> Frame:
+        """What vectors are."""
+        return self.inverse.frame
+
+    def times(self, theta: Floats) -> Floats:
+        """Multiply theta (n_outputs, n_parameters + 1) by the inverses."""
+        return self.inverse.times(theta)
+
+    def step(
+        self,
+        space: Space,
+        curvature: Curvature,
+        gradient: Floats,
+        radius: float,
+        watch: Watch,
+        aim: Aim,
+    ) -> Step:
+        """Minimize gradient's + 1/2 s'H s over steps s no longer than the radius."""
+        residual = -self.frame.sent(gradient)
+        if space.is_free:  # intercepts have followed the last step
+            residual[:, -1] = 0.0
+        state = _State(self, curvature, residual, aim, radius)
+        while state.n_products < MAX_CG and state.rz > 0.0:
+            if not state.go_on() or watch.poll() or state.is_enough(space):
+                break
+            state.turn()
+        self.note(state.n_products)
+        return self._finished(space, curvature, gradient, state)
+
+    def _finished(
+        self, space: Space, curvature: Curvature, gradient: Floats, state: _State
+    ) -> Step:
+        """Return the step with the scores that the rows themselves have."""
+        to = self.frame.returned(state.step)
+        scores = space.scores(to)
+        if space.is_free:
+            level = curvature.level(scores)
+            to[:, -1] += level
+            scores += level[:, None]
+        bent = float((scores * curvature.times(scores)).sum())
+        decrease = -dot(gradient, to) - 0.5 * (dot(to, space.stiffen(to)) + bent)
+        length = float(np.sqrt(state.length.step))
+        return Step(to, scores, decrease, state.left, state.n_products, length, state.at_edge)
+
+    def product(self, curvature: Curvature, direction: DeviceArray) -> DeviceArray:
+        """Multiply by the Hessian."""
+        bent = bare(curvature.times(self.scores(direction)), self.backend)
+        sums = bent.astype(self.matrix.dtype) @ self.matrix
+        return sums.astype(np.float64) + direction @ self.frame.stiffness
+
+    def scores(self, direction: DeviceArray) -> Floats:
+        """Return the scores of a direction, (n_outputs, n_rows)."""
+        found = direction.astype(self.matrix.dtype) @ self.matrix.T
+        return cast(Floats, RowArray(found.astype(np.float64), self.backend))
+
+    def preconditioned(self, residual: DeviceArray) -> DeviceArray:
+        """Multiply by about the inverse of the Hessian."""
+        return self.frame.leveled(self.inverse.times_there(residual))
+
+
+class _State:
+    """Conjugate gradients on the way; see `splinear.solvers.newton`."""
+
+    def __init__(
+        self,
+        model: DesignSteps,
+        curvature: Curvature,
+        residual: DeviceArray,
+        aim: Aim,
+        radius: float,
+    ) -> None:
+        self.model, self.curvature, self.residual, self.aim = model, curvature, residual, aim
+        self.step = np.zeros_like(residual)
+        self.direction = model.preconditioned(residual)
+        self.rz = float(np.vdot(residual, self.direction))
+        self.length = Length(radius, direction=self.rz)
+        self.goal, self.decrease, self.left = aim.accuracy**2 * self.rz, 0.0, np.inf
+        self.t, self.at_edge, self.n_products = 0.0, False, 0
+
+    def go_on(self) -> bool:
+        """Go to where the model is least along the direction; tell whether to go on from there."""
+        self.n_products += 1
+        product = self.model.product(self.curvature, self.direction)
+        bend = float(np.vdot(self.direction, product))
+        if not 0.0 < bend < np.inf:  # there are no more digits
+            return False
+        self.t, self.at_edge = self.length.go(self.rz / bend)
+        self.decrease += self.t * self.rz - 0.5 * self.t * self.t * bend
+        self.step += self.t * self.direction
+        self.residual -= self.t * product
+        self.z = self.model.preconditioned(self.residual)
+        self.previous, self.rz = self.rz, float(np.vdot(self.residual, self.z))
+        return not self.at_edge
+
+    def is_enough(self, space: Space) -> bool:
+        """Tell whether the step is as accurate as it has to be."""
+        enough = ENOUGH * self.aim.gap
+        # The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
+        self.left, frame = np.inf, self.model.frame
+        if self.rz <= 2.0 * enough:
+            self.left = space.gap(frame.returned(self.residual), frame.returned(self.step))
+        if self.left <= enough:
+            return True
+        # Where only the model's own gap is missing, it is worth going on.
+        return self.rz <= self.goal and not self.aim.is_near(
+            self.model.scores(self.step), self.decrease
+        )
+
+    def turn(self) -> None:
+        """Take the next direction."""
+        beta = self.rz / self.previous
+        self.direction = self.z + beta * self.direction
+        self.length.turn(self.t, beta, self.rz)

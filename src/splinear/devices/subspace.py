@@ -1,0 +1,89 @@
+"""Where a quadratic function in a box is least as long as the same bounds hold.
+
+Coordinate descent soon finds out which numbers are at a bound, and then takes very many sweeps
+where rows are much alike. So between sweeps the others are solved for together, of all outputs
+at once: a step of Newton's method on what is free, cut off at the bounds, and as long as the
+function falls.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from splinear.devices.backend import Backend, DeviceArray
+from splinear.solvers.box import Box
+
+__all__ = ["free_step"]
+
+MOST_FREE = 3072  # rows of an output: beyond that, matrices would take too long
+GROWTH = 1e-6  # of a diagonal, as products are in single precision
+SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of a step: the farther, the more is cut off
+
+
+def free_step(
+    backend: Backend, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray
+) -> tuple[DeviceArray, DeviceArray]:
+    """Return b and the gradient after a step of all that is free, (n_outputs, n_rows) each."""
+    free = (b > box.low) & (b < box.high)
+    low, high, slope = box.low, box.high, gradient
+    if box.shrinkage:  # no sign changes
+        free &= b != 0.0
+        low, high = np.where(b > 0.0, 0.0, low), np.where(b < 0.0, 0.0, high)
+        slope = gradient + box.shrinkage * np.sign(b)
+    m = int(free.sum(axis=1).max())
+    if not 0 < m <= MOST_FREE:
+        return b, gradient
+    rows = np.argsort((~free).astype(np.int8), axis=1)[:, :m]  # free ones first
+    outputs = backend.array(np.arange(len(b))[:, None])
+    counts = free[outputs, rows].astype(np.float64)
+    step = _solved(backend, K, counts, rows, box.ridge[outputs, rows], slope[outputs, rows])
+    if step is None:
+        return b, gradient
+    direction = np.zeros_like(b)
+    direction[outputs, rows] = -step
+    return _best_of_path(K, box, b, direction, (low, high), gradient, slope)
+
+
+def _best_of_path(
+    K: DeviceArray,
+    box: Box,
+    b: DeviceArray,
+    direction: DeviceArray,
+    bounds: tuple[DeviceArray, DeviceArray],
+    gradient: DeviceArray,
+    slope: DeviceArray,
+) -> tuple[DeviceArray, DeviceArray]:
+    """Go to the best of some points on the way, each cut off at the bounds, or to before it."""
+    n_outputs, n = b.shape
+    to = np.stack([b + share * direction for share in SHARES])
+    moves = np.minimum(np.maximum(to, bounds[0]), bounds[1]) - b  # (n_shares, n_outputs, n)
+    follows = (moves.reshape(-1, n).astype(K.dtype) @ K).astype(np.float64).reshape(moves.shape)
+    follows += box.ridge * moves
+    fall, bend = -(slope * moves).sum(axis=2), (moves * follows).sum(axis=2)
+    share = np.where((fall > 0.0) & (bend > 0.0), fall / np.maximum(bend, 1e-300), 0.0)
+    share = np.minimum(share, 1.0)
+    best = (share * fall - 0.5 * share**2 * bend).argmax(axis=0)
+    at = np.arange(n_outputs)
+    share = share[best, at][:, None]
+    return b + share * moves[best, at], gradient + share * follows[best, at]
+
+
+def _solved(
+    backend: Backend,
+    K: DeviceArray,
+    counts: DeviceArray,
+    rows: DeviceArray,
+    ridge: DeviceArray,
+    slope: DeviceArray,
+) -> DeviceArray:
+    """Return the solutions of (K + d) x = slope over rows that count, 0 elsewhere; None: none."""
+    H = K[rows[:, :, None], rows[:, None, :]].astype(np.float64)
+    H *= counts[:, :, None] * counts[:, None, :]
+    at = np.arange(H.shape[1])
+    diagonal = H[:, at, at] * (1.0 + GROWTH) + counts * ridge
+    H[:, at, at] = np.where(counts > 0.0, diagonal, 1.0)
+    factors = backend.inverse_factors(H)
+    if not bool(np.isfinite(factors).all()):
+        return None
+    half = factors @ (counts * slope)[:, :, None]
+    return (np.swapaxes(factors, 1, 2) @ half)[:, :, 0]

@@ -1,0 +1,40 @@
+"""How thinned terms hang together, computed where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.devices.backend import Backend, Cells
+from splinear.model.information import Thinned
+
+__all__ = ["thinned_products"]
+
+
+def thinned_products(
+    backend: Backend, cells: Sequence[Cells], how: Thinned
+) -> Callable[[Floats], Floats]:
+    """Return what makes sum_i h_i t_i t_i' of h, t_i being the thinned functions and a one."""
+    parts = [own.expanded(_maps(how, g)) for g, own in enumerate(cells)]
+    parts.append(backend.array(np.ones((cells[0].n_rows, 1), dtype=parts[0].dtype)))
+    reached = np.flatnonzero(np.append(how.places >= 0, True))
+    A = np.concatenate(parts, axis=1)[:, backend.array(reached)]
+
+    def products(h: Floats) -> Floats:
+        weighted = A * backend.array(h.astype(A.dtype))[:, None]
+        return np.asarray(backend.numpy(A.T @ weighted), dtype=np.float64)
+
+    return products
+
+
+def _maps(how: Thinned, g: int) -> Floats:
+    """Return the thinned functions of a group by its own, those of gaps last, for each feature."""
+    group, P = how.layout.groups[g], how.basis(g)
+    size, n_kept = P.shape
+    one = np.zeros((group.stride, n_kept + group.has_gaps))
+    one[:size, :n_kept] = P
+    if group.has_gaps:
+        one[-1, -1] = 1.0
+    return np.ascontiguousarray(np.broadcast_to(one, (group.n_features, *one.shape)))

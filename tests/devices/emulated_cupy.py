@@ -1,0 +1,149 @@
+"""What CuPy is to us, on the processor: arrays of NumPy, and kernels compiled as C++.
+
+It shows that kernels compute what they should, and are called with what they expect; not that CuPy
+takes it, nor anything about speed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from splinear.devices.cuda import CudaBackend
+
+COMPILER = shutil.which("g++") or shutil.which("c++")
+HEADER = Path(__file__).with_name("emulated.hpp")
+SHARED = re.compile(r"extern __shared__ double (\w+)\[\];")
+
+
+class Array(np.ndarray):
+    """An array that says where it is as CuPy's do."""
+
+    @property
+    def data(self):
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+    def get(self):
+        return np.array(self)
+
+
+def there(values, dtype=None, order=None):
+    return np.array(values, dtype=dtype, order=order or "K").view(Array)
+
+
+class RawModule:
+    """Kernels of a source, of which one is compiled when it is asked for."""
+
+    def __init__(self, code, options):
+        self.code, self.options = code, options
+
+    def get_function(self, name):
+        defined = [option for option in self.options if option.startswith("-D")]
+        return Kernel(compiled(self.code, tuple(defined), name))
+
+
+class Kernel:
+    """A kernel, called as CuPy's are."""
+
+    max_dynamic_shared_size_bytes = 0
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, grid, block, args, shared_mem=0):
+        (gx, gy), (bx, by) = [*grid, 1][:2], [*block, 1][:2]
+        shape = (ctypes.c_int * 5)(gx, gy, bx, by, shared_mem)
+        held = [as_argument(value) for value in args]
+        pointers = (ctypes.c_void_p * len(held))(*(ctypes.addressof(value) for value in held))
+        self.function(shape, pointers)
+
+
+def as_argument(value):
+    if isinstance(value, np.ndarray):
+        return ctypes.c_void_p(value.ctypes.data)
+    return np.ctypeslib.as_ctypes_type(value.dtype)(value.item())
+
+
+@cache
+def folder():
+    """Return where kernels are compiled, with the header that they share, compiled too."""
+    made = tempfile.TemporaryDirectory(prefix="kernels")
+    shutil.copy(HEADER, made.name)
+    compile_with("-x", "c++-header", str(Path(made.name) / HEADER.name))
+    return made
+
+
+def compile_with(*options):
+    subprocess.run([COMPILER, "-std=c++20", "-O0", "-w", "-fPIC", *options], check=True)
+
+
+@cache
+def compiled(code, defined, name):
+    lines = [f"#define {option[2:].replace('=', ' ', 1)}" for option in defined]
+    text = SHARED.sub(r"double* \1 = shared_memory_of_block.data();", code)
+    call = f"{{ emulation::run({name}, shape, args); }}"
+    call = f'extern "C" void call(const int* shape, void** args) {call}'
+    text = "\n".join([f'#include "{HEADER.name}"', *lines, text, call, ""])
+    stem = Path(folder().name) / hashlib.sha256(text.encode()).hexdigest()
+    source, library = stem.with_suffix(".cpp"), stem.with_suffix(".so")
+    source.write_text(text)
+    compile_with("-shared", str(source), "-o", str(library))
+    return ctypes.CDLL(str(library)).call
+
+
+def gemm_ex(handle, ta, tb, m, n, k, alpha, a, ta_, lda, b, tb_, ldb, beta, c, tc_, ldc, *how):
+    """Multiply matrices of half precision by columns, as cuBLAS does."""
+
+    def matrix(at, rows, columns, ld, kind):
+        size = np.dtype(kind).itemsize
+        flat = np.frombuffer((ctypes.c_char * (ld * columns * size)).from_address(at), dtype=kind)
+        return flat.reshape(columns, ld)[:, :rows].T
+
+    A = matrix(a, *((m, k) if not ta else (k, m)), lda, np.float16).astype(np.float32)
+    B = matrix(b, *((k, n) if not tb else (n, k)), ldb, np.float16).astype(np.float32)
+    scale, keep = (ctypes.c_float.from_address(at).value for at in (alpha, beta))
+    C = matrix(c, m, n, ldc, np.float32)
+    C.flags.writeable = True
+    found = scale * ((A.T if ta else A) @ (B.T if tb else B))
+    C[...] = found if keep == 0.0 else found + keep * C
+
+
+def backend():
+    """Return the backend of a GPU with few processors."""
+    stream = SimpleNamespace(ptr=0, synchronize=lambda: None)
+    cuda = SimpleNamespace(
+        Device=lambda: SimpleNamespace(id=0, mem_info=(2**32, 2**32)),
+        runtime=SimpleNamespace(
+            getDeviceProperties=lambda number: {
+                "multiProcessorCount": 2,
+                "sharedMemPerBlockOptin": 227 * 1024,
+            }
+        ),
+        cublas=SimpleNamespace(gemmEx=gemm_ex, setStream=lambda handle, stream: None),
+        device=SimpleNamespace(get_cublas_handle=lambda: 0),
+        get_current_stream=lambda: stream,
+    )
+    made = {name: getattr(np, name) for name in ("maximum", "sqrt", "concatenate", "tile")}
+    return CudaBackend(
+        SimpleNamespace(
+            **made,
+            cuda=cuda,
+            RawModule=RawModule,
+            asarray=there,
+            asnumpy=np.array,
+            ascontiguousarray=lambda values: there(values, order="C"),
+            zeros=lambda *shape, **how: np.zeros(*shape, **how).view(Array),
+            empty=lambda shape, dtype=np.float64: np.full(shape, 77, dtype).view(Array),
+            empty_like=lambda values: np.full_like(values, 77),
+            get_default_memory_pool=lambda: SimpleNamespace(free_bytes=lambda: 0),
+        )
+    )

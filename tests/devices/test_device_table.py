@@ -1,0 +1,22 @@
+"""Tables on a device, by arrays of NumPy in place of CuPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from splinear.tables.dense import ArrayTable
+from splinear.tables.device import DeviceTable
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+def test_columns_in_order_are_those_of_the_host(dtype):
+    rng = np.random.default_rng(0)
+    X = (100 * rng.normal(size=(50, 6))).astype(dtype)
+    if dtype != np.int16:
+        X[::7, 2] = np.nan
+    rows, columns = np.array([3, 9, 1, 40, 41, 7, 14]), [4, 2, 0]
+    found = DeviceTable(X).in_order(rows, columns)
+    expected = ArrayTable(X).in_order(rows, columns)
+    assert found.dtype == DeviceTable(X).dtype
+    np.testing.assert_array_equal(found, expected)

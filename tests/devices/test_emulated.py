@@ -1,0 +1,95 @@
+"""The kernels of a GPU, compiled as C++: some of what other tests compare where there is one."""
+
+from __future__ import annotations
+
+import emulated_cupy
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from test_backends import TERMS, N, groups_of, same_moments, same_passes
+from test_pool import pool_of, products, same_descent
+
+from splinear import AdditiveClassifier, AdditiveSVC
+from splinear.devices.numpy_backend import NumPyBackend
+from splinear.terms import Spline
+
+pytestmark = pytest.mark.skipif(emulated_cupy.COMPILER is None, reason="there is no compiler")
+
+
+@pytest.fixture(scope="module")
+def backend():
+    return emulated_cupy.backend()
+
+
+def test_passes_are_those_of_numpy(backend):
+    groups, X = groups_of(TERMS["warped"], 35, gaps=True)
+    for group in groups:
+        mine, slow = backend.coded(group, N), NumPyBackend().coded(group, N)
+        mine.fill(backend.array(X), np.arange(N))
+        slow.fill(X, np.arange(N))
+        assert np.abs(mine.codes().astype(int) - slow.codes()).max() <= 1
+        slow.coded[:] = mine.codes()
+        same_passes(backend, mine, slow, group, 1e-5)
+        maps = np.random.default_rng(0).normal(size=(*group.shape, 5))
+        found = backend.numpy(mine.expanded(maps))
+        np.testing.assert_allclose(found, slow.expanded(maps), atol=1e-5)
+
+
+@pytest.mark.parametrize("m", [1, 7, 64, 150])
+def test_factors_of_matrices(backend, m):
+    A = np.random.default_rng(m).normal(size=(3, m + 5, m))
+    H = np.swapaxes(A, 1, 2) @ A
+    found, expected = backend.inverse_factors(backend.array(H)), NumPyBackend().inverse_factors(H)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
+    assert np.array_equal(found, np.tril(found))
+    H[1] *= -1.0
+    found = backend.inverse_factors(backend.array(H))
+    assert np.isfinite(found).all(axis=(1, 2)).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(("kind", "n_outputs", "n"), [("targets", 3, 150), ("squares", 17, 60)])
+def test_descent_is_that_of_numpy(backend, kind, n_outputs, n):
+    same_descent(backend, kind, n_outputs, n)
+
+
+def test_products_of_rows(backend):
+    pool, layout, cells = pool_of(backend, "line", gaps=True)
+    _, _, slow = pool_of(NumPyBackend(), "line", gaps=True)
+    for mine, other in zip(cells, slow, strict=True):
+        other.coded[:] = mine.codes()
+    numbers = np.array([3, 7, 20, 21, 50])
+    expected = products(layout, slow, numbers, 0.5)
+    pool.hold(numbers[:2])
+    pool.hold(numbers)
+    found = backend.numpy(pool._products)
+    np.testing.assert_allclose(found, expected, atol=2e-3 * np.abs(expected).max())
+
+
+def test_sums_of_probabilities(backend):
+    same_moments(backend, 7)
+
+
+@pytest.fixture
+def on_emulated(backend, monkeypatch):
+    monkeypatch.setattr(
+        "splinear.training.devices.cuda_backend",
+        lambda device: None if device == "cpu" else backend,
+    )
+
+
+def test_classes_with_smoothness_given(on_emulated):
+    X, y = make_classification(300, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
+    made = {"C": 0.3, "tol": 1e-3, "random_state": 0}
+    there = AdditiveClassifier(Spline(5), device="cuda", **made).fit(X, y)
+    here = AdditiveClassifier(Spline(5), **made).fit(X, y)
+    assert there.certified_
+    assert there.objective_ == pytest.approx(here.objective_, rel=2e-3)
+
+
+def test_hinges_by_working_sets(on_emulated):
+    X, y = make_classification(300, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
+    made = {"C": 0.3, "tol": 1e-2, "random_state": 0}
+    there = AdditiveSVC(Spline(5), device="cuda", **made).fit(X, y)
+    here = AdditiveSVC(Spline(5), **made).fit(X, y)
+    assert there.certified_
+    assert there.objective_ == pytest.approx(here.objective_, rel=2e-2)

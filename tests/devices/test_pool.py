@@ -1,0 +1,141 @@
+"""Rows whose products are known, and coordinate descent on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_backends import TERMS, groups_of
+
+from splinear.devices import pool as pools
+from splinear.devices import subspace
+from splinear.devices.numpy_backend import NumPyBackend
+from splinear.devices.pool import Pool
+from splinear.model.layout import Layout
+from splinear.solvers.box import Box
+
+
+def pool_of(backend, name, gaps, bias=0.5):
+    """Return a pool, its layout, and the rows."""
+    groups, X = groups_of(TERMS[name], 3, gaps)
+    cells = [backend.coded(group, len(X)) for group in groups]
+    for own in cells:
+        own.fill(backend.array(X), np.arange(len(X)))
+    layout = Layout(tuple(groups), X.shape[1])
+    return Pool(backend, cells, layout, bias), layout, cells
+
+
+def products(layout, cells, numbers, bias):
+    """Return K by the models of single rows."""
+    n, out = cells[0].n_rows, []
+    for i in numbers:
+        R = np.zeros((1, n))
+        R[0, i] = 1.0
+        sums = layout.gather(layout.join([own.sums(R) for own in cells]))
+        tables = layout.split(layout.tables(layout.soften(sums)))
+        pairs = zip(cells, tables, strict=True)
+        scores = sum(own.scores(np.ascontiguousarray(table)) for own, table in pairs)
+        out.append(scores[0, numbers] + bias**2)
+    return np.array(out)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("name", ["line", "warped", "cubic", "waves", "polynomials", "levels"])
+def test_products_are_those_of_single_rows(backend, name, gaps):
+    pool, layout, cells = pool_of(backend, name, gaps)
+    *_, slow_cells = pool_of(NumPyBackend(), name, gaps)
+    for mine, other in zip(cells, slow_cells, strict=True):
+        other.coded[:] = mine.codes()
+    numbers = np.array([3, 7, 20, 21, 50])
+    expected = products(layout, slow_cells, numbers, 0.5)
+    pool.hold(numbers[:2])
+    pool.hold(numbers)
+    assert np.array_equal(pool.numbers, numbers)
+    found = backend.numpy(pool._products)
+    close = {"numpy": 1e-12, "core": 1e-6}.get(backend.name, 2e-3)
+    np.testing.assert_allclose(found, expected, atol=close * np.abs(expected).max())
+
+
+def test_a_full_pool_begins_anew(backend, monkeypatch):
+    monkeypatch.setattr(pools, "MOST_ROWS", 10)
+    pool, *_ = pool_of(backend, "line", gaps=False)
+    pool.hold(np.arange(8))
+    pool.hold(np.arange(2, 9))
+    assert np.array_equal(pool.numbers, np.arange(9))
+    before = backend.numpy(pool._products)
+    pool.hold(np.arange(3, 13))
+    assert np.array_equal(pool.numbers, np.arange(3, 13))
+    same = backend.numpy(pool._products)[:6, :6]
+    np.testing.assert_allclose(same, before[3:, 3:], rtol=1e-5)
+
+
+def boxes(kind, n_outputs, n):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random((n_outputs, n)) < 0.3, 1.0, -1.0)
+    none, cost = np.zeros(y.shape), rng.integers(0, 3, y.shape).astype(float)
+    if kind == "targets":
+        return Box(rng.normal(size=y.shape), -cost, cost, none, 0.2)
+    if kind == "squares":
+        far = np.where(cost > 0, np.inf, 0.0)
+        low, high = np.where(y < 0, -far, 0.0), np.where(y > 0, far, 0.0)
+        return Box(y, low, high, np.where(cost > 0, 0.5, 0.0), 0.0)
+    return Box(y, np.minimum(y * cost, 0.0), np.maximum(y * cost, 0.0), none, 0.0)
+
+
+def value(K, box, b):
+    each = 0.5 * b * (b @ K + box.ridge * b) - box.targets * b + box.shrinkage * np.abs(b)
+    return each.sum(axis=1)
+
+
+@pytest.mark.parametrize("kind", ["signs", "squares", "targets"])
+@pytest.mark.parametrize(("n_outputs", "n"), [(1, 50), (3, 300), (17, 140)])
+def test_descent_is_that_of_numpy(backend, kind, n_outputs, n):
+    same_descent(backend, kind, n_outputs, n)
+
+
+def same_descent(backend, kind, n_outputs, n):
+    A = np.random.default_rng(1).normal(size=(n, 40))
+    K, box = A @ A.T / 40, boxes(kind, n_outputs, n)
+    b = np.zeros((n_outputs, n))
+    there = box.mapped(backend.array)
+    single = backend.array(K.astype(np.float32) if backend.name == "cuda" else K)
+    last = value(K, box, b)
+    for _ in range(3):
+        gradient = b @ K + box.ridge * b - box.targets
+        given = (backend.array(b), backend.array(gradient))
+        found, after = map(backend.numpy, backend.descend(single, there, *given, 2))
+        slow, told = NumPyBackend().descend(K, box, b, gradient, 2)
+        np.testing.assert_allclose(found, slow, atol=2e-3)
+        np.testing.assert_allclose(after, told, atol=2e-2)
+        np.testing.assert_allclose(told, slow @ K + box.ridge * slow - box.targets, atol=1e-9)
+        assert np.all((found >= box.low) & (found <= box.high))
+        b, now = slow, value(K, box, slow)
+        assert np.all(now <= last)
+        last = now
+    before = box.violation(np.zeros_like(b), -box.targets).max()
+    assert box.violation(b, b @ K + box.ridge * b - box.targets).max() < 0.5 * before
+
+
+@pytest.mark.parametrize("kind", ["signs", "squares", "targets"])
+def test_steps_of_what_is_free(backend, kind):
+    A = np.random.default_rng(1).normal(size=(90, 40))
+    K, box = A @ A.T / 40 + 0.1 * np.eye(90), boxes(kind, 3, 90)
+    there, K_there = box.mapped(backend.array), backend.array(K)
+    b, gradient = np.zeros((3, 90)), -box.targets
+    for _ in range(12):
+        b, gradient = NumPyBackend().descend(K, box, b, gradient, 1)
+        last = value(K, box, b)
+        given = (backend.array(b), backend.array(gradient))
+        found = subspace.free_step(backend, K_there, there, *given)
+        b, gradient = map(backend.numpy, found)
+        assert np.all(value(K, box, b) <= last + 1e-12)
+        assert np.all((b >= box.low) & (b <= box.high))
+        np.testing.assert_allclose(gradient, b @ K + box.ridge * b - box.targets, atol=1e-9)
+    assert box.violation(b, gradient).max() < 1e-5  # sweeps alone would have far to go
+
+
+def test_steps_that_cannot_be_made(backend, monkeypatch):
+    box, K = boxes("signs", 2, 20).mapped(backend.array), backend.array(-np.eye(20))
+    b = 0.5 * (box.low + box.high)
+    assert subspace.free_step(backend, K, box, b, b)[0] is b
+    monkeypatch.setattr(subspace, "MOST_FREE", 1)
+    assert subspace.free_step(backend, -K, box, b, b)[0] is b
