@@ -4,8 +4,8 @@ python benchmarks/bounds.py --quick         2,000 rows: some seconds
 python benchmarks/bounds.py                 20,000 rows and 1,000 columns: a minute or two
 python benchmarks/bounds.py --output docs   writes docs/bounds.md, too
 
-One thread, and seconds of the processor, the least of some repeats that take turns; the machine
-should do nothing else meanwhile.
+One thread, by the clock of the processor, and all threads, by the clock on the wall; the least of
+some repeats that take turns. The machine should do nothing else meanwhile.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import command
@@ -42,15 +43,15 @@ MOST_WARPED = 1.15
 
 INTRODUCTION = """\
 Every kernel on {shape} values in float32, where every third column has a long tail, with curves of
-degree 1 and {n_bins} pieces. One thread. `python benchmarks/bounds.py --output docs` writes this
-page.
+degree 1 and {n_bins} pieces. `python benchmarks/bounds.py --output docs` writes this page.
 
 *bound* is the time to read and write the bytes that the kernel needs, at the bandwidth with which
-this machine reads an array, {bandwidth:.1f} GB/s on one core. *ns* is the processor time per value,
-the least of {n_times} runs. *to the bound* is their ratio. *to uniform* is the time relative to the
-same kernel with uniform knots. Coding with uniform knots runs the same loop on every instruction
-set. Scores of floats include everything else that `decision_function` does. Products of rows within
-a team are not listed, because they read from the cache."""
+the same number of threads reads an array: {bandwidths}. *ns* is the time per value, the least of
+{n_times} runs: processor time on one thread, wall-clock time on several. *to the bound* is their
+ratio. *to uniform* is the time relative to the same kernel with uniform knots. Coding with uniform
+knots runs the same loop on every instruction set. Scores of floats include everything else that
+`decision_function` does. Products of rows within a team are not listed, because they read from the
+cache."""
 
 Array = npt.NDArray[np.float32]
 Found = dict[tuple[str, str, str], float]  # seconds by kernel, instruction set and knots
@@ -65,18 +66,22 @@ def draw(n_rows: int, n_columns: int) -> Array:
     return X
 
 
-def seconds(job: Callable[[], object]) -> float:
-    """Return the seconds of the processor that a job takes."""
-    began = time.process_time()
+def seconds(job: Callable[[], object], n_threads: int) -> float:
+    """Return the seconds that a job takes: those of the processor, if it has one thread."""
+    clock = time.process_time if n_threads == 1 else time.perf_counter
+    began = clock()
     job()
-    return time.process_time() - began
+    return clock() - began
 
 
-def bandwidth(X: Array, n_times: int) -> float:
+def bandwidth(X: Array, n_times: int, n_threads: int) -> float:
     """Return the bytes per second at which an array is read: NumPy's fastest sum of it."""
-    flat = X.reshape(-1)
-    jobs = (lambda: flat.sum(), lambda: flat.view(np.int32).sum(dtype=np.int32))
-    return X.nbytes / min(seconds(job) for _ in range(n_times) for job in jobs)
+    parts = np.array_split(X.reshape(-1), n_threads)
+    sums = (np.sum, lambda part: part.view(np.int32).sum(dtype=np.int32))
+    with ThreadPoolExecutor(n_threads) as pool:
+        read = pool.map if n_threads > 1 else map  # a thread of its own would be counted as well
+        jobs = [lambda sum=sum: list(read(sum, parts)) for sum in sums]
+        return X.nbytes / min(seconds(job, n_threads) for _ in range(n_times) for job in jobs)
 
 
 @dataclass(frozen=True)
@@ -96,59 +101,88 @@ class Kernels:
             model.fit(X[:N_FITTED], X[:N_FITTED, 1] > 0.5)
         return cls(X, model, TrainingRows.prepare(open_table(X), model._model.layout))
 
-    def jobs(self) -> dict[str, Callable[[], object]]:
+    def jobs(self, n_threads: int) -> dict[str, Callable[[], object]]:
         """Return what each kernel has to do."""
         layout, parameters = self.model._model.layout, self.model._model.parameters
+        self.model.set_params(n_jobs=n_threads)
         steps = np.linspace(-1.0, 1.0, len(self.X))[None, :]
         return {
-            CODING: lambda: TrainingRows.prepare(open_table(self.X), layout),
+            CODING: lambda: TrainingRows.prepare(open_table(self.X), layout, n_threads=n_threads),
             FLOATS: lambda: self.model.decision_function(self.X),
-            CODES: lambda: self.rows.scores(parameters),
-            ADDING: lambda: self.rows.sums(steps),
+            CODES: lambda: self.rows.scores(parameters, n_threads),
+            ADDING: lambda: self.rows.sums(steps, n_threads),
         }
 
 
-def measure(X: Array, n_times: int) -> Found:
+@dataclass(frozen=True)
+class Measured:
+    """Seconds of all kernels, and the bytes per second that as many threads read."""
+
+    n_threads: int
+    n_values: int
+    speed: float
+    found: Found
+
+    def bound(self, kernel: str) -> float:
+        """Return the seconds per value that reading and writing take."""
+        return BYTES[kernel] / self.speed
+
+    def to_the_bound(self, kernel: str, name: str, knots: str) -> float | None:
+        """Return how many times as long a kernel takes; None if it was not measured."""
+        spent = self.found.get((kernel, name, knots))
+        return None if spent is None else spent / self.n_values / self.bound(kernel)
+
+
+def measure(cases: dict[str, Kernels], n_times: int, n_threads: int) -> Measured:
     """Run all kernels on all instruction sets but the reference, in turn."""
     names = [name for name in _core.instruction_sets() if name != "reference"]
-    cases = {title: Kernels.of(X, knots).jobs() for title, knots in KNOTS.items()}
+    jobs_of = {title: kernels.jobs(n_threads) for title, kernels in cases.items()}
+    X = cases["uniform"].X
+    speed = bandwidth(X, 5 * n_times, n_threads)
     found: Found = {}
     before = os.environ.get(VARIABLE)
     for _ in range(n_times):
         for name in names:
             os.environ[VARIABLE] = name
-            for title, jobs in cases.items():
+            for title, jobs in jobs_of.items():
                 for kernel, job in jobs.items():
                     key = kernel, name, title
-                    found[key] = min(seconds(job), found.get(key, float("inf")))
+                    found[key] = min(seconds(job, n_threads), found.get(key, float("inf")))
     os.environ.pop(VARIABLE, None)
     if before is not None:
         os.environ[VARIABLE] = before
-    return found
+    return Measured(n_threads, X.size, speed, found)
 
 
-def lines(found: Found, n_values: int, speed: float) -> list[list[str]]:
+def lines(all_measured: list[Measured]) -> list[list[str]]:
     """Return the table."""
-    out = [["kernel", "instructions", "knots", "bound, ns", "ns", "to the bound", "to uniform"]]
-    for kernel in BYTES:
-        for (of, name, knots), spent in found.items():
-            if of != kernel:
-                continue
-            bound = BYTES[kernel] / speed
-            cells = [1e9 * bound, 1e9 * spent / n_values, spent / n_values / bound]
-            ratio = spent / found[kernel, name, "uniform"]
-            out.append([kernel, name, knots, *(f"{cell:.3g}" for cell in cells), f"{ratio:.2f}"])
+    head = ["threads", "kernel", "instructions", "knots", "bound, ns", "ns", "to the bound"]
+    out = [[*head, "to uniform"]]
+    for measured in all_measured:
+        for (kernel, name, knots), spent in sorted(
+            measured.found.items(), key=lambda entry: list(BYTES).index(entry[0][0])
+        ):
+            ratio = spent / measured.found[kernel, name, "uniform"]
+            cells = [
+                1e9 * measured.bound(kernel),
+                1e9 * spent / measured.n_values,
+                measured.to_the_bound(kernel, name, knots),
+            ]
+            numbers = [*(f"{cell:.3g}" for cell in cells), f"{ratio:.2f}"]
+            out.append([str(measured.n_threads), kernel, name, knots, *numbers])
     return out
 
 
-def bars(found: Found, n_values: int, speed: float) -> list[report.Bar]:
+def bars(all_measured: list[Measured]) -> list[report.Bar]:
     """Compare what was measured with what should hold."""
     out = []
-    for kernel in (FLOATS, CODES):
-        for name, most in MOST.items():
-            spent = found.get((kernel, name, "uniform"))
-            value = None if spent is None else spent / n_values / (BYTES[kernel] / speed)
-            out.append(report.Bar(f"{name}: {kernel} / the bound", value, most=most))
+    for measured in all_measured:
+        for kernel in (FLOATS, CODES):
+            for name, most in MOST.items():
+                value = measured.to_the_bound(kernel, name, "uniform")
+                what = f"{name}, threads: {measured.n_threads}: {kernel} / the bound"
+                out.append(report.Bar(what, value, most=most))
+    found = all_measured[0].found
     for kernel in (CODING, FLOATS):
         for name in dict.fromkeys(name for _, name, _ in found):
             value = found[kernel, name, "default"] / found[kernel, name, "uniform"]
@@ -165,12 +199,13 @@ def main() -> None:
     given = parser.parse_args()
     n_times = N_QUICK if given.quick else N_TIMES
     X = draw(*(QUICK_SHAPE if given.quick else SHAPE))
-    speed = bandwidth(X, 5 * n_times)
-    found = measure(X, n_times)
+    cases = {title: Kernels.of(X, knots) for title, knots in KNOTS.items()}
+    counts = sorted({1, os.cpu_count() or 1})
+    measured = [measure(cases, n_times, n_threads) for n_threads in counts]
     introduction = INTRODUCTION.format(
         shape=" x ".join(f"{n:,}" for n in X.shape),
         n_bins=N_BINS,
-        bandwidth=speed / 1e9,
+        bandwidths=", ".join(f"{m.speed / 1e9:.1f} GB/s with {m.n_threads}" for m in measured),
         n_times=n_times,
     )
     report.publish(
@@ -178,9 +213,9 @@ def main() -> None:
             "# Kernels and their bounds",
             introduction,
             report.machine_block(),
-            report.markdown(lines(found, X.size, speed)),
+            report.markdown(lines(measured)),
             "## Bars",
-            report.items(bars(found, X.size, speed)),
+            report.items(bars(measured)),
         ],
         given.output,
         "bounds.md",

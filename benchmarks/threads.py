@@ -30,16 +30,17 @@ from splinear import AdditiveClassifier, AdditiveSVC, _core
 from splinear.terms import Spline
 
 DIGIT = 3
-REPEATS = 2
+REPEATS, MOST_REPEATS = 2, 10
+ENOUGH = 1.0  # seconds of one thread after which no more runs are needed
 
 INTRODUCTION = """\
-Wall-clock seconds on one thread and on many, the least of {repeats} alternating runs, and the
-speed-up. *hinge*: `AdditiveSVC(Spline(40), tol=1e-2).fit`. *Newton*:
-`AdditiveClassifier(Spline(40), C=1.0).fit`. *REML*: `AdditiveClassifier().fit`. *coding*: turning
-the values of X into codes, the first step of every fit. *scoring*: `decision_function`. Each pair
-of models was compared: the scores are the same to the last bit. The first lines show what the
-machine can reach: *a loop without shared data* adds up a few numbers repeatedly in every thread;
-*reading* adds up an array that fits into no cache, a part of it per thread.
+Wall-clock seconds on one thread and on many, the least of {least} to {most} alternating runs,
+more the shorter they are, and the speed-up. *hinge*: `AdditiveSVC(Spline(40), tol=1e-2).fit`.
+*Newton*: `AdditiveClassifier(Spline(40), C=1.0).fit`. *REML*: `AdditiveClassifier().fit`. *coding*:
+turning the values of X into codes, the first step of every fit. *scoring*: `decision_function`.
+Each pair of models was compared: the scores are the same to the last bit. The first lines show what
+the machine can reach: *a loop without shared data* adds up a few numbers repeatedly in every
+thread; *reading* adds up an array that fits into no cache, a part of it per thread.
 `python benchmarks/threads.py --output docs` writes this page."""
 
 
@@ -144,10 +145,11 @@ def cases(quick: bool) -> Iterator[Case]:
     yield Case("hinge, all classes", size, partial(fit, svc, X, y), 8, None)
 
 
-def measure(case: Case, most: int) -> tuple[float, float]:
+def measure(case: Case, most: int, most_repeats: int) -> tuple[float, float]:
     """Return the seconds on one thread and on many."""
-    one, many = [], []
-    for _ in range(REPEATS):
+    one: list[float] = []
+    many: list[float] = []
+    while len(one) < REPEATS or (len(one) < most_repeats and sum(one) < ENOUGH):
         for threads, seconds in ((1, one), (most, many)):
             took, found = case.work(threads)
             seconds.append(took)
@@ -168,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     bars = []
     for case in cases(given.quick):
         threads = min(case.wanted, given.most)
-        one, many = measure(case, threads)
+        one, many = measure(case, threads, REPEATS if given.quick else MOST_REPEATS)
         numbers = [f"{one:.3g}", str(threads), f"{many:.3g}", f"{one / many:.2f}"]
         table.append([case.name, case.size, *numbers])
         print(" | ".join(table[-1]), flush=True)
@@ -176,7 +178,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             what = f"{case.name}, {case.size}: {case.wanted} threads"
             speed_up = one / many if threads == case.wanted else None
             bars.append(report.Bar(what, speed_up, least=case.least))
-    parts = ["# Threads", INTRODUCTION.format(repeats=REPEATS), report.machine_block()]
+    introduction = INTRODUCTION.format(least=REPEATS, most=MOST_REPEATS)
+    parts = ["# Threads", introduction, report.machine_block()]
     parts += [report.markdown(table), "## Bars", report.items(bars)]
     report.publish(parts, given.output, "threads.md")
 
