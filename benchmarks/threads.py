@@ -30,6 +30,7 @@ from splinear import AdditiveClassifier, AdditiveSVC, _core
 from splinear.terms import Spline
 
 DIGIT = 3
+LOOP, READING = "a loop without shared data", "reading"
 REPEATS, MOST_REPEATS = 2, 10
 ENOUGH = 1.0  # seconds of one thread after which no more runs are needed
 
@@ -119,8 +120,8 @@ def cases(quick: bool) -> Iterator[Case]:
     """Yield what is measured; tables are made as they are needed."""
     n_calls, x = 16 if quick else 480, np.ones(10**5 if quick else 10**8)
     for wanted in (8, 16):
-        yield Case("a loop without shared data", "", partial(compute, n_calls), wanted, None)
-        yield Case("reading", f"{x.nbytes / 2**20:,.0f} MiB", partial(read, x), wanted, None)
+        yield Case(LOOP, "", partial(compute, n_calls), wanted, None)
+        yield Case(READING, f"{x.nbytes / 2**20:,.0f} MiB", partial(read, x), wanted, None)
     del x
     X, y = sets.waves(2_000 if quick else 200_000, 100)
     size = f"{len(X):,} x {X.shape[1]}"
@@ -166,21 +167,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     most = os.cpu_count() or 1
     parser.add_argument("--most", type=int, default=most, help="threads (default: cores)")
     given = parser.parse_args(arguments)
-    table = [["what", "size", "one thread, s", "threads", "many, s", "times as fast"]]
-    bars = []
+    head = ["what", "size", "one thread, s", "threads", "many, s", "times as fast"]
+    table, bars, reached = [head], [], []
     for case in cases(given.quick):
         threads = min(case.wanted, given.most)
         one, many = measure(case, threads, REPEATS if given.quick else MOST_REPEATS)
         numbers = [f"{one:.3g}", str(threads), f"{many:.3g}", f"{one / many:.2f}"]
         table.append([case.name, case.size, *numbers])
         print(" | ".join(table[-1]), flush=True)
+        if case.name in (LOOP, READING):
+            reached.append(f"{case.name} {one / many:.1f} times on {threads}")
         if case.least is not None:
             what = f"{case.name}, {case.size}: {case.wanted} threads"
             speed_up = one / many if threads == case.wanted else None
             bars.append(report.Bar(what, speed_up, least=case.least))
     introduction = INTRODUCTION.format(least=REPEATS, most=MOST_REPEATS)
-    parts = ["# Threads", introduction, report.machine_block()]
-    parts += [report.markdown(table), "## Bars", report.items(bars)]
+    parts = ["# Threads", introduction, report.machine_block(), report.markdown(table), "## Bars"]
+    parts += [f"What the machine itself reached: {', '.join(reached)}.", report.items(bars)]
     report.publish(parts, given.output, "threads.md")
 
 
