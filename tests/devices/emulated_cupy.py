@@ -138,6 +138,7 @@ def backend():
             **made,
             cuda=cuda,
             RawModule=RawModule,
+            array=there,
             asarray=there,
             asnumpy=np.array,
             ascontiguousarray=lambda values: there(values, order="C"),

@@ -22,6 +22,7 @@ from splinear.solvers.box import Box
 
 __all__ = [
     "AT_A_TIME",
+    "LEAST",
     "TURNS",
     "Backend",
     "Cells",
@@ -35,6 +36,7 @@ __all__ = [
 DeviceArray = Any  # of NumPy or CuPy
 MOST_FUNCTIONS = 16  # of Fourier and Hermite curves
 AT_A_TIME, TURNS = 128, 2  # rows of which `descend` goes through, and how often
+LEAST = 0.02  # of the largest violation: rows of less stay where they are in a sweep
 
 
 class Cells(Protocol):
@@ -165,9 +167,16 @@ class Backend(Protocol):
         """Return b and the gradient after sweeps of coordinate descent, all outputs together.
 
         For problems in a box over rows of which K are the products, and for b and the gradient
-        there, (n_outputs, n_rows) each. A sweep is over the rows that move in any output, some at
-        a time: these are gone through twice before the gradient of all others follows. It may be
-        in single precision.
+        there, (n_outputs, n_rows) each. A sweep is over the rows that are to move in any output,
+        some at a time: these are gone through twice before the gradient of all others follows. It
+        may be in single precision.
+        """
+        ...
+
+    def among(self, K: DeviceArray, rows: DeviceArray) -> DeviceArray:
+        """Return what K (n, n) has of rows (n_outputs, m): doubles (n_outputs, m, m).
+
+        A row of -1 is one of the unit matrix.
         """
         ...
 

@@ -24,7 +24,7 @@ from splinear.devices.cuda_counts import (
     rows_at_once,
 )
 from splinear.devices.cuda_curves import CudaCurves
-from splinear.devices.cuda_descent import descend
+from splinear.devices.cuda_descent import among, descend
 from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, weighted_grams
 from splinear.devices.cuda_softmax import MOST_CLASSES, class_moments
 from splinear.model.group import TermGroup
@@ -107,6 +107,10 @@ class CudaBackend:
     ) -> tuple[DeviceArray, DeviceArray]:
         """Return b and the gradient after sweeps of coordinate descent."""
         return descend(self, K, box, b, gradient, n_sweeps)
+
+    def among(self, K: DeviceArray, rows: DeviceArray) -> DeviceArray:
+        """Return what K has of some rows of every output."""
+        return among(self, K, rows)
 
     def class_moments(self, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
         """Return sums of probabilities, and of their products."""

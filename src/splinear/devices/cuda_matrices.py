@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear.devices.backend import DeviceArray
-from splinear.devices.factors import LEAF, inverse_by_halves
 
 if TYPE_CHECKING:
     from splinear.devices.cuda import CudaBackend
@@ -20,6 +19,8 @@ PLAIN, TRANSPOSED = 0, 1  # of cuBLAS
 HALF, SINGLE = 2, 0  # types of numbers
 ALIGNED = 8  # numbers of half precision
 IN_SINGLE, BY_DEFAULT = 68, -1  # how it is added up, and by which algorithm
+TILE, THREADS = 64, 256  # of `factors.cu`
+_STEPS = ("update", "panel")
 
 
 def weighted_grams(cp: ModuleType, A: DeviceArray, weights: DeviceArray) -> DeviceArray:
@@ -79,16 +80,18 @@ def _multiply(
 
 
 def inverse_factors(backend: CudaBackend, H: DeviceArray) -> DeviceArray:
-    """Return L^{-1} of matrices H = L L', (n, m, m), all at once.
+    """Return L^{-1} of matrices H = L L', (n, m, m), all at once, tile by tile; see `factors.cu`.
 
     Where one has no such L, some of its numbers are not finite.
     """
-    kernel = backend.kernel("factors.cu", "inverse_factor", 0, {"ROWS": LEAF})
-
-    def leaf(small: DeviceArray) -> DeviceArray:
-        small = backend.cupy.ascontiguousarray(small)
-        out = backend.cupy.empty_like(small)
-        kernel((len(small),), (LEAF,), (small, out, np.int32(small.shape[1])))
-        return out
-
-    return inverse_by_halves(H, leaf)
+    cp, (n, m, _) = backend.cupy, H.shape
+    update, panel = (backend.kernel("factors.cu", k, 0, {f"ONLY_{k}": 1}) for k in _STEPS)
+    A, out, size, n_tiles = cp.array(H, order="C"), cp.zeros(H.shape), np.int32(m), ceil(m / TILE)
+    update((1, n), (THREADS,), (A, out, size, np.int32(-1)))
+    for k in range(n_tiles):
+        given, left = (A, out, size, np.int32(k)), n_tiles - k - 1
+        if n_tiles > 1:
+            panel((n_tiles - 1, n), (THREADS,), given)
+        if left:
+            update((left * (left + 1) // 2 + left * (k + 1), n), (THREADS,), given)
+    return out

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import AT_A_TIME, TURNS, Grid, summed_moments
+from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, Grid, summed_moments
 from splinear.model.group import TermGroup
 from splinear.solvers.box import Box
 
@@ -79,7 +79,8 @@ class NumPyBackend:
         """Return b and the gradient after sweeps of coordinate descent."""
         b, gradient = b.copy(), gradient.copy()
         for _ in range(n_sweeps):
-            moving = np.flatnonzero((box.violation(b, gradient) > 0.0).any(axis=0))
+            violation = box.violation(b, gradient).max(axis=0)
+            moving = np.flatnonzero(violation > LEAST * violation.max())
             for first in range(0, len(moving), AT_A_TIME):
                 some = moving[first : first + AT_A_TIME]
                 here, own, to = box.some(some), gradient[:, some], b[:, some]
@@ -90,6 +91,13 @@ class NumPyBackend:
                 gradient[:, some] += here.ridge * moves
                 b[:, some] = to
         return b, gradient
+
+    def among(self, K: Floats, rows: AnyArray) -> Floats:
+        """Return what K has of some rows of every output."""
+        there = rows >= 0
+        found = K[rows[:, :, None], rows[:, None, :]].astype(np.float64)
+        unit = np.eye(rows.shape[1])
+        return np.where(there[:, :, None] & there[:, None, :], found, unit)
 
     def class_moments(self, F: Floats, shift: Floats, cost: Floats) -> Floats:
         """Return sums of probabilities, and of their products."""

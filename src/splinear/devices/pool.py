@@ -58,19 +58,30 @@ class Pool:
         """Make rows of the pool of these; others may stay, if there is room."""
         more = np.setdiff1d(numbers, self.numbers)
         if len(self.numbers) and len(self.numbers) + len(more) > self.most:
-            self.numbers, self._embedded, self._products = self.numbers[:0], None, None
+            self.numbers, self._products = self.numbers[:0], None
             more = np.sort(numbers)
         if not len(more):
             return
-        own = self._backend.rounded(self._embed(more))
-        within = self._inner(own, own)
-        if self._embedded is not None:
-            across = self._inner(own, self._embedded)
-            above = np.concatenate([self._products, across.T], axis=1)
-            within = np.concatenate([above, np.concatenate([across, within], axis=1)])
-            own = np.concatenate([self._embedded, own])
-        self._embedded, self._products = own, within
+        own, n = self._backend.rounded(self._embed(more)), len(self.numbers)
         self.numbers = np.concatenate([self.numbers, more])
+        embedded = self._room(own, len(self.numbers))
+        embedded[n:] = own
+        below = self._inner(own, embedded)
+        if n:
+            K = np.empty_like(below, shape=(len(self.numbers),) * 2)
+            K[n:], K[:n, :n], K[:n, n:] = below, self._products, below[:, :n].T
+            below = K
+        self._products = below
+
+    def _room(self, like: DeviceArray, n: int) -> DeviceArray:
+        """Return room for n embedded rows, the first of which are those that there are."""
+        before = self._embedded
+        if before is None or len(before) < n:
+            most = max(n, min(self.most, self._cells[0].n_rows))
+            self._embedded = np.empty_like(like, shape=(most, like.shape[1]))
+            if before is not None:
+                self._embedded[: len(before)] = before
+        return self._embedded[:n]
 
     def descended(self, box: Box, b: Floats, gradient: Floats, *, closely: bool) -> Floats:
         """Return b of all rows where that of the pool's has been solved for, closely or not."""

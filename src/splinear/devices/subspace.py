@@ -34,13 +34,13 @@ def free_step(
     if not 0 < m <= MOST_FREE:
         return b, gradient
     rows = np.argsort((~free).astype(np.int8), axis=1)[:, :m]  # free ones first
-    outputs = backend.array(np.arange(len(b))[:, None])
-    counts = free[outputs, rows].astype(np.float64)
-    step = _solved(backend, K, counts, rows, box.ridge[outputs, rows], slope[outputs, rows])
-    if step is None:
+    at = (backend.array(np.arange(len(b))[:, None]), rows)
+    counts = free[at]
+    step = _solved(backend, K, np.where(counts, rows, -1), box.ridge[at], counts * slope[at])
+    if not bool(np.isfinite(step).all()):
         return b, gradient
     direction = np.zeros_like(b)
-    direction[outputs, rows] = -step
+    direction[at] = counts * -step
     return _best_of_path(K, box, b, direction, (low, high), gradient, slope)
 
 
@@ -69,21 +69,13 @@ def _best_of_path(
 
 
 def _solved(
-    backend: Backend,
-    K: DeviceArray,
-    counts: DeviceArray,
-    rows: DeviceArray,
-    ridge: DeviceArray,
-    slope: DeviceArray,
+    backend: Backend, K: DeviceArray, rows: DeviceArray, ridge: DeviceArray, slope: DeviceArray
 ) -> DeviceArray:
-    """Return the solutions of (K + d) x = slope over rows that count, 0 elsewhere; None: none."""
-    H = K[rows[:, :, None], rows[:, None, :]].astype(np.float64)
-    H *= counts[:, :, None] * counts[:, None, :]
-    at = np.arange(H.shape[1])
-    diagonal = H[:, at, at] * (1.0 + GROWTH) + counts * ridge
-    H[:, at, at] = np.where(counts > 0.0, diagonal, 1.0)
+    """Return the solutions of (K + d) x = slope over rows, -1 being none; not finite: there is none."""
+    H = backend.among(K, rows)
+    diagonal = H.reshape(len(H), -1)[:, :: H.shape[1] + 1]
+    diagonal *= 1.0 + GROWTH
+    diagonal += ridge
     factors = backend.inverse_factors(H)
-    if not bool(np.isfinite(factors).all()):
-        return None
-    half = factors @ (counts * slope)[:, :, None]
+    half = factors @ slope[:, :, None]
     return (np.swapaxes(factors, 1, 2) @ half)[:, :, 0]

@@ -28,13 +28,22 @@ from splinear.solvers.margin_sums import MarginSums
 from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 
-__all__ = ["Pool", "solve"]
+__all__ = ["Pool", "Sums", "solve"]
 
-FIRST = 6000  # rows of the first set: they are in random order
+FIRST = 6016  # rows of the first set: they are in random order
 GROWTH = 6000  # rows that may join it after a round
 FEW = 0.1  # of a set: as long as more rows join, it is not solved for closely
+WHOLE = 64  # rows: sets are multiples of that, if they grow by more
 MOST_ROUNDS = 200
 STRETCHES = 1.0 + np.array([0.0, *2.0 ** np.arange(-10, 0)])
+
+
+class Sums(MarginSums, Protocol):
+    """Sums of losses, of all multiples of a model at once."""
+
+    def stretched(self, F: Floats, scales: Floats) -> Floats:
+        """Return the sums of the losses at s F, (n_scales, n_outputs) for n_scales numbers s."""
+        ...
 
 
 class Pool(Protocol):
@@ -64,7 +73,7 @@ class Pool(Protocol):
 
 def solve(
     rows: RowPasses,
-    total: MarginSums,
+    total: Sums,
     problems: Sequence[Problem],
     stopping: Stopping,
     pool: Pool,
@@ -96,7 +105,7 @@ class _State:
     """Dual variables, what the last pass has said of them, and the best that was met."""
 
     space: Space
-    total: MarginSums
+    total: Sums
     pool: Pool
     box: Box
     signs: AnyArray  # y, (n_outputs, n_rows)
@@ -112,7 +121,7 @@ class _State:
 
     @classmethod
     def begin(
-        cls, space: Space, total: MarginSums, problems: Sequence[Problem], pool: Pool
+        cls, space: Space, total: Sums, problems: Sequence[Problem], pool: Pool
     ) -> _State:
         """Begin at the models without curves."""
         box, n = Box.of(problems).over(space.zero_scores()), space.n_rows
@@ -143,18 +152,19 @@ class _State:
         F = self.space.scores(theta)
         penalty = 0.5 * np.einsum("kp,kp->k", theta, sums)
         losses, parts = self.total.gaps(F, -b)
-        self._note_primal(theta, F, penalty, -b)
+        self._note_primal(theta, F, penalty)
         dual = penalty + losses - parts
         for k in map(int, np.flatnonzero(dual > self.dual)):
             self.dual[k], self.proof[k] = dual[k], b[k]
         self.b, self.gradient = b, F - self.box.targets + self.box.ridge * b
 
-    def _note_primal(self, theta: Floats, F: Floats, penalty: Floats, slopes: Floats) -> None:
+    def _note_primal(self, theta: Floats, F: Floats, penalty: Floats) -> None:
         """Keep the models s theta that are better than any before."""
-        for s in map(float, STRETCHES):
-            primal = s**2 * penalty + self.total.gaps(s * F, slopes)[0]
-            better = primal < self.primal
-            self.primal[better], self.best[better] = primal[better], s * theta[better]
+        primal = STRETCHES[:, None] ** 2 * penalty + self.total.stretched(F, STRETCHES)
+        which, k = primal.argmin(axis=0), np.arange(len(penalty))
+        better = primal[which, k] < self.primal
+        self.primal[better] = primal[which, k][better]
+        self.best[better] = (STRETCHES[which][:, None] * theta)[better]
 
     def _chosen(self) -> AnyArray:
         """Return the rows of the next set: those before, and some that will move."""
@@ -164,7 +174,10 @@ class _State:
             return np.flatnonzero(violation > 0.0)[: min(FIRST, most)]
         outside = violation.copy()
         outside[held] = 0.0
-        chosen = np.concatenate([held, _largest(outside, GROWTH)])
+        more = _largest(outside, GROWTH)
+        if len(more) > WHOLE:  # products of aligned matrices are far faster
+            more = more[: (len(held) + len(more)) // WHOLE * WHOLE - len(held)]
+        chosen = np.concatenate([held, more])
         return chosen if len(chosen) <= most else _largest(violation, most)
 
     def results(self, n_rounds: int, tol: float) -> list[Result]:
