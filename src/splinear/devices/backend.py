@@ -28,9 +28,12 @@ __all__ = [
     "Cells",
     "Curves",
     "Grid",
+    "bent_classes",
+    "diagonals",
     "is_supported",
     "log_softmax",
     "summed_moments",
+    "twice",
 ]
 
 DeviceArray = Any  # of NumPy or CuPy
@@ -187,9 +190,27 @@ class Backend(Protocol):
         """
         ...
 
+    def class_bends(self, p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
+        """Return c_i p_ki (V_ki - sum_m p_mi V_mi) for probabilities p (n_outputs, n_rows).
+
+        In the type of V.
+        """
+        ...
+
     def free_bytes(self) -> int | None:
         """Return how much memory is free; None: not known, and not a matter."""
         ...
+
+
+def diagonals(H: DeviceArray) -> DeviceArray:
+    """Return the diagonals of matrices (n, m, m), row by row, to be read and written."""
+    return H.reshape(len(H), -1)[:, :: H.shape[1] + 1]
+
+
+def twice(factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
+    """Return M'M v of matrices M (n, m, m) and vectors v (n, m)."""
+    half = (factors @ vectors[:, :, None])[:, :, 0]
+    return (half[:, None, :] @ factors)[:, 0]
 
 
 def log_softmax(F: DeviceArray) -> DeviceArray:
@@ -202,6 +223,11 @@ def summed_moments(F: DeviceArray, shift: DeviceArray, cost: DeviceArray) -> Dev
     """Return what :meth:`Backend.class_moments` does, by the functions of any backend."""
     p = np.exp(log_softmax(F + shift[:, None]))
     return (cost * p) @ np.concatenate([p, np.ones_like(p[:1])]).T
+
+
+def bent_classes(p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
+    """Return what :meth:`Backend.class_bends` does, by the functions of any backend."""
+    return (cost * p * (V - (p * V).sum(axis=0))).astype(V.dtype, copy=False)
 
 
 def is_supported(group: TermGroup) -> bool:

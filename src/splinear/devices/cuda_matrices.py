@@ -29,14 +29,17 @@ def weighted_grams(cp: ModuleType, A: DeviceArray, weights: DeviceArray) -> Devi
     Numbers are rounded to half precision, their products are not, and are added up in single
     precision: so the result has no negative eigenvalues but for that.
     """
-    m = A.shape[1]
+    (n_rows, m), n = A.shape, len(weights)
     largest = cp.maximum(weights.max(axis=1), np.finfo(np.float32).tiny)
-    roots = cp.sqrt(weights / largest[:, None]).astype(np.float32)
     unit = cp.maximum(abs(A).max(), np.float32(1e-30))
-    out = cp.empty((len(weights), m, m), dtype=np.float32)
+    roots = cp.sqrt(weights / largest[:, None]).astype(np.float32) / unit
+    width = ALIGNED * ceil(m / ALIGNED)
+    half = cp.zeros((n_rows, width), dtype=np.float16)
+    out = cp.empty((n, width, width), dtype=np.float32)
     for root, to in zip(roots, out, strict=True):
-        _gram(cp, (A * (root / unit)[:, None]).astype(np.float16), to)
-    return out * (largest * unit.astype(np.float64) ** 2)[:, None, None]
+        cp.multiply(A, root[:, None], out=half[:, :m], casting="same_kind")
+        _gram(cp, half, to)
+    return out[:, :m, :m] * (largest * unit.astype(np.float64) ** 2)[:, None, None]
 
 
 def _gram(cp: ModuleType, A: DeviceArray, out: DeviceArray) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, Grid, summed_moments
+from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, Grid, bent_classes, summed_moments
 from splinear.model.group import TermGroup
 from splinear.solvers.box import Box
 
@@ -102,6 +102,10 @@ class NumPyBackend:
     def class_moments(self, F: Floats, shift: Floats, cost: Floats) -> Floats:
         """Return sums of probabilities, and of their products."""
         return np.asarray(summed_moments(F, shift, cost))
+
+    def class_bends(self, p: Floats, cost: Floats, V: Floats) -> Floats:
+        """Return the second derivatives of classes times V."""
+        return np.asarray(bent_classes(p, cost, V))
 
     def free_bytes(self) -> int | None:
         """Return None."""

@@ -2,6 +2,7 @@
 //
 // Defined by the caller:
 //   OUTPUTS   classes: few, as a thread has all products of two of them in registers
+//   REAL      type of what `bends` multiplies
 
 typedef long long Row;
 
@@ -48,4 +49,22 @@ extern "C" __global__ void __launch_bounds__(256)
             sums[s] += __shfl_xor_sync(0xffffffffu, sums[s], other);
         if (lane == 0) parts[warp * (PRODUCTS + OUTPUTS) + s] = sums[s];
     }
+}
+
+// out (OUTPUTS, n) = c_i p_ki (V_ki - sum_m p_mi V_mi). A row is a thread's.
+extern "C" __global__ void __launch_bounds__(256)
+    bends(const double* __restrict__ p, const double* __restrict__ cost,
+          const REAL* __restrict__ V, REAL* __restrict__ out, Row n) {
+    const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    double own[OUTPUTS], given[OUTPUTS], mean = 0.0;
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        own[k] = p[k * n + i];
+        given[k] = V[k * n + i];
+        mean += own[k] * given[k];
+    }
+    const double c = cost[i];
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) out[k * n + i] = (REAL)(c * own[k] * (given[k] - mean));
 }

@@ -16,7 +16,7 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
-from splinear.devices.backend import Backend, DeviceArray
+from splinear.devices.backend import Backend, DeviceArray, twice
 from splinear.devices.frame import Frame
 from splinear.solvers.iterate import Space, dot
 from splinear.solvers.loss_sums import Curvature
@@ -43,8 +43,7 @@ class DeviceInverse:
 
     def times_there(self, vectors: DeviceArray) -> DeviceArray:
         """Multiply vectors of the frame."""
-        half = self.factors @ (self.scale * vectors)[:, :, None]
-        return self.scale * (np.swapaxes(self.factors, 1, 2) @ half)[:, :, 0]
+        return self.scale * twice(self.factors, self.scale * vectors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +103,13 @@ class DesignSteps:
     def product(self, curvature: Curvature, direction: DeviceArray) -> DeviceArray:
         """Multiply by the Hessian."""
         bent = bare(curvature.times(self.scores(direction)), self.backend)
-        sums = bent.astype(self.matrix.dtype) @ self.matrix
-        return sums.astype(np.float64) + direction @ self.frame.stiffness
+        sums = bent.astype(self.matrix.dtype, copy=False) @ self.matrix
+        return sums + direction @ self.frame.stiffness
 
     def scores(self, direction: DeviceArray) -> Floats:
-        """Return the scores of a direction, (n_outputs, n_rows)."""
+        """Return the scores of a direction, (n_outputs, n_rows), in the matrix's precision."""
         found = direction.astype(self.matrix.dtype) @ self.matrix.T
-        return cast(Floats, RowArray(found.astype(np.float64), self.backend))
+        return cast(Floats, RowArray(found, self.backend))
 
     def preconditioned(self, residual: DeviceArray) -> DeviceArray:
         """Multiply by about the inverse of the Hessian."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from splinear.devices.backend import Backend, DeviceArray
+from splinear.devices.backend import Backend, DeviceArray, diagonals, twice
 from splinear.solvers.box import Box
 
 __all__ = ["free_step"]
@@ -73,9 +73,8 @@ def _solved(
 ) -> DeviceArray:
     """Return the solutions of (K + d) x = slope over rows, -1 being none; not finite: there is none."""
     H = backend.among(K, rows)
-    diagonal = H.reshape(len(H), -1)[:, :: H.shape[1] + 1]
+    diagonal = diagonals(H)
     diagonal *= 1.0 + GROWTH
     diagonal += ridge
     factors = backend.inverse_factors(H)
-    half = factors @ slope[:, :, None]
-    return (np.swapaxes(factors, 1, 2) @ half)[:, :, 0]
+    return twice(factors, slope)

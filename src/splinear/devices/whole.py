@@ -9,7 +9,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import bare
-from splinear.devices.backend import Backend, Cells, DeviceArray
+from splinear.devices.backend import Backend, Cells, DeviceArray, diagonals
 from splinear.devices.frame import Frame
 from splinear.devices.steps import DesignSteps, DeviceInverse
 from splinear.model.group import TermGroup
@@ -27,7 +27,7 @@ GROWTHS = (1e-6, 1e-5, 1e-4, 1e-3)
 AT_ONCE = 2**27  # entries that are made of rows at a time, before unused ones are left out
 MOST_ENTRIES = 2**28  # of a matrix of all rows: steps are then made by products with it
 SAME = 2.0  # times a diagonal or its inverse: up to there the last inverse will do
-FEW_PRODUCTS = 6  # of a step by products with that matrix
+FEW_PRODUCTS = 3  # of a step by products with that matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,7 @@ class Inverses:
     _diagonal: Floats | None = None
     _last: DeviceArray = None  # its factors
     _n_products: int = 0  # that the last step took
+    _frame: Frame | None = None
 
     def at(
         self,
@@ -87,7 +88,8 @@ class Inverses:
         """
         if not forms_hessian(space.layout):
             return None
-        diagonal, frame = _penalized_diagonals(space, blocks), Frame.of(self.backend, space)
+        diagonal = _penalized_diagonals(space, blocks)
+        self._frame = frame = Frame.of(self.backend, space, self._frame)
         design = self._design(cells, space, diagonal.shape[1] + 1)
         has_all = design.n_rows == space.n_rows
         if not self._will_do(diagonal, has_all):
@@ -150,23 +152,23 @@ def _factors(
     n = min(design.n_rows, ROWS_PER_COEFFICIENT * design.matrix.shape[1])
     weights = bare(curvature.diagonal, backend)[:, :n] * (space.n_rows / n)
     H = backend.grams(design.matrix[:n], weights)
-    at = np.arange(H.shape[1])
     # Functions that few of these rows reach would be taken for free.
-    of_all = np.stack([_diagonal(own)[space.used] for own in blocks])
-    own, of_all = H[:, at[:-1], at[:-1]], backend.array(of_all)
-    H[:, at[:-1], at[:-1]] = np.where(own < FEW_SAMPLED * of_all, of_all, own)
-    if frame.level is not None:
-        of_b = H[:, -1, -1].copy()
-        H[:, :-1, :-1] += of_b[:, None, None] * (frame.level @ frame.level.T)
-    return _factored(backend, H + frame.stiffness, at)
+    of_all = backend.array(np.stack([_diagonal(own)[space.used] for own in blocks]))
+    own = diagonals(H)[:, :-1]
+    own[...] = np.where(own < FEW_SAMPLED * of_all, of_all, own)
+    if frame.levels is not None:
+        H[:, :-1, :-1] += H[:, -1:, -1:] * frame.levels.bend
+    H += frame.stiffness
+    return _factored(backend, H)
 
 
-def _factored(backend: Backend, H: DeviceArray, at: AnyArray) -> DeviceArray:
-    diagonal = H[:, at, at]
+def _factored(backend: Backend, H: DeviceArray) -> DeviceArray:
+    own = diagonals(H)
+    before = own.copy()
     for more in GROWTHS:
-        H[:, at, at] = diagonal * (1.0 + more)
+        own[...] = before * (1.0 + more)
         found = backend.inverse_factors(H)
-        if bool(np.isfinite(found).all()):
+        if bool(np.isfinite(found[:, -1]).all()):  # what comes last depends on all
             return found
     return None
 
