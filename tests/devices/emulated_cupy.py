@@ -139,6 +139,7 @@ def backend():
             cuda=cuda,
             RawModule=RawModule,
             array=there,
+            arange=np.arange,
             asarray=there,
             asnumpy=np.array,
             ascontiguousarray=lambda values: there(values, order="C"),

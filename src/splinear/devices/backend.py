@@ -32,6 +32,7 @@ __all__ = [
     "diagonals",
     "is_supported",
     "log_softmax",
+    "soft_classes",
     "summed_moments",
     "twice",
 ]
@@ -183,6 +184,15 @@ class Backend(Protocol):
         """
         ...
 
+    def classes(
+        self, F: DeviceArray, labels: DeviceArray, *, minus: bool = False
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Return the softmax of F (n_outputs, n_rows), and the logarithms of the labels' own.
+
+        If `minus`, with 1 taken off where a label is.
+        """
+        ...
+
     def class_moments(self, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
         """Return sum_i c_i p_i (p_i', 1), p_i being the softmax of F_i + shift, on the host.
 
@@ -223,6 +233,17 @@ def summed_moments(F: DeviceArray, shift: DeviceArray, cost: DeviceArray) -> Dev
     """Return what :meth:`Backend.class_moments` does, by the functions of any backend."""
     p = np.exp(log_softmax(F + shift[:, None]))
     return (cost * p) @ np.concatenate([p, np.ones_like(p[:1])]).T
+
+
+def soft_classes(
+    F: DeviceArray, labels: DeviceArray, numbers: DeviceArray, minus: bool
+) -> tuple[DeviceArray, DeviceArray]:
+    """Return what :meth:`Backend.classes` does, by the functions of any backend."""
+    logs = log_softmax(F)
+    p, own = np.exp(logs), logs[labels, numbers]
+    if minus:
+        p[labels, numbers] -= 1.0
+    return p, own
 
 
 def bent_classes(p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis
-from splinear.devices.backend import DeviceArray, Grid, bent_classes, summed_moments
+from splinear.devices.backend import DeviceArray, Grid, bent_classes, soft_classes, summed_moments
 from splinear.devices.cuda_axes import CudaAxes
 from splinear.devices.cuda_counts import (
     LANES,
@@ -26,7 +26,7 @@ from splinear.devices.cuda_counts import (
 from splinear.devices.cuda_curves import CudaCurves
 from splinear.devices.cuda_descent import among, descend
 from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, weighted_grams
-from splinear.devices.cuda_softmax import MOST_CLASSES, class_bends, class_moments
+from splinear.devices.cuda_softmax import MOST_CLASSES, class_bends, class_moments, classes
 from splinear.model.group import TermGroup
 from splinear.solvers.box import Box
 
@@ -112,6 +112,14 @@ class CudaBackend:
     def among(self, K: DeviceArray, rows: DeviceArray) -> DeviceArray:
         """Return what K has of some rows of every output."""
         return among(self, K, rows)
+
+    def classes(
+        self, F: DeviceArray, labels: DeviceArray, *, minus: bool = False
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Return probabilities, and the logarithms of the labels' own."""
+        if len(F) <= MOST_CLASSES:
+            return classes(self, F, labels, minus)
+        return soft_classes(F, labels, self.cupy.arange(len(labels)), minus)
 
     def class_moments(self, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
         """Return sums of probabilities, and of their products."""

@@ -20,6 +20,7 @@ __all__ = ["among", "descend"]
 MOST_OUTPUTS = 16  # of one reading of K
 COLUMNS, PARTS = 32, 8  # of K that a block of threads reads, and threads that share one
 THREADS = 256  # of a block that copies a row
+FETCHING = 4  # threads per row that `turns` goes through
 
 
 def descend(
@@ -59,7 +60,7 @@ def _moving(
     def go(rows: DeviceArray) -> None:
         m = np.int32(len(rows))
         given = (*arrays, rows, size, m, shrinkage)
-        turns((n_outputs,), (AT_A_TIME,), given, shared_mem=n_bytes)
+        turns((n_outputs,), (AT_A_TIME, FETCHING), given, shared_mem=n_bytes)
         for follow, own in parts:
             follow(grid, (COLUMNS, PARTS), (*own, rows, size, m))
 

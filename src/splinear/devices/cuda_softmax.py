@@ -14,10 +14,22 @@ from splinear.devices.backend import DeviceArray
 if TYPE_CHECKING:
     from splinear.devices.cuda import CudaBackend
 
-__all__ = ["MOST_CLASSES", "class_bends", "class_moments"]
+__all__ = ["MOST_CLASSES", "class_bends", "class_moments", "classes"]
 
 MOST_CLASSES = 8
 THREADS, WARPS = 256, 8  # of a block
+
+
+def classes(
+    backend: CudaBackend, F: DeviceArray, labels: DeviceArray, minus: bool
+) -> tuple[DeviceArray, DeviceArray]:
+    """Return probabilities of at most MOST_CLASSES classes, and the logarithms of the labels'."""
+    cp, (k, n) = backend.cupy, F.shape
+    p, own = cp.empty((k, n)), cp.empty(n)
+    kernel = backend.kernel("softmax.cu", "classes", 0, {"OUTPUTS": k, "REAL": "double"})
+    arrays = (cp.ascontiguousarray(F), labels.astype(np.int64, copy=False), p, own)
+    kernel((ceil(n / THREADS),), (THREADS,), (*arrays, np.int64(n), np.float64(minus)))
+    return p, own
 
 
 def class_moments(backend: CudaBackend, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:

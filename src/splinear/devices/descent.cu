@@ -4,7 +4,7 @@
 // reading of these rows of K. Everything is added up in a fixed order.
 //
 // Defined by the caller:
-//   ROWS      rows at a time, and threads of a block of `turns`
+//   ROWS      rows at a time
 //   TURNS     how often they are gone through
 //   OUTPUTS   of one call of `follow`
 //   ONLY_...  which kernel is wanted
@@ -26,7 +26,7 @@ __device__ __forceinline__ float goal_of(float b, float gradient, float scale, f
 // gradient gets what d has of that. Arrays of rows are (outputs, n). `memory` has room for ROWS * ROWS
 // floats. All threads fetch what these rows have of K, and one warp goes through them: its lanes tell
 // each other about moves far faster than the threads of a block could.
-extern "C" __global__ void __launch_bounds__(ROWS)
+extern "C" __global__ void __launch_bounds__(4 * ROWS)
     turns(const float* __restrict__ K, const float* __restrict__ low,
           const float* __restrict__ high, const float* __restrict__ ridge,
           float* __restrict__ gradient, float* __restrict__ b, float* __restrict__ moves,
@@ -35,10 +35,11 @@ extern "C" __global__ void __launch_bounds__(ROWS)
     float* here = (float*)memory;
     const int t = threadIdx.x;
     const Row mine = rows[t < m ? t : 0];
-#pragma unroll 8
-    for (int i = 0; i < m; ++i) here[i * ROWS + t] = t < m ? __ldg(K + rows[i] * n + mine) : 0.0f;
+#pragma unroll 16
+    for (int i = threadIdx.y; i < ROWS; i += 4)
+        here[i * ROWS + t] = t < m && i < m ? __ldg(K + rows[i] * n + mine) : 0.0f;
     __syncthreads();
-    if (t >= 32) return;
+    if (threadIdx.y > 0 || t >= 32) return;
     Row at[PARTS];
     float own[PARTS], before[PARTS], g[PARTS], d[PARTS], scale[PARTS], least[PARTS], most[PARTS];
 #pragma unroll
@@ -55,7 +56,8 @@ extern "C" __global__ void __launch_bounds__(ROWS)
     for (int turn = 0; turn < TURNS; ++turn)
 #pragma unroll
         for (int q = 0; q < PARTS; ++q)
-            for (int lane = 0; lane < 32 && 32 * q + lane < m; ++lane) {
+#pragma unroll 8
+            for (int lane = 0; lane < 32; ++lane) {  // rows beyond m do not move
                 const float* row = here + (32 * q + lane) * ROWS + t;
                 const float to = goal_of(own[q], g[q], scale[q], shrinkage, least[q], most[q]);
                 const float move = __shfl_sync(0xffffffffu, to - own[q], lane);

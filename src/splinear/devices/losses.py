@@ -222,27 +222,24 @@ class DeviceSoftmax(HostSum):
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum."""
-        return cast(
-            Floats,
-            RowArray(-self.cost * self._own(log_softmax(bare(F, self.backend))), self.backend),
-        )
+        own = self._classes(F)[1]
+        return cast(Floats, RowArray(-self.cost * own, self.backend))
 
     def value(self, F: Floats) -> float:
         """Return the sum."""
-        return -float(self.cost @ self._own(log_softmax(bare(F, self.backend))))
+        return -float(self.cost @ self._classes(F)[1])
 
     def gradient(self, F: Floats) -> Floats:
         """Return its derivatives by F: c_i (probability - indicator)."""
-        out = np.exp(log_softmax(bare(F, self.backend)))
-        out[self.labels, self._numbers] -= 1.0
-        return self._row_array(out * self.cost)
+        out, _ = self._classes(F, minus=True)
+        out *= self.cost
+        return self._row_array(out)
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return its second derivatives at F."""
-        logs, cost = log_softmax(bare(F, self.backend)), self.cost
-        p = np.exp(logs)
+        (p, own), cost = self._classes(F), self.cost
         if cautious:
-            own = np.minimum(self._own(logs), -1e-9)
+            own = np.minimum(own, -1e-9)
             m = own - np.log1p(-np.exp(own))  # against all other classes
             far = np.minimum(m, -1.0)
             bound = np.tanh(far / 2.0) / (2.0 * far)
@@ -276,8 +273,8 @@ class DeviceSoftmax(HostSum):
                 break
         return shift
 
-    def _own(self, logs: Any) -> Any:
-        return logs[self.labels, self._numbers]
+    def _classes(self, F: Floats, *, minus: bool = False) -> tuple[Any, Any]:
+        return self.backend.classes(bare(F, self.backend), self.labels, minus=minus)
 
     @cached_property
     def _numbers(self) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, Grid, bent_classes, summed_moments
+from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, Grid, bent_classes, soft_classes, summed_moments
 from splinear.model.group import TermGroup
 from splinear.solvers.box import Box
 
@@ -98,6 +98,12 @@ class NumPyBackend:
         found = K[rows[:, :, None], rows[:, None, :]].astype(np.float64)
         unit = np.eye(rows.shape[1])
         return np.where(there[:, :, None] & there[:, None, :], found, unit)
+
+    def classes(
+        self, F: Floats, labels: AnyArray, *, minus: bool = False
+    ) -> tuple[Floats, Floats]:
+        """Return probabilities, and the logarithms of the labels' own."""
+        return soft_classes(F, labels, np.arange(len(labels)), minus)
 
     def class_moments(self, F: Floats, shift: Floats, cost: Floats) -> Floats:
         """Return sums of probabilities, and of their products."""

@@ -51,6 +51,32 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
+// p (OUTPUTS, n) is the softmax of F, with `minus` taken off where a label is; own (n,) the logarithm of
+// the probability of the label. A row is a thread's.
+extern "C" __global__ void __launch_bounds__(256)
+    classes(const double* __restrict__ F, const long long* __restrict__ labels,
+            double* __restrict__ p, double* __restrict__ own, Row n, double minus) {
+    const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    double e[OUTPUTS], most = F[i], all = 0.0, mine = 0.0;
+    const int label = (int)labels[i];
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        e[k] = F[k * n + i];
+        most = fmax(most, e[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        const double off = e[k] - most;
+        if (k == label) mine = off;
+        e[k] = exp(off);
+        all += e[k];
+    }
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) p[k * n + i] = e[k] / all - (k == label ? minus : 0.0);
+    own[i] = mine - log(all);
+}
+
 // out (OUTPUTS, n) = c_i p_ki (V_ki - sum_m p_mi V_mi). A row is a thread's.
 extern "C" __global__ void __launch_bounds__(256)
     bends(const double* __restrict__ p, const double* __restrict__ cost,

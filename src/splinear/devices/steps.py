@@ -8,7 +8,6 @@ The intercepts are solved for as other parameters are, and put where the model i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -53,7 +52,6 @@ class DesignSteps:
     backend: Backend
     matrix: DeviceArray  # (n_rows, n): the functions of all rows, and ones
     inverse: DeviceInverse
-    note: Callable[[int], None]  # of how many products a step took
 
     @property
     def frame(self) -> Frame:
@@ -82,7 +80,6 @@ class DesignSteps:
             if not state.go_on() or watch.poll() or state.is_enough(space):
                 break
             state.turn()
-        self.note(state.n_products)
         return self._finished(space, curvature, gradient, state)
 
     def _finished(
