@@ -32,7 +32,9 @@ __all__ = ["Pool", "Sums", "solve"]
 
 FIRST = 6016  # rows of the first set: they are in random order
 GROWTH = 6000  # rows that may join it after a round
-FEW = 0.1  # of a set: as long as more rows join, it is not solved for closely
+# How closely a set is solved for: a share of the largest violation of the rows that have joined it,
+# or this much, in units of the margin.
+SHARE, CLOSE = 0.1, 1e-3
 WHOLE = 64  # rows: sets are multiples of that, if they grow by more
 MOST_ROUNDS = 200
 STRETCHES = 1.0 + np.array([0.0, *2.0 ** np.arange(-10, 0)])
@@ -63,10 +65,11 @@ class Pool(Protocol):
         """Make rows of the pool of these; others may stay, if there is room."""
         ...
 
-    def descended(self, box: Box, b: Floats, gradient: Floats, *, closely: bool) -> Floats:
-        """Return b of all rows where that of the pool's has been solved for, closely or not.
+    def descended(self, box: Box, b: Floats, gradient: Floats, close: float) -> Floats:
+        """Return b of all rows where that of the pool's has been solved for.
 
-        Arrays are what the rows make of (n_outputs, n_rows).
+        About as closely as no violation is more than `close`. Arrays are what the rows make of
+        (n_outputs, n_rows).
         """
         ...
 
@@ -138,11 +141,10 @@ class _State:
 
     def round(self) -> None:
         """Choose a set, go through it, and look at all rows."""
-        n_before = len(self.pool.numbers)
-        self.pool.hold(self._chosen())
-        n_joined = len(self.pool.numbers) - n_before
-        closely = n_joined <= FEW * n_before
-        self.look(self.pool.descended(self.box, self.b, self.gradient, closely=closely))
+        chosen, largest = self._chosen()
+        self.pool.hold(chosen)
+        close = max(SHARE * largest, CLOSE)
+        self.look(self.pool.descended(self.box, self.b, self.gradient, close))
 
     def look(self, b: Floats) -> None:
         """Take dual variables, score all rows, and note what they say."""
@@ -166,19 +168,22 @@ class _State:
         self.primal[better] = primal[which, k][better]
         self.best[better] = (STRETCHES[which][:, None] * theta)[better]
 
-    def _chosen(self) -> AnyArray:
-        """Return the rows of the next set: those before, and some that will move."""
+    def _chosen(self) -> tuple[AnyArray, float]:
+        """Return the rows of the next set: those before, and some that will move.
+
+        And how much these would gain by that, at most.
+        """
         held, most = self.pool.numbers, self.pool.most
         violation = np.array(self.box.violation(self.b, self.gradient).max(axis=0))
         if not len(held) and not self.best.any():  # all alike
-            return np.flatnonzero(violation > 0.0)[: min(FIRST, most)]
+            return np.flatnonzero(violation > 0.0)[: min(FIRST, most)], float(violation.max())
         outside = violation.copy()
         outside[held] = 0.0
         more = _largest(outside, GROWTH)
         if len(more) > WHOLE:  # products of aligned matrices are far faster
             more = more[: (len(held) + len(more)) // WHOLE * WHOLE - len(held)]
-        chosen = np.concatenate([held, more])
-        return chosen if len(chosen) <= most else _largest(violation, most)
+        chosen, largest = np.concatenate([held, more]), float(outside.max())
+        return (chosen if len(chosen) <= most else _largest(violation, most)), largest
 
     def results(self, n_rounds: int, tol: float) -> list[Result]:
         """Return the best models, with their proofs."""
