@@ -22,19 +22,25 @@ from splinear.solvers.box import Box
 
 __all__ = [
     "AT_A_TIME",
+    "LEAST",
     "TURNS",
     "Backend",
     "Cells",
     "Curves",
     "Grid",
+    "bent_classes",
+    "diagonals",
     "is_supported",
     "log_softmax",
+    "soft_classes",
     "summed_moments",
+    "twice",
 ]
 
 DeviceArray = Any  # of NumPy or CuPy
 MOST_FUNCTIONS = 16  # of Fourier and Hermite curves
 AT_A_TIME, TURNS = 128, 2  # rows of which `descend` goes through, and how often
+LEAST = 0.02  # of the largest violation: rows of less stay where they are in a sweep
 
 
 class Cells(Protocol):
@@ -165,9 +171,25 @@ class Backend(Protocol):
         """Return b and the gradient after sweeps of coordinate descent, all outputs together.
 
         For problems in a box over rows of which K are the products, and for b and the gradient
-        there, (n_outputs, n_rows) each. A sweep is over the rows that move in any output, some at
-        a time: these are gone through twice before the gradient of all others follows. It may be
-        in single precision.
+        there, (n_outputs, n_rows) each. A sweep is over the rows that are to move in any output,
+        some at a time: these are gone through twice before the gradient of all others follows. It
+        may be in single precision.
+        """
+        ...
+
+    def among(self, K: DeviceArray, rows: DeviceArray) -> DeviceArray:
+        """Return what K (n, n) has of rows (n_outputs, m): doubles (n_outputs, m, m).
+
+        A row of -1 is one of the unit matrix.
+        """
+        ...
+
+    def classes(
+        self, F: DeviceArray, labels: DeviceArray, *, minus: bool = False
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Return the softmax of F (n_outputs, n_rows), and the logarithms of the labels' own.
+
+        If `minus`, with 1 taken off where a label is.
         """
         ...
 
@@ -178,9 +200,27 @@ class Backend(Protocol):
         """
         ...
 
+    def class_bends(self, p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
+        """Return c_i p_ki (V_ki - sum_m p_mi V_mi) for probabilities p (n_outputs, n_rows).
+
+        In the type of V.
+        """
+        ...
+
     def free_bytes(self) -> int | None:
         """Return how much memory is free; None: not known, and not a matter."""
         ...
+
+
+def diagonals(H: DeviceArray) -> DeviceArray:
+    """Return the diagonals of matrices (n, m, m), row by row, to be read and written."""
+    return H.reshape(len(H), -1)[:, :: H.shape[1] + 1]
+
+
+def twice(factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
+    """Return M'M v of matrices M (n, m, m) and vectors v (n, m)."""
+    half = (factors @ vectors[:, :, None])[:, :, 0]
+    return (half[:, None, :] @ factors)[:, 0]
 
 
 def log_softmax(F: DeviceArray) -> DeviceArray:
@@ -193,6 +233,22 @@ def summed_moments(F: DeviceArray, shift: DeviceArray, cost: DeviceArray) -> Dev
     """Return what :meth:`Backend.class_moments` does, by the functions of any backend."""
     p = np.exp(log_softmax(F + shift[:, None]))
     return (cost * p) @ np.concatenate([p, np.ones_like(p[:1])]).T
+
+
+def soft_classes(
+    F: DeviceArray, labels: DeviceArray, numbers: DeviceArray, minus: bool
+) -> tuple[DeviceArray, DeviceArray]:
+    """Return what :meth:`Backend.classes` does, by the functions of any backend."""
+    logs = log_softmax(F)
+    p, own = np.exp(logs), logs[labels, numbers]
+    if minus:
+        p[labels, numbers] -= 1.0
+    return p, own
+
+
+def bent_classes(p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
+    """Return what :meth:`Backend.class_bends` does, by the functions of any backend."""
+    return (cost * p * (V - (p * V).sum(axis=0))).astype(V.dtype, copy=False)
 
 
 def is_supported(group: TermGroup) -> bool:

@@ -2,6 +2,7 @@
 //
 // Defined by the caller:
 //   OUTPUTS   classes: few, as a thread has all products of two of them in registers
+//   REAL      type of what `bends` multiplies
 
 typedef long long Row;
 
@@ -48,4 +49,48 @@ extern "C" __global__ void __launch_bounds__(256)
             sums[s] += __shfl_xor_sync(0xffffffffu, sums[s], other);
         if (lane == 0) parts[warp * (PRODUCTS + OUTPUTS) + s] = sums[s];
     }
+}
+
+// p (OUTPUTS, n) is the softmax of F, with `minus` taken off where a label is; own (n,) the logarithm of
+// the probability of the label. A row is a thread's.
+extern "C" __global__ void __launch_bounds__(256)
+    classes(const double* __restrict__ F, const long long* __restrict__ labels,
+            double* __restrict__ p, double* __restrict__ own, Row n, double minus) {
+    const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    double e[OUTPUTS], most = F[i], all = 0.0, mine = 0.0;
+    const int label = (int)labels[i];
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        e[k] = F[k * n + i];
+        most = fmax(most, e[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        const double off = e[k] - most;
+        if (k == label) mine = off;
+        e[k] = exp(off);
+        all += e[k];
+    }
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) p[k * n + i] = e[k] / all - (k == label ? minus : 0.0);
+    own[i] = mine - log(all);
+}
+
+// out (OUTPUTS, n) = c_i p_ki (V_ki - sum_m p_mi V_mi). A row is a thread's.
+extern "C" __global__ void __launch_bounds__(256)
+    bends(const double* __restrict__ p, const double* __restrict__ cost,
+          const REAL* __restrict__ V, REAL* __restrict__ out, Row n) {
+    const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    double own[OUTPUTS], given[OUTPUTS], mean = 0.0;
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        own[k] = p[k * n + i];
+        given[k] = V[k * n + i];
+        mean += own[k] * given[k];
+    }
+    const double c = cost[i];
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) out[k * n + i] = (REAL)(c * own[k] * (given[k] - mean));
 }

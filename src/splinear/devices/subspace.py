@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from splinear.devices.backend import Backend, DeviceArray
+from splinear.devices.backend import Backend, DeviceArray, diagonals, twice
 from splinear.solvers.box import Box
 
 __all__ = ["free_step"]
 
 MOST_FREE = 3072  # rows of an output: beyond that, matrices would take too long
 GROWTH = 1e-6  # of a diagonal, as products are in single precision
+JOINING = 0.3  # of the largest violation: rows of more leave their bounds in a step
 SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of a step: the farther, the more is cut off
 
 
@@ -24,24 +25,39 @@ def free_step(
     backend: Backend, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray
 ) -> tuple[DeviceArray, DeviceArray]:
     """Return b and the gradient after a step of all that is free, (n_outputs, n_rows) each."""
-    free = (b > box.low) & (b < box.high)
     low, high, slope = box.low, box.high, gradient
     if box.shrinkage:  # no sign changes
-        free &= b != 0.0
         low, high = np.where(b > 0.0, 0.0, low), np.where(b < 0.0, 0.0, high)
         slope = gradient + box.shrinkage * np.sign(b)
-    m = int(free.sum(axis=1).max())
+    free, m = _free(box, b, gradient)
     if not 0 < m <= MOST_FREE:
         return b, gradient
     rows = np.argsort((~free).astype(np.int8), axis=1)[:, :m]  # free ones first
-    outputs = backend.array(np.arange(len(b))[:, None])
-    counts = free[outputs, rows].astype(np.float64)
-    step = _solved(backend, K, counts, rows, box.ridge[outputs, rows], slope[outputs, rows])
-    if step is None:
+    at = (backend.array(np.arange(len(b))[:, None]), rows)
+    counts = free[at]
+    step = _solved(backend, K, np.where(counts, rows, -1), box.ridge[at], counts * slope[at])
+    if not bool(np.isfinite(step).all()):
         return b, gradient
     direction = np.zeros_like(b)
-    direction[outputs, rows] = -step
+    direction[at] = counts * -step
     return _best_of_path(K, box, b, direction, (low, high), gradient, slope)
+
+
+def _free(box: Box, b: DeviceArray, gradient: DeviceArray) -> tuple[DeviceArray, int]:
+    """Return what is free in every output, and the most of them.
+
+    That is what is at no bound, and what will leave one soonest, unless it is too much.
+    """
+    free = (b > box.low) & (b < box.high)
+    if box.shrinkage:
+        free &= b != 0.0
+    else:
+        violation = box.violation(b, gradient)
+        least = np.maximum(JOINING * violation.max(axis=1), np.finfo(float).tiny)
+        more = free | (violation > least[:, None])
+        if (m := int(more.sum(axis=1).max())) <= MOST_FREE:
+            return more, m
+    return free, int(free.sum(axis=1).max())
 
 
 def _best_of_path(
@@ -69,21 +85,12 @@ def _best_of_path(
 
 
 def _solved(
-    backend: Backend,
-    K: DeviceArray,
-    counts: DeviceArray,
-    rows: DeviceArray,
-    ridge: DeviceArray,
-    slope: DeviceArray,
+    backend: Backend, K: DeviceArray, rows: DeviceArray, ridge: DeviceArray, slope: DeviceArray
 ) -> DeviceArray:
-    """Return the solutions of (K + d) x = slope over rows that count, 0 elsewhere; None: none."""
-    H = K[rows[:, :, None], rows[:, None, :]].astype(np.float64)
-    H *= counts[:, :, None] * counts[:, None, :]
-    at = np.arange(H.shape[1])
-    diagonal = H[:, at, at] * (1.0 + GROWTH) + counts * ridge
-    H[:, at, at] = np.where(counts > 0.0, diagonal, 1.0)
+    """Return the solutions of (K + d) x = slope over rows, -1 being none; not finite: there is none."""
+    H = backend.among(K, rows)
+    diagonal = diagonals(H)
+    diagonal *= 1.0 + GROWTH
+    diagonal += ridge
     factors = backend.inverse_factors(H)
-    if not bool(np.isfinite(factors).all()):
-        return None
-    half = factors @ (counts * slope)[:, :, None]
-    return (np.swapaxes(factors, 1, 2) @ half)[:, :, 0]
+    return twice(factors, slope)
