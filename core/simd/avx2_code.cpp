@@ -11,33 +11,9 @@ namespace {
 #include "simd/avx2_tables.hpp"
 // After what it uses.
 #include "simd/avx2_knots.hpp"
+#include "simd/tile_coding.hpp"
 
-using splinear::simd::CodeMap;
-constexpr int n_rows = splinear::simd::code_rows;
 constexpr int n_vectors = 4;  // that are coded together
-constexpr int lines_ahead = 2;
-
-// The values of a tile of features, each a column of rows.
-struct Columns {
-    alignas(32) float at[tile][n_rows];
-};
-
-// Zero beyond the last of n features.
-inline void load_columns(const float* const* x, std::size_t j, std::size_t n, Columns& out) {
-    for (int a = 0; a < n_rows; ++a)
-        for (int i = 0; i < lines_ahead; ++i)
-            _mm_prefetch(reinterpret_cast<const char*>(x[a] + j + tile + 16 * i), _MM_HINT_T0);
-    for (std::size_t eight = 0; eight < tile && eight < n; eight += 8) {
-        const __m256i have = there_are(n - eight);
-        for (int a = 0; a < n_rows; a += 8) {
-            __m256 in[8];
-            __m256 turned[8];
-            for (int i = 0; i < 8; ++i) in[i] = _mm256_maskload_ps(x[a + i] + j + eight, have);
-            transpose(in, turned);
-            for (std::size_t i = 0; i < 8; ++i) _mm256_store_ps(out.at[eight + i] + a, turned[i]);
-        }
-    }
-}
 
 inline __m256i unless_nan(__m256 x, __m256i code, __m256i nan) {
     return _mm256_blendv_epi8(code, nan, _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)));
@@ -117,56 +93,79 @@ private:
     }
 };
 
-constexpr int n_blocks = n_rows / (8 * n_vectors);
+constexpr int n_blocks = n_coded / (8 * n_vectors);
 
-// Adds the codes of one feature to `pairs`, shifted; returns doubtful rows.
-template <bool IsOdd>
-inline std::uint64_t code_column(const CodeMap& map, std::size_t j, const float* x,
-                                 std::uint32_t* pairs) {
-    const auto put = [&](int a, __m256i code) {
-        auto* to = reinterpret_cast<__m256i*>(pairs + a);
-        _mm256_store_si256(
-            to, IsOdd ? _mm256_or_si256(_mm256_load_si256(to), _mm256_slli_epi32(code, 16)) : code);
-    };
-    if (map.trees[j] == nullptr) {
-        const Line line(map, j);
-        for (int a = 0; a < n_rows; a += 8) put(a, line(_mm256_load_ps(x + a)));
-        return 0;
-    }
-    const Knots knots(map, j);
-    return by_sections(map.sections, [&]<int Sections>(Number<Sections>) {
-        std::uint64_t doubts = 0;
-        for (int b = 0; b < n_blocks; ++b) {
-            const int a = 8 * n_vectors * b;
-            __m256i codes[n_vectors];
-            doubts |= static_cast<std::uint64_t>(knots.code<Sections>(x + a, codes)) << a;
-            for (int v = 0; v < n_vectors; ++v) put(a + 8 * v, codes[v]);
-        }
-        return doubts;
-    });
-}
-
-// Writes the codes of 16 features, of which there are n, row by row.
-inline void store_rows(const std::uint32_t (*pairs)[n_rows], std::size_t n,
-                       std::uint16_t* const* out, std::size_t j) {
-    for (int a = 0; a < n_rows; a += 8) {
-        __m256 in[8];
-        __m256 turned[8];
-        for (int i = 0; i < 8; ++i)
-            in[i] = _mm256_load_ps(reinterpret_cast<const float*>(pairs[i] + a));
-        transpose(in, turned);
-        for (int i = 0; i < 8; ++i) {
-            std::uint16_t* to = out[a + i] + j;
-            if (n >= 16) {
-                _mm256_storeu_ps(reinterpret_cast<float*>(to), turned[i]);
-                continue;
+struct Coding {
+    static void load(const float* const* x, std::size_t j, std::size_t n, Columns& out) {
+        for (std::size_t eight = 0; eight < tile && eight < n; eight += 8) {
+            const __m256i have = there_are(n - eight);
+            for (int a = 0; a < n_coded; a += 8) {
+                __m256 in[8];
+                __m256 turned[8];
+                for (int i = 0; i < 8; ++i) in[i] = _mm256_maskload_ps(x[a + i] + j + eight, have);
+                transpose(in, turned);
+                for (std::size_t i = 0; i < 8; ++i)
+                    _mm256_store_ps(out.at[eight + i] + a, turned[i]);
             }
-            alignas(32) std::uint16_t all[16];
-            _mm256_store_ps(reinterpret_cast<float*>(all), turned[i]);
-            for (std::size_t k = 0; k < n; ++k) to[k] = all[k];
         }
     }
-}
+
+    template <bool IsOdd>
+    static std::uint64_t code(const CodeMap& map, std::size_t j, const float* x,
+                              std::uint32_t* pairs) {
+        const auto put = [&](int a, __m256i code) {
+            auto* to = reinterpret_cast<__m256i*>(pairs + a);
+            if constexpr (IsOdd)
+                code = _mm256_or_si256(_mm256_load_si256(to), _mm256_slli_epi32(code, 16));
+            _mm256_store_si256(to, code);
+        };
+        if (map.trees[j] == nullptr) {
+            const Line line(map, j);
+            for (int a = 0; a < n_coded; a += 8) put(a, line(_mm256_load_ps(x + a)));
+            return 0;
+        }
+        const Knots knots(map, j);
+        return by_sections(map.sections, [&]<int Sections>(Number<Sections>) {
+            std::uint64_t doubts = 0;
+            for (int b = 0; b < n_blocks; ++b) {
+                const int a = 8 * n_vectors * b;
+                __m256i codes[n_vectors];
+                doubts |= static_cast<std::uint64_t>(knots.code<Sections>(x + a, codes)) << a;
+                for (int v = 0; v < n_vectors; ++v) put(a + 8 * v, codes[v]);
+            }
+            return doubts;
+        });
+    }
+
+    static void store(const CodePairs& pairs, std::size_t n, std::uint16_t* const* out,
+                      std::size_t j) {
+        for (std::size_t half = 0; half < tile && half < n; half += 16)
+            store_half(pairs.at + half / 2, n - half, out, j + half);
+    }
+
+private:
+    // Of 16 features, of which there are n, row by row.
+    static void store_half(const std::uint32_t (*pairs)[n_coded], std::size_t n,
+                           std::uint16_t* const* out, std::size_t j) {
+        for (int a = 0; a < n_coded; a += 8) {
+            __m256 in[8];
+            __m256 turned[8];
+            for (int i = 0; i < 8; ++i)
+                in[i] = _mm256_load_ps(reinterpret_cast<const float*>(pairs[i] + a));
+            transpose(in, turned);
+            for (int i = 0; i < 8; ++i) {
+                std::uint16_t* to = out[a + i] + j;
+                if (n >= 16) {
+                    _mm256_storeu_ps(reinterpret_cast<float*>(to), turned[i]);
+                    continue;
+                }
+                alignas(32) std::uint16_t all[16];
+                _mm256_store_ps(reinterpret_cast<float*>(all), turned[i]);
+                for (std::size_t k = 0; k < n; ++k) to[k] = all[k];
+            }
+        }
+    }
+};
 
 }  // namespace
 
@@ -174,16 +173,7 @@ namespace splinear::simd::avx2 {
 
 void code_tile(const CodeMap& map, std::size_t j, std::size_t n, const float* const* x,
                std::uint16_t* const* out, std::uint64_t* doubts) {
-    Columns columns;
-    load_columns(x, j, n, columns);
-    alignas(32) std::uint32_t pairs[16][n_rows] = {};
-    for (std::size_t f = 0; f < n; f += 2) {
-        doubts[f] = code_column<false>(map, j + f, columns.at[f], pairs[f / 2]);
-        if (f + 1 < n)
-            doubts[f + 1] = code_column<true>(map, j + f + 1, columns.at[f + 1], pairs[f / 2]);
-    }
-    for (std::size_t half = 0; half < tile && half < n; half += 16)
-        store_rows(pairs + half / 2, n - half, out, j + half);
+    code_tile_by<Coding>(map, j, n, x, out, doubts);
 }
 
 }  // namespace splinear::simd::avx2

@@ -8,34 +8,9 @@
 
 namespace {
 #include "simd/avx512_knots.hpp"
+#include "simd/tile_coding.hpp"
 
-using splinear::simd::CodeMap;
-constexpr int n_rows = splinear::simd::code_rows;
-constexpr int n_vectors = n_rows / 16;
-
-// The values of a tile of features, each a column of rows.
-struct Columns {
-    alignas(64) float at[tile][n_rows];
-};
-
-// Zero beyond the last of n features.
-inline void load_columns(const float* const* x, std::size_t j, std::size_t n, Columns& out) {
-    for (int a = 0; a < n_rows; ++a) {
-        _mm_prefetch(reinterpret_cast<const char*>(x[a] + j + tile), _MM_HINT_T0);
-        _mm_prefetch(reinterpret_cast<const char*>(x[a] + j + tile + 16), _MM_HINT_T0);
-    }
-    const __mmask32 have = n >= tile ? ~__mmask32{0} : (__mmask32{1} << n) - 1;
-    for (int half = 0; half < tile; half += 16)
-        for (int a = 0; a < n_rows; a += 16) {
-            __m512i in[16];
-            __m512i turned[16];
-            for (int i = 0; i < 16; ++i)
-                in[i] = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(have >> half),
-                                                 x[a + i] + j + half);
-            transpose(in, turned);
-            for (int i = 0; i < 16; ++i) _mm512_store_si512(out.at[half + i] + a, turned[i]);
-        }
-}
+constexpr int n_vectors = n_coded / 16;
 
 // Codes along a straight line, in double precision.
 struct Line {
@@ -133,32 +108,59 @@ inline std::uint64_t code_column(const CodeMap& map, std::size_t j, const float*
     return 0;
 }
 
+inline __mmask32 there_are(std::size_t n) {
+    return n >= tile ? ~__mmask32{0} : (__mmask32{1} << n) - 1;
+}
+
+struct Coding {
+    static void load(const float* const* x, std::size_t j, std::size_t n, Columns& out) {
+        for (int half = 0; half < tile; half += 16) {
+            const auto have = static_cast<__mmask16>(there_are(n) >> half);
+            for (int a = 0; a < n_coded; a += 16) {
+                __m512i in[16];
+                __m512i turned[16];
+                for (int i = 0; i < 16; ++i)
+                    in[i] = _mm512_maskz_loadu_epi32(have, x[a + i] + j + half);
+                transpose(in, turned);
+                for (int i = 0; i < 16; ++i) _mm512_store_si512(out.at[half + i] + a, turned[i]);
+            }
+        }
+    }
+
+    template <bool IsOdd>
+    static std::uint64_t code(const CodeMap& map, std::size_t j, const float* x,
+                              std::uint32_t* pairs) {
+        __m512i codes[n_vectors];
+        const std::uint64_t doubts = code_column(map, j, x, codes);
+        for (int v = 0; v < n_vectors; ++v) {
+            std::uint32_t* to = pairs + 16 * v;
+            if constexpr (IsOdd)
+                codes[v] = _mm512_or_si512(_mm512_load_si512(to), _mm512_slli_epi32(codes[v], 16));
+            _mm512_store_si512(to, codes[v]);
+        }
+        return doubts;
+    }
+
+    static void store(const CodePairs& pairs, std::size_t n, std::uint16_t* const* out,
+                      std::size_t j) {
+        for (int a = 0; a < n_coded; a += 16) {
+            __m512i in[16];
+            __m512i turned[16];
+            for (int i = 0; i < 16; ++i) in[i] = _mm512_load_si512(pairs.at[i] + a);
+            transpose(in, turned);
+            for (int i = 0; i < 16; ++i)
+                _mm512_mask_storeu_epi16(out[a + i] + j, there_are(n), turned[i]);
+        }
+    }
+};
+
 }  // namespace
 
 namespace splinear::simd::avx512 {
 
 void code_tile(const CodeMap& map, std::size_t j, std::size_t n, const float* const* x,
                std::uint16_t* const* out, std::uint64_t* doubts) {
-    Columns columns;
-    load_columns(x, j, n, columns);
-    alignas(64) std::uint32_t pairs[16][n_rows];
-    for (std::size_t f = 0; f < tile; f += 2) {
-        __m512i even[n_vectors] = {};
-        __m512i odd[n_vectors] = {};
-        if (f < n) doubts[f] = code_column(map, j + f, columns.at[f], even);
-        if (f + 1 < n) doubts[f + 1] = code_column(map, j + f + 1, columns.at[f + 1], odd);
-        for (int v = 0; v < n_vectors; ++v)
-            _mm512_store_si512(pairs[f / 2] + 16 * v,
-                               _mm512_or_si512(even[v], _mm512_slli_epi32(odd[v], 16)));
-    }
-    const __mmask32 have = n >= tile ? ~__mmask32{0} : (__mmask32{1} << n) - 1;
-    for (int a = 0; a < n_rows; a += 16) {
-        __m512i in[16];
-        __m512i turned[16];
-        for (int i = 0; i < 16; ++i) in[i] = _mm512_load_si512(pairs[i] + a);
-        transpose(in, turned);
-        for (int i = 0; i < 16; ++i) _mm512_mask_storeu_epi16(out[a + i] + j, have, turned[i]);
-    }
+    code_tile_by<Coding>(map, j, n, x, out, doubts);
 }
 
 }  // namespace splinear::simd::avx512

@@ -46,6 +46,19 @@ inline void prefetch([[maybe_unused]] const void* at) {
 #endif
 }
 
+// The same into the second cache, as the nearest one waits for few lines at a time; and for memory
+// that will be written.
+inline void prefetch_far([[maybe_unused]] const void* at) {
+#ifdef __GNUC__
+    __builtin_prefetch(at, 0, 2);
+#endif
+}
+inline void prefetch_to_write([[maybe_unused]] const void* at) {
+#ifdef __GNUC__
+    __builtin_prefetch(at, 1);
+#endif
+}
+
 // Bins and fractions of the features of a tile, of one row: what the compiler can do in vectors.
 struct Places {
     int bin[splinear::simd::tile];
