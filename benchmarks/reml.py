@@ -30,11 +30,12 @@ from splinear.terms import Spline
 
 # What the core does on threads: functions that go over the rows, and how often, and others.
 PASSES = {"score_many": 1, "sum_many": 1, "blocks_many": 1, "hessian_some": 1, "curved_sums": 2}
+PASSES["least_step"] = 2  # for every product
 OTHERS = ("hessian_thinned", "sum_all", "loss_sums", "loss_shift", "loss_value", "loss_each")
 OTHERS += ("loss_gap", "some_rows", "sample_rows", "column_ranges", "sorted_columns")
 OTHERS += ("spread_knots", "tail_knots", "arrow_group", "solve_arrow", "step_variances")
 OTHERS += ("cautious_bends", "moved_scores", "missing_bends", "add_levels", "row_sums")
-OTHERS += ("add_stiffness", "softness")
+OTHERS += ("penalized_bands", "band_sums")
 MOST_ADULT, MOST_MILLION = 0.25, 15.0  # seconds
 MOST_SERIAL, LEAST_SPEED_UP, MANY = 0.05, 9.0, 16  # of one thread's time; on this many threads
 REPEATS = 5
@@ -83,11 +84,11 @@ class Watch:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             start = time.process_time()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                self.calls[name] = self.calls.get(name, 0) + 1
-                self.seconds += time.process_time() - start
+            out = function(*args, **kwargs)
+            self.seconds += time.process_time() - start
+            n = out[0].n_products if name == "least_step" else 1
+            self.calls[name] = self.calls.get(name, 0) + n
+            return out
 
         return call
 

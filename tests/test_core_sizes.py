@@ -1,7 +1,6 @@
 """Whatever sizes the compiled core is given, it refuses those that do not fit, and says which."""
 
 import re
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -566,13 +565,17 @@ def test_blocks_and_the_intercept():
 def test_bands():
     n, size = 2, 4
     bands, used = numbers(n, size, 2), np.ones((n, size), dtype=bool)
-    assert _core.penalized_bands(bands, bands, used, 2).shape == (n, size, 2)
-    short, none = bands[:1].copy(), bands[..., :0].copy()
-    refused(_core.penalized_bands, short, bands, used, 2, match="bands, .*16, not 8")
-    refused(_core.penalized_bands, bands, short, used, 2, match="bands to add, .*16, not 8")
-    refused(_core.penalized_bands, bands, bands, used, 1, match="n x size x n_bands")
-    assert _core.band_sums(bands).shape == (n, size)
-    refused(_core.band_sums, none, match="n x size x n_bands")
+    levels, short, none = numbers(n, size), bands[:1].copy(), bands[..., :0].copy()
+    add = _core.penalized_bands
+    assert add(bands, bands, used, NO_MEAN, 0.0, 2, 1).shape == (n, size, 2)
+    refused(add, short, bands, used, levels, 1.0, 2, 1, match="blocks, .*16, not 8")
+    refused(add, bands, short, used, levels, 1.0, 2, 1, match="penalty, .*16, not 8")
+    refused(add, bands, bands, used, levels[:1].copy(), 1.0, 2, 1, match="weights must be 8, not 4")
+    refused(add, bands, bands, used, levels, 1.0, 1, 1, match="n x size x n_bands")
+    refused(add, bands, bands, used, levels, 1.0, 2, 0, match="n_threads")
+    assert _core.band_sums(bands, 1).shape == (n, size)
+    refused(_core.band_sums, none, 1, match="n x size x n_bands")
+    refused(_core.band_sums, bands, 0, match="n_threads")
     u = numbers(n, size)
     assert _core.step_variances(-bands, u, 1) is None
     refused(_core.step_variances, numbers(n, size, 3), u, 1, match="tridiagonal")
@@ -580,27 +583,79 @@ def test_bands():
     refused(_core.step_variances, bands, u, 0, match="n_threads")
 
 
+def group_penalty(n=N_FEATURES, missing=NONE):
+    used = np.ones((n, SIZE + (missing.size > 0)), dtype=bool)
+    return _core.GroupPenalty(penalty(), used, numbers(n, SIZE), numbers(n), missing, True)
+
+
 def test_what_penalties_take():
-    rows, weights = numbers(N_FEATURES, SIZE), numbers(N_FEATURES, SIZE)
+    rows = numbers(N_FEATURES, SIZE)
+    refused(penalty().distance, rows, rows[1:].copy(), rows, match="number of rows")
+    refused(penalty().distance, rows, rows, rows[:, 1:].copy(), match="length of rows")
+    made, flat = group_penalty(), numbers(LENGTH)
+    made.add_pull(flat, flat.copy(), 1)
+    assert made.softness(flat, 1) > 0.0
+    assert made.level_weights.shape == (N_FEATURES, SIZE)
+    refused(made.add_pull, flat[1:], flat, 1, match=f"parameters must be {LENGTH}, not 17")
+    refused(made.add_pull, flat, flat[1:], 1, match="parameters to add to must be")
+    refused(made.add_pull, flat, flat, 0, match="n_threads")
+    refused(made.softness, flat[1:], 1, match=f"gradient must be {LENGTH}, not 17")
+    refused(made.softness, flat, 0, match="n_threads")
 
-    def stiffened(given, weights, n_threads):
-        out = np.zeros_like(given)
-        _core.add_stiffness(penalty(), given, weights, out, n_threads)
-        return out
 
-    for method in (stiffened, partial(_core.softness, penalty())):
-        assert len(method(np.tile(rows, (2, 1)), weights, 1)) == 2 * N_FEATURES
-        refused(method, rows[:2].copy(), weights, 1, match="row of weights for every row")
-        refused(method, rows[:, 1:].copy(), weights, 1, match="row of weights for every row")
-        refused(method, rows, weights[:0].copy(), 1, match="row of weights for every row")
-        short = rows[:, 1:].copy()
-        refused(method, short, short, 1, match=f"size of the penalty, must be {SIZE}")
-        refused(method, rows, weights, 0, match="n_threads")
-    add = partial(_core.add_stiffness, penalty())
-    refused(add, rows, weights, rows[1:].copy(), 1, match="number of rows to add to must be 3")
-    refused(add, rows, weights, rows[:, 1:].copy(), 1, match="length of the rows to add to must be")
-    refused(penalty().distance, rows, rows[1:].copy(), weights, match="number of rows")
-    refused(penalty().distance, rows, rows, weights[:, 1:].copy(), match="length of rows")
+def test_penalties_of_groups():
+    make, used = _core.GroupPenalty, np.ones((N_FEATURES, SIZE), dtype=bool)
+    variance, short = numbers(N_FEATURES), numbers(N_FEATURES - 1)
+    given = (numbers(N_FEATURES, SIZE), variance)
+    refused(make, penalty(), used[1:].copy(), *given, NONE, False, match="used, .*18, not 12")
+    refused(
+        make, penalty(), used, given[0][1:].copy(), variance, NONE, False, match="weights, .*18"
+    )
+    refused(make, penalty(), used, given[0], short, NONE, False, match="used, .*12, not 18")
+    refused(make, penalty(), used, *given, variance, False, match="used, .*21, not 18")
+    wide = np.ones((N_FEATURES, SIZE + 1), dtype=bool)
+    refused(make, penalty(), wide, *given, short, False, match="missing_variance, .*3, not 2")
+    refused(make, penalty(), used[:0], given[0][:0], NONE, NONE, False, match="must have features")
+
+
+def test_steps(one):
+    used, bands = np.ones((N_FEATURES, SIZE), dtype=bool), numbers(N_FEATURES, SIZE, 2)
+    bands[..., 0] = 3.0
+    arrow = _core.arrow_group(bands, used, NO_MEAN, numbers(N_FEATURES, SIZE), 9.0, 1)
+    limits = _core.StepLimits(
+        radius=1.0,
+        accuracy=0.1,
+        gap=0.0,
+        max_products=5,
+        keeps_scores=True,
+        is_quadratic=False,
+        farthest=1.0,
+    )
+    h, gradient = numbers(N_ROWS), numbers(LENGTH + 1)
+
+    own = group_penalty()
+
+    def step(h=h, penalties=(own,), blocks=(arrow,), gradient=gradient, n_threads=1):
+        rest = (list(blocks), 9.0, None, gradient, limits, Watch(), n_threads)
+        return _core.least_step(one, h, list(penalties), *rest)
+
+    found, error = step()
+    assert isinstance(found, _core.FoundStep)
+    assert error is None
+    assert (found.to.shape, found.scores.shape) == ((1, LENGTH + 1), (1, N_ROWS))
+    refused(step, h=h[1:], match="weights, .*12, not 11")
+    refused(step, penalties=(), match="penalties, .*1, not 0")
+    refused(step, penalties=(group_penalty(2),), match="penalty must be 18, not 12")
+    refused(step, blocks=(), match="blocks, .*1, not 0")
+    few = _core.arrow_group(bands[1:].copy(), used[1:].copy(), NO_MEAN, numbers(2, SIZE), 9.0, 1)
+    refused(step, blocks=(few,), match="blocks must be 18, not 12")
+    wide = bands.reshape(2, 9, 2)
+    other = _core.arrow_group(wide, np.ones((2, 9), dtype=bool), NO_MEAN, numbers(2, 9), 9.0, 1)
+    refused(step, blocks=(other,), match="length of blocks must be 6, not 9")
+    unfit = _core.arrow_group(-bands, used, NO_MEAN, numbers(N_FEATURES, SIZE), 9.0, 1)
+    refused(step, blocks=(unfit,), match="not positive definite")
+    refused(step, gradient=gradient[1:], match="gradient, .*19, not 18")
+    refused(step, n_threads=0, match="n_threads")
 
 
 def test_products_with_a_hessian(one):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -128,38 +130,47 @@ def test_twin_maps_agree(penalty: Penalty, name: str) -> None:
     assert_allclose(getattr(core, name)(rows), twin, rtol=1e-13, atol=atol)
 
 
+def group_penalty(penalty: Penalty, random: np.random.Generator, n: int) -> tuple[Any, ...]:
+    """Return the twin of n features with gaps, its weights, variances and those of gaps."""
+    weights, variance = random.random((n, penalty.size)), random.uniform(0.1, 10.0, n)
+    missing = random.uniform(0.1, 10.0, n)
+    used = np.ones((n, penalty.size + 1), dtype=bool)
+    core = penalty.core(min(2, penalty.size))
+    twin = _core.GroupPenalty(core, used, weights, variance, missing, True)
+    return twin, weights, variance, missing
+
+
 def test_twins_agree_on_weighted_penalties(penalty: Penalty) -> None:
-    """Of two outputs, whose features have the same weights."""
-    random, core = np.random.default_rng(1), penalty.core(min(2, penalty.size))
-    rows, weights = random.normal(size=(2, 3, penalty.size)), random.random((3, penalty.size))
-    flat = rows.reshape(6, -1)
-    pull = penalty.difference_transpose(weights * penalty.difference(rows))
-    found = np.zeros_like(flat)
-    _core.add_stiffness(core, flat, weights, found, 1)
-    assert_allclose(found, pull.reshape(6, -1), rtol=1e-12, atol=1e-13 * np.abs(pull).max())
-    squares = (weights * penalty.embed(rows) ** 2).sum(axis=-1)
-    assert_allclose(_core.softness(core, flat, weights, 1), squares.ravel(), rtol=1e-12)
-    for wrong in (weights[:, :-1], weights[:0], np.ones((4, penalty.size))):
-        with pytest.raises(ValueError, match=r"a row of weights|n x size"):
-            _core.add_stiffness(core, flat, wrong.copy(), found, 1)
-        with pytest.raises(ValueError, match=r"a row of weights|n x size"):
-            _core.softness(core, flat, wrong.copy(), 1)
-    for wrong in (found[1:], found[:, 1:].copy()):
-        with pytest.raises(ValueError, match="to add to"):
-            _core.add_stiffness(core, flat, weights, wrong, 1)
+    random = np.random.default_rng(1)
+    twin, weights, variance, missing = group_penalty(penalty, random, 3)
+    theta = random.normal(size=(3, penalty.size + 1))
+    curves, gaps, found = theta[:, :-1], theta[:, -1], np.zeros(theta.size)
+    twin.add_pull(theta.ravel(), found, 1)
+    stiffness = weights / variance[:, None]
+    pull = penalty.difference_transpose(stiffness * penalty.difference(curves))
+    expected = np.column_stack([pull, gaps / missing])
+    size = np.abs(expected).max()
+    assert_allclose(found.reshape(3, -1), expected, rtol=1e-12, atol=1e-13 * size)
+    squares = (penalty.embed(curves) ** 2 / stiffness).sum() + gaps**2 @ missing
+    assert_allclose(twin.softness(theta.ravel(), 1), squares, rtol=1e-12)
+    ones = np.ones_like(curves)
+    S1 = penalty.difference_transpose(weights * penalty.difference(ones))
+    totals = S1.sum(axis=1, keepdims=True)
+    levels = np.column_stack([np.where(totals > 0, S1 / totals, 0.0), np.zeros(3)])
+    atol = 1e-12 * max(1.0, np.abs(levels).max())
+    assert_allclose(twin.level_weights, levels, rtol=1e-9, atol=atol)
 
 
 @pytest.mark.parametrize("n_threads", [2, 3, 16])
 def test_threads_change_no_bit_of_weighted_penalties(penalty: Penalty, n_threads: int) -> None:
-    random, core = np.random.default_rng(2), penalty.core(min(2, penalty.size))
-    rows, weights = random.normal(size=(100, penalty.size)), random.random((50, penalty.size))
-    one = random.normal(size=rows.shape)
+    random = np.random.default_rng(2)
+    twin, *_ = group_penalty(penalty, random, 50)
+    theta, one = random.normal(size=(2, 50 * (penalty.size + 1)))
     many = one.copy()
-    _core.add_stiffness(core, rows, weights, one, 1)
-    _core.add_stiffness(core, rows, weights, many, n_threads)
+    twin.add_pull(theta, one, 1)
+    twin.add_pull(theta, many, n_threads)
     np.testing.assert_array_equal(many, one)
-    expected = _core.softness(core, rows, weights, 1)
-    np.testing.assert_array_equal(_core.softness(core, rows, weights, n_threads), expected)
+    assert twin.softness(theta, n_threads) == twin.softness(theta, 1)
 
 
 @given(st.integers(1, 10), orders, st.integers(1, 4), st.data())

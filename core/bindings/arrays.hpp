@@ -83,6 +83,7 @@ void bind_pairs(nb::module_& m);
 void bind_kernel(nb::module_& m);
 void bind_knots(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_step(nb::module_& m);
 void bind_train(nb::module_& m);
 
 }  // namespace splinear::bindings

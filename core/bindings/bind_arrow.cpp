@@ -17,19 +17,29 @@ std::vector<Number> copied(const Array& array) {
 ArrowGroup arrow_group(const Cube<double>& bands, const Table<bool>& used,
                        const Table<double>& mean, const Table<double>& ties, double of_intercept,
                        std::int64_t n_threads) {
+    const int n = threads(n_threads);
     nb::gil_scoped_release release;
-    return {{copied<double>(bands), bands.shape(1), bands.shape(2), threads(n_threads)},
+    return {{copied<double>(bands), bands.shape(1), bands.shape(2), n},
             copied<std::uint8_t>(used),
             copied<double>(mean),
             copied<double>(ties),
-            of_intercept};
+            of_intercept,
+            n};
 }
 
+Bands as_bands(const Cube<double>& bands) { return {as_span(bands), bands.shape(2)}; }
+
 NumpyCube penalized(const Cube<double>& blocks, const Cube<double>& penalty,
-                    const Table<bool>& used, std::size_t most) {
+                    const Table<bool>& used, const Table<double>& levels, double of_level,
+                    std::size_t most, std::int64_t n_threads) {
     const std::size_t size = used.shape(1);
-    std::vector<double> out = added_bands(as_span(blocks), blocks.shape(2), as_span(penalty),
-                                          penalty.shape(2), copied<std::uint8_t>(used), size, most);
+    const int n = threads(n_threads);
+    std::vector<double> out;
+    {
+        nb::gil_scoped_release release;
+        out = penalized_bands(as_bands(blocks), as_bands(penalty), copied<std::uint8_t>(used),
+                              as_span(levels), of_level, size, most, n);
+    }
     const std::size_t n_bands = out.size() / std::max<std::size_t>(used.size(), 1);
     return to_numpy<NumpyCube>(std::move(out), used.shape(0), size, n_bands);
 }
@@ -76,9 +86,11 @@ void bind_arrow(nb::module_& m) {
           "bands (n_features, stride, n_bands); used and ties (n_features, stride); mean "
           "(n_features, size), or (0, 0) for a group without missing values.");
     m.def("penalized_bands", &penalized, nb::arg("blocks").noconvert(),
-          nb::arg("penalty").noconvert(), nb::arg("used").noconvert(), nb::arg("most"),
-          "The bands of blocks (n, size, support), where both functions are used, and those of "
-          "their penalty (n, size, bandwidth + 1), added up: `most` of them at most.");
+          nb::arg("penalty").noconvert(), nb::arg("used").noconvert(),
+          nb::arg("levels").noconvert(), nb::arg("of_level"), nb::arg("most"), nb::arg("n_threads"),
+          "The bands of blocks (n, size, support), where both functions are used, of their penalty "
+          "(n, size, bandwidth + 1) and of of_level p p', p being levels (n, size) or (0, 0), "
+          "added up: `most` of them at most. What is not used has ones on the diagonal.");
     m.def(
         "add_scaled",
         [](const nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& to, double share,
@@ -90,11 +102,12 @@ void bind_arrow(nb::module_& m) {
         "to += share * more, in place.");
     m.def(
         "band_sums",
-        [](const Cube<double>& bands) {
-            return to_numpy<NumpyTable>(band_sums(as_span(bands), bands.shape(1), bands.shape(2)),
-                                        bands.shape(0), bands.shape(1));
+        [](const Cube<double>& bands, std::int64_t n_threads) {
+            return to_numpy<NumpyTable>(
+                band_sums(as_bands(bands), bands.shape(1), threads(n_threads)), bands.shape(0),
+                bands.shape(1));
         },
-        nb::arg("bands").noconvert(),
+        nb::arg("bands").noconvert(), nb::arg("n_threads"),
         "The sums of the rows of symmetric matrices, bands (n, size, n_bands): (n, size).");
     m.def("solve_arrow", &solve, nb::arg("groups"), nb::arg("of_intercept"),
           nb::arg("r").noconvert(), nb::arg("n_threads"),

@@ -57,7 +57,7 @@ void bind_passes(nb::module_& m) {
             CurvedSums found;
             {
                 nb::gil_scoped_release release;
-                found = curved_sums(groups, as_span(tables), as_span(h), threads(n_threads));
+                found = curved_sums(groups, as_span(tables), as_span(h), {}, threads(n_threads));
             }
             const std::size_t n = found.sums.size();
             return nb::make_tuple(to_numpy<NumpyVector>(std::move(found.scores), h.size()),

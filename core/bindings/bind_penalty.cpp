@@ -1,13 +1,11 @@
 #include <nanobind/stl/pair.h>
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "bindings/arrays.hpp"
 #include "model/penalty/any.hpp"
 #include "model/penalty/distance.hpp"
-#include "support/pieces.hpp"
 
 namespace splinear::bindings {
 namespace {
@@ -46,66 +44,6 @@ std::pair<double, double> distance(const AnyPenalty& any, const Table<double>& c
         },
         any);
     return {found.value, found.square};
-}
-
-// Calls use(penalty, i, a copy of row i, its weights) for all rows, on threads.
-template <class Use>
-void over_weighted(const AnyPenalty& any, const Table<double>& rows, const Table<double>& weights,
-                   std::int64_t n_threads, const Use& use) {
-    const std::size_t size = weights.shape(1);
-    must(weights.size() > 0 && rows.shape(1) == size && rows.size() % weights.size() == 0,
-         "there must be a row of weights for every row");
-    const int n = threads(n_threads);
-    nb::gil_scoped_release release;
-    std::visit(
-        [&](const Penalty auto& penalty) {
-            must_be("the length of the rows, the size of the penalty,", size,
-                    static_cast<std::size_t>(penalty.size()));
-            constexpr std::ptrdiff_t per_task = 8;
-            parallel_pieces(0, static_cast<std::ptrdiff_t>(rows.shape(0)), per_task, n,
-                            [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-                                std::vector<double> own(size);
-                                for (auto i = static_cast<std::size_t>(first);
-                                     i < static_cast<std::size_t>(last); ++i) {
-                                    std::copy_n(rows.data() + i * size, size, own.data());
-                                    use(penalty, i, own.data(),
-                                        weights.data() + i % weights.shape(0) * size);
-                                }
-                            });
-        },
-        any);
-}
-
-using Rows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// Adds the gradient of a penalty with weights.
-void add_stiffness(const AnyPenalty& any, const Table<double>& rows, const Table<double>& weights,
-                   const Rows& to, std::int64_t n_threads) {
-    const std::size_t size = weights.shape(1);
-    must_be("the number of rows to add to", to.shape(0), rows.shape(0));
-    must_be("the length of the rows to add to", to.shape(1), rows.shape(1));
-    over_weighted(any, rows, weights, n_threads,
-                  [&](const auto& penalty, std::size_t i, double* a, const double* own) {
-                      penalty.difference(a);
-                      for (std::size_t k = 0; k < size; ++k) a[k] *= own[k];
-                      penalty.difference_transpose(a);
-                      double* out = to.data() + i * size;
-                      for (std::size_t k = 0; k < size; ++k) out[k] += a[k];
-                  });
-}
-
-// sum_k weights_k (T' a)_k^2 of every row.
-NumpyVector softness(const AnyPenalty& any, const Table<double>& rows, const Table<double>& weights,
-                     std::int64_t n_threads) {
-    const std::size_t size = weights.shape(1);
-    std::vector<double> out(rows.shape(0));
-    over_weighted(any, rows, weights, n_threads,
-                  [&](const auto& penalty, std::size_t i, double* a, const double* own) {
-                      penalty.embed(a);
-                      for (std::size_t k = 0; k < size; ++k) out[i] += own[k] * a[k] * a[k];
-                  });
-    const std::size_t n = out.size();
-    return to_numpy<NumpyVector>(std::move(out), n);
 }
 
 template <class P>
@@ -167,14 +105,6 @@ void bind_penalty(nb::module_& m) {
             },
             nb::arg("first"), nb::arg("weights").noconvert(),
             "a' T T' a for the vector a that holds the weights from index first on.");
-    m.def(
-        "add_stiffness", &add_stiffness, nb::arg("penalty"), nb::arg("rows").noconvert(),
-        nb::arg("weights").noconvert(), nb::arg("to").noconvert(), nb::arg("n_threads"),
-        "Adds T^{-T} W T^{-1} a to a row of `to` for every row a, W being a diagonal of its row of "
-        "the weights; of n features several outputs may follow each other.");
-    m.def("softness", &softness, nb::arg("penalty"), nb::arg("rows").noconvert(),
-          nb::arg("weights").noconvert(), nb::arg("n_threads"),
-          "The sum of weights times squares of T' a for every row a; weights as in add_stiffness.");
     m.def(
         "difference_penalty",
         [](int order, int size, int support, int held) -> AnyPenalty {

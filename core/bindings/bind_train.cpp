@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.hpp"
+#include "bindings/monitor.hpp"
 #include "bindings/problem.hpp"
 #include "simd/dispatch.hpp"
 #include "solve/train.hpp"
@@ -24,40 +25,6 @@ void make_options(DualOptions* self, double tol, int max_iter, std::uint64_t see
                   std::int64_t n_threads, bool keep_alpha) {
     new (self) DualOptions{tol, max_iter, seed, threads(n_threads), keep_alpha};
 }
-
-// Asks a Python object with the methods poll() and on_pass(n_iter, gap, n_active) whether to stop.
-// An exception stops the fit as well, and is kept so that the caller can raise it afterward.
-class PythonMonitor final : public Monitor {
-public:
-    explicit PythonMonitor(nb::object watch)
-        : poll_(watch.attr("poll")), on_pass_(watch.attr("on_pass")) {}
-
-    bool poll() override {
-        return ask([&] { return PyErr_CheckSignals() != 0 ? throw nb::python_error() : poll_(); });
-    }
-
-    bool pass(const Progress& progress) override {
-        return ask([&] { return on_pass_(progress.n_iter, progress.gap, progress.n_active); });
-    }
-
-    nb::object error() const { return error_; }
-
-private:
-    template <class Question>
-    bool ask(const Question& question) {
-        nb::gil_scoped_acquire gil;
-        try {
-            return nb::cast<bool>(question());
-        } catch (nb::python_error& error) {
-            error_ = nb::borrow(error.value());
-            return true;
-        }
-    }
-
-    nb::object poll_;
-    nb::object on_pass_;
-    nb::object error_ = nb::none();
-};
 
 using Found = std::pair<std::vector<DualResult>, nb::object>;
 

@@ -16,4 +16,5 @@ NB_MODULE(_core, m) {
     splinear::bindings::bind_train(m);
     splinear::bindings::bind_losses(m);
     splinear::bindings::bind_arrow(m);
+    splinear::bindings::bind_step(m);
 }

@@ -37,27 +37,29 @@ std::array<double, 2> weighted(const double* h, const double* scores, std::size_
     return out;
 }
 
-double best_level(std::span<const double> h, const double* scores, int n_threads) {
+// The same of all rows, in an order that does not depend on threads.
+std::array<double, 2> weighted_all(std::span<const double> h, const double* scores, int n_threads) {
     const auto n = static_cast<Row>(h.size());
     std::vector<std::array<double, 2>> found(index(n_pieces(n, rows_per_task)));
     parallel_pieces(0, n, rows_per_task, n_threads, [&](Row first, Row last) {
         found[index(first / rows_per_task)] =
             weighted(&h[index(first)], scores + first, index(last - first));
     });
-    double weight = 0.0;
-    double product = 0.0;
-    for (const auto& [own, with_scores] : found) weight += own, product += with_scores;
-    return -product / std::max(weight, std::numeric_limits<double>::min());
+    std::array<double, 2> out{};
+    for (const auto& [own, with_scores] : found) out[0] += own, out[1] += with_scores;
+    return out;
 }
 
 }  // namespace
 
 CurvedSums curved_sums(Groups groups, std::span<const double> coef, std::span<const double> h,
-                       int n_threads) {
+                       std::optional<double> level, int n_threads) {
     check_per_row(groups, h);
     CurvedSums out;
     out.scores = score_many(groups, 1, coef, n_threads);
-    out.level = best_level(h, out.scores.data(), threads_for(h, n_threads));
+    const auto [weight, product] = weighted_all(h, out.scores.data(), threads_for(h, n_threads));
+    out.level = level.value_or(-product / std::max(weight, std::numeric_limits<double>::min()));
+    out.total = level ? product + out.level * weight : 0.0;
     Buffer<double> r(h.size());
     parallel_pieces(0, static_cast<Row>(h.size()), rows_per_task, threads_for(h, n_threads),
                     [&](Row first, Row last) {

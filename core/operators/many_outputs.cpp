@@ -193,22 +193,18 @@ void write_blocks(const ManyGroup& group, std::span<const double> h, const Outpu
     };
     const std::size_t size = n_features * per_feature;
     const Row piece = group.rows_per_sum(size);
-    std::vector<double> sums;
-    if (are_few(n_pieces(group.rows->n_rows(), piece), n_threads)) {
-        const auto starts = part_starts(n_features, per_feature, features_per_part);
-        sums = sum_parts_over(*group.rows, group.rows->n_rows(), piece, starts, n_threads,
-                              [&](Row begin, Row end, std::size_t p, double* to) {
-                                  const std::size_t n = (starts[p + 1] - starts[p]) / per_feature;
-                                  const auto own = add(begin, end, p * features_per_part, n);
-                                  std::copy(own.begin(), own.end(), to);
-                              });
-    } else {
-        sums = sum_over(*group.rows, group.rows->n_rows(), piece, size, n_threads,
-                        [&](Row begin, Row end, std::vector<double>& sum) {
-                            const auto own = add(begin, end, 0, n_features);
-                            sum.assign(own.begin(), own.end());
-                        });
-    }
+    const auto starts = part_starts(n_features, per_feature, features_per_part);
+    const std::vector<double> sums = sum_parts_over(
+        *group.rows, group.rows->n_rows(), piece, starts, n_threads,
+        [&](Row begin, Row end, double* to) {
+            const auto own = add(begin, end, 0, n_features);
+            std::copy(own.begin(), own.end(), to);
+        },
+        [&](Row begin, Row end, std::size_t p, double* to) {
+            const std::size_t n = (starts[p + 1] - starts[p]) / per_feature;
+            const auto own = add(begin, end, p * features_per_part, n);
+            std::copy(own.begin(), own.end(), to);
+        });
     const std::size_t support = group.shape.degree == 0 ? 1 : 2;
     const auto product = [&](std::size_t j, std::size_t bin, std::size_t q, std::size_t o) {
         return sums[(j * group.shape.entries + bin) * per_bin + q * lanes + o];
@@ -301,7 +297,7 @@ std::vector<double> sum_many(Groups groups, std::size_t n_outputs, std::span<con
         },
         [&](std::size_t o, std::size_t g) {
             const auto own = r.subspan(o * n_rows, n_rows);
-            write(sum_all(groups.subspan(g, 1), own, n_threads), out, o * length + starts[g]);
+            write(sum_one(*groups[g], own, n_threads), out, o * length + starts[g]);
         });
     return out;
 }

@@ -61,13 +61,14 @@ std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_
     return total;
 }
 
-// The same of sums whose parts can be computed apart: write(begin, end, p, to) writes part p, the
-// numbers from starts[p] to starts[p + 1], of the sum of a piece. So threads share few pieces, too,
-// and nothing that is added up changes.
-template <class Rows, class Write>
+// The same of sums whose parts can be computed apart, and nothing that is added up changes:
+// write(begin, end, to) writes the sum of a piece, write_part(begin, end, p, to) the numbers from
+// starts[p] to starts[p + 1] of it. The last pieces, one per thread, are computed in parts, so that
+// no thread is long without work while others end theirs.
+template <class Rows, class Write, class WritePart>
 std::vector<double> sum_parts_over(const Rows& rows, Row n_rows, Row piece,
                                    std::span<const std::size_t> starts, int n_threads,
-                                   const Write& write) {
+                                   const Write& write, const WritePart& write_part) {
     const std::size_t length = starts.back();
     const std::size_t n_parts = starts.size() - 1;
     const Row at_once = pieces_at_once(rows, n_rows, piece, length, n_threads);
@@ -76,11 +77,21 @@ std::vector<double> sum_parts_over(const Rows& rows, Row n_rows, Row piece,
     for (Row k = 0; k < at_once; ++k) sums.emplace_back(length);
     read_in_order(rows, n_rows, at_once * piece, [&](Row begin, Row end) {
         const std::size_t n_here = index(n_pieces(end - begin, piece));
-        parallel_for(static_cast<Row>(n_here * n_parts), n_threads, [&](Row task) {
-            const std::size_t k = index(task) / n_parts;
-            const std::size_t p = index(task) % n_parts;
+        const std::size_t n_whole =
+            n_threads == 1 ? n_here
+                           : n_here - std::min(n_here, static_cast<std::size_t>(n_threads));
+        const auto n_tasks = static_cast<Row>(n_whole + (n_here - n_whole) * n_parts);
+        parallel_for(n_tasks, n_threads, [&](Row task) {
+            const bool is_whole = index(task) < n_whole;
+            const std::size_t part = is_whole ? 0 : index(task) - n_whole;
+            const std::size_t k = is_whole ? index(task) : n_whole + part / n_parts;
             const Row first = begin + static_cast<Row>(k) * piece;
-            write(first, std::min(end, first + piece), p, sums[k].data() + starts[p]);
+            const Row last = std::min(end, first + piece);
+            const std::size_t p = part % n_parts;
+            if (is_whole)
+                write(first, last, sums[k].data());
+            else
+                write_part(first, last, p, sums[k].data() + starts[p]);
         });
         add_in_order(std::span<const Buffer<double>>(sums).first(n_here), n_threads, total);
     });
@@ -95,11 +106,6 @@ inline std::vector<std::size_t> part_starts(std::size_t n_features, std::size_t 
         starts.push_back(j * per_feature);
     starts.push_back(n_features * per_feature);
     return starts;
-}
-
-// Whether so few pieces leave threads without work, or for long with the last of them.
-inline bool are_few(Row pieces, int n_threads) {
-    return n_threads > 1 && pieces < 2 * static_cast<Row>(n_threads);
 }
 
 inline bool has_sparse_rows(const Group& group) {

@@ -1,5 +1,6 @@
 #include "operators/passes.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <variant>
@@ -42,7 +43,9 @@ void write_part(const Operator& op, std::span<const double> r, Row begin, Row en
     op.write_sums(p, here, &r[index(begin)], to);
 }
 
-std::vector<double> sums_of(const Group& group, std::span<const double> r, int n_threads) {
+}  // namespace
+
+std::vector<double> sum_one(const Group& group, std::span<const double> r, int n_threads) {
     const Group own = plain(group);
     const auto op = make_pass_operator(own, 1);
     const auto part = [&](Row begin, Row end, std::vector<double>& sum) {
@@ -57,22 +60,26 @@ std::vector<double> sums_of(const Group& group, std::span<const double> r, int n
     };
     const std::size_t length = group.n_coefficients();
     // Tables in single precision are short; only others may take more rows at once.
-    const bool is_single = !op->zero_tables().single.empty();
+    const std::size_t per_part = op->features_per_sum();
+    const bool is_single = per_part > 0 || !op->zero_tables().single.empty();
     Row piece = 2048;
     if (!has_sparse_rows(group))
         piece = rows_per_piece(op->n_rows(), length, group.n_features(), piece);
     if (!is_single) piece = rows_per_sum(group, length, piece);
-    const std::size_t per_part = op->features_per_sum();
-    if (per_part > 0 && are_few(n_pieces(op->n_rows(), piece), n_threads))
-        return sum_parts_over(*op, op->n_rows(), piece,
-                              part_starts(group.n_features(), group.stride(), per_part), n_threads,
-                              [&](Row begin, Row end, std::size_t p, double* to) {
-                                  write_part(*op, r, begin, end, p, to);
-                              });
+    if (per_part > 0)
+        return sum_parts_over(
+            *op, op->n_rows(), piece, part_starts(group.n_features(), group.stride(), per_part),
+            n_threads,
+            [&](Row begin, Row end, double* to) {
+                std::vector<double> sum;
+                part(begin, end, sum);
+                std::ranges::copy(sum, to);
+            },
+            [&](Row begin, Row end, std::size_t p, double* to) {
+                write_part(*op, r, begin, end, p, to);
+            });
     return sum_over(*op, op->n_rows(), piece, length, n_threads, part);
 }
-
-}  // namespace
 
 void put_scores(const Group& group, std::span<const double> coef, Put how, int n_threads,
                 double* out) {
@@ -111,7 +118,7 @@ std::vector<double> sum_all(Groups groups, std::span<const double> r, int n_thre
     check_per_row(groups, r);
     std::vector<double> out;
     for (const Group* group : groups) {
-        const std::vector<double> own = sums_of(*group, r, n_threads);
+        const std::vector<double> own = sum_one(*group, r, n_threads);
         out.insert(out.end(), own.begin(), own.end());
     }
     return out;

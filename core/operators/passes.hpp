@@ -33,6 +33,9 @@ void put_scores(const Group& group, std::span<const double> coef, Put how, int n
 // coef'B_i of every row i.
 std::vector<double> score_all(Groups groups, std::span<const double> coef, int n_threads);
 
+// sum_i r_i B_i of one group, of which r has a number per row: that is not checked.
+std::vector<double> sum_one(const Group& group, std::span<const double> r, int n_threads);
+
 // sum_i r_i B_i.
 std::vector<double> sum_all(Groups groups, std::span<const double> r, int n_threads);
 

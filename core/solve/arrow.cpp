@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "support/checks.hpp"
-#include "support/parallel.hpp"
+#include "support/pieces.hpp"
 
 namespace splinear {
 namespace {
@@ -14,31 +14,6 @@ namespace {
 constexpr double least_left = 1e-6;  // of a block: sums have no more digits
 constexpr std::size_t numbers_per_task = 512;
 constexpr std::size_t features_at_once = 8;
-
-// Some features of one group, and where they stand in a vector of all of them.
-struct Part {
-    const ArrowGroup* group;
-    std::size_t first;
-    std::size_t last;
-    std::size_t start;    // of the first one's parameters
-    std::size_t feature;  // the number of the first one among all features
-};
-
-std::vector<Part> divided(std::span<const ArrowGroup* const> groups) {
-    std::vector<Part> parts;
-    std::size_t start = 0;
-    std::size_t feature = 0;
-    for (const ArrowGroup* group : groups) {
-        const std::size_t n = group->n_features();
-        const std::size_t step = std::max(features_at_once, numbers_per_task / group->stride());
-        for (std::size_t first = 0; first < n; first += step)
-            parts.push_back({group, first, std::min(n, first + step),
-                             start + first * group->stride(), feature + first});
-        start += group->n_parameters();
-        feature += n;
-    }
-    return parts;
-}
 
 // In an order that vector instructions can follow.
 double product(const double* a, const double* b, std::size_t n) noexcept {
@@ -74,8 +49,63 @@ void settle(const ArrowGroup& group, std::size_t j, double* out) noexcept {
     for (std::size_t k = 0; k < stride; ++k) out[k] = used[k] ? out[k] : 0.0;
 }
 
-// Solves for some features; returns in `tilts` by how much each moves the intercept.
-void solve_part(const Part& part, double s, const double* r, double of_intercept, double* out,
+}  // namespace
+
+ArrowGroup::ArrowGroup(BandedBlocks the_blocks, std::vector<std::uint8_t> is_used,
+                       std::vector<double> the_mean, std::vector<double> tied, double s,
+                       int n_threads)
+    : blocks(std::move(the_blocks)),
+      used(std::move(is_used)),
+      mean(std::move(the_mean)),
+      ties(std::move(tied)),
+      solved(n_parameters()),
+      left(n_features()) {
+    must_be("the size of used, one per parameter,", used.size(), n_parameters());
+    must_be("the number of ties, one per parameter,", ties.size(), n_parameters());
+    if (!mean.empty())
+        must_be("the size of mean, n_features x size,", mean.size(), n_parameters() - n_features());
+    parallel_pieces(0, std::ssize(left), std::ptrdiff_t{features_at_once}, n_threads,
+                    [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+                        const auto first = static_cast<std::size_t>(begin);
+                        const auto last = static_cast<std::size_t>(end);
+                        for (std::size_t i = first * stride(); i < last * stride(); ++i)
+                            solved[i] = ties[i] = used[i] ? ties[i] / s : 0.0;
+                        blocks.solve(first, last, &solved[first * stride()]);
+                        for (std::size_t j = first; j < last; ++j) {
+                            const std::size_t i = j * stride();
+                            const double own = s * product(&ties[i], &solved[i], stride());
+                            left[j] = std::max(1.0 - own, least_left);
+                        }
+                    });
+}
+
+std::vector<ArrowPart> arrow_parts(std::span<const ArrowGroup* const> groups) {
+    std::vector<ArrowPart> parts;
+    std::size_t start = 0;
+    std::size_t feature = 0;
+    for (std::size_t number = 0; number < groups.size(); ++number) {
+        const ArrowGroup* group = groups[number];
+        const std::size_t n = group->n_features();
+        const std::size_t step = std::max(features_at_once, numbers_per_task / group->stride());
+        for (std::size_t first = 0; first < n; first += step)
+            parts.push_back({group, number, first, std::min(n, first + step),
+                             start + first * group->stride(), feature + first});
+        start += group->n_parameters();
+        feature += n;
+    }
+    return parts;
+}
+
+std::size_t checked_size(std::span<const ArrowGroup* const> groups) {
+    std::size_t n = 0;
+    for (const ArrowGroup* group : groups) {
+        must(group->blocks.is_definite(), "a block is not positive definite");
+        n += group->n_parameters();
+    }
+    return n;
+}
+
+void solve_part(const ArrowPart& part, double s, const double* r, double of_intercept, double* out,
                 double* tilts) noexcept {
     const ArrowGroup& group = *part.group;
     const std::size_t stride = group.stride();
@@ -96,35 +126,12 @@ void solve_part(const Part& part, double s, const double* r, double of_intercept
     }
 }
 
-}  // namespace
-
-ArrowGroup::ArrowGroup(BandedBlocks the_blocks, std::vector<std::uint8_t> is_used,
-                       std::vector<double> the_mean, std::vector<double> tied, double s)
-    : blocks(std::move(the_blocks)),
-      used(std::move(is_used)),
-      mean(std::move(the_mean)),
-      ties(std::move(tied)) {
-    must_be("the size of used, one per parameter,", used.size(), n_parameters());
-    must_be("the number of ties, one per parameter,", ties.size(), n_parameters());
-    if (!mean.empty())
-        must_be("the size of mean, n_features x size,", mean.size(), n_parameters() - n_features());
-    for (std::size_t i = 0; i < ties.size(); ++i) ties[i] = used[i] ? ties[i] / s : 0.0;
-    solved = ties;
-    blocks.solve(0, n_features(), solved.data());
-    for (std::size_t i = 0; i < ties.size(); i += stride())
-        left.push_back(std::max(1.0 - s * product(&ties[i], &solved[i], stride()), least_left));
-}
-
 std::vector<double> solve_arrow(std::span<const ArrowGroup* const> groups, double s,
                                 std::span<const double> r, int n_threads) {
-    const std::vector<Part> parts = divided(groups);
-    std::size_t n = 1;
+    const std::vector<ArrowPart> parts = arrow_parts(groups);
+    const std::size_t n = checked_size(groups) + 1;
     std::size_t n_features = 0;
-    for (const ArrowGroup* group : groups) {
-        must(group->blocks.is_definite(), "a block is not positive definite");
-        n += group->n_parameters();
-        n_features += group->n_features();
-    }
+    for (const ArrowGroup* group : groups) n_features += group->n_features();
     must(r.size() % n == 0, "the vectors must be of all parameters and the intercept");
     const std::size_t n_vectors = r.size() / n;
     std::vector<double> out(r.size());
@@ -132,7 +139,7 @@ std::vector<double> solve_arrow(std::span<const ArrowGroup* const> groups, doubl
     const auto n_tasks = static_cast<std::ptrdiff_t>(n_vectors * parts.size());
     parallel_for(n_tasks, n_threads, [&](std::ptrdiff_t task) {
         const std::size_t v = static_cast<std::size_t>(task) / parts.size();
-        const Part& part = parts[static_cast<std::size_t>(task) % parts.size()];
+        const ArrowPart& part = parts[static_cast<std::size_t>(task) % parts.size()];
         const double* own = &r[v * n];
         solve_part(part, s, own + part.start, own[n - 1], &out[v * n + part.start],
                    &tilts[v * n_features + part.feature]);

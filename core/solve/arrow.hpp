@@ -23,12 +23,34 @@ struct ArrowGroup {
     // `tied` are the u_j. Throws std::invalid_argument for arrays of the wrong size. Unless
     // blocks.is_definite() nothing is to be solved with it.
     ArrowGroup(BandedBlocks blocks, std::vector<std::uint8_t> used, std::vector<double> mean,
-               std::vector<double> tied, double s);
+               std::vector<double> tied, double s, int n_threads = 1);
 
     std::size_t n_features() const noexcept { return blocks.n_blocks(); }
     std::size_t stride() const noexcept { return blocks.size(); }
     std::size_t n_parameters() const noexcept { return n_features() * stride(); }
 };
+
+// Some features of one group, and where they stand in a vector of all of them.
+struct ArrowPart {
+    const ArrowGroup* group;
+    std::size_t number;  // of the group
+    std::size_t first;
+    std::size_t last;
+    std::size_t start;    // of the first one's parameters
+    std::size_t feature;  // the number of the first one among all features
+};
+
+// All features, some at a time: what a thread is to do at once.
+std::vector<ArrowPart> arrow_parts(std::span<const ArrowGroup* const> groups);
+
+// The number of parameters of all groups. Throws std::invalid_argument if one of them cannot be
+// solved with.
+std::size_t checked_size(std::span<const ArrowGroup* const> groups);
+
+// Solves for some features, whose numbers begin at r and `out`; writes to `tilts` by how much each
+// moves the intercept, whose own number is `of_intercept`.
+void solve_part(const ArrowPart& part, double s, const double* r, double of_intercept, double* out,
+                double* tilts) noexcept;
 
 // The inverse, times vectors r, each of the parameters of all groups and the intercept's at the
 // end. The intercept is measured at the mean of the curves, so that in place of M_j stands

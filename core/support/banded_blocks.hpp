@@ -15,45 +15,79 @@
 
 namespace splinear {
 
-// Sums of two bands of symmetric matrices, n x size x n_bands and n x size x n_more: as many bands
-// as the longer, `most` at most. Of the first only entries count whose row and column are used.
-inline std::vector<double> added_bands(std::span<const double> bands, std::size_t n_bands,
-                                       std::span<const double> more, std::size_t n_more,
-                                       std::span<const std::uint8_t> used, std::size_t size,
-                                       std::size_t most) {
-    must_be("the size of the bands, one row per entry,", bands.size(), used.size() * n_bands);
-    must_be("the size of the bands to add, one row per entry,", more.size(), used.size() * n_more);
-    must(size > 0 && used.size() % size == 0 && n_more <= most, "bands must be n x size x n_bands");
-    const std::size_t width = std::min(most, std::max(n_bands, n_more));
+// Matrices of one size by bands, n x size x n_bands: entry [j, k, p] stands at (k, k + p) of matrix
+// j. What would stand behind its end is not read.
+struct Bands {
+    std::span<const double> entries;
+    std::size_t n_bands;
+};
+
+// Sums of blocks and of their penalty, in as many bands as the longer has, `most` at most. Of the
+// blocks only entries count whose row and column are used; what is not used has ones on the
+// diagonal, so that the sums can be factored. `levels` p_j (n x size, or none): of_level p_j p_j'
+// is added as well.
+inline std::vector<double> penalized_bands(const Bands& blocks, const Bands& penalty,
+                                           std::span<const std::uint8_t> used,
+                                           std::span<const double> levels, double of_level,
+                                           std::size_t size, std::size_t most, int n_threads) {
+    must_be("the size of the blocks, one row per entry,", blocks.entries.size(),
+            used.size() * blocks.n_bands);
+    must_be("the size of the penalty, one row per entry,", penalty.entries.size(),
+            used.size() * penalty.n_bands);
+    must(size > 0 && used.size() % size == 0 && penalty.n_bands <= most,
+         "bands must be n x size x n_bands");
+    if (!levels.empty()) must_be("the number of levels' weights", levels.size(), used.size());
+    const std::size_t width = std::min(most, std::max(blocks.n_bands, penalty.n_bands));
     std::vector<double> out(used.size() * width);
-    for (std::size_t i = 0; i < used.size(); ++i) {
+    const auto add_row = [&](std::size_t i) {
         double* to = &out[i * width];
-        for (std::size_t p = 0; p < n_bands && p < width && i % size + p < size; ++p)
-            if (used[i] && used[i + p]) to[p] = bands[i * n_bands + p];
-        for (std::size_t p = 0; p < n_more; ++p) to[p] += more[i * n_more + p];
-    }
+        const std::size_t n = std::min(width, size - i % size);
+        for (std::size_t p = 0; p < n && p < blocks.n_bands; ++p)
+            if (used[i] && used[i + p]) to[p] = blocks.entries[i * blocks.n_bands + p];
+        for (std::size_t p = 0; p < penalty.n_bands; ++p)
+            to[p] += penalty.entries[i * penalty.n_bands + p];
+        if (!used[i]) to[0] += 1.0;
+        for (std::size_t p = 0; p < n && !levels.empty(); ++p)
+            to[p] += of_level * (levels[i] * levels[i + p]);
+    };
+    constexpr std::ptrdiff_t rows_per_task = 1024;
+    parallel_pieces(0, std::ssize(used), rows_per_task, n_threads,
+                    [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                        for (auto i = static_cast<std::size_t>(first);
+                             i < static_cast<std::size_t>(last); ++i)
+                            add_row(i);
+                    });
     return out;
 }
 
 // The sums of the rows of symmetric matrices: n x size.
-inline std::vector<double> band_sums(std::span<const double> bands, std::size_t size,
-                                     std::size_t n_bands) {
-    must(size > 0 && n_bands > 0 && bands.size() % (size * n_bands) == 0,
+inline std::vector<double> band_sums(const Bands& bands, std::size_t size, int n_threads) {
+    const std::size_t n_bands = bands.n_bands;
+    must(size > 0 && n_bands > 0 && bands.entries.size() % (size * n_bands) == 0,
          "the bands must be n x size x n_bands");
-    std::vector<double> out(bands.size() / n_bands);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        out[i] += bands[i * n_bands];
-        for (std::size_t p = 1; p < n_bands && i % size + p < size; ++p) {
-            out[i] += bands[i * n_bands + p];
-            out[i + p] += bands[i * n_bands + p];
+    std::vector<double> out(bands.entries.size() / n_bands);
+    const auto add_matrix = [&](std::size_t start) {
+        const double* row = &bands.entries[start * n_bands];
+        for (std::size_t k = 0; k < size; ++k, row += n_bands) {
+            out[start + k] += row[0];
+            for (std::size_t p = 1; p < n_bands && k + p < size; ++p) {
+                out[start + k] += row[p];
+                out[start + k + p] += row[p];
+            }
         }
-    }
+    };
+    constexpr std::ptrdiff_t per_task = 8;
+    parallel_pieces(0, std::ssize(out) / static_cast<std::ptrdiff_t>(size), per_task, n_threads,
+                    [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                        for (auto j = static_cast<std::size_t>(first);
+                             j < static_cast<std::size_t>(last); ++j)
+                            add_matrix(j * size);
+                    });
     return out;
 }
 
-// Each matrix is L D L', L having ones on its diagonal. `bands` is n x size x n_bands: entry
-// [j, k, p] stands at (k, k + p) of matrix j, and what would stand behind its end is not read.
-// Several matrices are gone through side by side, as each step of one waits for the last.
+// Each matrix is L D L', L having ones on its diagonal; `bands` is as in Bands. Several matrices
+// are gone through side by side, as each step of one waits for the last.
 class BandedBlocks {
 public:
     BandedBlocks(std::vector<double> bands, std::size_t size, std::size_t n_bands,

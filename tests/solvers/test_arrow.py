@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from splinear.solvers.arrow import Arrow
 from splinear.solvers.banded import penalized_bands
-from splinear.solvers.hessian import Arrow
 from splinear.solvers.iterate import Space
 from splinear.solvers.rows import TrainingRows
 from splinear.tables.opening import open_table
@@ -29,8 +29,7 @@ def whole_matrix(space, blocks, ties, s):
     A[:n, n], A[n, :n], A[n, n] = u, u, s
     start = 0
     for group, own, tied in zip(layout.groups, blocks, layout.split(u), strict=True):
-        bands = penalized_bands(group, own)
-        bands[:, :, 0] += ~group.used
+        bands = penalized_bands(group, own, 1)
         for j, M in enumerate(dense_of(bands)):
             if group.has_level and group.embedding.penalty.bandwidth > 0:
                 M = M + s * np.outer(group.level_weights[j], group.level_weights[j])

@@ -288,7 +288,7 @@ def test_posterior_variances_are_those_of_the_matrix(which, mixed):
             blocks[j, : group.stride - p, p] = np.diagonal(products, p)
     u = np.where(used, B.sum(axis=0) / np.sqrt(n), 0.0)
     found = posterior_variances(group, blocks.copy(), u)
-    bands = penalized_bands(group, np.zeros_like(blocks))
+    bands = penalized_bands(group, np.zeros_like(blocks), 1)
     for j in range(group.n_features):
         at = np.flatnonzero(used[j])
         S = sum(np.diag(bands[j, : group.stride - p, p], p) for p in range(bands.shape[2]))

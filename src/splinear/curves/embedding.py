@@ -78,7 +78,10 @@ class Embedding:
 
     def with_variance(self, variance: Floats) -> Embedding:
         """Return the embedding with other s_j^2."""
-        return replace(self, variance=bounded(variance))
+        other = replace(self, variance=bounded(variance))
+        if np.array_equal(other.variance > 0, self.variance > 0):
+            vars(other).update(n_used=self.n_used, used=self.used)  # as nothing else counts there
+        return other
 
     def with_penalty(self, penalty: Penalty) -> Embedding:
         """Return the embedding under another penalty."""

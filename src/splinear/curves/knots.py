@@ -50,7 +50,9 @@ class SampleSize:
         n_counted = n_rows if kept is None else int(np.count_nonzero(kept))
         drawn = np.arange(min(n, n_counted))
         if n < n_counted:
-            drawn = np.sort(np.random.default_rng(0).choice(n_counted, n, replace=False))
+            is_drawn = np.zeros(n_counted, dtype=bool)
+            is_drawn[np.random.default_rng(0).choice(n_counted, n, replace=False)] = True
+            drawn = np.flatnonzero(is_drawn)
         return drawn if kept is None else np.flatnonzero(kept)[drawn]
 
 

@@ -15,7 +15,6 @@ from splinear._types import AnyArray, Floats
 from splinear.curves.axes import steps
 from splinear.curves.embedding import Embedding, bounded, inverted
 from splinear.curves.form import Form
-from splinear.penalties import MatrixPenalty
 
 __all__ = ["Extrapolation", "TermGroup"]
 
@@ -95,6 +94,10 @@ class TermGroup:
         mean = np.zeros((embedding.n_features, embedding.basis.size))
         at = np.asarray(features, dtype=np.intp)
         return cls(kind, at, embedding, has_gaps, mean, missing_variance, **more)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what is copied and sent elsewhere: compiled twins are made anew."""
+        return {name: value for name, value in vars(self).items() if name != "core_penalty"}
 
     def of_features(self, at: AnyArray) -> TermGroup:
         """Return the group of some of its features."""
@@ -238,17 +241,17 @@ class TermGroup:
         used = self.embedding.used.astype(np.float64)
         return used if self.edges is None else used * self.edges
 
-    def stiffen(self, parameters: Floats, n_threads: int = 1) -> Floats:
+    def stiffen(self, parameters: Floats) -> Floats:
         """Return the gradient of the penalty at parameters (..., n_features, stride)."""
-        rows, (stiffness, of_gap) = self._rows_of(parameters), self._stiffness
-        pull = np.zeros_like(rows)
-        _core.add_stiffness(self._core_penalty, rows, stiffness, pull, n_threads)
-        curves: Floats = pull.reshape(*parameters.shape[:-1], self.size)
-        if not self.has_gaps:  # only a matrix has slopes by what is not used
-            is_matrix = isinstance(self.embedding.penalty, MatrixPenalty)
-            return np.where(self.used, curves, 0.0) if is_matrix else curves
-        gaps = parameters[..., -1:] * of_gap[:, None]
-        return np.where(self.used, np.concatenate([curves, gaps], axis=-1), 0.0)
+        out = np.zeros(parameters.shape)
+        self.add_stiffness(parameters, out, 1)
+        return out
+
+    def add_stiffness(self, parameters: Floats, to: Floats, n_threads: int) -> None:
+        """Add that gradient to an array of the same shape, made of whole groups, in place."""
+        n = self.n_features * self.stride
+        for one, own in zip(parameters.reshape(-1, n), to.reshape(-1, n), strict=True):
+            self.core_penalty.add_pull(one, own, n_threads)
 
     def differences(self, parameters: Floats) -> Floats:
         """Return d_j = T^{-1} coef_j, and the deviations of gaps, (n_features, stride)."""
@@ -270,9 +273,16 @@ class TermGroup:
         return stiffness, inverted(self.missing_variance)
 
     @cached_property
-    def _inverse_weights(self) -> Floats:
-        """1 / w_jk where coefficients are used, 0 elsewhere; shape (n_features, size)."""
-        return inverted(self.edge_weights)
+    def core_penalty(self) -> _core.GroupPenalty:
+        """The compiled twin of the penalty, with variances and edge weights."""
+        return _core.GroupPenalty(
+            self._core_penalty,
+            self.used,
+            self.edge_weights,
+            np.ascontiguousarray(self.embedding.variance),
+            np.ascontiguousarray(self.missing_variance) if self.has_gaps else np.empty(0),
+            self.has_level,
+        )
 
     @cached_property
     def penalty_bands(self) -> Floats:
@@ -294,13 +304,10 @@ class TermGroup:
     def _core_penalty(self) -> _core.Penalty:
         return self.embedding.penalty.core(self.embedding.basis.support)
 
-    def _rows_of(self, parameters: Floats) -> Floats:
-        return np.ascontiguousarray(parameters[..., : self.size]).reshape(-1, self.size)
-
     def soften(self, parameters: Floats) -> Floats:
         """Undo stiffen()."""
         penalty, out = self.embedding.penalty, np.zeros_like(parameters)
-        inverse = penalty.embed(parameters[..., : self.size]) * self._inverse_weights
+        inverse = penalty.embed(parameters[..., : self.size]) * inverted(self.edge_weights)
         out[..., : self.size] = penalty.integrate(inverse) * self.embedding.variance[:, None]
         if self.has_gaps:
             out[..., -1] = parameters[..., -1] * self.missing_variance
@@ -308,12 +315,8 @@ class TermGroup:
 
     def softness(self, gradient: Floats, n_threads: int = 1) -> float:
         """Return g'soften(g) = sum (T'g)^2 / P, with P as in `distance`."""
-        rows, inverse = self._rows_of(gradient), self._inverse_weights
-        squares = _core.softness(self._core_penalty, rows, inverse, n_threads)
-        total = (squares.reshape(-1, self.n_features) @ self.embedding.variance).sum()
-        if self.has_gaps:
-            total += (gradient[..., -1] ** 2 @ self.missing_variance).sum()
-        return float(total)
+        rows = np.ascontiguousarray(gradient).reshape(-1, self.n_features * self.stride)
+        return sum(self.core_penalty.softness(one, n_threads) for one in rows)
 
     def distance(self, parameters: Floats, sums: Floats) -> tuple[float, float]:
         """Return c'S c and q'K q, q = S c + sums, S being the penalty's matrix and K its inverse.
@@ -343,13 +346,10 @@ class TermGroup:
         """The weights p_j by which p_j'coef_j is the level of curve j, shape (n_features, stride).
 
         p_j = S 1 / 1'S 1, S being the matrix of the penalty, which is least where the level is 0:
-        the first coefficient under D_1, the mean of all under a ridge.
+        the first coefficient under D_1, the mean of all under a ridge. 0 where curves have none.
         """
-        ones = np.zeros(self.shape)
-        ones[:, : self.size] = self.used[:, : self.size]
-        pull = self.stiffen(ones * self.embedding.variance[:, None])  # of which p_j knows nothing
-        total = np.einsum("jk,jk->j", pull, ones)[:, None]
-        return np.asarray(np.divide(pull, total, out=np.zeros_like(pull), where=total > 0))
+        weights: Floats = self.core_penalty.level_weights
+        return weights
 
     def take_level(self, parameters: Floats) -> Floats:
         """Take the levels off parameters (n, n_features, stride), in place; no score changes.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,17 +112,17 @@ class Layout:
 
     def stiffen(self, flat: Floats) -> Floats:
         """Return the gradient of the penalty; see TermGroup.stiffen."""
-        return self._map(flat, "stiffen")
+        rows = np.ascontiguousarray(flat).reshape(prod(flat.shape[:-1]), flat.shape[-1])
+        out = np.zeros(rows.shape)
+        self.add_stiffness(rows, out, 1)
+        return out.reshape(flat.shape)
 
     def add_stiffness(self, flat: Floats, to: Floats, n_threads: int) -> None:
         """Add what `stiffen` returns for every row of `flat` to one of `to`, in place."""
-        n = len(flat)
-        for group, (a, b, shape) in zip(self.groups, self._places, strict=False):
-            part = flat[:, a:b].reshape(n, *shape)
-            to[:, a:b] += group.stiffen(part, n_threads).reshape(n, -1)
-        if not self.pairs:
-            return
         for one, own in zip(flat, to, strict=True):
+            curves = zip(self.groups, self.split(one), self.split(own), strict=True)
+            for group, part, there in curves:
+                group.add_stiffness(part, there, n_threads)
             pairs = zip(self.pairs, self.split_pairs(one), self.split_pairs(own), strict=True)
             for surfaces, part, there in pairs:
                 there += surfaces.stiffen(part)

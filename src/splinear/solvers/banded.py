@@ -21,18 +21,12 @@ def factored(
     `ties` (n_features, stride) tie them to the intercept, whose own second derivative is `of_b`. A
     curve has no level, which is the intercept's: to be moved as a whole costs it `of_level`.
     """
-    used, bands = group.used, penalized_bands(group, blocks)
-    bands[:, :, 0] += ~used  # ones, so that it can be factored
-    if group.has_level and group.embedding.penalty.bandwidth > 0:
-        weights = group.level_weights  # 0 but for the first ones, as many as the penalty has bands
-        for p in range(bands.shape[2]):
-            pairs = weights[:, : group.stride - p] * weights[:, p:]
-            bands[:, : group.stride - p, p] += of_level * pairs
+    bands = penalized_bands(group, blocks, n_threads, of_level)
     mean = np.ascontiguousarray(group.mean) if group.has_gaps else np.empty((0, 0))
 
     def factor(matrix: Floats) -> _core.ArrowGroup:
         tied = np.ascontiguousarray(ties)
-        found = _core.arrow_group(matrix, used, mean, tied, of_b, n_threads)
+        found = _core.arrow_group(matrix, group.used, mean, tied, of_b, n_threads)
         if not found.is_definite:
             raise LinAlgError("a block is not positive definite")
         return found
@@ -40,14 +34,25 @@ def factored(
     return factor_with(factor, bands, bands[:, :, 0])
 
 
-def penalized_bands(group: TermGroup, blocks: Floats) -> Floats:
-    """Add the penalty to blocks (n_features, stride, support), 0 where a parameter is not used.
+def penalized_bands(
+    group: TermGroup, blocks: Floats, n_threads: int, of_level: float = 0.0
+) -> Floats:
+    """Add the penalty to blocks (n_features, stride, support), as far as parameters are used.
 
-    The bands are (n_features, stride, n_bands): entry [j, k, p] stands at (k, k + p) of the matrix
-    of feature j. A gap is not tied to its curve here.
+    Others have ones on the diagonal, so that all can be factored. The bands are (n_features,
+    stride, n_bands): entry [j, k, p] stands at (k, k + p) of the matrix of feature j. A gap is not
+    tied to its curve here. To move a curve as a whole costs `of_level` more.
     """
-    penalty = group.penalty_bands
+    # Weights are 0 but for the first ones, as many as the penalty has bands.
+    has_level = of_level > 0.0 and group.has_level and group.embedding.penalty.bandwidth > 0
+    levels = group.level_weights if has_level else np.empty((0, 0))
     bands: Floats = _core.penalized_bands(
-        np.ascontiguousarray(blocks), penalty, group.used, group.size
+        np.ascontiguousarray(blocks),
+        group.penalty_bands,
+        group.used,
+        levels,
+        of_level,
+        group.size,
+        n_threads,
     )
     return bands

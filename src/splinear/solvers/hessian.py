@@ -26,17 +26,17 @@ from splinear._types import Floats
 from splinear.model.cone import Cone
 from splinear.model.factoring import factor_with
 from splinear.model.nonnegative import Metric
-from splinear.solvers.banded import factored
+from splinear.solvers.arrow import Arrow
 from splinear.solvers.iterate import Iterate, Space
 from splinear.solvers.pair_blocks import SurfaceBlocks
 from splinear.solvers.part import Part
 from splinear.solvers.passes import Inverse, Stepping
 from splinear.solvers.rows import TrainingRows
-from splinear.solvers.steps import Aim, Step
+from splinear.solvers.steps import ENOUGH, FARTHEST_PROVEN, MAX_CG, Aim, Step
 from splinear.solvers.watch import Watch
 from splinear.solvers.whole_hessian import WholeHessian, entries_per_row, forms_hessian
 
-__all__ = ["Arrow", "Chooser", "Preconditioner", "QuadraticModel"]
+__all__ = ["Chooser", "Preconditioner", "QuadraticModel"]
 
 Preconditioner = Literal["auto", "banded", "dense"]
 
@@ -221,6 +221,26 @@ class _Banded(_ByPasses):
             out[k, n:-1] = surfaces.solve(theta[k, :-1])
         return out
 
+    def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step | None:
+        space, rows = self.space, self.space.rows
+        is_one = space.n_outputs == 1 and not space.layout.pairs and self.calibration is None
+        if not is_one or not isinstance(rows, TrainingRows):
+            return None
+        limits = _core.StepLimits(
+            radius=radius,
+            accuracy=aim.accuracy,
+            gap=ENOUGH * aim.gap,
+            max_products=MAX_CG,
+            keeps_scores=self.is_whole,
+            is_quadratic=aim.is_quadratic,
+            farthest=FARTHEST_PROVEN,
+        )
+        h = self.curvature.diagonal[0]
+        found = self.outputs[0].least(space, rows, h, gradient[0], limits, watch)
+        scores = found.scores if self.is_whole else None
+        how_far = (found.n_products, found.length, found.at_edge)
+        return Step(found.to, scores, found.decrease, found.left, *how_far)
+
     def metric(self, cone: Cone) -> Metric:
         return cone.metric([partial(self._solve, k) for k in range(len(self.outputs))])
 
@@ -230,29 +250,6 @@ class _Banded(_ByPasses):
         out[:, :n] = self.outputs[k].solve_curves(r[:, :n])
         out[:, n:] = self.surfaces[k].solve(r)
         return out
-
-
-class Arrow:
-    """The blocks of one output's curves, factored, and what ties them to the intercept."""
-
-    def __init__(self, space: Space, blocks: list[Floats], ties: Floats, of_b: float) -> None:
-        self._of_b, self._n_threads = of_b, space.n_threads
-        parts = zip(space.layout.groups, blocks, space.layout.split(ties), strict=True)
-        of_level = of_b * space.has_level
-        self._groups = [
-            factored(group, own, u, of_b, of_level, space.n_threads) for group, own, u in parts
-        ]
-
-    def solve(self, r: Floats) -> Floats:
-        """Multiply r (n, n_of_curves + 1) by the inverse."""
-        solved: Floats = _core.solve_arrow(
-            self._groups, self._of_b, np.ascontiguousarray(r), self._n_threads
-        )
-        return solved
-
-    def solve_curves(self, r: Floats) -> Floats:
-        """Multiply r (n, n_of_curves), 0 for the intercept, by the inverse."""
-        return self.solve(np.column_stack([r, np.zeros(len(r))]))[:, :-1]
 
 
 class _Inverse(_ByPasses):

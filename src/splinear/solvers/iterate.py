@@ -370,7 +370,10 @@ class Space:
         """
         if not all(group.embedding.basis.is_partition for group in self.layout.groups):
             return self.rows.raw_sums(H, self.n_threads)[:, : self.layout.n_of_curves]
-        sums = [[_core.band_sums(np.ascontiguousarray(part)) for part in own] for own in blocks]
+        sums = [
+            [_core.band_sums(np.ascontiguousarray(part), self.n_threads) for part in own]
+            for own in blocks
+        ]
         return np.stack([self.layout.join(own) for own in sums])
 
 

@@ -91,8 +91,7 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats, n_threads: 
     u (n_features, stride) is what ties the tables to the intercept, divided by the square root of
     its own second derivative: with the intercept integrated out the block M_j is M_j - u_j u_j'.
     """
-    bands = penalized_bands(group, blocks)
-    bands[:, :, 0] += ~group.used
+    bands = penalized_bands(group, blocks, n_threads)
     penalty = group.embedding.penalty
     takes_steps = isinstance(penalty, DifferencePenalty) and penalty.order <= 1
     if bands.shape[2] <= 2 and (takes_steps or penalty.bandwidth == 0):

@@ -30,7 +30,7 @@ __all__ = ["TrainingRows"]
 
 COLUMNS_TO_HOLD = 50  # values per row from which on the order of rows stays in memory
 
-_PIECE, _SPARSE_PIECE = 2**14, 2**16  # rows of X in full precision
+_PIECE = 2**16  # rows of X in full precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +137,7 @@ class TrainingRows:
     @property
     def _piece_rows(self) -> int:
         # Pieces of a long table need little memory; adding up their tables must cost little too.
-        least = _SPARSE_PIECE if takes_nonzeros(self.table, self.layout) else _PIECE
-        return max(least, self.table.rows_of(2 * self.layout.n_parameters))
+        return max(_PIECE, self.table.rows_of(2 * self.layout.n_parameters))
 
     def _pieces(self, only: NDArray[np.bool_] | None = None) -> Iterator[ValuePiece]:
         order, step = self.order(), self._piece_rows
@@ -147,7 +146,9 @@ class TrainingRows:
             # Of sparse rows each piece would go through the whole chunk.
             for some in [rows] if nonzeros else divided(rows, step):
                 places = order.of(some)
-                there = np.flatnonzero(places >= 0)
+                there = np.arange(len(places))
+                if self.kept is not None:
+                    there = np.flatnonzero(places >= 0)
                 if only is not None:
                     there = there[only[places[there]]]
                 for start in range(0, len(there), step):

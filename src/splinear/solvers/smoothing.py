@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import Floats
-from splinear.solvers.hessian import Arrow
+from splinear.solvers.arrow import Arrow
 from splinear.solvers.iterate import Space, added
 from splinear.solvers.margin_sums import MarginSums, Measures, RowMargins
 from splinear.solvers.passes import RowPasses
@@ -52,6 +52,16 @@ GOOD_STEP = 0.1  # of the slope at the begin of a step that may be left at its e
 SHARES = np.array([0.02, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 3.0])
 FIRST_SHARE, LEAST_ROWS, FIRST_TOL = 8, 16_000, 0.05  # of what it begins with
 MOST_IDLE = 30  # steps without a better gap
+
+_LIMITS = _core.StepLimits(  # of a step: no region, and no proof
+    radius=np.inf,
+    accuracy=CG_ACCURACY,
+    gap=0.0,
+    max_products=MAX_CG,
+    keeps_scores=False,
+    is_quadratic=False,
+    farthest=0.0,
+)
 
 
 def solve(
@@ -284,15 +294,15 @@ class _Hessian:
 
     def __init__(self, space: Space, H: Floats) -> None:
         self.space, self.H = space, H
-        self.bent = _bent(space, H)
+        self.bent = _bent(space, H)  # for `solved`; None: for `times`
         if self.bent is None:
             blocks, totals = space.blocks(H), H.sum(axis=1)
             ties = space.ties(H, blocks)
         else:
-            parts = [(own, h, own.blocks(h)) for own, h in self.bent]
+            parts = [(own, h[None], own.blocks(h[None])) for own, _, h in self.bent]
             blocks = [found[0] for _, _, found in parts]
             ties = np.concatenate([own.ties(h, found) for own, h, found in parts])
-            totals = np.array([h.sum() for _, h, _ in parts])
+            totals = np.concatenate([own.totals(h) for own, h, _ in parts])
         of_b = np.maximum(totals + space.stiffness_of_b, np.finfo(float).tiny)
         self.outputs = [
             Arrow(space, own, u, float(b)) for own, u, b in zip(blocks, ties, of_b, strict=True)
@@ -303,21 +313,23 @@ class _Hessian:
         solved = [own.solve(theta[k : k + 1]) for k, own in enumerate(self.outputs)]
         return solved[0] if len(solved) == 1 else np.concatenate(solved)
 
-    def times(self, theta: Floats) -> Floats:
-        """Multiply."""
-        space = self.space
-        if self.bent is None:
-            return space.stiffen(theta) + space.sums(self.H * space.scores(theta))
-        sums = [
-            own.sums(h * own.scores(one[None]))
-            for (own, h), one in zip(self.bent, theta, strict=True)
+    def solved(self, residual: Floats, stopping: Stopping) -> Floats:
+        """Return what conjugate gradients find for every output, of rows that are here."""
+        assert self.bent is not None
+        parts = zip(self.outputs, self.bent, residual, strict=True)
+        found = [
+            own.least(space, rows, h, -left, _LIMITS, stopping.watch).to
+            for own, (space, rows, h), left in parts
         ]
-        product = sums[0] if len(sums) == 1 else np.concatenate(sums)
-        space.add_stiffness(theta, product)
-        return product
+        return np.asarray(found[0] if len(found) == 1 else np.concatenate(found))
+
+    def times(self, theta: Floats) -> Floats:
+        """Multiply, by passes over rows that are elsewhere."""
+        space = self.space
+        return space.stiffen(theta) + space.sums(self.H * space.scores(theta))
 
 
-def _bent(space: Space, H: Floats) -> list[tuple[Space, Floats]] | None:
+def _bent(space: Space, H: Floats) -> list[tuple[Space, TrainingRows, Floats]] | None:
     """Return the rows that have a second derivative, per output; None: they are elsewhere."""
     rows = space.rows
     if not isinstance(rows, TrainingRows):
@@ -330,12 +342,14 @@ def _bent(space: Space, H: Floats) -> list[tuple[Space, Floats]] | None:
             own = h
         else:
             some = rows.some(numbers, space.n_threads)
-        out.append((Space(some, 1, space.n_threads, space.bias), own[None]))
+        out.append((Space(some, 1, space.n_threads, space.bias), some, own))
     return out
 
 
 def _conjugate_gradients(hessian: _Hessian, residual: Floats, stopping: Stopping) -> Floats:
     """Solve for every output, each with lengths of its own; those with no residual stay at 0."""
+    if hessian.bent is not None:
+        return hessian.solved(residual, stopping)
     found = np.zeros_like(residual)
     z = hessian.precondition(residual)
     direction, rz = z, _dots(residual, z)

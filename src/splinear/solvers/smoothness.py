@@ -331,21 +331,28 @@ def _with_static_weights(layout: Layout) -> Layout:
         if knots is None or not straight or not _has_steps(group):
             groups.append(group)
             continue
-        static = np.ones((group.n_features, group.size))
-        for j in range(group.n_features):
-            placed = group.embedding.axes.knots_of(j)
-            if placed is not None and len(placed) > 2:
-                static[j, 1 : len(placed)] = _gap_weights(placed)
         variance, missing_variance = group.embedding.variance, group.missing_variance
-        groups.append(group.with_variance(variance, missing_variance, static))
+        groups.append(group.with_variance(variance, missing_variance, _static_weights(group)))
     return layout.with_groups(groups)
 
 
+def _static_weights(group: TermGroup) -> Floats:
+    """Return v_jk of all features, those with as many knots at once."""
+    static = np.ones((group.n_features, group.size))
+    placed = [group.embedding.axes.knots_of(j) for j in range(group.n_features)]
+    n_knots = np.array([0 if knots is None else len(knots) for knots in placed])
+    for n in np.unique(n_knots[n_knots > 2]).tolist():
+        at = np.flatnonzero(n_knots == n)
+        together = [knots for j in at if (knots := placed[j]) is not None]
+        static[at, 1:n] = _gap_weights(np.stack(together))
+    return static
+
+
 def _gap_weights(knots: Floats) -> Floats:
-    """Return the stiffness of every piece, (n_knots - 1,), of mean 1."""
+    """Return the stiffness of every piece, (n, n_knots - 1), of mean 1 for each feature."""
     with np.errstate(over="ignore"):  # between the largest numbers, or beside the smallest
-        gaps = np.minimum(knots[1:] - knots[:-1], np.finfo(np.float64).max)
-        ascending, n = np.sort(gaps), len(gaps)
-        median = 0.5 * (ascending[(n - 1) // 2] + ascending[n // 2])
+        gaps = np.minimum(np.diff(knots, axis=1), np.finfo(np.float64).max)
+        ascending, n = np.sort(gaps, axis=1), gaps.shape[1]
+        median = 0.5 * (ascending[:, [(n - 1) // 2]] + ascending[:, [n // 2]])
         weights = np.clip((median / gaps) ** GAP_POWER, *GAP_LIMITS)
-    return np.asarray(weights / weights.mean())
+    return np.asarray(weights / weights.mean(axis=1, keepdims=True))

@@ -8,7 +8,7 @@ import numpy as np
 
 from splinear._types import Floats
 
-__all__ = ["ENOUGH", "MAX_CG", "Aim", "Length", "Step"]
+__all__ = ["ENOUGH", "FARTHEST_PROVEN", "MAX_CG", "Aim", "Length", "Step"]
 
 MAX_CG = 300  # products with the Hessian in a step
 ENOUGH = 0.3  # of the tolerance: the gap of the model at which a step may end

@@ -1,0 +1,131 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/arrays.hpp"
+#include "bindings/monitor.hpp"
+#include "model/group_penalty.hpp"
+#include "solve/step.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear::bindings {
+namespace {
+
+using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void make_penalty(GroupPenalty* self, const AnyPenalty& penalty, const Table<bool>& used,
+                  const Table<double>& weights, const Vector<double>& variance,
+                  const Vector<double>& missing_variance, bool has_levels) {
+    new (self) GroupPenalty(penalty, {used.data(), used.data() + used.size()}, as_span(weights),
+                            as_span(variance), as_span(missing_variance), has_levels);
+}
+
+// Calls use(first feature, last feature, their parameters' start) for all features, on threads.
+template <class Use>
+void over_features(const GroupPenalty& penalty, std::int64_t n_threads, const Use& use) {
+    constexpr std::ptrdiff_t per_task = 8;
+    const int n = threads(n_threads);
+    nb::gil_scoped_release release;
+    parallel_pieces(0, static_cast<std::ptrdiff_t>(penalty.n_features()), per_task, n,
+                    [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+                        const auto first = static_cast<std::size_t>(begin);
+                        use(first, static_cast<std::size_t>(end), first * penalty.stride());
+                    });
+}
+
+void add_pull(const GroupPenalty& self, const Vector<double>& theta, const Numbers& to,
+              std::int64_t n_threads) {
+    must_be("the number of parameters", theta.size(), self.n_parameters());
+    must_be("the number of parameters to add to", to.size(), self.n_parameters());
+    over_features(self, n_threads, [&](std::size_t first, std::size_t last, std::size_t start) {
+        self.add_pull(first, last, theta.data() + start, to.data() + start);
+    });
+}
+
+double softness(const GroupPenalty& self, const Vector<double>& gradient, std::int64_t n_threads) {
+    must_be("the size of the gradient", gradient.size(), self.n_parameters());
+    std::vector<double> found(self.n_features());
+    over_features(self, n_threads, [&](std::size_t first, std::size_t last, std::size_t start) {
+        self.write_softness(first, last, gradient.data() + start, &found[first]);
+    });
+    double total = 0.0;
+    for (const double one : found) total += one;
+    return total;
+}
+
+NumpyTable level_weights(const GroupPenalty& self) {
+    std::vector<double> out = self.level_weights();
+    out.resize(self.n_parameters());
+    return to_numpy<NumpyTable>(std::move(out), self.n_features(), self.stride());
+}
+
+void make_limits(StepLimits* self, double radius, double accuracy, double gap, int max_products,
+                 bool keeps_scores, bool is_quadratic, double farthest) {
+    new (self)
+        StepLimits{radius, accuracy, gap, max_products, keeps_scores, is_quadratic, farthest};
+}
+
+std::pair<FoundStep, nb::object> run(const std::vector<const Group*>& groups,
+                                     const Vector<double>& h,
+                                     const std::vector<const GroupPenalty*>& penalties,
+                                     const std::vector<const ArrowGroup*>& blocks, double of_blocks,
+                                     std::optional<double> of_intercept,
+                                     const Vector<double>& gradient, const StepLimits& limits,
+                                     nb::object watch, std::int64_t n_threads) {
+    const int n = threads(n_threads);
+    PythonMonitor monitor(std::move(watch));
+    FoundStep found;
+    {
+        nb::gil_scoped_release release;
+        found = least_step({groups, as_span(h), penalties, blocks, of_blocks, of_intercept},
+                           as_span(gradient), limits, monitor, n);
+    }
+    return {std::move(found), monitor.error()};
+}
+
+// The numbers themselves, without a copy; they live as long as the array does.
+template <auto Member>
+NumpyTable row_of(FoundStep& self) {
+    return NumpyTable((self.*Member).data(), {1, (self.*Member).size()}, nb::find(self));
+}
+
+}  // namespace
+
+// See model/group_penalty.hpp, solve/step.hpp.
+void bind_step(nb::module_& m) {
+    nb::class_<GroupPenalty>(m, "GroupPenalty",
+                             "The penalty of a group's features, with their variances.")
+        .def("__init__", &make_penalty, nb::arg("penalty"), nb::arg("used").noconvert(),
+             nb::arg("weights").noconvert(), nb::arg("variance").noconvert(),
+             nb::arg("missing_variance").noconvert(), nb::arg("has_levels"),
+             "used (n_features, stride); weights (n_features, size); variance (n_features,); "
+             "missing_variance (n_features,), or (0,) for a group without missing values.")
+        .def("add_pull", &add_pull, nb::arg("theta").noconvert(), nb::arg("to").noconvert(),
+             nb::arg("n_threads"), "to += S theta, in place, for parameters of all features.")
+        .def("softness", &softness, nb::arg("gradient").noconvert(), nb::arg("n_threads"),
+             "g'S^{-1} g.")
+        .def_prop_ro("level_weights", &level_weights, nb::rv_policy::automatic,
+                     "The weights of parameters in their curve's level, (n_features, stride); 0 "
+                     "where curves have none.");
+    nb::class_<StepLimits>(m, "StepLimits", "When a step may end.")
+        .def("__init__", &make_limits, nb::kw_only(), nb::arg("radius"), nb::arg("accuracy"),
+             nb::arg("gap"), nb::arg("max_products"), nb::arg("keeps_scores"),
+             nb::arg("is_quadratic"), nb::arg("farthest"));
+    nb::class_<FoundStep>(m, "FoundStep", "Where a quadratic model is least, or nearly so.")
+        .def_prop_ro("to", &row_of<&FoundStep::to>, nb::rv_policy::automatic)
+        .def_prop_ro("scores", &row_of<&FoundStep::scores>, nb::rv_policy::automatic)
+        .def_ro("decrease", &FoundStep::decrease)
+        .def_ro("left", &FoundStep::left)
+        .def_ro("length", &FoundStep::length)
+        .def_ro("n_products", &FoundStep::n_products)
+        .def_ro("at_edge", &FoundStep::at_edge);
+    m.def("least_step", &run, nb::arg("groups"), nb::arg("h").noconvert(), nb::arg("penalties"),
+          nb::arg("blocks"), nb::arg("of_blocks"), nb::arg("of_intercept").none(),
+          nb::arg("gradient").noconvert(), nb::arg("limits"), nb::arg("watch"),
+          nb::arg("n_threads"),
+          "The step at which g's + 1/2 s'H s is least, by conjugate gradients, with H of second "
+          "derivatives h and the penalties; None: the intercept is free. `watch` is as in train. "
+          "Return the step, and what was raised or None.");
+}
+
+}  // namespace splinear::bindings

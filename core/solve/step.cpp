@@ -1,0 +1,321 @@
+#include "solve/step.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "operators/curved_sums.hpp"
+#include "operators/partial_sums.hpp"
+#include "solve/stop_request.hpp"
+#include "support/checks.hpp"
+#include "support/pieces.hpp"
+
+namespace splinear {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr Row rows_per_task = 8192;
+
+double sum(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// In an order that vector instructions can follow.
+double dot(const double* a, const double* b, std::size_t n) noexcept {
+    constexpr std::size_t lanes = 8;
+    std::array<double, lanes> sums{};
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+        for (std::size_t l = 0; l < lanes; ++l) sums[l] += a[i + l] * b[i + l];
+    for (std::size_t l = 0; i + l < n; ++l) sums[l] += a[i + l] * b[i + l];
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+void add(double share, const double* more, std::size_t n, double* to) noexcept {
+    for (std::size_t i = 0; i < n; ++i) to[i] += share * more[i];
+}
+
+// Squared lengths in the norm of what preconditions, without products by it: of the step, of the
+// direction, and the product of both.
+struct Length {
+    double radius;
+    double direction;
+    double step = 0.0;
+    double both = 0.0;
+
+    // Goes t along the direction, or up to the radius; returns how far, and whether to there.
+    std::pair<double, bool> go(double t) {
+        const double before = step;
+        const double longer = before + 2.0 * t * both + t * t * direction;
+        const double edge = radius * radius;
+        if (longer < edge) {
+            step = longer;
+            return {t, false};
+        }
+        const double room = edge - before;
+        const double root = std::sqrt(both * both + direction * room);
+        const double far = std::max(both + root, std::numeric_limits<double>::min());
+        step = edge;
+        return {far < infinite ? room / far : 0.0, true};
+    }
+
+    // Takes the next direction, z + beta times the last, after going t along that.
+    void turn(double t, double beta, double rz) {
+        both = beta * (both + t * direction);
+        direction = rz + beta * beta * direction;
+    }
+};
+
+// The vectors of conjugate gradients. What is done with parameters is done feature by feature, some
+// at a time, and summed up in their order.
+class Vectors {
+public:
+    Vectors(const StepModel& model, std::span<const double> gradient, bool keeps_scores,
+            int n_threads)
+        : model_(model),
+          n_threads_(n_threads),
+          n_(gradient.size() - 1),
+          parts_(arrow_parts(model.blocks)),
+          has_missing_(std::ranges::any_of(
+              model.blocks, [](const ArrowGroup* group) { return !group->mean.empty(); })),
+          to_(n_ + 1),
+          residual_(n_ + 1),
+          z_(n_ + 1),
+          direction_(n_ + 1),
+          product_(n_ + 1),
+          tables_(has_missing_ ? n_ : 0),
+          tilts_(n_features()),
+          levels_(n_features()),
+          dots_(parts_.size()),
+          more_dots_(parts_.size()),
+          scores_(keeps_scores ? model.h.size() : 0) {
+        std::ranges::transform(gradient, residual_.begin(), [](double g) { return -g; });
+        if (is_free()) residual_[n_] = 0.0;  // it follows every step, and has followed the last
+        over_rows(
+            [&](std::size_t first, std::size_t n) { std::fill_n(scores_.data() + first, n, 0.0); });
+    }
+
+    // Makes z of the residual; returns their product.
+    double precondition() {
+        return solve([](const ArrowPart&, std::size_t) {});
+    }
+
+    // Takes z as the direction, plus beta times the last one.
+    void turn(double beta) {
+        for (std::size_t i = 0; i <= n_; ++i) direction_[i] = z_[i] + beta * direction_[i];
+    }
+
+    // Multiplies the direction by H; returns their product, and that of direction and residual.
+    std::array<double, 2> multiply() {
+        const auto level = is_free() ? std::nullopt : std::optional(direction_[n_]);
+        curved_ = curved_sums(model_.groups, tables(), model_.h, level, n_threads_);
+        direction_[n_] = curved_.level;
+        product_[n_] = curved_.total + model_.of_intercept.value_or(0.0) * curved_.level;
+        over_parts([&](const ArrowPart& part, std::size_t p, std::size_t n) {
+            double* own = &product_[part.start];
+            gather(part, &curved_.sums[part.start], own);
+            model_.penalties[part.number]->add_pull(part.first, part.last, &direction_[part.start],
+                                                    own);
+            dots_[p] = dot(&direction_[part.start], own, n);
+            more_dots_[p] = dot(&direction_[part.start], &residual_[part.start], n);
+        });
+        return {sum(dots_) + direction_[n_] * product_[n_],
+                sum(more_dots_) + direction_[n_] * residual_[n_]};
+    }
+
+    // Goes t along the direction.
+    void go(double t) {
+        add(t, direction_.data(), n_ + 1, to_.data());
+        over_rows([&](std::size_t first, std::size_t n) {
+            add(t, curved_.scores.data() + first, n, scores_.data() + first);
+        });
+    }
+
+    // What is left then; makes z of it, and returns their product.
+    double leave(double t) {
+        residual_[n_] -= t * product_[n_];
+        return solve([&](const ArrowPart& part, std::size_t n) {
+            add(-t, &product_[part.start], n, &residual_[part.start]);
+        });
+    }
+
+    // The gap of the model where the residual is what is left.
+    double gap() {
+        over_parts([&](const ArrowPart& part, std::size_t, std::size_t n) {
+            const GroupPenalty& penalty = *model_.penalties[part.number];
+            const std::size_t at = part.first * penalty.stride();
+            std::vector<double> own(n);
+            for (std::size_t k = 0; k < n; ++k)
+                own[k] = penalty.is_used(at + k) ? residual_[part.start + k] : 0.0;
+            if (has_levels(penalty)) penalty.take_slopes(part.first, part.last, own.data());
+            penalty.write_softness(part.first, part.last, own.data(), &tilts_[part.feature]);
+        });
+        const double of_b = is_free() ? 0.0 : residual_[n_] * residual_[n_] / *model_.of_intercept;
+        return 0.5 * (sum(tilts_) + of_b);
+    }
+
+    // The farthest that a row's score has moved.
+    double reach() {
+        std::vector<double> found(n_pieces(scores_.size(), index(rows_per_task)));
+        over_rows([&](std::size_t first, std::size_t n) {
+            const double* own = scores_.data() + first;
+            double most = 0.0;
+            for (std::size_t i = 0; i < n; ++i) most = std::max(most, std::abs(own[i]));
+            found[first / index(rows_per_task)] = most;
+        });
+        return found.empty() ? 0.0 : *std::ranges::max_element(found);
+    }
+
+    void hand_over(FoundStep& step) {
+        step.to = std::move(to_);
+        step.scores = std::move(scores_);
+    }
+
+private:
+    bool is_free() const noexcept { return !model_.of_intercept; }
+    bool has_levels(const GroupPenalty& penalty) const noexcept {
+        return is_free() && !penalty.level_weights().empty();
+    }
+    std::size_t n_features() const noexcept {
+        std::size_t n = 0;
+        for (const ArrowGroup* group : model_.blocks) n += group->n_features();
+        return n;
+    }
+
+    template <class Use>
+    void over_parts(const Use& use) {
+        parallel_for(std::ssize(parts_), n_threads_, [&](std::ptrdiff_t p) {
+            const ArrowPart& part = parts_[index(p)];
+            use(part, index(p), (part.last - part.first) * part.group->stride());
+        });
+    }
+
+    template <class Use>
+    void over_rows(const Use& use) {
+        parallel_pieces(0, static_cast<Row>(scores_.size()), rows_per_task, n_threads_,
+                        [&](Row first, Row last) { use(index(first), index(last - first)); });
+    }
+
+    // z = M^{-1} residual without levels, which the intercept has, after before(part, numbers).
+    template <class Before>
+    double solve(const Before& before) {
+        over_parts([&](const ArrowPart& part, std::size_t p, std::size_t n) {
+            before(part, n);
+            const double* r = &residual_[part.start];
+            double* z = &z_[part.start];
+            solve_part(part, model_.of_blocks, r, residual_[n_], z, &tilts_[part.feature]);
+            const GroupPenalty& penalty = *model_.penalties[part.number];
+            if (has_levels(penalty))
+                penalty.take_levels(part.first, part.last, z, &levels_[part.feature]);
+            dots_[p] = dot(r, z, n);
+        });
+        z_[n_] = residual_[n_] / model_.of_blocks - sum(tilts_) + sum(levels_);
+        return sum(dots_) + residual_[n_] * z_[n_];
+    }
+
+    // The direction in terms of tables, in which missing values have values of their own.
+    std::span<const double> tables() {
+        if (!has_missing_) return std::span(direction_).first(n_);
+        std::copy_n(direction_.begin(), n_, tables_.begin());
+        for (const ArrowPart& part : parts_) {
+            const std::size_t stride = part.group->stride();
+            if (part.group->mean.empty()) continue;
+            const double* mean = &part.group->mean[part.first * (stride - 1)];
+            double* own = &tables_[part.start];
+            for (std::size_t j = part.first; j < part.last; ++j, own += stride, mean += stride - 1)
+                own[stride - 1] += dot(own, mean, stride - 1);
+        }
+        return tables_;
+    }
+
+    // From derivatives by tables to those by parameters, 0 where none is used.
+    void gather(const ArrowPart& part, const double* sums, double* out) const {
+        const std::size_t stride = part.group->stride();
+        const bool has_missing = !part.group->mean.empty();
+        const std::size_t size = has_missing ? stride - 1 : stride;
+        const double* mean = part.group->mean.data() + part.first * size;
+        for (std::size_t j = part.first; j < part.last; ++j, sums += stride, out += stride) {
+            const std::uint8_t* used = &part.group->used[j * stride];
+            for (std::size_t k = 0; k < stride; ++k) out[k] = used[k] ? sums[k] : 0.0;
+            if (!has_missing) continue;
+            for (std::size_t k = 0; k < size; ++k) out[k] += used[k] ? sums[size] * mean[k] : 0.0;
+            mean += size;
+        }
+    }
+
+    const StepModel& model_;
+    int n_threads_;
+    std::size_t n_;  // parameters without the intercept
+    std::vector<ArrowPart> parts_;
+    bool has_missing_;
+    std::vector<double> to_, residual_, z_, direction_, product_, tables_;
+    std::vector<double> tilts_, levels_;    // per feature
+    std::vector<double> dots_, more_dots_;  // per part
+    CurvedSums curved_;
+    Buffer<double> scores_;
+};
+
+void check(const StepModel& model, std::span<const double> gradient) {
+    check_per_row(model.groups, model.h);
+    must_be("the number of penalties, one per group,", model.penalties.size(), model.groups.size());
+    must_be("the number of blocks, one per group,", model.blocks.size(), model.groups.size());
+    for (std::size_t g = 0; g < model.groups.size(); ++g) {
+        const std::size_t n = model.groups[g]->n_coefficients();
+        must_be("the parameters of a penalty", model.penalties[g]->n_parameters(), n);
+        must_be("the parameters of blocks", model.blocks[g]->n_parameters(), n);
+        must_be("the length of blocks", model.blocks[g]->stride(), model.groups[g]->stride());
+        must_be("the length of a penalty", model.penalties[g]->stride(), model.groups[g]->stride());
+    }
+    must_be("the size of the gradient, one per parameter and the intercept's,", gradient.size(),
+            checked_size(model.blocks) + 1);
+}
+
+}  // namespace
+
+FoundStep least_step(const StepModel& model, std::span<const double> gradient,
+                     const StepLimits& limits, Monitor& monitor, int n_threads) {
+    check(model, gradient);
+    Vectors vectors(model, gradient, limits.keeps_scores, n_threads);
+    StopRequest stop(monitor);
+    FoundStep out;
+    double rz = vectors.precondition();
+    const double goal = limits.accuracy * limits.accuracy * rz;
+    Length length{limits.radius, rz};
+    out.left = infinite;
+    // Whether what the losses add to the gap of the model is little; see solvers/newton.py.
+    const auto is_near = [&] {
+        if (limits.is_quadratic) return true;
+        const double reach = vectors.reach();
+        return reach <= limits.farthest && 0.25 * reach * reach * out.decrease <= limits.gap;
+    };
+    vectors.turn(0.0);
+    while (out.n_products < limits.max_products && rz > 0.0) {
+        ++out.n_products;
+        const auto [curvature, slope] = vectors.multiply();
+        if (!(curvature > 0.0 && curvature < infinite)) break;  // there are no more digits
+        double t = 0.0;
+        std::tie(t, out.at_edge) = length.go(rz / curvature);
+        out.decrease += t * slope - 0.5 * t * t * curvature;
+        vectors.go(t);
+        stop.poll();
+        if (out.at_edge || stop.made()) break;
+        const double previous = rz;
+        rz = vectors.leave(t);
+        // The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
+        out.left = rz <= 2.0 * limits.gap ? vectors.gap() : infinite;
+        if (out.left <= limits.gap) break;
+        // Where only the model's own gap is missing, it is worth going on.
+        if (rz <= goal && !(limits.keeps_scores && is_near())) break;
+        vectors.turn(rz / previous);
+        length.turn(t, rz / previous, rz);
+    }
+    out.length = std::sqrt(length.step);
+    vectors.hand_over(out);
+    return out;
+}
+
+}  // namespace splinear

@@ -1,0 +1,108 @@
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "model/group_penalty.hpp"
+#include "tests/bands.hpp"
+#include "tests/check.hpp"
+
+using namespace splinear;
+using namespace splinear::testing;
+
+namespace {
+
+constexpr std::size_t n = 3;
+constexpr std::size_t size = 5;
+
+std::vector<double> draw_all(std::size_t count, double least, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<double> out(count);
+    for (double& value : out) value = least + std::abs(draw(random));
+    return out;
+}
+
+// Of three features; the last coefficient of the second is not used. With missing values, or not.
+GroupPenalty make(bool has_missing, bool has_levels) {
+    const std::size_t stride = has_missing ? size + 1 : size;
+    std::vector<std::uint8_t> used(n * stride, 1);
+    std::vector<double> weights = draw_all(n * size, 0.5, 1);
+    used[stride + size - 1] = 0;
+    weights[2 * size - 1] = 0.0;
+    const auto missing = has_missing ? draw_all(n, 0.5, 3) : std::vector<double>{};
+    return {DifferencePenalty(1, size, 2), used, weights, draw_all(n, 0.5, 2), missing, has_levels};
+}
+
+std::vector<double> pull(const GroupPenalty& penalty, const std::vector<double>& theta) {
+    std::vector<double> out(theta.size());
+    penalty.add_pull(0, n, theta.data(), out.data());
+    return out;
+}
+
+std::vector<double> draw_used(const GroupPenalty& penalty, std::uint64_t seed) {
+    auto theta = draw_all(penalty.n_parameters(), -0.5, seed);
+    for (std::size_t i = 0; i < theta.size(); ++i)
+        if (!penalty.is_used(i)) theta[i] = 0.0;
+    return theta;
+}
+
+// S is symmetric, and what is soft is its inverse: g'S^{-1} g = theta'S theta for g = S theta.
+void softness_undoes_stiffness() {
+    for (const bool has_missing : {false, true}) {
+        const GroupPenalty penalty = make(has_missing, false);
+        const auto theta = draw_used(penalty, 5);
+        const auto other = draw_used(penalty, 6);
+        const auto g = pull(penalty, theta);
+        const auto dot = [](const auto& a, const auto& b) {
+            return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+        };
+        CHECK(near(dot(g, other), dot(pull(penalty, other), theta), 1e-12));
+        std::vector<double> soft(n);
+        penalty.write_softness(0, n, g.data(), soft.data());
+        CHECK(near(std::accumulate(soft.begin(), soft.end(), 0.0), dot(g, theta), 1e-12));
+        CHECK(g[penalty.stride() + size - 1] == 0.0);
+        std::vector<double> some(n * penalty.stride());
+        penalty.add_pull(1, 3, &theta[penalty.stride()], some.data());
+        for (std::size_t i = 0; i < 2 * penalty.stride(); ++i)
+            CHECK(some[i] == g[penalty.stride() + i]);
+    }
+}
+
+// A curve without its level has none, and a gradient without its slopes none along levels.
+void levels_are_taken_off() {
+    for (const bool has_missing : {false, true}) {
+        const GroupPenalty penalty = make(has_missing, true);
+        auto theta = draw_used(penalty, 7);
+        auto g = draw_used(penalty, 8);
+        std::vector<double> levels(n);
+        std::vector<double> none(n);
+        penalty.take_levels(0, n, theta.data(), levels.data());
+        penalty.take_levels(0, n, theta.data(), none.data());
+        penalty.take_slopes(0, n, g.data());
+        for (std::size_t j = 0; j < n; ++j) {
+            const auto begin = g.begin() + static_cast<std::ptrdiff_t>(j * penalty.stride());
+            CHECK(levels[j] != 0.0 && std::abs(none[j]) < 1e-15);
+            CHECK(std::abs(std::accumulate(begin, begin + size, 0.0)) < 1e-14);
+        }
+    }
+    CHECK(make(true, false).level_weights().empty());
+}
+
+void wrong_sizes_are_refused() {
+    const DifferencePenalty penalty(1, size, 2);
+    const std::vector<std::uint8_t> used(n * size, 1);
+    const std::vector<double> weights(n * size, 1.0);
+    const std::vector<double> t(n, 1.0);
+    CHECK(is_refused([&] { GroupPenalty(penalty, {1}, weights, t, {}, false); }));
+    CHECK(is_refused([&] { GroupPenalty(penalty, used, t, t, {}, false); }));
+    CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, {}, {}, false); }));
+    CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, t, t, false); }));
+}
+
+}  // namespace
+
+int main() {
+    softness_undoes_stiffness();
+    levels_are_taken_off();
+    wrong_sizes_are_refused();
+    return result();
+}
