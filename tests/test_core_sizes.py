@@ -733,6 +733,20 @@ def test_knots_of_tails():
     assert np.isnan(_core.tail_knots(values[:, :0].copy(), ends, ends, 4, *rule, 1)).all()
 
 
+def test_suspect_columns():
+    some, ends, rule = np.array([0, 1]), numbers(2), (0.05, 0.95, 0.2)
+    find = _core.suspect_columns
+    refused(find, X, np.array([N_ROWS]), some, ends, ends, *rule, 2, 1, match="no row")
+    refused(find, X, some, np.array([-1, 0]), ends, ends, *rule, 2, 1, match="no column")
+    refused(find, X, some, some, ends[:1], ends, *rule, 2, 1, match="lo, .* must be 2, not 1")
+    refused(find, X, some, some, ends, ends[:1], *rule, 2, 1, match="hi, .* must be 2, not 1")
+    refused(find, X, some, some, ends, ends, *rule, -1, 1, match="few")
+    refused(find, X, some, some, ends, ends, *rule, 2, 0, match="n_threads")
+    many = np.zeros(65_536, dtype=np.int64)
+    refused(find, X, many, some, ends, ends, *rule, 2, 1, match="fewer than 65,536 rows")
+    assert find(X, some[:0], some, ends, ends, *rule, 2, 1).tolist() == [0, 1]
+
+
 def test_columns_in_order_and_their_knots():
     some, ends = np.array([0, 1]), numbers(3)
     refused(_core.sorted_columns, X, np.array([N_ROWS]), some, 1, match="no row")

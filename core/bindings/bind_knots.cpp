@@ -6,6 +6,7 @@
 #include "bindings/arrays.hpp"
 #include "model/spread_knots.hpp"
 #include "model/tail_knots.hpp"
+#include "rows/column_spread.hpp"
 #include "rows/sorted_columns.hpp"
 
 namespace splinear::bindings {
@@ -25,6 +26,23 @@ NumpyColumns sorted_columns(const Matrix<Real>& X, const Vector<std::int64_t>& r
     Real* data = out.release();
     nb::capsule keeper(data, [](void* p) noexcept { delete[] static_cast<Real*>(p); });
     return NumpyColumns(data, {columns.size(), rows.size()}, keeper, {}, nb::dtype<Real>());
+}
+
+template <class Real>
+NumpyNumbers suspects(const Matrix<Real>& X, const Vector<std::int64_t>& rows,
+                      const Vector<std::int64_t>& columns, const Vector<double>& lo,
+                      const Vector<double>& hi, double start, double end, double narrow,
+                      std::int64_t few, std::int64_t n_threads) {
+    must(few >= 0, "few must not be negative");
+    std::vector<std::int64_t> found;
+    {
+        nb::gil_scoped_release release;
+        found = suspect_columns(as_view(X), as_span(rows), as_span(columns), as_span(lo),
+                                as_span(hi), {start, end, narrow}, static_cast<std::size_t>(few),
+                                threads(n_threads));
+    }
+    const std::size_t n = found.size();
+    return to_numpy<NumpyNumbers>(std::move(found), n);
 }
 
 // One row of knots per row of `ascending`, NaN behind them: knots_of(values, lo, hi, n_bins) of it.
@@ -84,6 +102,10 @@ void bind_of(nb::module_& m) {
           nb::arg("rows").noconvert(), nb::arg("columns").noconvert(), nb::arg("n_threads"),
           nb::sig(std::is_same_v<Real, float> ? of_floats : of_doubles),
           "X[rows][:, columns].T, each column in ascending order, NaN last.");
+    m.def("suspect_columns", &suspects<Real>, nb::arg("X").noconvert(), nb::arg("rows").noconvert(),
+          nb::arg("columns").noconvert(), nb::arg("lo").noconvert(), nb::arg("hi").noconvert(),
+          nb::arg("start"), nb::arg("end"), nb::arg("narrow"), nb::arg("few"), nb::arg("n_threads"),
+          "The places among `columns` of those that may have a long tail, gaps, or few values.");
     m.def("spread_knots", &knots_spread<Real>, nb::arg("ascending").noconvert(),
           nb::arg("lo").noconvert(), nb::arg("hi").noconvert(), nb::arg("n_bins"),
           nb::arg("n_threads"),

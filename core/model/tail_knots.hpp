@@ -10,6 +10,12 @@
 
 namespace splinear {
 
+// Which of n values in ascending order is the smallest that a share of them does not exceed.
+inline std::size_t quantile_place(double share, std::size_t n) noexcept {
+    const double before = std::ceil(share * static_cast<double>(n)) - 1.0;
+    return static_cast<std::size_t>(std::clamp(before, 0.0, static_cast<double>(n - 1)));
+}
+
 // Some values of a feature in ascending order.
 template <class Real>
 struct Ascending {
@@ -17,9 +23,7 @@ struct Ascending {
 
     // The smallest value that a share of the rows does not exceed.
     double quantile(double share) const noexcept {
-        const double before = std::ceil(share * static_cast<double>(values.size())) - 1.0;
-        const auto last = static_cast<double>(values.size() - 1);
-        return static_cast<double>(values[static_cast<std::size_t>(std::clamp(before, 0.0, last))]);
+        return static_cast<double>(values[quantile_place(share, values.size())]);
     }
 
     // Each value once, with both ends among them.

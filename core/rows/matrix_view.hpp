@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "simd/clones.hpp"
 #include "support/checks.hpp"
 
 namespace splinear {
@@ -21,6 +22,25 @@ struct MatrixView {
         return static_cast<double>(data[row * row_stride + column * column_stride]);
     }
 };
+
+// Rows that lie anywhere would each be waited for: asks for some columns of one that is read soon
+// after rows[i]. Neighboring columns lie in the same lines of memory. Inlined always, as the
+// compiler takes a call that changes nothing for one that does nothing.
+template <class Real>
+SPLINEAR_INLINE void ask_ahead([[maybe_unused]] const MatrixView<Real>& X,
+                               [[maybe_unused]] std::span<const std::int64_t> rows,
+                               [[maybe_unused]] std::size_t i,
+                               [[maybe_unused]] std::span<const std::int64_t> columns) noexcept {
+#ifdef __GNUC__
+    constexpr std::size_t rows_ahead = 8;
+    constexpr std::size_t per_line = 64 / sizeof(Real);
+    if (i + rows_ahead >= rows.size()) return;
+    const Real* row = X.data + rows[i + rows_ahead] * X.row_stride;
+    for (std::size_t j = 0; j < columns.size(); j += per_line)
+        __builtin_prefetch(row + columns[j] * X.column_stride);
+    __builtin_prefetch(row + columns.back() * X.column_stride);
+#endif
+}
 
 // Throws std::invalid_argument unless there is one column per feature, each of a matrix of
 // n_columns.

@@ -118,28 +118,23 @@ void sort_columns(const MatrixView<Real>& X, std::span<const std::int64_t> rows,
     const std::ptrdiff_t together = std::clamp<std::ptrdiff_t>(
         n_columns / (2 * static_cast<std::ptrdiff_t>(n_threads)), 1, most_together);
     const std::size_t n = rows.size();
-    // The rows are anywhere: each would be waited for.
-    constexpr std::size_t rows_ahead = 12;
-    const auto ask_for = [&]([[maybe_unused]] std::ptrdiff_t j, [[maybe_unused]] std::size_t i) {
-#ifdef __GNUC__
-        __builtin_prefetch(X.data + rows[i] * X.row_stride +
-                           columns[static_cast<std::size_t>(j)] * X.column_stride);
-#endif
+    const auto sort_some = [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+        const auto own = columns.subspan(static_cast<std::size_t>(first),
+                                         static_cast<std::size_t>(last - first));
+        Real* const begin = out + static_cast<std::size_t>(first) * n;
+        for (std::size_t i = 0; i < n; ++i) {
+            ask_ahead(X, rows, i, own);
+            const Real* row = X.data + rows[i] * X.row_stride;
+            Real* to = begin + i;
+            for (const std::int64_t column : own) {
+                *to = row[column * X.column_stride];
+                to += n;
+            }
+        }
+        ColumnSorter<Real> sorter(n);
+        for (std::size_t j = 0; j < own.size(); ++j) sorter.sort(begin + j * n);
     };
-    parallel_pieces(0, n_columns, together, n_threads,
-                    [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-                        Real* const begin = out + static_cast<std::size_t>(first) * n;
-                        for (std::size_t i = 0; i < n; ++i) {
-                            if (i + rows_ahead < n) ask_for(first, i + rows_ahead);
-                            const Real* row = X.data + rows[i] * X.row_stride;
-                            Real* to = begin + i;
-                            for (std::ptrdiff_t j = first; j < last; ++j, to += n)
-                                *to = row[columns[static_cast<std::size_t>(j)] * X.column_stride];
-                        }
-                        ColumnSorter<Real> sorter(n);
-                        for (std::ptrdiff_t j = first; j < last; ++j)
-                            sorter.sort(out + static_cast<std::size_t>(j) * n);
-                    });
+    parallel_pieces(0, n_columns, together, n_threads, sort_some);
 }
 
 }  // namespace splinear

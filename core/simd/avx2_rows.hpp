@@ -14,9 +14,9 @@ struct Totals {
 // The rows lie far apart: without asking for them ahead, each tile of each row would be waited for.
 // For the second cache, as the nearest one waits for few lines at a time.
 template <class Value>
-inline void ask_ahead(const Value* row) {
+SPLINEAR_INLINE void ask_ahead(const Value* row) {
     constexpr std::size_t lines = 4;
-    _mm_prefetch(reinterpret_cast<const char*>(row + lines * 64 / sizeof(Value)), _MM_HINT_T1);
+    prefetch_far(row + lines * 64 / sizeof(Value));
 }
 
 // body(first, n) for rows that are scored together.

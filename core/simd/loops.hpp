@@ -1,5 +1,6 @@
 // The kernels as plain loops over lanes, for the compiler to vectorize. Included, inside an unnamed
 // namespace of its own, by every file that implements Kernels; see the warning in kernels.hpp.
+#include "simd/clones.hpp"  // macros alone
 
 constexpr int n_lanes = splinear::simd::lanes;
 using splinear::simd::Shape;
@@ -39,21 +40,20 @@ inline Position split(const Shape& shape, Code code) {
     return {code >> shape.fraction_bits, static_cast<float>(code & mask) * unit};
 }
 
-// Asks for memory that will be read soon.
-inline void prefetch([[maybe_unused]] const void* at) {
+// Asks for memory that will be read soon; also into the second cache alone, as the nearest one
+// waits for few lines at a time; and for memory that will be written. Inlined always, as the
+// compiler may take a call that changes nothing for one that does nothing.
+SPLINEAR_INLINE void prefetch([[maybe_unused]] const void* at) {
 #ifdef __GNUC__
     __builtin_prefetch(at);
 #endif
 }
-
-// The same into the second cache, as the nearest one waits for few lines at a time; and for memory
-// that will be written.
-inline void prefetch_far([[maybe_unused]] const void* at) {
+SPLINEAR_INLINE void prefetch_far([[maybe_unused]] const void* at) {
 #ifdef __GNUC__
     __builtin_prefetch(at, 0, 2);
 #endif
 }
-inline void prefetch_to_write([[maybe_unused]] const void* at) {
+SPLINEAR_INLINE void prefetch_to_write([[maybe_unused]] const void* at) {
 #ifdef __GNUC__
     __builtin_prefetch(at, 1);
 #endif

@@ -520,7 +520,50 @@ def test_suspects_are_at_least_those_of_few_values_or_a_long_tail(dtype):
     X = np.column_stack([values for values, _ in columns.values()]).astype(dtype)
     lo, hi = np.nanmin(X, axis=0).astype(float), np.nanmax(X, axis=0).astype(float)
     found = suspects(open_table(X), np.arange(n), np.arange(len(columns)), 11, lo, hi)
-    np.testing.assert_array_equal(found, [expected for _, expected in columns.values()])
+    expected = [is_suspect for _, is_suspect in columns.values()]
+    np.testing.assert_array_equal(found, np.flatnonzero(expected))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_what_is_not_suspected_is_no_long_tail(dtype, order):
+    """By the rule itself, however near to it: from even columns to long tails, 300 of them."""
+    random = np.random.default_rng(11)
+    n = 700
+    powers = np.linspace(1.0, 60.0, 300)
+    values = 1e6 * random.random((n, len(powers))) ** powers - 3e5
+    values[:, ::7] *= values[:, ::7] > 0
+    values[:, ::11] //= 1e5
+    X = np.asarray(values, dtype=dtype, order=order)
+    lo, hi = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
+    rows, columns = np.flatnonzero(random.random(n) < 0.8), np.arange(len(powers))[::-1]
+    few = 12
+
+    def is_certain(j):
+        seen = Sample.of(X[rows, j], None)
+        return has_long_tail(seen, lo[j], hi[j]) or len(seen.distinct) <= few
+
+    certain = np.array([is_certain(j) for j in columns])
+    found = [
+        suspects(open_table(X), rows, columns, few, lo[columns], hi[columns], n_threads)
+        for n_threads in (1, 3)
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    is_suspect = np.isin(np.arange(len(columns)), found[0])
+    assert is_suspect[certain].all()
+    assert 50 < certain.sum() <= is_suspect.sum() < 1.3 * certain.sum()
+
+
+def test_columns_of_any_size_may_be_suspected():
+    far = np.finfo(np.float64).max
+    X = np.linspace(0.0, 1.0, 101)[:, None] * [1.0, 1e-310, 1e308, 0.0]
+    X[:, 3] = far * np.linspace(-1.0, 1.0, 101)
+    lo, hi = X.min(axis=0), X.max(axis=0)
+    rows = np.arange(len(X))
+    found = suspects(open_table(X), rows, np.arange(4), 0, lo, hi)
+    assert {3} <= set(found) <= {1, 3}  # whose width is no number, or has no inverse
+    none = suspects(open_table(X), rows, np.arange(0), 0, lo[:0], hi[:0])
+    assert len(none) == 0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

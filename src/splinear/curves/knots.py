@@ -128,23 +128,21 @@ def suspects(
     lo: Floats,
     hi: Floats,
     n_threads: int = 1,
-) -> NDArray[np.bool_]:
-    """Tell which columns may have few values or a long tail; `lo` and `hi` are theirs.
+) -> NDArray[np.intp]:
+    """Return the places among `columns` of those that may have few values or a long tail.
 
-    Many columns at a time, and fewer rows than `samples` takes: of a wide table most columns are
-    neither, and need no more.
+    Also of those with gaps; `lo` and `hi` are their ends. The others have neither, in these rows:
+    of a wide table most columns, which need not be put in order.
     """
-    out = np.ones(len(columns), dtype=bool)
     if X.is_on_disk or X.is_sparse:
-        return out
-    for start in range(0, len(columns), 256):
-        at = slice(start, start + 256)
-        values = X.in_order(rows, columns[at], n_threads)  # NaN last
-        first, last = (values[:, int(share * (len(rows) - 1))] for share in BULK)
-        bulk = 0.5 * last.astype(np.float64) - 0.5 * first.astype(np.float64)
-        spread = bulk >= 2.0 * NARROW * (0.5 * hi[at] - 0.5 * lo[at])  # False for NaN
-        out[at] = (n_distinct(values) <= few) | ~spread | np.isnan(values[:, -1])
-    return out
+        return np.arange(len(columns))
+    found = [np.empty(0, dtype=np.intp)]
+    for at in _together(X, rows, columns, 0):
+        values = X.window(rows, columns[at])
+        found.append(
+            at.start + _core.suspect_columns(*values, lo[at], hi[at], *BULK, NARROW, few, n_threads)
+        )
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ __all__ = [
     "in_order",
     "least_nonzero",
     "ranges",
+    "window",
 ]
 
 Chunk: TypeAlias = AnyArray | sparse.csr_array
@@ -54,7 +55,7 @@ def in_order(
 ) -> AnyArray:
     """Return X[rows][:, columns].T, each column of X in ascending order, NaN last."""
     if X.dtype == float_type(X.dtype) and X.flags.aligned:
-        rows, columns = (some.astype(np.int64, copy=False) for some in (rows, columns))
+        rows, columns = (np.ascontiguousarray(some, dtype=np.int64) for some in (rows, columns))
         found: AnyArray = _core.sorted_columns(X, rows, columns, n_threads)
         return found
     values = X[np.ix_(rows, columns)].T
@@ -64,6 +65,23 @@ def in_order(
         out[some] = values[some]
         out[some].sort(axis=1)
     return out
+
+
+def window(
+    X: AnyArray, rows: NDArray[np.integer], columns: NDArray[np.integer]
+) -> tuple[AnyArray, NDArray[np.int64], NDArray[np.int64]]:
+    """Return an array that the core reads, and which of its rows and columns are these of X.
+
+    It is X itself, if the core reads that.
+    """
+    if X.dtype != float_type(X.dtype) or not X.flags.aligned:
+        X = as_floats(X[np.ix_(rows, columns)])
+        rows, columns = (np.arange(n) for n in X.shape)
+
+    def numbers(some: NDArray[np.integer]) -> NDArray[np.int64]:
+        return np.ascontiguousarray(some, dtype=np.int64)
+
+    return X, numbers(rows), numbers(columns)
 
 
 def as_dense(chunk: Chunk) -> AnyArray:

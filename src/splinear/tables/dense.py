@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from splinear._types import AnyArray
 from splinear.tables import table as sizes
-from splinear.tables.chunks import Chunk, as_floats, float_type, in_order
+from splinear.tables.chunks import Chunk, as_floats, float_type, in_order, window
 from splinear.tables.table import ColumnNumbers, Table
 
 __all__ = ["ArrayTable", "pieces"]
@@ -64,6 +64,14 @@ class ArrayTable(Table):
         if self.is_on_disk:
             return super().in_order(rows, columns, n_threads)
         return in_order(self.array, rows, np.asarray(columns), n_threads)
+
+    def window(
+        self, rows: NDArray[np.integer], columns: ColumnNumbers
+    ) -> tuple[AnyArray, NDArray[np.int64], NDArray[np.int64]]:
+        """Return an array of floats, and which of its rows and columns are these."""
+        if self.is_on_disk:
+            return super().window(rows, columns)
+        return window(self.array, rows, np.asarray(columns))
 
     def whole(self) -> Chunk:
         """Return all rows at once."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear._types import AnyArray, Floats, Input
-from splinear.tables.chunks import Chunk, as_dense, as_sparse, in_order, ranges
+from splinear.tables.chunks import Chunk, as_dense, as_sparse, in_order, ranges, window
 from splinear.tables.values import Kind, Values
 
 ColumnNumbers: TypeAlias = Sequence[int] | NDArray[np.integer]
@@ -113,6 +113,13 @@ class Table(ABC):
         """
         values = as_dense(self.sample(rows, columns))
         return in_order(values, np.arange(len(values)), np.arange(values.shape[1]), n_threads)
+
+    def window(
+        self, rows: NDArray[np.integer], columns: ColumnNumbers
+    ) -> tuple[AnyArray, NDArray[np.int64], NDArray[np.int64]]:
+        """Return an array of floats, and which of its rows and columns are these."""
+        values = as_dense(self.sample(rows, columns))
+        return window(values, np.arange(len(values)), np.arange(values.shape[1]))
 
     def ends(
         self, kept: NDArray[np.bool_] | None, n_threads: int = 1

@@ -20,7 +20,6 @@ from splinear.curves.knot_plan import MAX_BINS, RULES, KnotPlan, checked_rule
 from splinear.curves.knots import (
     FOR_COUNTS,
     FOR_QUANTILES,
-    FOR_TAILS,
     Sample,
     all_spread_knots,
     ascending,
@@ -210,63 +209,45 @@ class Spline(Term):
                 pieces.set_knots(k, given)
         elif self._rule != "uniform":
             varies = np.flatnonzero(lo < hi)
+            rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, n)
             if self._rule == "auto" and data.weights is None:
-                if not advice.quantiles:
-                    varies = self._may_have_tails(pieces, varies, features, data, advice)
-                self._divide_all(pieces, varies, features, data, advice)
+                self._divide_all(pieces, varies, features, rows, data, advice)
                 return pieces
-            for k, seen in self._samples(data, features[varies], len(features)):
+            for k, seen in self._samples(data, features[varies], rows):
                 self._divide(pieces, int(varies[k]), seen, advice, data)
         return pieces
-
-    def _may_have_tails(
-        self,
-        pieces: Pieces,
-        at: NDArray[np.intp],
-        features: NDArray[np.intp],
-        data: ColumnData,
-        advice: Advice,
-    ) -> NDArray[np.intp]:
-        """Return those of the features at `at` of which a quick look does not suffice."""
-        rows = FOR_TAILS.rows(data.table.shape[0], data.kept, len(at))
-        few = max(advice.few, 2)
-        ends = pieces.lo[at], pieces.hi[at]
-        return at[suspects(data.table, rows, features[at], few, *ends, data.n_threads)]
 
     def _divide_all(
         self,
         pieces: Pieces,
         at: NDArray[np.intp],
         features: NDArray[np.intp],
+        rows: NDArray[np.intp],
         data: ColumnData,
         advice: Advice,
     ) -> None:
         """Place the knots of the features at `at`, all at once but for those of few values."""
-        find = all_spread_knots if advice.quantiles else tail_knots
-        for some, block in self._blocks(at, features, data):
+        find, few = tail_knots, self._few(advice)
+        if advice.quantiles:
+            find = all_spread_knots
+        else:
+            ends = pieces.lo[at], pieces.hi[at]
+            at = at[suspects(data.table, rows, features[at], few, *ends, data.n_threads)]
+        blocks = ascending(data.table, rows, features[at], data.most_bytes, data.n_threads)
+        for start, block in blocks:
+            some = at[start : start + len(block)]
             lo, hi = pieces.lo[some], pieces.hi[some]
             found = find(block, lo, hi, pieces.n_wanted, data.n_threads)
             has_none = np.isnan(found[:, 0])
-            apart = has_none if advice.quantiles else self._has_few(block, advice)
+            apart = has_none if advice.quantiles else _has_few(block, few)
             for k in np.flatnonzero(apart):
                 self._divide(pieces, int(some[k]), Sample.in_order(block[k]), advice, data)
             placed = ~apart & ~has_none
             pieces.set_many(some[placed], found[placed])
 
-    def _has_few(self, block: AnyArray, advice: Advice) -> NDArray[np.bool_]:
-        """Tell which rows have few values, if the user does not say how many pieces to make."""
-        if self.n_bins is not None:
-            return np.zeros(len(block), dtype=bool)
-        return n_distinct(block) <= max(advice.few, 2)
-
-    def _blocks(
-        self, at: NDArray[np.intp], features: NDArray[np.intp], data: ColumnData
-    ) -> Iterator[tuple[NDArray[np.intp], AnyArray]]:
-        """Look at some rows of the features at `at`: some of these, and their values in order."""
-        rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, len(features))
-        some = ascending(data.table, rows, features[at], data.most_bytes, data.n_threads)
-        for start, block in some:
-            yield at[start : start + len(block)], block
+    def _few(self, advice: Advice) -> int:
+        """Return how many values are few; 0 if the user says how many pieces to make."""
+        return 0 if self.n_bins is not None else max(advice.few, 2)
 
     def _suited(self, advice: Advice, features: NDArray[np.intp], data: ColumnData) -> Advice:
         """Return the advice for these features, and for this form."""
@@ -295,10 +276,9 @@ class Spline(Term):
         return advice.shared_by(n_values)
 
     def _samples(
-        self, data: ColumnData, features: NDArray[np.intp], n_features: int
+        self, data: ColumnData, features: NDArray[np.intp], rows: NDArray[np.intp]
     ) -> Iterator[tuple[int, Sample]]:
-        """Look at some rows of some of n_features features."""
-        rows = FOR_QUANTILES.rows(data.table.shape[0], data.kept, n_features)
+        """Look at some rows of some features."""
         return samples(data.table, rows, features, data.weights, data.most_bytes, data.n_threads)
 
     def _divide(
@@ -308,7 +288,7 @@ class Spline(Term):
         lo, hi, n_bins = pieces.lo[k], pieces.hi[k], pieces.n_wanted
         if self._rule == "quantile":
             return pieces.set_knots(k, quantile_knots(seen, lo, hi, n_bins), seen)
-        few = 0 if self.n_bins is not None else max(advice.few, 2)
+        few = self._few(advice)
         if few and len(distinct := seen.distinct) <= few:
             distinct = with_ends(distinct, lo, hi)
             if len(distinct) <= few:
@@ -402,3 +382,10 @@ class Spline(Term):
         for at in split_by(data.has_gap[features][:, None]):
             groups.append(self._finished(features[at], data, embedding.of_features(at)))
         return groups
+
+
+def _has_few(block: AnyArray, few: int) -> NDArray[np.bool_]:
+    """Tell which rows of ascending values have few of them."""
+    if few == 0:
+        return np.zeros(len(block), dtype=bool)
+    return np.asarray(n_distinct(block) <= few)
