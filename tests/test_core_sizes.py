@@ -601,6 +601,8 @@ def test_what_penalties_take():
     refused(made.add_pull, flat, flat, 0, match="n_threads")
     refused(made.softness, flat[1:], 1, match=f"gradient must be {LENGTH}, not 17")
     refused(made.softness, flat, 0, match="n_threads")
+    assert made.take_levels(flat.copy()) != 0.0
+    refused(made.take_levels, flat[1:], match=f"parameters must be {LENGTH}, not 17")
 
 
 def test_penalties_of_groups():
@@ -715,6 +717,26 @@ def test_levels_and_totals_of_scores():
     refused(_core.add_levels, scores, numbers(3), 1, match="must be 2, not 3")
     refused(_core.add_levels, scores, levels, 0, match="n_threads")
     refused(_core.row_sums, scores, 0, match="n_threads")
+
+
+def test_numbers_of_rows_in_another_order():
+    random = np.random.default_rng(0)
+    numbers_of_all, places = random.normal(size=(2, 20_000)), random.permutation(20_000)[:15_000]
+    for n_threads in THREADS:
+        taken = _core.take_rows(numbers_of_all, places, n_threads)
+        np.testing.assert_array_equal(taken, numbers_of_all[:, places])
+        back = np.zeros_like(numbers_of_all)
+        _core.put_rows(back, places, taken, n_threads)
+        np.testing.assert_array_equal(back[:, places], taken)
+        assert np.count_nonzero(back) == np.count_nonzero(taken)
+    for wrong in (-1, 20_000):
+        off = np.full(15_000, wrong)
+        refused(_core.take_rows, numbers_of_all, off, 1, match="not among the rows")
+        refused(_core.put_rows, back, off, taken, 1, match="not among the rows")
+    refused(_core.put_rows, back[:1].copy(), places, taken, 1, match="per output, must be 1, not 2")
+    refused(_core.put_rows, back, places[1:], taken, 1, match="per place, must be 14999")
+    refused(_core.take_rows, numbers_of_all, places, 0, match="n_threads")
+    refused(_core.put_rows, back, places, taken, 0, match="n_threads")
 
 
 def test_looking_at_columns_and_rows():

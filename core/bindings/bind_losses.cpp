@@ -2,6 +2,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/problem.hpp"
+#include "rows/places.hpp"
 #include "solve/loss_sums.hpp"
 #include "solve/margin_sums.hpp"
 #include "solve/row_sample.hpp"
@@ -162,6 +163,35 @@ void bind_losses(nb::module_& m) {
         },
         nb::arg("scores").noconvert(), nb::arg("moves").noconvert(), nb::arg("share"),
         nb::arg("n_threads"), "scores + share * moves.");
+    m.def(
+        "take_rows",
+        [](const Table<double>& numbers, const Vector<std::int64_t>& places,
+           std::int64_t n_threads) {
+            const int n = threads(n_threads);
+            Buffer<double> out(numbers.shape(0) * places.size());
+            {
+                nb::gil_scoped_release release;
+                take_rows(numbers.data(), numbers.shape(1), numbers.shape(0), as_span(places), n,
+                          out.data());
+            }
+            return to_numpy<NumpyTable>(std::move(out), numbers.shape(0), places.size());
+        },
+        nb::arg("numbers").noconvert(), nb::arg("places").noconvert(), nb::arg("n_threads"),
+        "numbers[:, places].");
+    m.def(
+        "put_rows",
+        [](const nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& to,
+           const Vector<std::int64_t>& places, const Table<double>& numbers,
+           std::int64_t n_threads) {
+            must_be("the number of rows of numbers, one per output,", numbers.shape(0),
+                    to.shape(0));
+            must_be("the length of rows, one number per place,", numbers.shape(1), places.size());
+            const int n = threads(n_threads);
+            nb::gil_scoped_release release;
+            put_rows(numbers.data(), to.shape(1), to.shape(0), as_span(places), n, to.data());
+        },
+        nb::arg("to").noconvert(), nb::arg("places").noconvert(), nb::arg("numbers").noconvert(),
+        nb::arg("n_threads"), "to[:, places] = numbers, in place; no place stands there twice.");
     m.def(
         "add_levels",
         [](const nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores,

@@ -53,6 +53,17 @@ double softness(const GroupPenalty& self, const Vector<double>& gradient, std::i
     return total;
 }
 
+// Takes levels off in place; returns their sum.
+double take_levels(const GroupPenalty& self, const Numbers& theta) {
+    must_be("the number of parameters", theta.size(), self.n_parameters());
+    std::vector<double> levels(self.n_features());
+    if (!self.level_weights().empty())
+        self.take_levels(0, self.n_features(), theta.data(), levels.data());
+    double total = 0.0;
+    for (const double level : levels) total += level;
+    return total;
+}
+
 NumpyTable level_weights(const GroupPenalty& self) {
     std::vector<double> out = self.level_weights();
     out.resize(self.n_parameters());
@@ -104,6 +115,8 @@ void bind_step(nb::module_& m) {
              nb::arg("n_threads"), "to += S theta, in place, for parameters of all features.")
         .def("softness", &softness, nb::arg("gradient").noconvert(), nb::arg("n_threads"),
              "g'S^{-1} g.")
+        .def("take_levels", &take_levels, nb::arg("theta").noconvert(),
+             "Takes the levels of curves off parameters, in place; returns their sum.")
         .def_prop_ro("level_weights", &level_weights, nb::rv_policy::automatic,
                      "The weights of parameters in their curve's level, (n_features, stride); 0 "
                      "where curves have none.");

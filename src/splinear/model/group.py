@@ -291,13 +291,14 @@ class TermGroup:
         Entry [j, k, p] stands at (k, k + p) of the matrix of feature j.
         """
         penalty, stiffness = self.embedding.penalty, inverted(self.embedding.variance)
-        out = np.zeros((*self.shape, penalty.bandwidth + 1))
         bands = penalty.stiffness_bands(self.edge_weights)
         # Only steps are made with these: what is beyond all numbers may be as stiff as numbers go.
-        most = MOST_STIFF / max(1.0, float(np.abs(bands).max(initial=0.0)))
-        out[:, : self.size] = bands * np.minimum(stiffness, most)[:, None, None]
-        if self.has_gaps:
-            out[:, -1, 0] = self._stiffness[1]
+        largest = max(1.0, float(bands.max(initial=0.0)), -float(bands.min(initial=0.0)))
+        bands *= np.minimum(stiffness, MOST_STIFF / largest)[:, None, None]
+        if not self.has_gaps:
+            return bands
+        out = np.zeros((*self.shape, penalty.bandwidth + 1))
+        out[:, : self.size], out[:, -1, 0] = bands, self._stiffness[1]
         return out
 
     @property
@@ -356,9 +357,8 @@ class TermGroup:
 
         Returns their sum over features, (n,). The deviations of gaps stay as they are.
         """
-        level = np.einsum("...jk,jk->...j", parameters, self.level_weights)
-        parameters[..., : self.size] -= level[..., None] * self.used[:, : self.size]
-        return np.asarray(level.sum(axis=-1))
+        rows = (own.reshape(-1) for own in parameters)  # no copies
+        return np.array([self.core_penalty.take_levels(own) for own in rows])
 
     def without_slope(self, gradient: Floats) -> Floats:
         """Return a gradient (..., n_features, stride) whose derivatives by levels are 0.

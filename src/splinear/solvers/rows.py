@@ -343,11 +343,11 @@ class TrainingRows:
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        R = np.ascontiguousarray(R)
         F, sums = np.zeros_like(R), np.zeros_like(parameters)
         for piece in self.values():
-            for own, scores in zip(F, piece.scores(parameters, n_threads), strict=True):
-                own[piece.places] = scores
-            sums += piece.sums(np.take(R, piece.places, axis=1), n_threads)
+            _core.put_rows(F, piece.places, piece.scores(parameters, n_threads), n_threads)
+            sums += piece.sums(_core.take_rows(R, piece.places, n_threads), n_threads)
         return F, sums
 
     def weighted_first(self, weights: Floats | None, n: int) -> tuple[TrainingRows, Floats]:
