@@ -1,27 +1,29 @@
 // Values between knots as plain loops, feature by feature; see KnotForm::fences. Included like
-// loops.hpp, after it. Codes are those of all processors only if nothing is contracted to a fused
-// multiplication and addition.
+// loops.hpp, after it.
 
 constexpr std::size_t n_in_column = splinear::simd::code_rows;  // values that are placed together
 constexpr int n_columns = 16;     // features that are read together: a cache line of a row
 constexpr int most_counted = 48;  // fences that are passed faster than searched
 
-// The values of some features, each a column of rows.
-struct FenceColumns {
-    alignas(16) float at[n_columns][n_in_column];
-
-    // Of rows that there are not, whatever was there before.
-    void load(const float* const* x, std::size_t n_rows, std::size_t j, std::size_t n) {
-        for (std::size_t a = 0; a < n_rows; ++a) {
-            prefetch(x[a] + j + 4 * n_columns);
-            for (std::size_t i = 0; i < n; ++i) at[i][a] = x[a][j + i];
+// The values of n features from j on, each a column of rows, a multiple of four. Blocks of four
+// rows and four features are turned together.
+SPLINEAR_INLINE void load_columns(const float* const* x, std::size_t n_rows, std::size_t j,
+                                  std::size_t n, float (*columns)[n_in_column]) {
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (std::size_t a = 0; a < n_rows; a += 4) {
+            Four four[4];
+            for (std::size_t k = 0; k < 4; ++k) four[k] = load_four(x[a + k] + j + i);
+            turn_fours(four);
+            for (std::size_t k = 0; k < 4; ++k) store_four(columns[i + k] + a, four[k]);
         }
-    }
-};
+    for (; i < n; ++i)
+        for (std::size_t a = 0; a < n_rows; ++a) columns[i][a] = x[a][j + i];
+}
 
 // The leaf of each value, which is how many fences are not above it. Every value is compared with
 // every fence but the last, behind which there is no leaf; infinity is not below any ...
-inline void count_fences(const float* fences, int n_leaves, const float* x, int* leaf) {
+SPLINEAR_INLINE void count_fences(const float* fences, int n_leaves, const float* x, int* leaf) {
     for (std::size_t i = 0; i < n_in_column; ++i) leaf[i] = 0;
     const auto count = [](float value, float fence) { return value >= fence ? 1 : 0; };
     int k = 0;
@@ -40,7 +42,7 @@ inline void count_fences(const float* fences, int n_leaves, const float* x, int*
 }
 
 // ... or goes by halving; the values go step by step together, so that none waits for another's.
-inline void search_fences(const float* fences, int n_leaves, const float* x, int* leaf) {
+SPLINEAR_INLINE void search_fences(const float* fences, int n_leaves, const float* x, int* leaf) {
     for (std::size_t i = 0; i < n_in_column; ++i) leaf[i] = 0;
     for (int n = n_leaves; n > 1; n -= n / 2) {
         const int half = n / 2;
@@ -56,7 +58,7 @@ struct BetweenFences {
     alignas(16) float of_knot[n_in_column];
     alignas(16) float from_knot[n_in_column];
 
-    BetweenFences(const float* tree, int n_leaves, const float* x) {
+    SPLINEAR_INLINE BetweenFences(const float* tree, int n_leaves, const float* x) {
         int leaf[n_in_column];
         if (n_leaves <= most_counted)
             count_fences(tree, n_leaves, x, leaf);
@@ -101,15 +103,16 @@ inline void add_fenced_line(const splinear::simd::BinMap& map, std::size_t j, co
 inline void decide_fences(const Shape& shape, const splinear::simd::BinMap& map,
                           const float* tables, const float* const* x, std::size_t n_rows,
                           float* out) {
-    FenceColumns columns{};
+    alignas(16) float columns[n_columns][n_in_column] = {};
     for (std::size_t j = 0; j < shape.n_features; j += n_columns)
         for (std::size_t a = 0; a < n_rows; a += n_in_column) {
             const std::size_t n = n_rows - a < n_in_column ? n_rows - a : n_in_column;
             const std::size_t left = shape.n_features - j;
             const std::size_t n_here = left < n_columns ? left : n_columns;
-            columns.load(x + a, n, j, n_here);
+            for (std::size_t k = 0; k < n; ++k) prefetch(x[a + k] + j + 4 * n_columns);
+            load_columns(x + a, n, j, n_here, columns);
             for (std::size_t i = 0; i < n_here; ++i) {
-                const float* values = columns.at[i];
+                const float* values = columns[i];
                 if (map.trees[j + i] == nullptr) {
                     const auto entries = static_cast<std::size_t>(shape.entries);
                     add_fenced_line(map, j + i, tables + (j + i) * entries, values, n, out + a);
@@ -120,84 +123,4 @@ inline void decide_fences(const Shape& shape, const splinear::simd::BinMap& map,
                     out[a + k] += found.of_knot[k] + found.from_knot[k];
             }
         }
-}
-
-using splinear::simd::CodeMap;
-
-// Codes along a straight line, as code_row() computes them.
-inline void code_fenced_line(const CodeMap& map, std::size_t j, const float* x, Code* out) {
-    const double prescale = map.prescale[j];
-    const double lo = map.lo[j];
-    const double slope = map.slope[j];
-    const double rounding = map.rounding;
-    const double last = map.last;
-    const std::int32_t nan = map.nan;
-    double place[n_in_column];
-    std::int32_t code[n_in_column];
-    for (std::size_t i = 0; i < n_in_column; ++i) {
-        double a = (static_cast<double>(x[i]) * prescale - lo) * slope;
-        a = a > 0.0 ? a : 0.0;
-        a += rounding;
-        place[i] = a < last ? a : last;
-    }
-    for (std::size_t i = 0; i < n_in_column; ++i) code[i] = static_cast<std::int32_t>(place[i]);
-    for (std::size_t i = 0; i < n_in_column; ++i)
-        out[i] = static_cast<Code>(x[i] == x[i] ? code[i] : nan);
-}
-
-// The nearest whole number, of less than 2^22.
-inline float nearest_whole(float v) {
-    constexpr float large = 12582912.0f;  // the numbers around it are whole
-    return (v + large) - large;
-}
-
-// Codes between knots, in single precision; returns those that may have rounded otherwise than
-// double precision would.
-inline std::uint64_t code_fences(const CodeMap& map, std::size_t j, const float* x, Code* out) {
-    constexpr float most = 1e38f;  // no knot is as large: see have_single_tree()
-    float finite[n_in_column];
-    for (std::size_t i = 0; i < n_in_column; ++i) {
-        const float above = x[i] > -most ? x[i] : -most;  // also for a NaN
-        finite[i] = above < most ? above : most;
-    }
-    const BetweenFences found(map.trees[j], map.sections, finite);
-    const float sure = 0.5f - map.doubt;
-    const std::int32_t nan = map.nan;
-    std::int32_t is_doubtful[n_in_column];
-    std::int32_t code[n_in_column];
-    std::int32_t n_doubtful = 0;
-    for (std::size_t i = 0; i < n_in_column; ++i) {
-        const float whole = nearest_whole(found.from_knot[i]);
-        const float off = found.from_knot[i] - whole;
-        is_doubtful[i] = (off > sure ? 1 : 0) + (off < -sure ? 1 : 0);
-        n_doubtful += is_doubtful[i];
-        code[i] = static_cast<std::int32_t>(found.of_knot[i] + whole);
-    }
-    for (std::size_t i = 0; i < n_in_column; ++i)
-        out[i] = static_cast<Code>(x[i] == x[i] ? code[i] : nan);
-    std::uint64_t doubts = 0;
-    for (std::size_t i = 0; i < n_in_column && n_doubtful > 0; ++i)
-        doubts |= static_cast<std::uint64_t>(is_doubtful[i]) << i;
-    return doubts;
-}
-
-[[maybe_unused]] void code_tile_loops(const CodeMap& map, std::size_t j, std::size_t n,
-                                      const float* const* x, Code* const* out,
-                                      std::uint64_t* doubts) {
-    FenceColumns columns;
-    for (std::size_t first = 0; first < n; first += n_columns) {
-        const std::size_t n_here = n - first < n_columns ? n - first : n_columns;
-        columns.load(x, n_in_column, j + first, n_here);
-        Code codes[n_columns][n_in_column];
-        for (std::size_t i = 0; i < n_here; ++i) {
-            const std::size_t k = j + first + i;
-            doubts[first + i] = 0;
-            if (map.trees[k] == nullptr)
-                code_fenced_line(map, k, columns.at[i], codes[i]);
-            else
-                doubts[first + i] = code_fences(map, k, columns.at[i], codes[i]);
-        }
-        for (std::size_t a = 0; a < n_in_column; ++a)
-            for (std::size_t i = 0; i < n_here; ++i) out[a][j + first + i] = codes[i][a];
-    }
 }

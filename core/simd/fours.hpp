@@ -4,48 +4,50 @@
 #ifdef __GNUC__
 using Four = float __attribute__((vector_size(16)));
 
-inline Four all_four(float v) { return Four{v, v, v, v}; }
-inline Four four_of(float a, float b, float c, float d) { return Four{a, b, c, d}; }
-inline float entry_of(const Four& four, int k) { return four[k]; }
-inline Four load_four(const float* at) {
+SPLINEAR_INLINE Four all_four(float v) { return Four{v, v, v, v}; }
+SPLINEAR_INLINE Four four_of(float a, float b, float c, float d) { return Four{a, b, c, d}; }
+SPLINEAR_INLINE float entry_of(const Four& four, int k) { return four[k]; }
+SPLINEAR_INLINE Four load_four(const float* at) {
     Four four;
     __builtin_memcpy(&four, at, sizeof four);
     return four;
 }
-inline void store_four(float* at, const Four& four) { __builtin_memcpy(at, &four, sizeof four); }
-inline Four lesser(Four x, Four y) { return x < y ? x : y; }
+SPLINEAR_INLINE void store_four(float* at, const Four& four) {
+    __builtin_memcpy(at, &four, sizeof four);
+}
+SPLINEAR_INLINE Four lesser(Four x, Four y) { return x < y ? x : y; }
 #else
 struct Four {
     float v[4];
 };
 
-inline Four all_four(float v) { return {{v, v, v, v}}; }
-inline Four four_of(float a, float b, float c, float d) { return {{a, b, c, d}}; }
-inline float entry_of(const Four& four, int k) { return four.v[k]; }
-inline Four load_four(const float* at) { return {{at[0], at[1], at[2], at[3]}}; }
-inline void store_four(float* at, const Four& four) {
+SPLINEAR_INLINE Four all_four(float v) { return {{v, v, v, v}}; }
+SPLINEAR_INLINE Four four_of(float a, float b, float c, float d) { return {{a, b, c, d}}; }
+SPLINEAR_INLINE float entry_of(const Four& four, int k) { return four.v[k]; }
+SPLINEAR_INLINE Four load_four(const float* at) { return {{at[0], at[1], at[2], at[3]}}; }
+SPLINEAR_INLINE void store_four(float* at, const Four& four) {
     for (int k = 0; k < 4; ++k) at[k] = four.v[k];
 }
-inline Four operator+(Four x, Four y) {
+SPLINEAR_INLINE Four operator+(Four x, Four y) {
     for (int k = 0; k < 4; ++k) x.v[k] += y.v[k];
     return x;
 }
-inline Four operator-(Four x, Four y) {
+SPLINEAR_INLINE Four operator-(Four x, Four y) {
     for (int k = 0; k < 4; ++k) x.v[k] -= y.v[k];
     return x;
 }
-inline Four lesser(Four x, Four y) {
+SPLINEAR_INLINE Four lesser(Four x, Four y) {
     for (int k = 0; k < 4; ++k) x.v[k] = x.v[k] < y.v[k] ? x.v[k] : y.v[k];
     return x;
 }
-inline Four operator*(Four x, Four y) {
+SPLINEAR_INLINE Four operator*(Four x, Four y) {
     for (int k = 0; k < 4; ++k) x.v[k] *= y.v[k];
     return x;
 }
 #endif
 
 // Four vectors of four numbers, turned.
-inline void turn_fours(Four (&in)[4]) {
+SPLINEAR_INLINE void turn_fours(Four (&in)[4]) {
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
     const Four low01 = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
     const Four low23 = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
@@ -63,13 +65,13 @@ inline void turn_fours(Four (&in)[4]) {
 #endif
 }
 
-inline float sum_of_four(const Four& v) {
+SPLINEAR_INLINE float sum_of_four(const Four& v) {
     return (entry_of(v, 0) + entry_of(v, 1)) + (entry_of(v, 2) + entry_of(v, 3));
 }
 
 // The weights of weights(), as polynomials in a; of degree 2 the last is zero.
 template <int Degree>
-inline Four four_weights(float fraction) {
+SPLINEAR_INLINE Four four_weights(float fraction) {
     static_assert(Degree == 2 || Degree == 3);
     const Four a = all_four(fraction);
     if constexpr (Degree == 2) {
@@ -87,7 +89,8 @@ inline Four four_weights(float fraction) {
 
 // sum_f table_f' B(x_f) for n features of a tile.
 template <int Degree>
-inline float score_fours(const Shape& shape, const float* table, const Places& places, int n) {
+SPLINEAR_INLINE float score_fours(const Shape& shape, const float* table, const Places& places,
+                                  int n) {
     Four total[2] = {all_four(0.0f), all_four(0.0f)};
     const auto value = [&](int i) {
         return four_weights<Degree>(places.fraction[i]) *
@@ -102,7 +105,8 @@ inline float score_fours(const Shape& shape, const float* table, const Places& p
 
 // table_f[k] += step B_k(x_f) for n features of a tile.
 template <int Degree>
-inline void add_fours(const Shape& shape, const Places& places, float step, int n, float* table) {
+SPLINEAR_INLINE void add_fours(const Shape& shape, const Places& places, float step, int n,
+                               float* table) {
     for (int i = 0; i < n; ++i) {
         float* at = table + i * shape.entries + places.bin[i];
         store_four(at, load_four(at) + all_four(step) * four_weights<Degree>(places.fraction[i]));
