@@ -28,20 +28,34 @@ __device__ void add_product(Own own, double* room, const double* A, int ai, int 
                             int bi, int bj, bool transposed, int m) {
     double(*a)[CHUNK + 1] = (double(*)[CHUNK + 1])room;
     double(*b)[TILE + 1] = (double(*)[TILE + 1])(room + TILE * (CHUNK + 1));
-    const int t = threadIdx.x, ty = t / 16, tx = t % 16;
-    for (int first = 0; first < TILE; first += CHUNK) {
-        __syncthreads();
-        for (int e = t; e < TILE * CHUNK; e += THREADS) {
-            const int i = e / CHUNK, p = e % CHUNK;
-            a[i][p] = entry(A, m, ai * TILE + i, aj * TILE + first + p);
-            if (transposed) b[p][i] = entry(B, m, bi * TILE + i, bj * TILE + first + p);
-        }
-        if (!transposed)
-            for (int e = t; e < TILE * CHUNK; e += THREADS) {
-                const int p = e / TILE, j = e % TILE;
-                b[p][j] = entry(B, m, bi * TILE + first + p, bj * TILE + j);
+    const int t = threadIdx.x, ty = t / 16, tx = t % 16, row = t / TILE, column = t % TILE;
+    // What is read next is on its way while the last is multiplied.
+    double next_a[4], next_b[4];
+    for (int first = -CHUNK; first < TILE; first += CHUNK) {
+        if (first >= 0) {
+            __syncthreads();
+#pragma unroll
+            for (int u = 0; u < 4; ++u) {
+                a[ty + 16 * u][tx] = next_a[u];
+                if (transposed)
+                    b[tx][ty + 16 * u] = next_b[u];
+                else
+                    b[row + 4 * u][column] = next_b[u];
             }
-        __syncthreads();
+            __syncthreads();
+        }
+        const int next = first + CHUNK;
+        if (next < TILE) {
+#pragma unroll
+            for (int u = 0; u < 4; ++u) {
+                const int i = ty + 16 * u, p = next + tx;
+                next_a[u] = entry(A, m, ai * TILE + i, aj * TILE + p);
+                next_b[u] = transposed
+                                ? entry(B, m, bi * TILE + i, bj * TILE + p)
+                                : entry(B, m, bi * TILE + next + row + 4 * u, bj * TILE + column);
+            }
+        }
+        if (first < 0) continue;
 #pragma unroll
         for (int p = 0; p < CHUNK; ++p) {
             double left[4], right[4];

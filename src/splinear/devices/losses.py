@@ -266,7 +266,7 @@ class DeviceSoftmax(HostSum):
             both = self.backend.class_moments(there, shift, self.cost)
             slope, H = both[:, -1] - of_classes, np.diag(both[:, -1]) - both[:, :-1]
             H += np.trace(H) / K**2 + np.finfo(float).tiny
-            step = np.clip(-np.linalg.lstsq(H, slope, rcond=None)[0], -1.0, 1.0)
+            step = np.clip(-_solution(H, slope), -1.0, 1.0)
             step -= step.mean()
             shift += step
             if np.abs(step).max() <= LAST_SHIFT or np.abs(shift).max() > FARTHEST:
@@ -279,6 +279,15 @@ class DeviceSoftmax(HostSum):
     @cached_property
     def _numbers(self) -> Any:
         return self.backend.array(np.arange(len(self.labels)))
+
+
+def _solution(H: Floats, slope: Floats) -> Floats:
+    """Return x of H x = slope, or about so if there is none."""
+    try:
+        found: Floats = np.linalg.solve(H, slope)
+    except np.linalg.LinAlgError:
+        found = np.full_like(slope, np.nan)
+    return found if np.isfinite(found).all() else np.linalg.lstsq(H, slope, rcond=None)[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,8 +34,9 @@ def smoothed(
 ) -> tuple[DeviceArray, DeviceArray]:
     """Return b near the solution with `more` on the diagonal, and the gradient without it.
 
-    After at most so many steps. Arrays are (n_outputs, n_rows).
+    After at most so many steps, and if b is better than it was. Arrays are (n_outputs, n_rows).
     """
+    before, gradient_before = b, gradient
     f, w = gradient + box.targets - box.ridge * b, box.ridge + more
     for _ in range(most):
         direction = _direction(backend, K, box, b, f, w)
@@ -49,7 +50,13 @@ def smoothed(
         if np.all(-0.5 * slopes[:, 0] <= ENOUGH * np.maximum(size, 0.0)):
             break
     b = np.minimum(np.maximum(b, box.low), box.high)
-    return b, _product(b, K) + box.ridge * b - box.targets
+    gradient = _product(b, K) + box.ridge * b - box.targets
+    better = (_value(box, b, gradient) < _value(box, before, gradient_before))[:, None]
+    return np.where(better, b, before), np.where(better, gradient, gradient_before)
+
+
+def _value(box: Box, b: DeviceArray, gradient: DeviceArray) -> DeviceArray:
+    return (0.5 * b * (gradient - box.targets) + box.shrinkage * np.abs(b)).sum(axis=1)
 
 
 def _direction(
