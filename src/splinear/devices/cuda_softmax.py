@@ -35,7 +35,7 @@ def classes(
 def class_moments(backend: CudaBackend, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
     """Return sum_i c_i p_i (p_i', 1) of at most MOST_CLASSES classes, on the host."""
     cp, (k, n) = backend.cupy, F.shape
-    blocks = max(1, min(2 * backend.n_processors, ceil(n / THREADS)))
+    blocks = max(1, min(backend.n_processors, ceil(n / THREADS)))
     n_products = k * (k + 1) // 2
     parts, found = cp.empty((blocks * WARPS, n_products + k)), cp.empty(n_products + k)
     kernel = backend.kernel("softmax.cu", "moments", 0, {"OUTPUTS": k, "REAL": "double"})

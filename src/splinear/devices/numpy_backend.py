@@ -95,7 +95,7 @@ class NumPyBackend:
     def among(self, K: Floats, rows: AnyArray) -> Floats:
         """Return what K has of some rows of every output."""
         there = rows >= 0
-        found = K[rows[:, :, None], rows[:, None, :]].astype(np.float64)
+        found = K[rows[:, :, None], rows[:, None, :]]
         unit = np.eye(rows.shape[1])
         return np.where(there[:, :, None] & there[:, None, :], found, unit)
 

@@ -23,7 +23,7 @@ ROOM = 0.5  # of the memory that is free
 # Of coordinate descent: in the beginning of a round, and where smoothing would not help.
 FIRST_SWEEPS, SWEEPS = 2, 4
 # What is added to diagonals on the way, one after the other, as shares of their mean; steps of each.
-SMOOTH, SMOOTH_STEPS, SMALLER = np.array([7e-3, 7e-4]), 8, 0.3
+SMOOTH, SMOOTH_STEPS, SMALLER = np.array([2e-2, 2e-3]), 8, 0.3
 MOST_STEPS = 12  # of Newton's method in a round
 
 
@@ -123,12 +123,14 @@ def solved(
     There are no more of them when no violation is more than `close`.
     """
     b, gradient = backend.descend(K, box, b, gradient, FIRST_SWEEPS)
-    n_sweeps = SWEEPS
+    violation, n_sweeps = float(box.violation(b, gradient).max()), SWEEPS
     for more in SMOOTH * float(K.diagonal().mean()):
         # What smoothing leaves is to be less than what there is.
-        if more * float(np.abs(b).max()) < SMALLER * float(box.violation(b, gradient).max()):
+        if more * float(np.abs(b).max()) < SMALLER * violation:
             b, gradient = smoothed(backend, K, box, b, gradient, more, SMOOTH_STEPS)
-            n_sweeps = 1
+            violation, n_sweeps = float(box.violation(b, gradient).max()), 1
+            if violation <= close:
+                return b
     b, gradient = backend.descend(K, box, b, gradient, n_sweeps)
     for _ in range(MOST_STEPS):
         b, gradient = free_step(backend, K, box, b, gradient)

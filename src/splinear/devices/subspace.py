@@ -15,8 +15,8 @@ from splinear.solvers.box import Box
 
 __all__ = ["free_step", "solved_within"]
 
-MOST_FREE = 3072  # rows of an output: beyond that, matrices would take too long
-GROWTH = 1e-6  # of a diagonal, as products are in single precision
+MOST_FREE = 4096  # rows of an output: beyond that, matrices would take too long
+GROWTH = 2e-6  # of a diagonal, as products are in single precision
 SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of a step: the farther, the more is cut off
 
 
@@ -50,15 +50,26 @@ def solved_within(
     at = (backend.array(np.arange(len(free))[:, None]), rows)
     counts = free[at]
     H = backend.among(K, np.where(counts, rows, -1))
-    diagonal = diagonals(H)
-    diagonal *= 1.0 + GROWTH
-    diagonal += more[at]
-    x = twice(backend.inverse_factors(H), counts * right[at])
-    if not bool(np.isfinite(x).all()):
+    x = _solved(backend, H, more[at], counts * right[at])
+    if x is None:
         return None
     out = np.zeros_like(right)
     out[at] = counts * x
     return out
+
+
+def _solved(backend: Backend, H: DeviceArray, more: DeviceArray, right: DeviceArray) -> DeviceArray:
+    """Return the solutions, if there are any in H's own precision, or in double precision."""
+    for type_ in (H.dtype, np.dtype(np.float64)):
+        H = H.astype(type_, copy=False)
+        diagonal = diagonals(H)
+        diagonal *= 1.0 + GROWTH
+        diagonal += more.astype(type_, copy=False)
+        x = twice(backend.inverse_factors(H), right.astype(type_, copy=False)).astype(np.float64)
+        if bool(np.isfinite(x).all()):
+            return x
+        more = 0.0 * more
+    return None
 
 
 def _best_of_path(

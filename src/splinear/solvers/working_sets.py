@@ -30,11 +30,11 @@ from splinear.solvers.problem import Problem, Result, Start, Stopping
 
 __all__ = ["Pool", "Sums", "solve"]
 
-FIRST = 6016  # rows of the first set: they are in random order
-GROWTH = 6000  # rows that may join it after a round
+FIRST = 4032  # rows of the first set: they are in random order
+GROWTH = 8000  # rows that may join it after a round
 # How closely a set is solved for: a share of the largest violation of the rows that have joined it,
 # or of tol, in units of the margin.
-SHARE, CLOSE = 0.1, 0.1
+SHARE, CLOSE = 0.3, 0.1
 WHOLE = 64  # rows: sets are multiples of that, if they grow by more
 MOST_ROUNDS = 200
 STRETCHES = 1.0 + np.array([0.0, *2.0 ** np.arange(-10, 0)])
