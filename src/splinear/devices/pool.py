@@ -23,7 +23,7 @@ ROOM = 0.5  # of the memory that is free
 # Of coordinate descent: in the beginning of a round, and where smoothing would not help.
 FIRST_SWEEPS, SWEEPS = 2, 4
 # What is added to diagonals on the way, one after the other, as shares of their mean; steps of each.
-SMOOTH, SMOOTH_STEPS, SMALLER = np.array([2e-2, 2e-3]), 8, 0.3
+SMOOTH, SMOOTH_STEPS, SMALLER = np.array([2e-2, 7e-3, 2e-3, 7e-4]), 6, 0.5
 MOST_STEPS = 12  # of Newton's method in a round
 
 
