@@ -28,7 +28,6 @@ __all__ = [
     "Cells",
     "Curves",
     "Grid",
-    "asked_for",
     "bent_classes",
     "diagonals",
     "is_supported",
@@ -188,21 +187,6 @@ class Backend(Protocol):
         """
         ...
 
-    def slopes(
-        self,
-        box: Box,
-        w: DeviceArray,
-        along: tuple[DeviceArray, DeviceArray],
-        scores: tuple[DeviceArray, DeviceArray],
-        shares: Floats,
-    ) -> Floats:
-        """Return sum_i q_i (b_i + t p_i - a_i(f_i + t q_i)) for shares t, (n_outputs, n_shares).
-
-        For `along` b and p and `scores` f and q, (n_outputs, n_rows) each, and a_i what a score
-        asks for: see `asked_for`. On the host.
-        """
-        ...
-
     def classes(
         self, F: DeviceArray, labels: DeviceArray, *, minus: bool = False
     ) -> tuple[DeviceArray, DeviceArray]:
@@ -263,14 +247,6 @@ def soft_classes(
     if minus:
         p[labels, numbers] -= 1.0
     return p, own
-
-
-def asked_for(box: Box, f: DeviceArray, w: DeviceArray) -> DeviceArray:
-    """Return the b in a box at which 1/2 w b^2 - (t - f) b + e |b| is least."""
-    off = box.targets - f
-    if box.shrinkage:
-        off = np.sign(off) * np.maximum(np.abs(off) - box.shrinkage, 0.0)
-    return np.minimum(np.maximum(off / w, box.low), box.high)
 
 
 def bent_classes(p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:

@@ -24,7 +24,7 @@ from splinear.devices.cuda_counts import (
     rows_at_once,
 )
 from splinear.devices.cuda_curves import CudaCurves
-from splinear.devices.cuda_descent import among, descend, slopes
+from splinear.devices.cuda_descent import among, descend
 from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, weighted_grams
 from splinear.devices.cuda_softmax import MOST_CLASSES, class_bends, class_moments, classes
 from splinear.model.group import TermGroup
@@ -112,17 +112,6 @@ class CudaBackend:
     def among(self, K: DeviceArray, rows: DeviceArray) -> DeviceArray:
         """Return what K has of some rows of every output."""
         return among(self, K, rows)
-
-    def slopes(
-        self,
-        box: Box,
-        w: DeviceArray,
-        along: tuple[DeviceArray, DeviceArray],
-        scores: tuple[DeviceArray, DeviceArray],
-        shares: Floats,
-    ) -> Floats:
-        """Return the slopes of a smooth function along a step."""
-        return slopes(self, box, w, (*along, *scores), shares)
 
     def classes(
         self, F: DeviceArray, labels: DeviceArray, *, minus: bool = False

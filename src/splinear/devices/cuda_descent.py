@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from splinear._types import Floats
 from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, DeviceArray
 from splinear.devices.cuda_counts import batches
 from splinear.solvers.box import Box
@@ -16,11 +15,11 @@ from splinear.solvers.box import Box
 if TYPE_CHECKING:
     from splinear.devices.cuda import CudaBackend
 
-__all__ = ["among", "descend", "slopes"]
+__all__ = ["among", "descend"]
 
 MOST_OUTPUTS = 16  # of one reading of K
 COLUMNS, PARTS = 32, 8  # of K that a block of threads reads, and threads that share one
-THREADS = 256  # of a block that copies a row, or adds up
+THREADS = 256  # of a block that copies a row
 FETCHING = 4  # threads per row that `turns` goes through
 
 
@@ -75,23 +74,6 @@ def among(backend: CudaBackend, K: DeviceArray, rows: DeviceArray) -> DeviceArra
     out, sizes = cp.empty((n_outputs, m, m), dtype=np.float32), (np.int64(len(K)), np.int32(m))
     _kernel(backend, "among", 1, 0)((m, n_outputs), (THREADS,), (K, there, out, *sizes))
     return out
-
-
-def slopes(
-    backend: CudaBackend,
-    box: Box,
-    w: DeviceArray,
-    vectors: tuple[DeviceArray, ...],
-    shares: Floats,
-) -> Floats:
-    """Return the slopes of a smooth function along a step, (n_outputs, n_shares)."""
-    cp, (n_outputs, n) = backend.cupy, w.shape
-    out = cp.empty((n_outputs, len(shares)))
-    arrays = map(cp.ascontiguousarray, (box.targets, box.low, box.high, w, *vectors))
-    given = (*arrays, backend.array(shares), out, np.int64(n), np.float64(box.shrinkage))
-    _kernel(backend, "slopes", 1, 0)((n_outputs, len(shares)), (THREADS,), given)
-    found: Floats = backend.numpy(out)
-    return found
 
 
 def _kernel(backend: CudaBackend, name: str, n_outputs: int, n_bytes: int) -> Callable[..., None]:

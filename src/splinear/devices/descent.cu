@@ -142,32 +142,3 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 #endif
-
-#ifdef ONLY_slopes
-// out (outputs, shares): the sum over i of q (b + t p - a(f + t q)), t the share blockIdx.y of output
-// blockIdx.x, and a(f) what a score asks for: (target - f) / w, shrunk and cut off at the bounds.
-// Arrays of rows are (outputs, n).
-extern "C" __global__ void __launch_bounds__(256)
-    slopes(const double* __restrict__ targets, const double* __restrict__ low,
-           const double* __restrict__ high, const double* __restrict__ w,
-           const double* __restrict__ b, const double* __restrict__ p,
-           const double* __restrict__ f, const double* __restrict__ q,
-           const double* __restrict__ shares, double* __restrict__ out, Row n, double shrinkage) {
-    __shared__ double sums[256];
-    const double t = shares[blockIdx.y];
-    double sum = 0.0;
-    for (Row i = threadIdx.x; i < n; i += 256) {
-        const Row at = blockIdx.x * n + i;
-        const double off = targets[at] - (f[at] + t * q[at]);
-        const double size = fmax(fabs(off) - shrinkage, 0.0);
-        const double goal = (off < 0.0 ? -size : size) / w[at];
-        sum += q[at] * (b[at] + t * p[at] - fmin(fmax(goal, low[at]), high[at]));
-    }
-    sums[threadIdx.x] = sum;
-    for (int half = 128; half > 0; half >>= 1) {
-        __syncthreads();
-        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) out[blockIdx.x * gridDim.y + blockIdx.y] = sums[0];
-}
-#endif

@@ -284,10 +284,12 @@ class DeviceSoftmax(HostSum):
 def _solution(H: Floats, slope: Floats) -> Floats:
     """Return x of H x = slope, or about so if there is none."""
     try:
-        found: Floats = np.linalg.solve(H, slope)
+        found = np.linalg.solve(H, slope)
     except np.linalg.LinAlgError:
         found = np.full_like(slope, np.nan)
-    return found if np.isfinite(found).all() else np.linalg.lstsq(H, slope, rcond=None)[0]
+    if not np.isfinite(found).all():
+        found = np.linalg.lstsq(H, slope, rcond=None)[0]
+    return found.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,15 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, Grid, asked_for, bent_classes, soft_classes, summed_moments
+from splinear.devices.backend import (
+    AT_A_TIME,
+    LEAST,
+    TURNS,
+    Grid,
+    bent_classes,
+    soft_classes,
+    summed_moments,
+)
 from splinear.model.group import TermGroup
 from splinear.solvers.box import Box
 
@@ -99,22 +107,7 @@ class NumPyBackend:
         unit = np.eye(rows.shape[1])
         return np.where(there[:, :, None] & there[:, None, :], found, unit)
 
-    def slopes(
-        self,
-        box: Box,
-        w: Floats,
-        along: tuple[Floats, Floats],
-        scores: tuple[Floats, Floats],
-        shares: Floats,
-    ) -> Floats:
-        """Return the slopes of a smooth function along a step."""
-        (b, p), (f, q) = along, scores
-        found = [(q * (b + t * p - asked_for(box, f + t * q, w))).sum(axis=1) for t in shares]
-        return np.stack(found, axis=1)
-
-    def classes(
-        self, F: Floats, labels: AnyArray, *, minus: bool = False
-    ) -> tuple[Floats, Floats]:
+    def classes(self, F: Floats, labels: AnyArray, *, minus: bool = False) -> tuple[Floats, Floats]:
         """Return probabilities, and the logarithms of the labels' own."""
         return soft_classes(F, labels, np.arange(len(labels)), minus)
 

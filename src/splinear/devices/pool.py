@@ -10,7 +10,6 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, Cells, DeviceArray
-from splinear.devices.smoothed import smoothed
 from splinear.devices.subspace import free_step
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
@@ -20,10 +19,7 @@ __all__ = ["Pool", "solved"]
 
 MOST_ROWS = 2**15
 ROOM = 0.5  # of the memory that is free
-# Of coordinate descent: in the beginning of a round, and where smoothing would not help.
-FIRST_SWEEPS, SWEEPS = 2, 4
-# What is added to diagonals on the way, one after the other, as shares of their mean; steps of each.
-SMOOTH, SMOOTH_STEPS, SMALLER = np.array([2e-2, 7e-3, 2e-3, 7e-4]), 6, 0.5
+SWEEPS = 6  # of coordinate descent in the beginning of a round
 MOST_STEPS = 12  # of Newton's method in a round
 
 
@@ -118,20 +114,11 @@ def solved(
     gradient: DeviceArray,
     close: float,
 ) -> DeviceArray:
-    """Return b after steps for smoothed losses, and steps of all that is free for these.
+    """Return b after sweeps of coordinate descent, and steps of all that is free.
 
     There are no more of them when no violation is more than `close`.
     """
-    b, gradient = backend.descend(K, box, b, gradient, FIRST_SWEEPS)
-    violation, n_sweeps = float(box.violation(b, gradient).max()), SWEEPS
-    for more in SMOOTH * float(K.diagonal().mean()):
-        # What smoothing leaves is to be less than what there is.
-        if more * float(np.abs(b).max()) < SMALLER * violation:
-            b, gradient = smoothed(backend, K, box, b, gradient, more, SMOOTH_STEPS)
-            violation, n_sweeps = float(box.violation(b, gradient).max()), 1
-            if violation <= close:
-                return b
-    b, gradient = backend.descend(K, box, b, gradient, n_sweeps)
+    b, gradient = backend.descend(K, box, b, gradient, SWEEPS)
     for _ in range(MOST_STEPS):
         b, gradient = free_step(backend, K, box, b, gradient)
         if float(box.violation(b, gradient).max()) <= close:

@@ -17,7 +17,7 @@ __all__ = ["free_step", "solved_within"]
 
 MOST_FREE = 4096  # rows of an output: beyond that, matrices would take too long
 GROWTH = 2e-6  # of a diagonal, as products are in single precision
-SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of a step: the farther, the more is cut off
+SHARES = 0.5 ** np.arange(6)  # of a step: the farther, the more is cut off
 
 
 def free_step(
@@ -33,7 +33,7 @@ def free_step(
     direction = solved_within(backend, K, free, box.ridge, -slope)
     if direction is None:
         return b, gradient
-    return _best_of_path(K, box, b, direction, (low, high), gradient, slope)
+    return _best_of_path(backend, K, box, b, direction, (low, high), gradient, slope)
 
 
 def solved_within(
@@ -73,6 +73,7 @@ def _solved(backend: Backend, H: DeviceArray, more: DeviceArray, right: DeviceAr
 
 
 def _best_of_path(
+    backend: Backend,
     K: DeviceArray,
     box: Box,
     b: DeviceArray,
@@ -83,7 +84,7 @@ def _best_of_path(
 ) -> tuple[DeviceArray, DeviceArray]:
     """Go to the best of some points on the way, each cut off at the bounds, or to before it."""
     n_outputs, n = b.shape
-    to = np.stack([b + share * direction for share in SHARES])
+    to = b + backend.array(SHARES[:, None, None]) * direction
     moves = np.minimum(np.maximum(to, bounds[0]), bounds[1]) - b  # (n_shares, n_outputs, n)
     follows = (moves.reshape(-1, n).astype(K.dtype) @ K).astype(np.float64).reshape(moves.shape)
     follows += box.ridge * moves

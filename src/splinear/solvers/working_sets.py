@@ -32,10 +32,9 @@ __all__ = ["Pool", "Sums", "solve"]
 
 FIRST = 4032  # rows of the first set: they are in random order
 GROWTH = 8000  # rows that may join it after a round
-FEW = 0.1  # of a set: as long as more rows join it, it is only solved for roughly
-# And else how closely: a share of the largest violation of the rows that have joined it, or of tol,
-# in units of the margin.
-SHARE, CLOSE = 0.1, 0.1
+# How closely a set is solved for: a share of the largest violation of the rows that have joined it,
+# or of tol, in units of the margin.
+SHARE, CLOSE = 0.3, 0.1
 WHOLE = 64  # rows: sets are multiples of that, if they grow by more
 MOST_ROUNDS = 200
 STRETCHES = 1.0 + np.array([0.0, *2.0 ** np.arange(-10, 0)])
@@ -69,8 +68,8 @@ class Pool(Protocol):
     def descended(self, box: Box, b: Floats, gradient: Floats, close: float) -> Floats:
         """Return b of all rows where that of the pool's has been solved for.
 
-        About as closely as no violation is more than `close`; infinite: roughly. Arrays are what
-        the rows make of (n_outputs, n_rows).
+        About as closely as no violation is more than `close`. Arrays are what the rows make of
+        (n_outputs, n_rows).
         """
         ...
 
@@ -124,9 +123,7 @@ class _State:
         self.proof = self.b.copy()
 
     @classmethod
-    def begin(
-        cls, space: Space, total: Sums, problems: Sequence[Problem], pool: Pool
-    ) -> _State:
+    def begin(cls, space: Space, total: Sums, problems: Sequence[Problem], pool: Pool) -> _State:
         """Begin at the models without curves."""
         box, n = Box.of(problems).over(space.zero_scores()), space.n_rows
         primal = [float(p.cost @ p.loss.value(p.margin(np.zeros(n)))) for p in problems]
@@ -142,10 +139,9 @@ class _State:
 
     def round(self, close: float) -> None:
         """Choose a set, go through it, about as closely as this at least, and look at all rows."""
-        n_before, (chosen, largest) = len(self.pool.numbers), self._chosen()
+        chosen, largest = self._chosen()
         self.pool.hold(chosen)
-        many = len(self.pool.numbers) - n_before > FEW * n_before
-        close = np.inf if many else max(SHARE * largest, close)
+        close = max(SHARE * largest, close)
         self.look(self.pool.descended(self.box, self.b, self.gradient, close))
 
     def look(self, b: Floats) -> None:
