@@ -31,7 +31,7 @@ from splinear.solvers.problem import Problem, Result, Start, Stopping
 __all__ = ["Pool", "Sums", "solve"]
 
 FIRST = 4032  # rows of the first set: they are in random order
-GROWTH = 8000  # rows that may join it after a round
+GROWTH = 6016  # rows that may join it after a round
 # How closely a set is solved for: a share of the largest violation of the rows that have joined it,
 # or of tol, in units of the margin.
 SHARE, CLOSE = 0.3, 0.1
