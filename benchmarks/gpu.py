@@ -44,9 +44,11 @@ run. `python benchmarks/gpu.py --output docs` writes this page on a machine with
 
 X is in the memory of the GPU before the clock starts, and an earlier fit has compiled the kernels;
 seconds are the median of {n_fits} fits. Gaps are certified on X itself in both cases. Each fit may
-take {longest:g} s; *within tol* says whether that was enough. *bound* is the time to read and write the bytes that a kernel needs, at the
-bandwidth with which the GPU reads an array, {bandwidth:,.0f} GB/s. *ms* is the median of {n_times}
-runs, including the copy of tables to the GPU or of sums from it."""
+take {longest:g} s; *within tol* says whether that was enough.
+
+*bound* is the time to read and write the bytes that a kernel needs, at the bandwidth with which the
+GPU reads an array, {bandwidth:,.0f} GB/s. *ms* is the median of {n_times} runs, including the copy of
+tables to the GPU or of sums from it."""
 
 WHY = """\
 Codes are small: 2 bytes, for which a kernel looks up, or adds to, two entries of a table per output
@@ -54,10 +56,10 @@ Codes are small: 2 bytes, for which a kernel looks up, or adds to, two entries o
 *tables* is the time that their entries take there, at 128 bytes per clock and processor; sums and
 blocks read an entry and write it again. With several outputs that, and not the bandwidth of the
 bound, is the least that these kernels can take. What they take beyond it are the instructions that
-find an entry, and waiting: for sums and blocks every warp has tables of its own, so that numbers are
-added up in the same order every time, and few warps have room at once; then the tables of all warps
-are added up and sent to the host. *coding* finds the place on an axis in double precision, and is
-done once per fit."""
+find an entry, and waiting: for sums and blocks every warp has tables of its own, so that numbers
+are added up in the same order every time, and few warps have room at once; then the tables of all
+warps are added up and sent to the host. *coding* finds the place on an axis in double precision,
+and is done once per fit."""
 
 
 @dataclass
