@@ -47,8 +47,8 @@ seconds are the median of {n_fits} fits. Gaps are certified on X itself in both 
 take {longest:g} s; *within tol* says whether that was enough.
 
 *bound* is the time to read and write the bytes that a kernel needs, at the bandwidth with which the
-GPU reads an array, {bandwidth:,.0f} GB/s. *ms* is the median of {n_times} runs, including the copy of
-tables to the GPU or of sums from it."""
+GPU reads an array, {bandwidth:,.0f} GB/s. *ms* is the median of {n_times} runs, including the copy
+of tables to the GPU or of sums from it."""
 
 WHY = """\
 Codes are small: 2 bytes, for which a kernel looks up, or adds to, two entries of a table per output
