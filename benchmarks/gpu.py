@@ -42,13 +42,11 @@ INTRODUCTION = """\
 Fits and kernels on a GPU ({device}), and the same fits on all cores of the processor in the same
 run. `python benchmarks/gpu.py --output docs` writes this page on a machine with a GPU.
 
-X is in the memory of the GPU before the clock starts, and an earlier fit has compiled the kernels;
-seconds are the median of {n_fits} fits. Gaps are certified on X itself in both cases. Each fit may
-take {longest:g} s; *within tol* says whether that was enough.
-
-*bound* is the time to read and write the bytes that a kernel needs, at the bandwidth with which the
-GPU reads an array, {bandwidth:,.0f} GB/s. *ms* is the median of {n_times} runs, including the copy
-of tables to the GPU or of sums from it."""
+X is in the memory of the GPU before the clock starts, and an earlier fit has compiled the kernels.
+Gaps are certified on X itself in both cases. Each fit may take {longest:g} s; *within tol* says
+whether that was enough. *bound* is the time to read and write the bytes that a kernel needs, at the
+bandwidth with which the GPU reads an array, {bandwidth:,.0f} GB/s. *ms* is the median of {n_times}
+runs, including the copy of tables to the GPU or of sums from it."""
 
 WHY = """\
 Codes are small: 2 bytes, for which a kernel looks up, or adds to, two entries of a table per output
@@ -241,12 +239,12 @@ def main() -> None:
                 device=device,
                 bandwidth=speed / 1e6,
                 n_times=N_TIMES,
-                n_fits=N_FITS,
                 longest=LONGEST,
             ),
             report.machine_block(),
             "## Fits",
             report.markdown(table),
+            f"Seconds on the GPU are the median of {N_FITS} fits.",
             "## Predictions",
             said,
             "## Kernels",
