@@ -22,6 +22,7 @@ static std::vector<double> shared_memory_of_block;
 #define __restrict__
 #define __launch_bounds__(...)
 #define __ldg(pointer) (*(pointer))
+#define __threadfence()
 
 namespace emulation {
 

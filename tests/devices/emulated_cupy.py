@@ -132,7 +132,9 @@ def backend():
         device=SimpleNamespace(get_cublas_handle=lambda: 0),
         get_current_stream=lambda: stream,
     )
-    made = {name: getattr(np, name) for name in ("maximum", "multiply", "sqrt", "concatenate", "tile")}
+    made = {
+        name: getattr(np, name) for name in ("maximum", "multiply", "sqrt", "concatenate", "tile")
+    }
     return CudaBackend(
         SimpleNamespace(
             **made,

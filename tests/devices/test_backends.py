@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
 from splinear import AdditiveClassifier
 from splinear.devices.numpy_backend import NumPyBackend
@@ -132,6 +132,29 @@ def test_sums_are_the_same_bits_every_time(backend):
 @pytest.mark.parametrize("n_outputs", [2, 7, 11])
 def test_sums_of_probabilities(backend, n_outputs):
     same_moments(backend, n_outputs)
+    same_classes(backend, n_outputs)
+
+
+def same_classes(backend, n_outputs, n=300):
+    rng = np.random.default_rng(1)
+    F, labels, cost = (
+        30 * rng.normal(size=(n_outputs, n)),
+        rng.integers(n_outputs, size=n),
+        rng.random(n),
+    )
+    there, p, logs = backend.array(F), softmax(F, axis=0), log_softmax(F, axis=0)
+    own = logs[labels, np.arange(n)]
+    for minus in (False, True):
+        expected = p - minus * (np.arange(n_outputs)[:, None] == labels)
+        found = map(backend.numpy, backend.classes(there, backend.array(labels), minus=minus))
+        for mine, other in zip(found, (expected, own), strict=True):
+            np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+    for dtype, close in ((np.float64, 1e-12), (np.float32, 1e-5)):
+        V = rng.normal(size=F.shape).astype(dtype)
+        given = map(backend.array, (p, cost, V))
+        found = backend.numpy(backend.class_bends(*given))
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, cost * p * (V - (p * V).sum(axis=0)), atol=close)
 
 
 def same_moments(backend, n_outputs, n=900):

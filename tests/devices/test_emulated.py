@@ -6,8 +6,8 @@ import emulated_cupy
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from test_backends import TERMS, N, groups_of, same_moments, same_passes
-from test_pool import pool_of, products, same_descent
+from test_backends import TERMS, N, groups_of, same_classes, same_moments, same_passes
+from test_pool import pool_of, products, same_descent, same_factors
 
 from splinear import AdditiveClassifier, AdditiveSVC
 from splinear.devices.numpy_backend import NumPyBackend
@@ -37,14 +37,7 @@ def test_passes_are_those_of_numpy(backend):
 
 @pytest.mark.parametrize("m", [1, 7, 64, 150])
 def test_factors_of_matrices(backend, m):
-    A = np.random.default_rng(m).normal(size=(3, m + 5, m))
-    H = np.swapaxes(A, 1, 2) @ A
-    found, expected = backend.inverse_factors(backend.array(H)), NumPyBackend().inverse_factors(H)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
-    assert np.array_equal(found, np.tril(found))
-    H[1] *= -1.0
-    found = backend.inverse_factors(backend.array(H))
-    assert np.isfinite(found).all(axis=(1, 2)).tolist() == [True, False, True]
+    same_factors(backend, m, np.float32 if m == 7 else np.float64)
 
 
 @pytest.mark.parametrize(("kind", "n_outputs", "n"), [("targets", 3, 150), ("squares", 17, 60)])
@@ -67,6 +60,7 @@ def test_products_of_rows(backend):
 
 def test_sums_of_probabilities(backend):
     same_moments(backend, 7)
+    same_classes(backend, 7)
 
 
 @pytest.fixture

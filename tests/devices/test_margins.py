@@ -43,6 +43,9 @@ def test_sums_are_those_of_rows_that_are_here(backend, loss, n):
     R = here.slopes(D, ramps)
     for a, b in zip(there.gaps(on, R), here.gaps(F, R), strict=True):
         same(a, b)
+    scales = np.array([1.0, 1.5])
+    same(there.stretched(on, scales), here.stretched(F, scales))
+    same(here.stretched(F, scales)[1], here.gaps(1.5 * F, R)[0])
     if not isinstance(loss, SquaredHinge):
         assert np.isinf(there.gaps(on, R + 100.0)[1]).all()
 

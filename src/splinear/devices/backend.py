@@ -151,7 +151,10 @@ class Backend(Protocol):
         ...
 
     def inverse_factors(self, H: DeviceArray) -> DeviceArray:
-        """Return L^{-1} of matrices H = L L', (n, m, m); not finite where one has no such L."""
+        """Return L^{-1} of matrices H = L L', (n, m, m); not finite where one has no such L.
+
+        In the type of H, or a finer one.
+        """
         ...
 
     def rounded(self, A: DeviceArray) -> DeviceArray:
@@ -178,9 +181,9 @@ class Backend(Protocol):
         ...
 
     def among(self, K: DeviceArray, rows: DeviceArray) -> DeviceArray:
-        """Return what K (n, n) has of rows (n_outputs, m): doubles (n_outputs, m, m).
+        """Return what K (n, n) has of rows (n_outputs, m): (n_outputs, m, m).
 
-        A row of -1 is one of the unit matrix.
+        A row of -1 is one of the unit matrix. In the type of K, or single precision.
         """
         ...
 

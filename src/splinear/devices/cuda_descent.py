@@ -71,7 +71,7 @@ def among(backend: CudaBackend, K: DeviceArray, rows: DeviceArray) -> DeviceArra
     """Return what K has of some rows of every output, (n_outputs, m, m)."""
     cp, (n_outputs, m) = backend.cupy, rows.shape
     K, there = K.astype(np.float32, copy=False), cp.ascontiguousarray(rows.astype(np.int32))
-    out, sizes = cp.empty((n_outputs, m, m)), (np.int64(len(K)), np.int32(m))
+    out, sizes = cp.empty((n_outputs, m, m), dtype=np.float32), (np.int64(len(K)), np.int32(m))
     _kernel(backend, "among", 1, 0)((m, n_outputs), (THREADS,), (K, there, out, *sizes))
     return out
 

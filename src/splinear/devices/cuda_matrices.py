@@ -85,11 +85,13 @@ def _multiply(
 def inverse_factors(backend: CudaBackend, H: DeviceArray) -> DeviceArray:
     """Return L^{-1} of matrices H = L L', (n, m, m), all at once, tile by tile; see `factors.cu`.
 
-    Where one has no such L, some of its numbers are not finite.
+    It is in the type of H. Where one has no such L, some of its numbers are not finite.
     """
     cp, (n, m, _) = backend.cupy, H.shape
-    update, panel = (backend.kernel("factors.cu", k, 0, {f"ONLY_{k}": 1}) for k in _STEPS)
-    A, out, size, n_tiles = cp.array(H, order="C"), cp.zeros(H.shape), np.int32(m), ceil(m / TILE)
+    real = {"REAL": "float" if H.dtype.char == "f" else "double"}
+    update, panel = (backend.kernel("factors.cu", k, 0, {f"ONLY_{k}": 1, **real}) for k in _STEPS)
+    A, out = cp.array(H, order="C"), cp.zeros(H.shape, dtype=H.dtype)
+    size, n_tiles = np.int32(m), ceil(m / TILE)
     update((1, n), (THREADS,), (A, out, size, np.int32(-1)))
     for k in range(n_tiles):
         given, left = (A, out, size, np.int32(k)), n_tiles - k - 1

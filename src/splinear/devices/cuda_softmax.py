@@ -35,13 +35,14 @@ def classes(
 def class_moments(backend: CudaBackend, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
     """Return sum_i c_i p_i (p_i', 1) of at most MOST_CLASSES classes, on the host."""
     cp, (k, n) = backend.cupy, F.shape
-    blocks = max(1, min(2 * backend.n_processors, ceil(n / THREADS)))
+    blocks = max(1, min(backend.n_processors, ceil(n / THREADS)))
     n_products = k * (k + 1) // 2
-    parts = cp.empty((blocks * WARPS, n_products + k))
+    parts, found = cp.empty((blocks * WARPS, n_products + k)), cp.empty(n_products + k)
     kernel = backend.kernel("softmax.cu", "moments", 0, {"OUTPUTS": k, "REAL": "double"})
-    given = (cp.ascontiguousarray(F), cost, backend.array(shift), parts, np.int64(n))
-    kernel((blocks,), (THREADS,), given)
-    sums, out = backend.numpy(parts.sum(axis=0)), np.empty((k, k + 1))
+    arrays = (cp.ascontiguousarray(F), cost, parts, cp.zeros(1, dtype=np.int32), found)
+    shifts = [np.float64(own) for own in shift] + [np.float64(0.0)] * (MOST_CLASSES - k)
+    kernel((blocks,), (THREADS,), (*arrays, np.int64(n), *shifts))
+    sums, out = backend.numpy(found), np.empty((k, k + 1))
     upper = _upper(k)
     out[upper] = out[upper[::-1]] = sums[:n_products]
     out[:, -1] = sums[n_products:]

@@ -129,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(256)
 // Row blockIdx.x of out (outputs, m, m), of output blockIdx.y: what K (n, n) has of `rows` (outputs, m),
 // of which -1 is one of the unit matrix.
 extern "C" __global__ void __launch_bounds__(256)
-    among(const float* __restrict__ K, const int* __restrict__ rows, double* __restrict__ out, Row n,
+    among(const float* __restrict__ K, const int* __restrict__ rows, float* __restrict__ out, Row n,
           int m) {
     const int i = blockIdx.x;
     rows += (Row)blockIdx.y * m;
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int j = threadIdx.x; j < m; j += blockDim.x) {
         const int other = rows[j];
         const bool both = own >= 0 && other >= 0;
-        out[j] = both ? (double)__ldg(K + own * n + other) : i == j ? 1.0 : 0.0;
+        out[j] = both ? __ldg(K + own * n + other) : i == j ? 1.0f : 0.0f;
     }
 }
 #endif

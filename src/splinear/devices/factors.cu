@@ -1,4 +1,4 @@
-// Inverse factors L^{-1} of several matrices H = L L', tile by tile, in double precision.
+// Inverse factors L^{-1} of several matrices H = L L', tile by tile.
 //
 // Tiles of L and of its inverse W come in steps, each of which ends with tiles that the next one
 // begins with. With tiles numbered i, j, and k that of the step:
@@ -11,40 +11,55 @@
 // what is above the diagonal of A is not read. Rows beyond m are those of the unit matrix.
 //
 // Defined by the caller:
+//   REAL       type of numbers
 //   ONLY_...   which kernel is wanted
 
 #define TILE 64
 #define CHUNK 16   // columns of a tile that are in shared memory at a time
 #define THREADS 256  // 16 x 16 of them, each with 4 x 4 numbers of a tile, 16 apart
 
-typedef double Own[4][4];
+typedef REAL Own[4][4];
 
-__device__ __forceinline__ double entry(const double* M, int m, int i, int j) {
-    return i < m && j < m ? M[(long long)i * m + j] : i == j ? 1.0 : 0.0;
+__device__ __forceinline__ REAL entry(const REAL* M, int m, int i, int j) {
+    return i < m && j < m ? M[(long long)i * m + j] : (REAL)(i == j);
 }
 
 // own += A B' or A B of the tiles (ai, aj) of A and (bi, bj) of B. `room` is for TILE * (TILE + 1).
-__device__ void add_product(Own own, double* room, const double* A, int ai, int aj, const double* B,
+__device__ void add_product(Own own, REAL* room, const REAL* A, int ai, int aj, const REAL* B,
                             int bi, int bj, bool transposed, int m) {
-    double(*a)[CHUNK + 1] = (double(*)[CHUNK + 1])room;
-    double(*b)[TILE + 1] = (double(*)[TILE + 1])(room + TILE * (CHUNK + 1));
-    const int t = threadIdx.x, ty = t / 16, tx = t % 16;
-    for (int first = 0; first < TILE; first += CHUNK) {
-        __syncthreads();
-        for (int e = t; e < TILE * CHUNK; e += THREADS) {
-            const int i = e / CHUNK, p = e % CHUNK;
-            a[i][p] = entry(A, m, ai * TILE + i, aj * TILE + first + p);
-            if (transposed) b[p][i] = entry(B, m, bi * TILE + i, bj * TILE + first + p);
-        }
-        if (!transposed)
-            for (int e = t; e < TILE * CHUNK; e += THREADS) {
-                const int p = e / TILE, j = e % TILE;
-                b[p][j] = entry(B, m, bi * TILE + first + p, bj * TILE + j);
+    REAL(*a)[CHUNK + 1] = (REAL(*)[CHUNK + 1])room;
+    REAL(*b)[TILE + 1] = (REAL(*)[TILE + 1])(room + TILE * (CHUNK + 1));
+    const int t = threadIdx.x, ty = t / 16, tx = t % 16, row = t / TILE, column = t % TILE;
+    // What is read next is on its way while the last is multiplied.
+    REAL next_a[4], next_b[4];
+    for (int first = -CHUNK; first < TILE; first += CHUNK) {
+        if (first >= 0) {
+            __syncthreads();
+#pragma unroll
+            for (int u = 0; u < 4; ++u) {
+                a[ty + 16 * u][tx] = next_a[u];
+                if (transposed)
+                    b[tx][ty + 16 * u] = next_b[u];
+                else
+                    b[row + 4 * u][column] = next_b[u];
             }
-        __syncthreads();
+            __syncthreads();
+        }
+        const int next = first + CHUNK;
+        if (next < TILE) {
+#pragma unroll
+            for (int u = 0; u < 4; ++u) {
+                const int i = ty + 16 * u, p = next + tx;
+                next_a[u] = entry(A, m, ai * TILE + i, aj * TILE + p);
+                next_b[u] = transposed
+                                ? entry(B, m, bi * TILE + i, bj * TILE + p)
+                                : entry(B, m, bi * TILE + next + row + 4 * u, bj * TILE + column);
+            }
+        }
+        if (first < 0) continue;
 #pragma unroll
         for (int p = 0; p < CHUNK; ++p) {
-            double left[4], right[4];
+            REAL left[4], right[4];
 #pragma unroll
             for (int u = 0; u < 4; ++u) left[u] = a[ty + 16 * u][p], right[u] = b[p][tx + 16 * u];
 #pragma unroll
@@ -59,11 +74,11 @@ __device__ void clear(Own own) {
 #pragma unroll
     for (int u = 0; u < 4; ++u)
 #pragma unroll
-        for (int v = 0; v < 4; ++v) own[u][v] = 0.0;
+        for (int v = 0; v < 4; ++v) own[u][v] = 0;
 }
 
 // Tile (i, j) of M = sign * own, or what it is plus that.
-__device__ void store(const Own own, double* M, int i, int j, double sign, bool add, int m) {
+__device__ void store(const Own own, REAL* M, int i, int j, int sign, bool add, int m) {
     const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
 #pragma unroll
     for (int u = 0; u < 4; ++u)
@@ -71,7 +86,7 @@ __device__ void store(const Own own, double* M, int i, int j, double sign, bool 
         for (int v = 0; v < 4; ++v) {
             const int r = i * TILE + ty + 16 * u, c = j * TILE + tx + 16 * v;
             if (r >= m || c >= m) continue;
-            double* to = M + (long long)r * m + c;
+            REAL* to = M + (long long)r * m + c;
             *to = add ? *to + sign * own[u][v] : sign * own[u][v];
         }
 }
@@ -80,8 +95,8 @@ __device__ void store(const Own own, double* M, int i, int j, double sign, bool 
 // One tile of L or W per block of threads: blockIdx.x counts those below the diagonal, then those left
 // of it.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    panel(double* __restrict__ A, double* __restrict__ W, int m, int k) {
-    __shared__ double room[TILE * (CHUNK + 1) + CHUNK * (TILE + 1)];
+    panel(REAL* __restrict__ A, REAL* __restrict__ W, int m, int k) {
+    __shared__ REAL room[TILE * (CHUNK + 1) + CHUNK * (TILE + 1)];
     const long long size = (long long)m * m;
     A += blockIdx.y * size;
     W += blockIdx.y * size;
@@ -91,11 +106,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (t < below) {
         const int i = k + 1 + t;
         add_product(own, room, A, i, k, W, k, k, true, m);
-        store(own, A, i, k, 1.0, false, m);
+        store(own, A, i, k, 1, false, m);
     } else {
         const int j = t - below;
         add_product(own, room, W, k, k, W, k, j, false, m);
-        store(own, W, k, j, -1.0, false, m);
+        store(own, W, k, j, -1, false, m);
     }
 }
 #endif
@@ -103,11 +118,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #ifdef ONLY_update
 // W_kk of tile k of the diagonal, of which H is the lower half: Gauss' elimination in place, column by
 // column; to the left of it is the inverse of L without its scale.
-__device__ void invert(double* room, double* W, int k, int m) {
-    double(*H)[TILE + 1] = (double(*)[TILE + 1])room;
+__device__ void invert(REAL* room, REAL* W, int k, int m) {
+    REAL(*H)[TILE + 1] = (REAL(*)[TILE + 1])room;
     const int t = threadIdx.x, r = t % TILE, first = t / TILE;
     for (int p = 0; p < TILE; ++p) {
-        const double pivot = H[p][p], factor = r > p ? H[r][p] / (pivot > 0.0 ? pivot : nan("")) : 0.0;
+        const REAL pivot = H[p][p];
+        const REAL factor = r > p ? H[r][p] / (pivot > 0 ? pivot : (REAL)nan("")) : 0;
         if (r > p) {
             for (int c = first; c < p; c += THREADS / TILE) H[r][c] -= factor * H[p][c];
             for (int c = p + 1 + (first + 3 * (p + 1)) % 4; c <= r; c += THREADS / TILE)
@@ -120,16 +136,16 @@ __device__ void invert(double* room, double* W, int k, int m) {
     for (int e = t; e < TILE * TILE; e += THREADS) {
         const int i = e / TILE, j = e % TILE, at = k * TILE;
         if (at + i >= m || at + j >= m) continue;
-        const double scale = H[i][i] > 0.0 ? 1.0 / sqrt(H[i][i]) : nan("");
-        W[(long long)(at + i) * m + at + j] = j > i ? 0.0 : j == i ? scale : scale * H[i][j];
+        const REAL scale = H[i][i] > 0 ? (REAL)(1.0 / sqrt((double)H[i][i])) : (REAL)nan("");
+        W[(long long)(at + i) * m + at + j] = j > i ? 0 : j == i ? scale : scale * H[i][j];
     }
 }
 
 // One tile per block of threads: blockIdx.x counts those of A that are left, by rows, beginning with
 // the next of the diagonal, then those of S. k = -1: only the first of the diagonal.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    update(double* __restrict__ A, double* __restrict__ W, int m, int k) {
-    __shared__ double room[TILE * (TILE + 1)];
+    update(REAL* __restrict__ A, REAL* __restrict__ W, int m, int k) {
+    __shared__ REAL room[TILE * (TILE + 1)];
     const long long size = (long long)m * m;
     A += blockIdx.y * size;
     W += blockIdx.y * size;
@@ -140,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (t >= n_left) {
         const int i = k + 1 + (t - n_left) / (k + 1), j = (t - n_left) % (k + 1);
         add_product(own, room, A, i, k, W, k, j, false, m);
-        store(own, W, i, j, 1.0, j < k, m);
+        store(own, W, i, j, 1, j < k, m);
         return;
     }
     int row = 0;
@@ -148,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int i = k + 1 + row, j = k + 1 + t;
     if (k >= 0) add_product(own, room, A, i, k, A, j, k, true, m);
     if (i > k + 1) {
-        store(own, A, i, j, -1.0, true, m);
+        store(own, A, i, j, -1, true, m);
         return;
     }
     __syncthreads();

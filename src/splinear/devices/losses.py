@@ -245,7 +245,7 @@ class DeviceSoftmax(HostSum):
             bound = np.tanh(far / 2.0) / (2.0 * far)
             most = np.maximum((p * (1.0 - p)).max(axis=0), 1e-12)
             cost = np.where(m < -1.0, cost * np.maximum(1.0, bound / most), cost)
-        return DeviceSoftmaxCurvature(self._row_array(p), self._row_array(cost))
+        return DeviceSoftmaxCurvature(self._row_array(p), self._row_array(cost), scores=F)
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F): c_i KL(q_i, p_i)."""
@@ -266,7 +266,7 @@ class DeviceSoftmax(HostSum):
             both = self.backend.class_moments(there, shift, self.cost)
             slope, H = both[:, -1] - of_classes, np.diag(both[:, -1]) - both[:, :-1]
             H += np.trace(H) / K**2 + np.finfo(float).tiny
-            step = np.clip(-np.linalg.lstsq(H, slope, rcond=None)[0], -1.0, 1.0)
+            step = np.clip(-_solution(H, slope), -1.0, 1.0)
             step -= step.mean()
             shift += step
             if np.abs(step).max() <= LAST_SHIFT or np.abs(shift).max() > FARTHEST:
@@ -281,9 +281,22 @@ class DeviceSoftmax(HostSum):
         return self.backend.array(np.arange(len(self.labels)))
 
 
+def _solution(H: Floats, slope: Floats) -> Floats:
+    """Return x of H x = slope, or about so if there is none."""
+    try:
+        found = np.linalg.solve(H, slope)
+    except np.linalg.LinAlgError:
+        found = np.full_like(slope, np.nan)
+    if not np.isfinite(found).all():
+        found = np.linalg.lstsq(H, slope, rcond=None)[0]
+    return found.astype(np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class DeviceSoftmaxCurvature(SoftmaxCurvature):
-    """The same on a device."""
+    """The same on a device, at some scores."""
+
+    scores: Floats | None = None
 
     def times(self, V: Floats) -> Floats:
         """Multiply by V (n_outputs, n_rows); what comes back is in its precision."""
@@ -292,6 +305,15 @@ class DeviceSoftmaxCurvature(SoftmaxCurvature):
             return super().times(V)
         backend, cost = p.backend, bare(self.cost, p.backend)
         return cast(Floats, RowArray(backend.class_bends(p.values, cost, V.values), backend))
+
+    @cached_property
+    def _of_levels(self) -> Floats:
+        if self.extra is not None or not isinstance(self.scores, RowArray):
+            return self._inverse_by_levels()
+        backend, none = self.scores.backend, np.zeros(len(self.scores))
+        both = backend.class_moments(self.scores.values, none, bare(self.cost, backend))
+        H = np.diag(both[:, -1]) - both[:, :-1]
+        return np.asarray(np.linalg.pinv(H, rcond=1e-12, hermitian=True), dtype=np.float64)
 
     def raised(self, extra: Floats) -> Curvature:
         """Return it with more on the diagonal."""

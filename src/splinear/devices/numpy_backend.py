@@ -9,7 +9,15 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, Grid, bent_classes, soft_classes, summed_moments
+from splinear.devices.backend import (
+    AT_A_TIME,
+    LEAST,
+    TURNS,
+    Grid,
+    bent_classes,
+    soft_classes,
+    summed_moments,
+)
 from splinear.model.group import TermGroup
 from splinear.solvers.box import Box
 
@@ -95,13 +103,11 @@ class NumPyBackend:
     def among(self, K: Floats, rows: AnyArray) -> Floats:
         """Return what K has of some rows of every output."""
         there = rows >= 0
-        found = K[rows[:, :, None], rows[:, None, :]].astype(np.float64)
+        found = K[rows[:, :, None], rows[:, None, :]]
         unit = np.eye(rows.shape[1])
         return np.where(there[:, :, None] & there[:, None, :], found, unit)
 
-    def classes(
-        self, F: Floats, labels: AnyArray, *, minus: bool = False
-    ) -> tuple[Floats, Floats]:
+    def classes(self, F: Floats, labels: AnyArray, *, minus: bool = False) -> tuple[Floats, Floats]:
         """Return probabilities, and the logarithms of the labels' own."""
         return soft_classes(F, labels, np.arange(len(labels)), minus)
 

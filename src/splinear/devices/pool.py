@@ -19,7 +19,7 @@ __all__ = ["Pool", "solved"]
 
 MOST_ROWS = 2**15
 ROOM = 0.5  # of the memory that is free
-SWEEPS = 6  # of coordinate descent in a round
+SWEEPS = 6  # of coordinate descent in the beginning of a round
 MOST_STEPS = 12  # of Newton's method in a round
 
 

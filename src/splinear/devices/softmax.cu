@@ -8,11 +8,15 @@ typedef long long Row;
 
 #define PRODUCTS (OUTPUTS * (OUTPUTS + 1) / 2)
 
-// parts (n_warps, PRODUCTS + OUTPUTS): sum_i c_i p_ki p_mi for k <= m, then sum_i c_i p_ki, p_i being
-// the softmax of F_i + shift; F is (OUTPUTS, n). A row is a thread's.
+// out (PRODUCTS + OUTPUTS,): sum_i c_i p_ki p_mi for k <= m, then sum_i c_i p_ki, p_i being the softmax
+// of F_i + shift; F is (OUTPUTS, n). A row is a thread's. `parts` is room for what every warp has,
+// which the block that comes last adds up, in order; `n_done` counts blocks, and is 0 again then.
 extern "C" __global__ void __launch_bounds__(256)
-    moments(const double* __restrict__ F, const double* __restrict__ cost,
-            const double* __restrict__ shift, double* __restrict__ parts, Row n) {
+    moments(const double* __restrict__ F, const double* __restrict__ cost, double* parts,
+            int* n_done, double* __restrict__ out, Row n, double s0, double s1, double s2, double s3,
+            double s4, double s5, double s6, double s7) {
+    const double shift[8] = {s0, s1, s2, s3, s4, s5, s6, s7};
+    __shared__ int is_last;
     double sums[PRODUCTS + OUTPUTS];
 #pragma unroll
     for (int s = 0; s < PRODUCTS + OUTPUTS; ++s) sums[s] = 0.0;
@@ -48,6 +52,24 @@ extern "C" __global__ void __launch_bounds__(256)
         for (int other = 16; other > 0; other >>= 1)
             sums[s] += __shfl_xor_sync(0xffffffffu, sums[s], other);
         if (lane == 0) parts[warp * (PRODUCTS + OUTPUTS) + s] = sums[s];
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        is_last = atomicAdd(n_done, 1) == (int)gridDim.x - 1;
+        if (is_last) *n_done = 0;
+    }
+    __syncthreads();
+    if (!is_last) return;
+    __threadfence();
+    const int n_parts = gridDim.x * (blockDim.x >> 5);
+    for (int s = threadIdx.x >> 5; s < PRODUCTS + OUTPUTS; s += blockDim.x >> 5) {
+        double sum = 0.0;
+        for (int part = lane; part < n_parts; part += 32)
+            sum += ((volatile double*)parts)[part * (PRODUCTS + OUTPUTS) + s];
+        for (int other = 16; other > 0; other >>= 1)
+            sum += __shfl_xor_sync(0xffffffffu, sum, other);
+        if (lane == 0) out[s] = sum;
     }
 }
 

@@ -42,7 +42,8 @@ class DeviceInverse:
 
     def times_there(self, vectors: DeviceArray) -> DeviceArray:
         """Multiply vectors of the frame."""
-        return self.scale * twice(self.factors, self.scale * vectors)
+        scaled = (self.scale * vectors).astype(self.factors.dtype, copy=False)
+        return self.scale * twice(self.factors, scaled)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,54 +13,67 @@ import numpy as np
 from splinear.devices.backend import Backend, DeviceArray, diagonals, twice
 from splinear.solvers.box import Box
 
-__all__ = ["free_step"]
+__all__ = ["free_step", "solved_within"]
 
-MOST_FREE = 3072  # rows of an output: beyond that, matrices would take too long
-GROWTH = 1e-6  # of a diagonal, as products are in single precision
-JOINING = 0.3  # of the largest violation: rows of more leave their bounds in a step
-SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of a step: the farther, the more is cut off
+MOST_FREE = 4096  # rows of an output: beyond that, matrices would take too long
+GROWTH = 2e-6  # of a diagonal, as products are in single precision
+SHARES = 0.5 ** np.arange(6)  # of a step: the farther, the more is cut off
 
 
 def free_step(
     backend: Backend, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray
 ) -> tuple[DeviceArray, DeviceArray]:
     """Return b and the gradient after a step of all that is free, (n_outputs, n_rows) each."""
+    free = (b > box.low) & (b < box.high)
     low, high, slope = box.low, box.high, gradient
     if box.shrinkage:  # no sign changes
+        free &= b != 0.0
         low, high = np.where(b > 0.0, 0.0, low), np.where(b < 0.0, 0.0, high)
         slope = gradient + box.shrinkage * np.sign(b)
-    free, m = _free(box, b, gradient)
-    if not 0 < m <= MOST_FREE:
+    direction = solved_within(backend, K, free, box.ridge, -slope)
+    if direction is None:
         return b, gradient
-    rows = np.argsort((~free).astype(np.int8), axis=1)[:, :m]  # free ones first
-    at = (backend.array(np.arange(len(b))[:, None]), rows)
-    counts = free[at]
-    step = _solved(backend, K, np.where(counts, rows, -1), box.ridge[at], counts * slope[at])
-    if not bool(np.isfinite(step).all()):
-        return b, gradient
-    direction = np.zeros_like(b)
-    direction[at] = counts * -step
-    return _best_of_path(K, box, b, direction, (low, high), gradient, slope)
+    return _best_of_path(backend, K, box, b, direction, (low, high), gradient, slope)
 
 
-def _free(box: Box, b: DeviceArray, gradient: DeviceArray) -> tuple[DeviceArray, int]:
-    """Return what is free in every output, and the most of them.
+def solved_within(
+    backend: Backend, K: DeviceArray, free: DeviceArray, more: DeviceArray, right: DeviceArray
+) -> DeviceArray:
+    """Return x of (K + diag(more)) x = right over what is free, 0 elsewhere, of every output.
 
-    That is what is at no bound, and what will leave one soonest, unless it is too much.
+    Arrays are (n_outputs, n_rows). None if there is no such x, or too much is free.
     """
-    free = (b > box.low) & (b < box.high)
-    if box.shrinkage:
-        free &= b != 0.0
-    else:
-        violation = box.violation(b, gradient)
-        least = np.maximum(JOINING * violation.max(axis=1), np.finfo(float).tiny)
-        more = free | (violation > least[:, None])
-        if (m := int(more.sum(axis=1).max())) <= MOST_FREE:
-            return more, m
-    return free, int(free.sum(axis=1).max())
+    m = int(free.sum(axis=1).max())
+    if not 0 < m <= MOST_FREE:
+        return None
+    rows = np.argsort((~free).astype(np.int8), axis=1)[:, :m]  # free ones first
+    at = (backend.array(np.arange(len(free))[:, None]), rows)
+    counts = free[at]
+    H = backend.among(K, np.where(counts, rows, -1))
+    x = _solved(backend, H, more[at], counts * right[at])
+    if x is None:
+        return None
+    out = np.zeros_like(right)
+    out[at] = counts * x
+    return out
+
+
+def _solved(backend: Backend, H: DeviceArray, more: DeviceArray, right: DeviceArray) -> DeviceArray:
+    """Return the solutions, if there are any in H's own precision, or in double precision."""
+    for type_ in (H.dtype, np.dtype(np.float64)):
+        H = H.astype(type_, copy=False)
+        diagonal = diagonals(H)
+        diagonal *= 1.0 + GROWTH
+        diagonal += more.astype(type_, copy=False)
+        x = twice(backend.inverse_factors(H), right.astype(type_, copy=False)).astype(np.float64)
+        if bool(np.isfinite(x).all()):
+            return x
+        more = 0.0 * more
+    return None
 
 
 def _best_of_path(
+    backend: Backend,
     K: DeviceArray,
     box: Box,
     b: DeviceArray,
@@ -71,7 +84,7 @@ def _best_of_path(
 ) -> tuple[DeviceArray, DeviceArray]:
     """Go to the best of some points on the way, each cut off at the bounds, or to before it."""
     n_outputs, n = b.shape
-    to = np.stack([b + share * direction for share in SHARES])
+    to = b + backend.array(SHARES[:, None, None]) * direction
     moves = np.minimum(np.maximum(to, bounds[0]), bounds[1]) - b  # (n_shares, n_outputs, n)
     follows = (moves.reshape(-1, n).astype(K.dtype) @ K).astype(np.float64).reshape(moves.shape)
     follows += box.ridge * moves
@@ -82,15 +95,3 @@ def _best_of_path(
     at = np.arange(n_outputs)
     share = share[best, at][:, None]
     return b + share * moves[best, at], gradient + share * follows[best, at]
-
-
-def _solved(
-    backend: Backend, K: DeviceArray, rows: DeviceArray, ridge: DeviceArray, slope: DeviceArray
-) -> DeviceArray:
-    """Return the solutions of (K + d) x = slope over rows, -1 being none; not finite: there is none."""
-    H = backend.among(K, rows)
-    diagonal = diagonals(H)
-    diagonal *= 1.0 + GROWTH
-    diagonal += ridge
-    factors = backend.inverse_factors(H)
-    return twice(factors, slope)

@@ -140,7 +140,7 @@ class SentTables:
         return cls(laid, backend.array(laid.axes()), entries, outputs)
 
     def write_to(self, out: DeviceArray, X: DeviceArray, backend: Any) -> None:
-        """Write the sums of curves at rows of X, an array of CuPy, as scores (n_outputs, n_rows)."""
+        """Write the sums of curves at rows of X, an array of CuPy: scores (n_outputs, n_rows)."""
         laid, axes = self.laid, self.axes
         group, lanes = laid.group, laid.lanes
         room = laid.room // laid.bytes_per_step(lanes, laid.n_outputs_at_once)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -70,6 +71,7 @@ class Inverses:
     _kept: Design | None = None
     _diagonal: Floats | None = None
     _last: DeviceArray = None  # its factors
+    _unit: DeviceArray = None  # what they are multiplied by
     _frame: Frame | None = None
     _n_grown: int = 0  # of GROWTHS, those that were too small
 
@@ -94,24 +96,31 @@ class Inverses:
         if has_all or not self._will_do(diagonal):
             self._diagonal = diagonal
             H = _hessians(self.backend, design, frame, space, curvature, blocks)
-            self._last = self._factors(H)
+            self._unit, self._last = self._factors(H, design.matrix.dtype)
         if self._last is None:
             return None
-        inverse = DeviceInverse(self._last, self._scale(diagonal), frame)
+        scale = self._unit if has_all else self._unit * self._scale(diagonal)
+        inverse = DeviceInverse(self._last, scale, frame)
         return DesignSteps(self.backend, design.matrix, inverse) if has_all else inverse
 
-    def _factors(self, H: DeviceArray) -> DeviceArray:
-        """Return L^{-1} of matrices L L'; None if there are none, whatever is added to diagonals."""
+    def _factors(self, H: DeviceArray, dtype: Any) -> tuple[DeviceArray, DeviceArray]:
+        """Return what makes diagonals 1 from both sides, and L^{-1} of L L' then, in such a type.
+
+        None in place of it if there are none, whatever is added to diagonals.
+        """
+        unit = 1.0 / np.sqrt(np.maximum(diagonals(H), np.finfo(float).tiny))
+        H *= unit[:, :, None]
+        H = (H * unit[:, None, :]).astype(dtype, copy=False)
         own = diagonals(H)
         before = own.copy()
         for more in GROWTHS[self._n_grown :]:
             own[...] = before * (1.0 + more)
             found = self.backend.inverse_factors(H)
             if bool(np.isfinite(found[:, -1]).all()):  # what comes last depends on all
-                return found
+                return unit, found
             self._n_grown += 1  # the next are like these
         self._n_grown = 0
-        return None
+        return unit, None
 
     def _scale(self, diagonal: Floats) -> DeviceArray:
         """Return what both sides of the last inverse are multiplied by, (n_outputs, n)."""

@@ -141,8 +141,8 @@ def _turns(
         newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
         for total, start in zip(totals, starts, strict=True)
     ]
-    flat = sum(newton.begin(rows, total, stopping.n_threads).losses for total in totals)
     losses, turns = sum(point.losses for point in points), turns_from(points, stopping)
+    flat = losses if begin is None else _without_curves(rows, totals, stopping.n_threads)
     for n_turns in range(1, how.max_turns + 1):
         found = turns.follow(layout)
         measures = Measures.of_all(found, layout)
@@ -165,6 +165,11 @@ def _turns(
         is_still = abs(losses - before) <= SETTLED_LOSSES * before
         if moves.are_over(edf) and is_still and n_turns >= LEAST_TURNS:
             return
+
+
+def _without_curves(rows: TrainingRows, totals: Sequence[LossSum], n_threads: int) -> float:
+    """Return the losses of the models without curves."""
+    return sum(newton.begin(rows, total, n_threads).losses for total in totals)
 
 
 class _Moves:

@@ -30,11 +30,11 @@ from splinear.solvers.problem import Problem, Result, Start, Stopping
 
 __all__ = ["Pool", "Sums", "solve"]
 
-FIRST = 6016  # rows of the first set: they are in random order
-GROWTH = 6000  # rows that may join it after a round
+FIRST = 4032  # rows of the first set: they are in random order
+GROWTH = 6016  # rows that may join it after a round
 # How closely a set is solved for: a share of the largest violation of the rows that have joined it,
-# or this much, in units of the margin.
-SHARE, CLOSE = 0.1, 1e-3
+# or of tol, in units of the margin.
+SHARE, CLOSE = 0.3, 0.1
 WHOLE = 64  # rows: sets are multiples of that, if they grow by more
 MOST_ROUNDS = 200
 STRETCHES = 1.0 + np.array([0.0, *2.0 ** np.arange(-10, 0)])
@@ -93,7 +93,7 @@ def solve(
         state.look(space.zero_scores() + state.signs * start.alpha)
     while True:
         try:
-            state.round()
+            state.round(CLOSE * stopping.tol)
         except KeyboardInterrupt as error:
             stopping.watch.fail(error)
         n_rounds += 1
@@ -123,9 +123,7 @@ class _State:
         self.proof = self.b.copy()
 
     @classmethod
-    def begin(
-        cls, space: Space, total: Sums, problems: Sequence[Problem], pool: Pool
-    ) -> _State:
+    def begin(cls, space: Space, total: Sums, problems: Sequence[Problem], pool: Pool) -> _State:
         """Begin at the models without curves."""
         box, n = Box.of(problems).over(space.zero_scores()), space.n_rows
         primal = [float(p.cost @ p.loss.value(p.margin(np.zeros(n)))) for p in problems]
@@ -139,11 +137,11 @@ class _State:
         gaps = np.maximum(self.primal - self.dual, 0.0)
         return np.asarray(gaps / np.where(self.primal == 0.0, 1.0, self.primal))
 
-    def round(self) -> None:
-        """Choose a set, go through it, and look at all rows."""
+    def round(self, close: float) -> None:
+        """Choose a set, go through it, about as closely as this at least, and look at all rows."""
         chosen, largest = self._chosen()
         self.pool.hold(chosen)
-        close = max(SHARE * largest, CLOSE)
+        close = max(SHARE * largest, close)
         self.look(self.pool.descended(self.box, self.b, self.gradient, close))
 
     def look(self, b: Floats) -> None:

@@ -94,9 +94,8 @@ def _by_working_sets(
     rows: RowPasses, total: MarginSums, stopping: Stopping, start: Start | None
 ) -> list[Result]:
     """Solve on some rows at a time, those of all outputs together."""
-    problems = cast(DeviceMargins, total).like.problems
-    pool = cast(DeviceRows, rows).pool(total.kind.bias)
-    return working_sets.solve(rows, total, problems, stopping, pool, start)
+    sums, pool = cast(DeviceMargins, total), cast(DeviceRows, rows).pool(total.kind.bias)
+    return working_sets.solve(rows, sums, sums.like.problems, stopping, pool, start)
 
 
 def trainer_on(rows: object, trainer: Trainer) -> Fitter:
