@@ -25,22 +25,28 @@ public:
     static constexpr std::size_t most_columns = 128;
     static constexpr std::size_t most_rows = std::numeric_limits<std::uint16_t>::max();
 
-    PartCounts(std::span<const double> lo, std::span<const double> hi)
-        : n_(lo.size()), counts_(n_ * n_parts) {
+    // Of features that lie in these columns of a row, `stride` apart.
+    PartCounts(std::span<const std::int64_t> columns, std::ptrdiff_t stride,
+               std::span<const double> lo, std::span<const double> hi)
+        : columns_(columns), stride_(stride), n_(columns.size()), counts_(n_ * n_parts) {
         constexpr auto most = static_cast<double>(std::numeric_limits<Real>::max());
         for (std::size_t j = 0; j < n_; ++j) {
             lo_[j] = static_cast<Real>(lo[j]);
             per_unit_[j] =
                 static_cast<Real>(std::min(static_cast<double>(n_parts) / (hi[j] - lo[j]), most));
+            if (columns[j] != columns[0] + static_cast<std::int64_t>(j)) in_a_row_ = false;
         }
     }
 
-    // Counts the values of one row, which lie in these columns of it.
-    void add(const Real* row, std::span<const std::int64_t> columns, std::ptrdiff_t stride) {
+    // Counts the values of one row.
+    void add(const Real* row) {
         constexpr auto last = static_cast<Real>(n_parts - 1);
         std::array<Real, most_columns> x;
         std::array<std::int32_t, most_columns> part;
-        for (std::size_t j = 0; j < n_; ++j) x[j] = row[columns[j] * stride];
+        if (in_a_row_ && stride_ == 1)
+            std::copy_n(row + columns_[0], n_, x.begin());
+        else
+            for (std::size_t j = 0; j < n_; ++j) x[j] = row[columns_[j] * stride_];
         for (std::size_t j = 0; j < n_; ++j) {
             Real at = (x[j] - lo_[j]) * per_unit_[j];
             at = at > Real{0} ? at : Real{0};
@@ -73,7 +79,10 @@ public:
 private:
     static constexpr std::size_t n_parts = 128;
 
+    std::span<const std::int64_t> columns_;
+    std::ptrdiff_t stride_;
     std::size_t n_;
+    bool in_a_row_ = true;
     std::array<Real, most_columns> lo_{};
     std::array<Real, most_columns> per_unit_{};
     std::array<Real, most_columns> missing_{};  // 1: there are missing values
@@ -103,10 +112,10 @@ std::vector<std::int64_t> suspect_columns(const MatrixView<Real>& X,
         const auto first = static_cast<std::size_t>(begin);
         const auto size = static_cast<std::size_t>(end - begin);
         const auto own = columns.subspan(first, size);
-        Counts counts(lo.subspan(first, size), hi.subspan(first, size));
+        Counts counts(own, X.column_stride, lo.subspan(first, size), hi.subspan(first, size));
         for (std::size_t i = 0; i < rows.size(); ++i) {
             ask_ahead(X, rows, i, own);
-            counts.add(X.data + rows[i] * X.row_stride, own, X.column_stride);
+            counts.add(X.data + rows[i] * X.row_stride);
         }
         for (std::size_t j = 0; j < size && !rows.empty(); ++j)
             is_suspect[first + j] = counts.is_spread(j, rows.size(), rule, few) ? 0 : 1;

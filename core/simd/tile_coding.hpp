@@ -21,11 +21,11 @@ struct CodePairs {
 SPLINEAR_INLINE void ask_ahead(const float* const* x, std::uint16_t* const* out, std::size_t j,
                                std::size_t pair) {
     constexpr std::size_t n_rows = n_coded / n_pairs;
-    constexpr std::size_t tile = splinear::simd::tile;
+    constexpr std::size_t n = splinear::simd::tile;
     for (std::size_t a = n_rows * pair; a < n_rows * (pair + 1); ++a) {
-        prefetch_far(x[a] + j + 3 * tile);
-        prefetch_far(x[a] + j + 3 * tile + 16);
-        prefetch_to_write(out[a] + j + 2 * tile - 1);
+        prefetch_far(x[a] + j + 3 * n);
+        prefetch_far(x[a] + j + 3 * n + 16);
+        prefetch_to_write(out[a] + j + 2 * n - 1);
     }
 }
 

@@ -549,6 +549,8 @@ def test_what_is_not_suspected_is_no_long_tail(dtype, order):
         for n_threads in (1, 3)
     ]
     np.testing.assert_array_equal(found[0], found[1])
+    forward = suspects(open_table(X), rows, columns[::-1], few, lo, hi)
+    np.testing.assert_array_equal(columns[found[0]], forward[::-1])
     is_suspect = np.isin(np.arange(len(columns)), found[0])
     assert is_suspect[certain].all()
     assert 50 < certain.sum() <= is_suspect.sum() < 1.3 * certain.sum()

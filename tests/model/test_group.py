@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -294,6 +295,16 @@ def test_bands_of_a_group_are_its_penalty(group: TermGroup) -> None:
             for p in range(group.stride):
                 here = bands[j, : group.stride - p, p] if p < n_bands else 0.0
                 assert_allclose(here, np.diagonal(dense, p), rtol=1e-12, atol=1e-12 * largest)
+
+
+@every_group
+def test_copies_do_without_compiled_twins(group: TermGroup) -> None:
+    theta = drawn(group, 11)
+    expected = group.stiffen(theta)
+    copied = pickle.loads(pickle.dumps(group))
+    assert "core_penalty" in vars(group)
+    assert "core_penalty" not in vars(copied)
+    assert_array_equal(copied.stiffen(theta), expected)
 
 
 @every_group

@@ -30,7 +30,7 @@ __all__ = ["TrainingRows"]
 
 COLUMNS_TO_HOLD = 50  # values per row from which on the order of rows stays in memory
 
-_PIECE = 2**16  # rows of X in full precision
+_PIECE, _SPARSE_PIECE = 2**15, 2**16  # rows of X in full precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,8 @@ class TrainingRows:
     @property
     def _piece_rows(self) -> int:
         # Pieces of a long table need little memory; adding up their tables must cost little too.
-        return max(_PIECE, self.table.rows_of(2 * self.layout.n_parameters))
+        least = _SPARSE_PIECE if takes_nonzeros(self.table, self.layout) else _PIECE
+        return max(least, self.table.rows_of(2 * self.layout.n_parameters))
 
     def _pieces(self, only: NDArray[np.bool_] | None = None) -> Iterator[ValuePiece]:
         order, step = self.order(), self._piece_rows
@@ -145,16 +146,16 @@ class TrainingRows:
         for rows, chunk in self.table.chunks():
             # Of sparse rows each piece would go through the whole chunk.
             for some in [rows] if nonzeros else divided(rows, step):
-                places = order.of(some)
-                there = np.arange(len(places))
-                if self.kept is not None:
-                    there = np.flatnonzero(places >= 0)
-                if only is not None:
-                    there = there[only[places[there]]]
-                for start in range(0, len(there), step):
-                    numbers = there[start : start + step]
-                    inside = numbers + (some.start - rows.start)
-                    yield self._piece(chunk, inside, places[numbers], nonzeros)
+                places, begin = order.of(some), some.start - rows.start
+                inside = np.arange(begin, begin + len(places))
+                if self.kept is not None or only is not None:
+                    there = places >= 0
+                    if only is not None:
+                        there[there] = only[places[there]]
+                    places, inside = places[there], inside[there]
+                for start in range(0, len(places), step):
+                    here = slice(start, start + step)
+                    yield self._piece(chunk, inside[here], places[here], nonzeros)
 
     def _piece(
         self, chunk: Chunk, numbers: AnyArray, places: AnyArray, nonzeros: bool
