@@ -79,17 +79,20 @@ class Inverses:
         space: Space,
         curvature: Curvature,
         blocks: list[list[Floats]],
+        *,
+        steps: bool = True,
     ) -> Inverse | None:
         """Return inverses at a point, from the first rows of the cells.
 
         It is the last one, scaled, where diagonals have changed by little, or products cost little
-        and the last step took few. None if there is none, or the matrices would be too large.
+        and the last step took few. None if there is none, or the matrices would be too large. If
+        `steps`, it may make them itself: there are no terms but these curves.
         """
         if not forms_hessian(space.layout):
             return None
         diagonal, frame = _penalized_diagonals(space, blocks), Frame.of(self.backend, space)
         design = self._design(cells, space, diagonal.shape[1] + 1)
-        has_all = design.n_rows == space.n_rows
+        has_all = steps and design.n_rows == space.n_rows
         if not self._will_do(diagonal, has_all):
             self._diagonal = diagonal
             self._last = _factors(self.backend, design, frame, space, curvature, blocks)
