@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -26,9 +26,8 @@ from splinear.devices.cuda_counts import (
 from splinear.devices.cuda_curves import CudaCurves
 from splinear.devices.cuda_descent import descend
 from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, weighted_grams
-from splinear.devices.cuda_pairs import CudaSurfaces, pair_evidence
+from splinear.devices.cuda_pairs import evidence_on, surfaces_on
 from splinear.devices.cuda_softmax import MOST_CLASSES, class_moments
-from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
 from splinear.solvers.box import Box
 
@@ -43,6 +42,7 @@ class CudaBackend:
     """The GPU that CuPy uses."""
 
     name = "cuda"
+    surfaces, pair_evidence = surfaces_on, evidence_on
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
@@ -87,16 +87,6 @@ class CudaBackend:
     def curves(self, group: TermGroup, tables: Floats) -> CudaCurves:
         """Send curves."""
         return CudaCurves.sent(self, group, tables)
-
-    def surfaces(
-        self, chains: Sequence[Chain], table: AnyArray, n_rows: int, *, exact: bool = False
-    ) -> CudaSurfaces:
-        """Return room for the positions of rows on chains."""
-        return CudaSurfaces.of(self, chains, table, n_rows, exact=exact)
-
-    def pair_evidence(self, cells: DeviceArray, G: Floats, H: Floats, pairs: AnyArray) -> Floats:
-        """Return how much pairs of features say together."""
-        return pair_evidence(self, cells, G, H, pairs)
 
     def grams(self, A: DeviceArray, weights: DeviceArray) -> DeviceArray:
         """Return A' diag(w) A for each row w of the weights: products of half precision."""

@@ -18,7 +18,7 @@ from splinear.model.pairs import N_BANDS
 if TYPE_CHECKING:
     from splinear.devices.cuda import CudaBackend
 
-__all__ = ["CudaSurfaces", "pair_evidence"]
+__all__ = ["CudaSurfaces", "evidence_on", "surfaces_on"]
 
 MOST_OUTPUTS = 16  # at a time
 MOST_COPIES = 32  # of tables in shared memory: one per lane of a warp
@@ -39,34 +39,6 @@ class CudaSurfaces:
     starts: DeviceArray  # of each surface's nodes
     sizes: AnyArray  # how many these are
     positions: DeviceArray
-
-    @classmethod
-    def of(
-        cls,
-        backend: CudaBackend,
-        chains: Sequence[Chain],
-        table: AnyArray,
-        n_rows: int,
-        *,
-        exact: bool,
-    ) -> CudaSurfaces:
-        """Send chains and the numbers of surfaces; make room for rows.
-
-        It waits for what was sent: other threads may use streams of their own.
-        """
-        to, sizes = backend.array, table[:, 2] * table[:, 3]
-        numbers, nodes = _packed(chains)
-        sent = cls(
-            backend,
-            to(numbers),
-            to(nodes),
-            to(np.ascontiguousarray(table, dtype=np.int32)),
-            to(np.cumsum(sizes, dtype=np.int64) - sizes),
-            sizes,
-            None,
-        )
-        backend.cupy.cuda.get_current_stream().synchronize()
-        return sent.over(n_rows, exact=exact)
 
     @property
     def n_rows(self) -> int:
@@ -174,10 +146,37 @@ class CudaSurfaces:
         return self.backend.kernel("pairs.cu", name, n_bytes, defined)
 
 
-def pair_evidence(
+def surfaces_on(
+    backend: CudaBackend,
+    chains: Sequence[Chain],
+    table: AnyArray,
+    n_rows: int,
+    *,
+    exact: bool = False,
+) -> CudaSurfaces:
+    """Return room for the positions of rows on chains; see Backend.surfaces.
+
+    It waits for what was sent: other threads may use streams of their own.
+    """
+    to, sizes = backend.array, table[:, 2] * table[:, 3]
+    numbers, nodes = _packed(chains)
+    sent = CudaSurfaces(
+        backend,
+        to(numbers),
+        to(nodes),
+        to(np.ascontiguousarray(table, dtype=np.int32)),
+        to(np.cumsum(sizes, dtype=np.int64) - sizes),
+        sizes,
+        None,
+    )
+    backend.cupy.cuda.get_current_stream().synchronize()
+    return sent.over(n_rows, exact=exact)
+
+
+def evidence_on(
     backend: CudaBackend, cells: DeviceArray, G: Floats, H: Floats, pairs: AnyArray
 ) -> Floats:
-    """Return the evidence for pairs of features, (n_outputs, n_pairs)."""
+    """Return how much pairs of features say together; see Backend.pair_evidence."""
     to, z = backend.array, backend.zeros((len(G), len(pairs)))
     g, h = to(np.ascontiguousarray(G)), to(np.ascontiguousarray(H))
     given = (
