@@ -14,6 +14,10 @@ from splinear.training.devices import scores_on
 N = 900
 
 
+def numbered(chains, pairs):
+    return np.array([(c, d, chains[c].n_nodes, chains[d].n_nodes) for c, d in pairs])
+
+
 CHAINS = (
     Chain(2, knots=np.array([-1.0, -0.2, 0.0, 0.7, 1.0]), has_missing=True),
     Chain(0, knots=np.array([0.0, 1.0])),
@@ -22,9 +26,7 @@ CHAINS = (
     Chain(0, knots=np.linspace(-0.5, 1.5, 40)),
     Chain(4, knots=np.zeros(0), node_of_level=None, has_missing=True),
 )
-SURFACES = np.array(
-    [(c, d, CHAINS[c].n_nodes, CHAINS[d].n_nodes) for c, d in [(0, 1), (2, 0), (3, 2), (4, 0)]]
-)
+SURFACES = numbered(CHAINS, [(0, 1), (2, 0), (3, 2), (4, 0)])
 
 
 def columns(dtype=np.float64, n=N):
@@ -57,15 +59,15 @@ def same_positions(backend, dtype, exact):
     assert np.array_equal(backend.numpy(mine.positions), expected)
 
 
-def placed(backend, exact=False, n=N):
-    X, surfaces = columns(n=n), backend.surfaces(CHAINS, SURFACES, n, exact=exact)
+def placed(backend, exact=False, n=N, chains=CHAINS, surfaces=SURFACES):
+    X, surfaces = columns(n=n), backend.surfaces(chains, surfaces, n, exact=exact)
     surfaces.fill(backend.array(X))
     return surfaces
 
 
 def same_passes(backend, mine, slow, n_outputs):
     rng = np.random.default_rng(2)
-    tables = rng.normal(size=(n_outputs, int((SURFACES[:, 2] * SURFACES[:, 3]).sum())))
+    tables = rng.normal(size=(n_outputs, int((slow.table[:, 2] * slow.table[:, 3]).sum())))
     close(backend.numpy(mine.scores(tables)), slow.scores(tables))
     # Outputs of very different size each have their own digits.
     R = rng.normal(size=(n_outputs, mine.n_rows)) * 10.0 ** np.arange(n_outputs)[::-1, None]
@@ -81,6 +83,17 @@ def same_passes(backend, mine, slow, n_outputs):
 def close(found, expected):
     assert found.shape == expected.shape
     assert np.abs(found - expected).max() <= 1e-10 * np.abs(expected).max()
+
+
+def same_passes_of_the_largest(backend):
+    """Compare the finest surface there can be, which takes most of the shared memory of a GPU."""
+    chains = (
+        Chain(2, knots=np.linspace(-1.2, 1.2, 64), has_missing=True),
+        Chain(3, knots=np.linspace(-0.8e308, 0.8e308, 64), has_missing=True),
+        Chain(0, knots=np.arange(2.0)),
+    )
+    made = {"chains": chains, "surfaces": numbered(chains, [(0, 1), (0, 2)])}
+    same_passes(backend, placed(backend, **made), placed(NumPyBackend(), **made), 1)
 
 
 def same_evidence(backend, n_outputs, n=1300):

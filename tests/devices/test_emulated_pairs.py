@@ -11,6 +11,7 @@ from pairs_compared import (
     placed,
     same_evidence,
     same_passes,
+    same_passes_of_the_largest,
     same_positions,
     same_predictions,
 )
@@ -37,6 +38,10 @@ def test_passes_are_those_of_numpy(backend, n_outputs, exact):
     same_passes(backend, placed(backend, exact), placed(NumPyBackend(), exact), n_outputs)
 
 
+def test_the_finest_surface(backend):
+    same_passes_of_the_largest(backend)
+
+
 def test_surfaces_that_shared_memory_has_no_room_for(backend, monkeypatch):
     monkeypatch.setattr(backend, "shared_bytes", 1000)
     mine, slow = placed(backend).first(200), placed(NumPyBackend()).first(200)
@@ -51,8 +56,7 @@ def test_predictions(backend):
     same_predictions(backend, 3)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_fits(backend, classes, monkeypatch):
+def test_fits(backend, monkeypatch):
     """The pairs that are found, and the model, are those of the processor."""
     monkeypatch.setattr(
         "splinear.training.devices.cuda_backend",
@@ -61,7 +65,7 @@ def test_fits(backend, classes, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (200, 4))
     X[::11, 1] = np.nan
-    y = np.digitize(np.nan_to_num(X[:, 1]) * X[:, 2] + 0.3 * X[:, 0], [0.0, 0.2][: classes - 1])
+    y = np.digitize(np.nan_to_num(X[:, 1]) * X[:, 2] + 0.3 * X[:, 0], [-0.1, 0.2])
     model = AdditiveClassifier(Spline(4), interactions=1, C=0.3, tol=0.05, random_state=0)
     here, there = both(model, X, y)
     assert there.certified_

@@ -11,6 +11,7 @@ from pairs_compared import (
     placed,
     same_evidence,
     same_passes,
+    same_passes_of_the_largest,
     same_positions,
     same_predictions,
 )
@@ -18,6 +19,7 @@ from pairs_compared import (
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.terms import Pair, Spline
+from splinear.training.devices import scores_on
 
 # -- passes ---------------------------------------------------------------------------------------
 
@@ -28,24 +30,32 @@ def test_where_rows_stand(backend, dtype, exact):
     same_positions(backend, dtype, exact)
 
 
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("n_outputs", [1, 3, 19])
-def test_passes_are_those_of_numpy(backend, exact, n_outputs):
+@pytest.mark.parametrize(("n_outputs", "exact"), [(1, False), (19, False), (3, True)])
+def test_passes_are_those_of_numpy(backend, n_outputs, exact):
     mine, slow = placed(backend, exact), placed(NumPyBackend(), exact)
     same_passes(backend, mine, slow, n_outputs)
-    if n_outputs == 3:
+    if n_outputs == 1:
         same_passes(backend, mine.first(111), slow.first(111), n_outputs)
+
+
+def test_the_finest_surface(backend):
+    same_passes_of_the_largest(backend)
+
+
+def test_many_rows(backend):
+    """More than a block of threads takes."""
+    same_passes(backend, placed(backend, n=9000), placed(NumPyBackend(), n=9000), 1)
 
 
 def test_a_surface_that_shared_memory_has_no_room_for(backend, monkeypatch):
     if hasattr(backend, "shared_bytes"):
         monkeypatch.setattr(backend, "shared_bytes", 1000)
-    same_passes(backend, placed(backend), placed(NumPyBackend()), 2)
+    same_passes(backend, placed(backend), placed(NumPyBackend()), 1)
 
 
 def test_sums_are_the_same_bits_every_time(backend):
     surfaces, rng = placed(backend, n=5000), np.random.default_rng(0)
-    R = backend.array(rng.normal(size=(3, 5000)))
+    R = backend.array(rng.normal(size=(1, 5000)))
     first, blocks = surfaces.sums(R), surfaces.blocks(R)
     for _ in range(5):
         assert np.array_equal(first, surfaces.sums(R))
@@ -169,10 +179,27 @@ def test_rows_that_are_sent_in_pieces(on_backend, monkeypatch):
     made = {**SMALL, "interactions": [("a", "b")], "C": 0.5, "device": "cuda"}
     whole = AdditiveClassifier(**made).fit(X, y)
     monkeypatch.setattr("splinear.devices.rows.ROOM", 1e30)
-    monkeypatch.setattr(on_backend, "free_bytes", lambda: 2**20, raising=False)
-    monkeypatch.setattr("splinear.tables.table.VALUES_AT_ONCE", 500, raising=False)
+    monkeypatch.setattr(on_backend, "free_bytes", lambda: 2**20)
+    for name in ("READ_AT_ONCE", "COPIED_AT_ONCE"):
+        monkeypatch.setattr(f"splinear.tables.table.{name}", 700)
     pieces = AdditiveClassifier(**made).fit(X, y)
     assert pieces.objective_ == pytest.approx(whole.objective_, rel=1e-6)
+
+
+def test_positions_of_some_rows_at_a_time(on_backend, monkeypatch):
+    X, f, rng = table(600)
+    y = f + rng.logistic(size=len(f)) > 0
+    made = {**SMALL, "interactions": [("a", "b")], "C": 0.5, "device": "cuda"}
+    whole = AdditiveClassifier(**made).fit(X, y)
+    monkeypatch.setattr("splinear.devices.rows.EXACTLY", 170)
+    some = AdditiveClassifier(**made).fit(X, y)
+    assert some.objective_ == pytest.approx(whole.objective_, rel=1e-9)
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    model = AdditiveRegressor(Spline(5), interactions=[(0, 1)], C=1.0, random_state=0)
+    model.fit(X, X[:, 0] * X[:, 1])
+    monkeypatch.setattr("splinear.training.devices.AT_ONCE", 200)
+    found = scores_on(on_backend, model._model, on_backend.array(X))
+    np.testing.assert_allclose(on_backend.numpy(found)[:, 0], model.predict(X), atol=1e-9)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -75,7 +75,7 @@ class CudaSurfaces:
 
     def scores(self, tables: DeviceArray) -> DeviceArray:
         """Return the sum of all surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes)."""
-        cp, tables = self.backend.cupy, self.backend.array(tables)
+        cp, tables = self.backend.cupy, self.backend.array(tables).astype(np.float64, copy=False)
         out = cp.empty((len(tables), self.n_rows))
         for some in batches(len(tables), MOST_OUTPUTS):
             laid = cp.ascontiguousarray(tables[some].T)
@@ -94,6 +94,7 @@ class CudaSurfaces:
 
     def _added(self, R: DeviceArray, n_bands: int) -> Floats:
         """Return sums by nodes and bands, (n_outputs, n_nodes, n_bands), on the host."""
+        R = R.astype(np.float64, copy=False)
         room = self.backend.shared_bytes // 2 // self._bytes(n_bands)
         most = max(1, min(MOST_OUTPUTS, room))
         parts = [self._add(R[some], n_bands) for some in batches(len(R), most)]
@@ -178,7 +179,7 @@ def evidence_on(
 ) -> Floats:
     """Return how much pairs of features say together; see Backend.pair_evidence."""
     to, z = backend.array, backend.zeros((len(G), len(pairs)))
-    g, h = to(np.ascontiguousarray(G)), to(np.ascontiguousarray(H))
+    g, h = (to(np.ascontiguousarray(own, dtype=np.float64)) for own in (G, H))
     given = (
         backend.cupy.ascontiguousarray(cells),
         g,

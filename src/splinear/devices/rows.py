@@ -35,6 +35,7 @@ from splinear.tables.table import Table
 __all__ = ["DeviceRows", "can_hold", "in_memory_of"]
 
 ROOM = 3.0  # times the bytes of X that are to be free for it to stay on the device
+EXACTLY = 2**22  # rows of which exact positions on surfaces are there at a time
 
 
 def can_hold(table: Table, layout: Layout) -> bool:
@@ -255,7 +256,8 @@ class DeviceRows:
         del n_threads
         backend, there = self.backend, bare(R, self.backend)
         F, sums = backend.zeros(tuple(there.shape)), np.zeros(parameters.shape)
-        for rows, piece in _pieces(backend, self.table, self.X):
+        most = None if self.pairs is None else EXACTLY
+        for rows, piece in _pieces(backend, self.table, self.X, most):
             places = self.places.of(rows)
             counts = np.flatnonzero(places >= 0)
             if len(counts) < len(places):
@@ -333,10 +335,15 @@ def _whole(backend: Backend, table: Table) -> Any:
     return backend.array(as_dense(table.whole()))
 
 
-def _pieces(backend: Backend, table: Table, X: Any) -> Iterator[tuple[slice, Any]]:
-    """Yield X on the device: all of it, or some rows at a time."""
+def _pieces(
+    backend: Backend, table: Table, X: Any, most: int | None = None
+) -> Iterator[tuple[slice, Any]]:
+    """Yield X on the device: all of it, or some rows at a time, `most` if it is there."""
     if X is not None:
-        yield slice(0, table.shape[0]), X
+        n = table.shape[0]
+        for start in range(0, n, most or n):
+            rows = slice(start, min(start + (most or n), n))
+            yield rows, X[rows]
         return
     for rows, chunk in table.chunks():
         yield rows, backend.array(as_dense(chunk))

@@ -40,7 +40,7 @@ from splinear.training.trainer import Fitter, Trainer
 
 __all__ = ["device_rows", "device_scores", "refusal", "trainer_on"]
 
-AT_ONCE = 2**24  # scores that are computed at a time, to bound memory
+AT_ONCE = 2**24  # scores, and positions on surfaces, that are computed at a time
 
 
 def refusal(estimator: BaseEstimator, trainer: Trainer, table: Table, layout: Layout) -> str | None:
@@ -126,9 +126,10 @@ def _refuses(layout: Layout) -> bool:
 
 def scores_on(backend: Backend, model: Model, X: Any) -> Any:
     """Return f(x) of the rows of an array on the device, some rows at a time."""
-    step = max(1, AT_ONCE // model.n_outputs)
     place = backend.name, backend.place
     there = model.prepared(place, lambda: SentTerms.of(backend, model))
+    n_positions = 0 if there.surfaces is None else len(there.surfaces.surfaces.positions)
+    step = max(1, AT_ONCE // (model.n_outputs + n_positions))
     added = partial(_added, backend, model, there)
     if len(X) <= step:
         out = added(X)
