@@ -19,6 +19,7 @@ from pairs_compared import (
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.terms import Pair, Spline
+from splinear.training import interactions
 from splinear.training.devices import scores_on
 
 # -- passes ---------------------------------------------------------------------------------------
@@ -123,6 +124,25 @@ def test_classes(on_backend, asked):
     same(here, there, X, 1e-3)
 
 
+@pytest.mark.parametrize("kind", [AdditiveClassifier, AdditiveRegressor])
+def test_evidence_is_that_of_the_processor(on_backend, kind, monkeypatch):
+    """Of every pair, not only of those that are taken; in some of the rows."""
+    X, f, rng = table()
+    y = f + rng.normal(size=len(f))
+    y = y > 0 if kind is AdditiveClassifier else y
+    seen, evidence = [], interactions.Interactions._evidence
+    monkeypatch.setattr(
+        interactions.Interactions,
+        "_evidence",
+        lambda *args: seen.append(evidence(*args)) or seen[-1],
+    )
+    monkeypatch.setattr(interactions, "MOST_ROWS", 700)
+    monkeypatch.setattr(interactions, "LEAST_ROWS", 500)
+    both(kind(**SMALL | {"tol": 1e-6}, interactions=1, C=0.3), X, y)
+    assert len(seen[0]) == 15
+    np.testing.assert_allclose(seen[1], seen[0], rtol=1e-3, atol=1e-3)
+
+
 def test_regression_with_weights(on_backend):
     X, f, rng = table()
     y, w = f + rng.normal(size=len(f)), rng.integers(0, 3, len(f)).astype(float)
@@ -211,3 +231,19 @@ def test_hinges_have_none(on_backend):
     X, f, _ = table(200)
     with pytest.raises(ValueError, match=r"AdditiveSVC has no surfaces .*AdditiveClassifier"):
         AdditiveSVC(terms={("a", "b"): Pair()}, device="cuda").fit(X, f > 0)
+
+
+def test_arrays_on_a_gpu():
+    """X that lies there is neither copied to the host nor changes what is found."""
+    cupy = pytest.importorskip("cupy")
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (2000, 5)).astype(np.float32)
+    X[::13, 2] = np.nan
+    y = np.digitize(np.nan_to_num(X[:, 2]) * X[:, 4] + 0.2 * X[:, 0], [-0.1, 0.1])
+    here = AdditiveClassifier(**SMALL, interactions=2).fit(X, y)
+    there = AdditiveClassifier(**SMALL, interactions=2, device="cuda")
+    there.fit(cupy.asfortranarray(cupy.asarray(X)), cupy.asarray(y))
+    assert pairs_of(there)[0] == pairs_of(here)[0] == (2, 4)
+    found = there.predict_proba(cupy.asarray(X))
+    assert isinstance(found, cupy.ndarray)
+    np.testing.assert_allclose(found.get(), there.predict_proba(X), atol=1e-4)
