@@ -70,7 +70,7 @@ class CudaSurfaces:
             np.int64(n),
             np.int64(self.n_rows),
         )
-        kernel = self._kernel("place", value=TYPES[X.dtype.str[1:]])
+        kernel = self._kernel("place", VALUE=TYPES[X.dtype.str[1:]])
         kernel((self._n_blocks(n), len(self.chains)), (THREADS,), given)
 
     def scores(self, tables: DeviceArray) -> DeviceArray:
@@ -79,7 +79,7 @@ class CudaSurfaces:
         out = cp.empty((len(tables), self.n_rows))
         for some in batches(len(tables), MOST_OUTPUTS):
             laid = cp.ascontiguousarray(tables[some].T)
-            kernel = self._kernel("score", n_outputs=laid.shape[1])
+            kernel = self._kernel("score", OUTPUTS=laid.shape[1])
             given = (*self._source(), np.int32(len(self.sizes)), laid, out[some])
             kernel((self._n_blocks(self.n_rows),), (THREADS,), given)
         return out
@@ -108,10 +108,11 @@ class CudaSurfaces:
             copies //= 2
         n_bytes, scales = copies * of_one, _scales(backend, R)
         out = cp.zeros((int(self.sizes.sum()), n_bands, n_outputs), dtype=np.uint64)
-        kernel = self._kernel("add", n_outputs, blocks=n_bands > 1, n_bytes=n_bytes)
+        defined = {"OUTPUTS": n_outputs, "BLOCKS": int(n_bands > 1), "COPIES": copies}
+        kernel = self._kernel("add", n_bytes, **defined)
         wanted = ceil(8 * backend.n_processors / len(self.sizes))
         grid = len(self.sizes), max(1, min(wanted, ceil(n / ROWS_PER_BLOCK)))
-        given = cp.ascontiguousarray(R), backend.array(scales), out, np.int32(copies)
+        given = cp.ascontiguousarray(R), backend.array(scales), out
         kernel(grid, (THREADS,), (*self._source(), *given), shared_mem=n_bytes)
         found = backend.numpy(out).view(np.int64) / scales
         return np.ascontiguousarray(found.transpose(2, 0, 1))
@@ -128,23 +129,10 @@ class CudaSurfaces:
     def _n_blocks(self, n: int) -> int:
         return max(1, min(ceil(n / THREADS), 32 * self.backend.n_processors))
 
-    def _kernel(
-        self,
-        name: str,
-        n_outputs: int = 1,
-        *,
-        blocks: bool = False,
-        n_bytes: int = 0,
-        value: str = "double",
-    ) -> Any:
-        defined = {
-            f"ONLY_{name}": 1,
-            "VALUE": value,
-            "POSITION": TYPES[self.positions.dtype.str[1:]],
-            "OUTPUTS": n_outputs,
-            "BLOCKS": int(blocks),
-        }
-        return self.backend.kernel("pairs.cu", name, n_bytes, defined)
+    def _kernel(self, name: str, n_bytes: int = 0, **defined: object) -> Any:
+        """Return a kernel for positions of this type, with these macros and shared memory."""
+        own = {f"ONLY_{name}": 1, "POSITION": TYPES[self.positions.dtype.str[1:]]}
+        return self.backend.kernel("pairs.cu", name, n_bytes, own | defined)
 
 
 def surfaces_on(

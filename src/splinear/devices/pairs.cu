@@ -10,6 +10,7 @@
 //   POSITION  float or double
 //   OUTPUTS   how many scores per row at a time
 //   BLOCKS    1: sums of products of two functions; 0: of one
+//   COPIES    of tables in shared memory, a power of two; 0: there is no room for one
 //   ONLY_...  which kernel is wanted: each is compiled by itself
 
 typedef long long Row;
@@ -126,24 +127,25 @@ __device__ int band(int a, int b) {
 }
 
 // Sums over rows of R (OUTPUTS, n) times functions of surface blockIdx.x, or products of two of
-// them, are added to out (n_nodes, BANDS, OUTPUTS), in units of 1 / scales[output]. `copies` tables,
-// a power of two, are in shared memory, so that the lanes of a warp seldom meet; 0: there is no room.
+// them, are added to out (n_nodes, BANDS, OUTPUTS), in units of 1 / scales[output]. There are several
+// copies of a table in shared memory, so that the lanes of a warp seldom meet.
 extern "C" __global__ void __launch_bounds__(256)
     add(const POSITION* __restrict__ positions, Row pitch, Row n,
         const Surface* __restrict__ surfaces, const Row* __restrict__ starts,
-        const double* __restrict__ R, const double* __restrict__ scales, Sum* __restrict__ out,
-        int copies) {
+        const double* __restrict__ R, const double* __restrict__ scales, Sum* __restrict__ out) {
     extern __shared__ double memory[];
     const Surface surface = surfaces[blockIdx.x];
-    const int entries = surface.n_first * surface.n_second * BANDS * OUTPUTS;
     Sum* whole = out + starts[blockIdx.x] * BANDS * OUTPUTS;
+#if COPIES
+    const int width = COPIES, entries = surface.n_first * surface.n_second * BANDS * OUTPUTS;
+    Sum* copies = (Sum*)memory;
+    Sum* table = copies + threadIdx.x % COPIES;
+    for (int e = threadIdx.x; e < entries * COPIES; e += blockDim.x) copies[e] = 0;
+    __syncthreads();
+#else
+    const int width = 1;
     Sum* table = whole;
-    if (copies) {
-        for (int e = threadIdx.x; e < entries * copies; e += blockDim.x) ((Sum*)memory)[e] = 0;
-        __syncthreads();
-        table = (Sum*)memory + (threadIdx.x & (copies - 1));
-    }
-    const int width = copies ? copies : 1;
+#endif
     double scale[OUTPUTS];
 #pragma unroll
     for (int k = 0; k < OUTPUTS; ++k) scale[k] = scales[k];
@@ -172,13 +174,14 @@ extern "C" __global__ void __launch_bounds__(256)
             }
         }
     }
-    if (!copies) return;
+#if COPIES
     __syncthreads();
     for (int e = threadIdx.x; e < entries; e += blockDim.x) {
         Sum sum = 0;
-        for (int c = 0; c < copies; ++c) sum += ((Sum*)memory)[e * copies + c];
+        for (int c = 0; c < COPIES; ++c) sum += copies[e * COPIES + c];
         if (sum) atomicAdd(whole + e, sum);
     }
+#endif
 }
 #endif
 
