@@ -132,12 +132,14 @@ def backend():
         device=SimpleNamespace(get_cublas_handle=lambda: 0),
         get_current_stream=lambda: stream,
     )
-    made = {name: getattr(np, name) for name in ("maximum", "sqrt", "concatenate", "tile")}
+    made = {name: getattr(np, name) for name in ("maximum", "multiply", "sqrt", "concatenate", "tile")}
     return CudaBackend(
         SimpleNamespace(
             **made,
             cuda=cuda,
             RawModule=RawModule,
+            array=there,
+            arange=np.arange,
             asarray=there,
             asnumpy=np.array,
             ascontiguousarray=lambda values: there(values, order="C"),

@@ -23,20 +23,27 @@ from splinear.solvers.box import Box
 
 __all__ = [
     "AT_A_TIME",
+    "LEAST",
     "TURNS",
     "Backend",
     "Cells",
     "Curves",
     "Grid",
     "Surfaces",
+    "asked_for",
+    "bent_classes",
+    "diagonals",
     "is_supported",
     "log_softmax",
+    "soft_classes",
     "summed_moments",
+    "twice",
 ]
 
 DeviceArray = Any  # of NumPy or CuPy
 MOST_FUNCTIONS = 16  # of Fourier and Hermite curves
 AT_A_TIME, TURNS = 128, 2  # rows of which `descend` goes through, and how often
+LEAST = 0.02  # of the largest violation: rows of less stay where they are in a sweep
 
 
 class Cells(Protocol):
@@ -208,7 +215,10 @@ class Backend(Protocol):
         ...
 
     def inverse_factors(self, H: DeviceArray) -> DeviceArray:
-        """Return L^{-1} of matrices H = L L', (n, m, m); not finite where one has no such L."""
+        """Return L^{-1} of matrices H = L L', (n, m, m); not finite where one has no such L.
+
+        In the type of H, or a finer one.
+        """
         ...
 
     def rounded(self, A: DeviceArray) -> DeviceArray:
@@ -228,9 +238,40 @@ class Backend(Protocol):
         """Return b and the gradient after sweeps of coordinate descent, all outputs together.
 
         For problems in a box over rows of which K are the products, and for b and the gradient
-        there, (n_outputs, n_rows) each. A sweep is over the rows that move in any output, some at
-        a time: these are gone through twice before the gradient of all others follows. It may be
-        in single precision.
+        there, (n_outputs, n_rows) each. A sweep is over the rows that are to move in any output,
+        some at a time: these are gone through twice before the gradient of all others follows. It
+        may be in single precision.
+        """
+        ...
+
+    def among(self, K: DeviceArray, rows: DeviceArray) -> DeviceArray:
+        """Return what K (n, n) has of rows (n_outputs, m): (n_outputs, m, m).
+
+        A row of -1 is one of the unit matrix. In the type of K, or single precision.
+        """
+        ...
+
+    def slopes(
+        self,
+        box: Box,
+        w: DeviceArray,
+        along: tuple[DeviceArray, DeviceArray],
+        scores: tuple[DeviceArray, DeviceArray],
+        shares: Floats,
+    ) -> Floats:
+        """Return sum_i q_i (b_i + t p_i - a_i(f_i + t q_i)) for shares t, (n_outputs, n_shares).
+
+        For `along` b and p and `scores` f and q, (n_outputs, n_rows) each, and a_i what a score
+        asks for: see `asked_for`. On the host.
+        """
+        ...
+
+    def classes(
+        self, F: DeviceArray, labels: DeviceArray, *, minus: bool = False
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Return the softmax of F (n_outputs, n_rows), and the logarithms of the labels' own.
+
+        If `minus`, with 1 taken off where a label is.
         """
         ...
 
@@ -241,9 +282,27 @@ class Backend(Protocol):
         """
         ...
 
+    def class_bends(self, p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
+        """Return c_i p_ki (V_ki - sum_m p_mi V_mi) for probabilities p (n_outputs, n_rows).
+
+        In the type of V.
+        """
+        ...
+
     def free_bytes(self) -> int | None:
         """Return how much memory is free; None: not known, and not a matter."""
         ...
+
+
+def diagonals(H: DeviceArray) -> DeviceArray:
+    """Return the diagonals of matrices (n, m, m), row by row, to be read and written."""
+    return H.reshape(len(H), -1)[:, :: H.shape[1] + 1]
+
+
+def twice(factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
+    """Return M'M v of matrices M (n, m, m) and vectors v (n, m)."""
+    half = (factors @ vectors[:, :, None])[:, :, 0]
+    return (half[:, None, :] @ factors)[:, 0]
 
 
 def log_softmax(F: DeviceArray) -> DeviceArray:
@@ -256,6 +315,30 @@ def summed_moments(F: DeviceArray, shift: DeviceArray, cost: DeviceArray) -> Dev
     """Return what :meth:`Backend.class_moments` does, by the functions of any backend."""
     p = np.exp(log_softmax(F + shift[:, None]))
     return (cost * p) @ np.concatenate([p, np.ones_like(p[:1])]).T
+
+
+def soft_classes(
+    F: DeviceArray, labels: DeviceArray, numbers: DeviceArray, minus: bool
+) -> tuple[DeviceArray, DeviceArray]:
+    """Return what :meth:`Backend.classes` does, by the functions of any backend."""
+    logs = log_softmax(F)
+    p, own = np.exp(logs), logs[labels, numbers]
+    if minus:
+        p[labels, numbers] -= 1.0
+    return p, own
+
+
+def asked_for(box: Box, f: DeviceArray, w: DeviceArray) -> DeviceArray:
+    """Return the b in a box at which 1/2 w b^2 - (t - f) b + e |b| is least."""
+    off = box.targets - f
+    if box.shrinkage:
+        off = np.sign(off) * np.maximum(np.abs(off) - box.shrinkage, 0.0)
+    return np.minimum(np.maximum(off / w, box.low), box.high)
+
+
+def bent_classes(p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
+    """Return what :meth:`Backend.class_bends` does, by the functions of any backend."""
+    return (cost * p * (V - (p * V).sum(axis=0))).astype(V.dtype, copy=False)
 
 
 def is_supported(group: TermGroup) -> bool:

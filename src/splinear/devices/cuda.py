@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from math import ceil
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis
-from splinear.devices.backend import DeviceArray, Grid, summed_moments
+from splinear.devices.backend import DeviceArray, Grid, bent_classes, soft_classes, summed_moments
 from splinear.devices.cuda_axes import CudaAxes
 from splinear.devices.cuda_counts import (
     LANES,
@@ -24,16 +24,17 @@ from splinear.devices.cuda_counts import (
     rows_at_once,
 )
 from splinear.devices.cuda_curves import CudaCurves
-from splinear.devices.cuda_descent import descend
+from splinear.devices.cuda_descent import among, descend, slopes
 from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, weighted_grams
 from splinear.devices.cuda_pairs import evidence_on, surfaces_on
-from splinear.devices.cuda_softmax import MOST_CLASSES, class_moments
+from splinear.devices.cuda_softmax import MOST_CLASSES, class_bends, class_moments, classes
 from splinear.model.group import TermGroup
 from splinear.solvers.box import Box
 
 __all__ = ["CudaBackend", "CudaCells"]
 
 MOST_OUTPUTS = 16  # at a time
+FREE_BYTES = 48 * 1024  # of shared memory that a kernel has without asking
 ROWS_PER_WARP = 128  # at least
 TYPES = {"f4": "float", "f8": "double", "u2": "unsigned short", "u4": "unsigned int"}
 
@@ -110,12 +111,40 @@ class CudaBackend:
         """Return b and the gradient after sweeps of coordinate descent."""
         return descend(self, K, box, b, gradient, n_sweeps)
 
+    def among(self, K: DeviceArray, rows: DeviceArray) -> DeviceArray:
+        """Return what K has of some rows of every output."""
+        return among(self, K, rows)
+
+    def slopes(
+        self,
+        box: Box,
+        w: DeviceArray,
+        along: tuple[DeviceArray, DeviceArray],
+        scores: tuple[DeviceArray, DeviceArray],
+        shares: Floats,
+    ) -> Floats:
+        """Return the slopes of a smooth function along a step."""
+        return slopes(self, box, w, (*along, *scores), shares)
+
+    def classes(
+        self, F: DeviceArray, labels: DeviceArray, *, minus: bool = False
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Return probabilities, and the logarithms of the labels' own."""
+        if len(F) <= MOST_CLASSES:
+            return classes(self, F, labels, minus)
+        return soft_classes(F, labels, self.cupy.arange(len(labels)), minus)
+
     def class_moments(self, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
         """Return sums of probabilities, and of their products."""
         if len(F) <= MOST_CLASSES:
             return class_moments(self, F, shift, cost)
         found: Floats = self.numpy(summed_moments(F, self.array(shift), cost))
         return found
+
+    def class_bends(self, p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
+        """Return the second derivatives of classes times V."""
+        few = len(p) <= MOST_CLASSES and V.dtype.char in "fd"
+        return class_bends(self, p, cost, V) if few else bent_classes(p, cost, V)
 
     def free_bytes(self) -> int | None:
         """Return how much memory is free."""
@@ -124,16 +153,17 @@ class CudaBackend:
 
     def kernel(self, file: str, name: str, n_bytes: int, defined: Mapping[str, object]) -> Any:
         """Return a kernel of a file, compiled with these macros, and with so much shared memory."""
-        options = [f"-D{key}={value}" for key, value in defined.items()]
-        kernel = self._module(file, *options).get_function(name)
-        if n_bytes > 48 * 1024:
+        kernel = self._compiled(self.place, file, name, *defined.items())
+        if n_bytes > max(FREE_BYTES, kernel.max_dynamic_shared_size_bytes):
             kernel.max_dynamic_shared_size_bytes = n_bytes
         return kernel
 
     @cache  # noqa: B019 (there is one backend, and it stays)
-    def _module(self, file: str, *options: str) -> Any:
+    def _compiled(self, place: Hashable, file: str, name: str, *defined: tuple[str, object]) -> Any:
+        del place  # on every device there is another
         source = files("splinear.devices").joinpath(file).read_text()
-        return self.cupy.RawModule(code=source, options=("--std=c++17", *options))
+        options = ("--std=c++17", *(f"-D{key}={value}" for key, value in defined))
+        return self.cupy.RawModule(code=source, options=options).get_function(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,7 +355,8 @@ class CudaCells:
             shared_mem=warps * n_bytes,
         )
         whole = out.view(np.int64).astype(np.float64) / scale if fixed else self._total(out, blocks)
-        whole = whole.reshape(n_chunks, entries, n_outputs, width // lanes, lanes).sum(axis=3)
+        whole = whole.reshape(n_chunks, entries, n_outputs, width // lanes, lanes)
+        whole = whole[:, :, :, 0] if width == lanes else whole.sum(axis=3)
         flat = whole.transpose(2, 0, 3, 1).reshape(n_outputs, n_chunks * lanes, entries)
         return flat[:, : self.group.n_features]
 
@@ -353,9 +384,15 @@ class CudaCells:
 
     def _source(self, gap: int) -> tuple[Any, ...]:
         """Return the first arguments of the kernels."""
+        before, code = self._same
+        return (*before, np.int32(gap), code)
+
+    @cached_property
+    def _same(self) -> tuple[tuple[Any, ...], Any]:
+        """What all kernels get before the gap, and after it."""
         cells, axes, basis = self.cells, self.axes, self.group.embedding.basis
         grid, item = Grid.of(self.group), cells.dtype.itemsize
-        return (
+        before = (
             cells,
             np.int64(cells.strides[0] // item),
             np.int64(cells.strides[1] // item),
@@ -363,9 +400,8 @@ class CudaCells:
             np.int32(self.group.n_features),
             np.int32(basis.n_bins if isinstance(basis, BSplineBasis) else 1),
             np.int32(grid.bits),
-            np.int32(gap),
-            np.uint32(max(grid.gap_code, 0)),
         )
+        return before, np.uint32(max(grid.gap_code, 0))
 
     def _kernel(
         self,

@@ -45,6 +45,6 @@ class CudaCurves:
             return cells.scores(self.tables)
         if self.uniform is None:
             return replace(cells, real=np.dtype(np.float32)).scores(self.tables)
-        out = self.backend.zeros((len(self.tables), len(X)))
-        self.uniform.add_to(out, X, self.backend)
+        out = self.backend.cupy.empty((len(self.tables), len(X)))
+        self.uniform.write_to(out, X, self.backend)
         return out

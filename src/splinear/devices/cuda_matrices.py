@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear.devices.backend import DeviceArray
-from splinear.devices.factors import LEAF, inverse_by_halves
 
 if TYPE_CHECKING:
     from splinear.devices.cuda import CudaBackend
@@ -20,6 +19,8 @@ PLAIN, TRANSPOSED = 0, 1  # of cuBLAS
 HALF, SINGLE = 2, 0  # types of numbers
 ALIGNED = 8  # numbers of half precision
 IN_SINGLE, BY_DEFAULT = 68, -1  # how it is added up, and by which algorithm
+TILE, THREADS = 64, 256  # of `factors.cu`
+_STEPS = ("update", "panel")
 
 
 def weighted_grams(cp: ModuleType, A: DeviceArray, weights: DeviceArray) -> DeviceArray:
@@ -28,14 +29,17 @@ def weighted_grams(cp: ModuleType, A: DeviceArray, weights: DeviceArray) -> Devi
     Numbers are rounded to half precision, their products are not, and are added up in single
     precision: so the result has no negative eigenvalues but for that.
     """
-    m = A.shape[1]
+    (n_rows, m), n = A.shape, len(weights)
     largest = cp.maximum(weights.max(axis=1), np.finfo(np.float32).tiny)
-    roots = cp.sqrt(weights / largest[:, None]).astype(np.float32)
     unit = cp.maximum(abs(A).max(), np.float32(1e-30))
-    out = cp.empty((len(weights), m, m), dtype=np.float32)
+    roots = cp.sqrt(weights / largest[:, None]).astype(np.float32) / unit
+    width = ALIGNED * ceil(m / ALIGNED)
+    half = cp.zeros((n_rows, width), dtype=np.float16)
+    out = cp.empty((n, width, width), dtype=np.float32)
     for root, to in zip(roots, out, strict=True):
-        _gram(cp, (A * (root / unit)[:, None]).astype(np.float16), to)
-    return out * (largest * unit.astype(np.float64) ** 2)[:, None, None]
+        cp.multiply(A, root[:, None], out=half[:, :m], casting="same_kind")
+        _gram(cp, half, to)
+    return out[:, :m, :m] * (largest * unit.astype(np.float64) ** 2)[:, None, None]
 
 
 def _gram(cp: ModuleType, A: DeviceArray, out: DeviceArray) -> None:
@@ -79,16 +83,20 @@ def _multiply(
 
 
 def inverse_factors(backend: CudaBackend, H: DeviceArray) -> DeviceArray:
-    """Return L^{-1} of matrices H = L L', (n, m, m), all at once.
+    """Return L^{-1} of matrices H = L L', (n, m, m), all at once, tile by tile; see `factors.cu`.
 
-    Where one has no such L, some of its numbers are not finite.
+    It is in the type of H. Where one has no such L, some of its numbers are not finite.
     """
-    kernel = backend.kernel("factors.cu", "inverse_factor", 0, {"ROWS": LEAF})
-
-    def leaf(small: DeviceArray) -> DeviceArray:
-        small = backend.cupy.ascontiguousarray(small)
-        out = backend.cupy.empty_like(small)
-        kernel((len(small),), (LEAF,), (small, out, np.int32(small.shape[1])))
-        return out
-
-    return inverse_by_halves(H, leaf)
+    cp, (n, m, _) = backend.cupy, H.shape
+    real = {"REAL": "float" if H.dtype.char == "f" else "double"}
+    update, panel = (backend.kernel("factors.cu", k, 0, {f"ONLY_{k}": 1, **real}) for k in _STEPS)
+    A, out = cp.array(H, order="C"), cp.zeros(H.shape, dtype=H.dtype)
+    size, n_tiles = np.int32(m), ceil(m / TILE)
+    update((1, n), (THREADS,), (A, out, size, np.int32(-1)))
+    for k in range(n_tiles):
+        given, left = (A, out, size, np.int32(k)), n_tiles - k - 1
+        if n_tiles > 1:
+            panel((n_tiles - 1, n), (THREADS,), given)
+        if left:
+            update((left * (left + 1) // 2 + left * (k + 1), n), (THREADS,), given)
+    return out

@@ -1,41 +1,182 @@
-// The inverse L^{-1} of small matrices H = L L', one per block of ROWS threads, in shared memory.
+// Inverse factors L^{-1} of several matrices H = L L', tile by tile.
+//
+// Tiles of L and of its inverse W come in steps, each of which ends with tiles that the next one
+// begins with. With tiles numbered i, j, and k that of the step:
+//
+//   `panel`    L_ik = A_ik W_kk' below the diagonal, and W_kj = -W_kk S_kj left of it.
+//   `update`   A_ij -= L_ik L_jk' for all that is left, S_ij += L_ik W_kj of the rows to come; and
+//              the next tile of the diagonal, W_{k+1,k+1}.
+//
+// A are the matrices, which become L below the diagonal; S becomes W. Both are (n, m, m), row by row;
+// what is above the diagonal of A is not read. Rows beyond m are those of the unit matrix.
 //
 // Defined by the caller:
-//   ROWS   of the matrices that are given room, and threads: m <= ROWS
+//   REAL       type of numbers
+//   ONLY_...   which kernel is wanted
 
-// out (n, m, m) = L^{-1} of H (n, m, m); NaN where a matrix has no L, from the first pivot on that is
-// not positive. What is above the diagonal of H is not read.
-extern "C" __global__ void __launch_bounds__(ROWS)
-    inverse_factor(const double* __restrict__ H, double* __restrict__ out, int m) {
-    __shared__ double L[ROWS][ROWS + 1];
-    const int t = threadIdx.x;
-    const double* from = H + (long long)blockIdx.x * m * m;
-    double* to = out + (long long)blockIdx.x * m * m;
-    for (int i = 0; i < m; ++i)
-        if (t < m) L[i][t] = from[i * m + t];
-    __syncthreads();
-    // A thread is a row of L; column by column, to the left of which all is done.
-    for (int k = 0; k < m; ++k) {
-        double sum = t < m && t >= k ? L[t][k] : 0.0;
-        if (t < m && t >= k)
-            for (int p = 0; p < k; ++p) sum -= L[t][p] * L[k][p];
-        __syncthreads();
-        if (t == k) L[k][k] = sum > 0.0 ? sqrt(sum) : nan("");
-        __syncthreads();
-        if (t < m && t > k) L[t][k] = sum / L[k][k];
-        __syncthreads();
-    }
-    // A thread is a column of the inverse, which it keeps above the diagonal: rows of L^{-T}.
-    if (t < m) {
-        const double own = 1.0 / L[t][t];
-        for (int i = 0; i < t; ++i) to[i * m + t] = 0.0;
-        to[t * m + t] = own;
-        for (int i = t + 1; i < m; ++i) {
-            double sum = L[i][t] * own;
-            for (int p = t + 1; p < i; ++p) sum += L[i][p] * L[t][p];
-            const double x = -sum / L[i][i];
-            L[t][i] = x;  // only this thread reads it
-            to[i * m + t] = x;
+#define TILE 64
+#define CHUNK 16   // columns of a tile that are in shared memory at a time
+#define THREADS 256  // 16 x 16 of them, each with 4 x 4 numbers of a tile, 16 apart
+
+typedef REAL Own[4][4];
+
+__device__ __forceinline__ REAL entry(const REAL* M, int m, int i, int j) {
+    return i < m && j < m ? M[(long long)i * m + j] : (REAL)(i == j);
+}
+
+// own += A B' or A B of the tiles (ai, aj) of A and (bi, bj) of B. `room` is for TILE * (TILE + 1).
+__device__ void add_product(Own own, REAL* room, const REAL* A, int ai, int aj, const REAL* B,
+                            int bi, int bj, bool transposed, int m) {
+    REAL(*a)[CHUNK + 1] = (REAL(*)[CHUNK + 1])room;
+    REAL(*b)[TILE + 1] = (REAL(*)[TILE + 1])(room + TILE * (CHUNK + 1));
+    const int t = threadIdx.x, ty = t / 16, tx = t % 16, row = t / TILE, column = t % TILE;
+    // What is read next is on its way while the last is multiplied.
+    REAL next_a[4], next_b[4];
+    for (int first = -CHUNK; first < TILE; first += CHUNK) {
+        if (first >= 0) {
+            __syncthreads();
+#pragma unroll
+            for (int u = 0; u < 4; ++u) {
+                a[ty + 16 * u][tx] = next_a[u];
+                if (transposed)
+                    b[tx][ty + 16 * u] = next_b[u];
+                else
+                    b[row + 4 * u][column] = next_b[u];
+            }
+            __syncthreads();
+        }
+        const int next = first + CHUNK;
+        if (next < TILE) {
+#pragma unroll
+            for (int u = 0; u < 4; ++u) {
+                const int i = ty + 16 * u, p = next + tx;
+                next_a[u] = entry(A, m, ai * TILE + i, aj * TILE + p);
+                next_b[u] = transposed
+                                ? entry(B, m, bi * TILE + i, bj * TILE + p)
+                                : entry(B, m, bi * TILE + next + row + 4 * u, bj * TILE + column);
+            }
+        }
+        if (first < 0) continue;
+#pragma unroll
+        for (int p = 0; p < CHUNK; ++p) {
+            REAL left[4], right[4];
+#pragma unroll
+            for (int u = 0; u < 4; ++u) left[u] = a[ty + 16 * u][p], right[u] = b[p][tx + 16 * u];
+#pragma unroll
+            for (int u = 0; u < 4; ++u)
+#pragma unroll
+                for (int v = 0; v < 4; ++v) own[u][v] += left[u] * right[v];
         }
     }
 }
+
+__device__ void clear(Own own) {
+#pragma unroll
+    for (int u = 0; u < 4; ++u)
+#pragma unroll
+        for (int v = 0; v < 4; ++v) own[u][v] = 0;
+}
+
+// Tile (i, j) of M = sign * own, or what it is plus that.
+__device__ void store(const Own own, REAL* M, int i, int j, int sign, bool add, int m) {
+    const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+#pragma unroll
+    for (int u = 0; u < 4; ++u)
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const int r = i * TILE + ty + 16 * u, c = j * TILE + tx + 16 * v;
+            if (r >= m || c >= m) continue;
+            REAL* to = M + (long long)r * m + c;
+            *to = add ? *to + sign * own[u][v] : sign * own[u][v];
+        }
+}
+
+#ifdef ONLY_panel
+// One tile of L or W per block of threads: blockIdx.x counts those below the diagonal, then those left
+// of it.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    panel(REAL* __restrict__ A, REAL* __restrict__ W, int m, int k) {
+    __shared__ REAL room[TILE * (CHUNK + 1) + CHUNK * (TILE + 1)];
+    const long long size = (long long)m * m;
+    A += blockIdx.y * size;
+    W += blockIdx.y * size;
+    const int below = (m + TILE - 1) / TILE - k - 1, t = blockIdx.x;
+    Own own;
+    clear(own);
+    if (t < below) {
+        const int i = k + 1 + t;
+        add_product(own, room, A, i, k, W, k, k, true, m);
+        store(own, A, i, k, 1, false, m);
+    } else {
+        const int j = t - below;
+        add_product(own, room, W, k, k, W, k, j, false, m);
+        store(own, W, k, j, -1, false, m);
+    }
+}
+#endif
+
+#ifdef ONLY_update
+// W_kk of tile k of the diagonal, of which H is the lower half: Gauss' elimination in place, column by
+// column; to the left of it is the inverse of L without its scale.
+__device__ void invert(REAL* room, REAL* W, int k, int m) {
+    REAL(*H)[TILE + 1] = (REAL(*)[TILE + 1])room;
+    const int t = threadIdx.x, r = t % TILE, first = t / TILE;
+    for (int p = 0; p < TILE; ++p) {
+        const REAL pivot = H[p][p];
+        const REAL factor = r > p ? H[r][p] / (pivot > 0 ? pivot : (REAL)nan("")) : 0;
+        if (r > p) {
+            for (int c = first; c < p; c += THREADS / TILE) H[r][c] -= factor * H[p][c];
+            for (int c = p + 1 + (first + 3 * (p + 1)) % 4; c <= r; c += THREADS / TILE)
+                H[r][c] -= factor * H[c][p];
+        }
+        __syncthreads();
+        if (r > p && first == 0) H[r][p] = -factor;
+        __syncthreads();
+    }
+    for (int e = t; e < TILE * TILE; e += THREADS) {
+        const int i = e / TILE, j = e % TILE, at = k * TILE;
+        if (at + i >= m || at + j >= m) continue;
+        const REAL scale = H[i][i] > 0 ? (REAL)(1.0 / sqrt((double)H[i][i])) : (REAL)nan("");
+        W[(long long)(at + i) * m + at + j] = j > i ? 0 : j == i ? scale : scale * H[i][j];
+    }
+}
+
+// One tile per block of threads: blockIdx.x counts those of A that are left, by rows, beginning with
+// the next of the diagonal, then those of S. k = -1: only the first of the diagonal.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    update(REAL* __restrict__ A, REAL* __restrict__ W, int m, int k) {
+    __shared__ REAL room[TILE * (TILE + 1)];
+    const long long size = (long long)m * m;
+    A += blockIdx.y * size;
+    W += blockIdx.y * size;
+    const int left = (m + TILE - 1) / TILE - k - 1, n_left = left * (left + 1) / 2;
+    int t = blockIdx.x;
+    Own own;
+    clear(own);
+    if (t >= n_left) {
+        const int i = k + 1 + (t - n_left) / (k + 1), j = (t - n_left) % (k + 1);
+        add_product(own, room, A, i, k, W, k, j, false, m);
+        store(own, W, i, j, 1, j < k, m);
+        return;
+    }
+    int row = 0;
+    while (t > row) t -= ++row;
+    const int i = k + 1 + row, j = k + 1 + t;
+    if (k >= 0) add_product(own, room, A, i, k, A, j, k, true, m);
+    if (i > k + 1) {
+        store(own, A, i, j, -1, true, m);
+        return;
+    }
+    __syncthreads();
+    const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+#pragma unroll
+    for (int u = 0; u < 4; ++u)
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const int r = ty + 16 * u, c = tx + 16 * v;
+            room[r * (TILE + 1) + c] = entry(A, m, i * TILE + r, i * TILE + c) - own[u][v];
+        }
+    __syncthreads();
+    invert(room, W, i, m);
+}
+#endif

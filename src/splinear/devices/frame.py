@@ -28,24 +28,20 @@ class Frame:
     layout: Layout
     places: AnyArray  # of the n in a vector theta
     stiffness: DeviceArray  # (n, n), the matrix of the penalty
-    level: DeviceArray | None  # (n - 1, n_curves): the level of each curve; None: there are none
-    ones: DeviceArray  # (n - 1, n_curves): what moves the curve as a whole
+    levels: Levels | None  # None: there are none
     is_tied: bool
 
     @classmethod
-    def of(cls, backend: Backend, space: Space) -> Frame:
-        """Return that of the space's layout."""
-        to, used = backend.array, space.used
-        n = int(used.sum()) + 1
-        stiffness = backend.zeros((n, n))
-        for row, column, values in penalty_entries(space.layout, numbered(used)):
-            stiffness[to(row), to(column)] = to(values)
-        stiffness[-1, -1] = space.stiffness_of_b
-        level = ones = None
+    def of(cls, backend: Backend, space: Space, before: Frame | None = None) -> Frame:
+        """Return that of the space's layout; what is as it was in the frame before is kept."""
+        places, levels = np.append(np.flatnonzero(space.used), -1), None
         if space.has_level:
-            level, ones = (to(own) for own in _levels(space.layout, used))
-        places = np.append(np.flatnonzero(used), -1)
-        return cls(backend, space.layout, places, stiffness, level, ones, space.is_tied)
+            weights = np.concatenate([own.level_weights.ravel() for own in space.layout.groups])
+            levels = before.levels if before is not None else None
+            if levels is None or not levels.is_of(weights, places):
+                levels = Levels.of(backend, space.layout, weights, places)
+        stiffness = _stiffness(backend, space, len(places))
+        return cls(backend, space.layout, places, stiffness, levels, space.is_tied)
 
     def sent(self, theta: Floats) -> DeviceArray:
         """Send a vector theta (n_outputs, n_parameters + 1)."""
@@ -61,12 +57,40 @@ class Frame:
         """Do what :meth:`~splinear.solvers.iterate.Space.leveled` does."""
         if self.is_tied:
             there = there - there.mean(axis=0)
-        if self.level is not None:
-            levels = there[:, :-1] @ self.level
-            there = there.copy()
-            there[:, :-1] -= levels @ self.ones.T
-            there[:, -1] += levels.sum(axis=1)
-        return there
+        return there if self.levels is None else there @ self.levels.moving
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """How the levels of curves go to the intercept."""
+
+    weights: Floats  # of parameters in them, on the host
+    places: AnyArray
+    bend: DeviceArray  # (n - 1, n - 1): the sum over curves of outer products of these weights
+    moving: DeviceArray  # (n, n): by which vectors are multiplied
+
+    @classmethod
+    def of(cls, backend: Backend, layout: Layout, weights: Floats, places: AnyArray) -> Levels:
+        """Return those of a layout."""
+        level, ones = _levels(layout, layout.used)
+        moving = np.eye(len(places))
+        moving[:-1, :-1] -= level @ ones.T
+        moving[:-1, -1] = level.sum(axis=1)
+        return cls(weights, places, backend.array(level @ level.T), backend.array(moving))
+
+    def is_of(self, weights: Floats, places: AnyArray) -> bool:
+        """Tell whether these are those of such weights."""
+        return np.array_equal(self.weights, weights) and np.array_equal(self.places, places)
+
+
+def _stiffness(backend: Backend, space: Space, n: int) -> DeviceArray:
+    """Return the matrix of the penalty, (n, n)."""
+    entries = list(penalty_entries(space.layout, numbered(space.used)))
+    rows, columns, values = (np.concatenate(own) for own in zip(*entries, strict=True))
+    out = backend.zeros((n * n,))
+    at = np.append(rows * n + columns, n * n - 1)
+    out[backend.array(at)] = backend.array(np.append(values, space.stiffness_of_b))
+    return out.reshape(n, n)
 
 
 def _levels(layout: Layout, used: AnyArray) -> tuple[Floats, Floats]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
-from splinear._types import Floats
+from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, log_softmax
 from splinear.solvers.loss_sums import (
@@ -221,38 +222,35 @@ class DeviceSoftmax(HostSum):
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum."""
-        return cast(
-            Floats,
-            RowArray(-self.cost * self._own(log_softmax(bare(F, self.backend))), self.backend),
-        )
+        own = self._classes(F)[1]
+        return cast(Floats, RowArray(-self.cost * own, self.backend))
 
     def value(self, F: Floats) -> float:
         """Return the sum."""
-        return -float(self.cost @ self._own(log_softmax(bare(F, self.backend))))
+        return -float(self.cost @ self._classes(F)[1])
 
     def gradient(self, F: Floats) -> Floats:
         """Return its derivatives by F: c_i (probability - indicator)."""
-        out = np.exp(log_softmax(bare(F, self.backend)))
-        out[self.labels, self._numbers(out)] -= 1.0
-        return self._row_array(out * self.cost)
+        out, _ = self._classes(F, minus=True)
+        out *= self.cost
+        return self._row_array(out)
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return its second derivatives at F."""
-        logs, cost = log_softmax(bare(F, self.backend)), self.cost
-        p = np.exp(logs)
+        (p, own), cost = self._classes(F), self.cost
         if cautious:
-            own = np.minimum(self._own(logs), -1e-9)
+            own = np.minimum(own, -1e-9)
             m = own - np.log1p(-np.exp(own))  # against all other classes
             far = np.minimum(m, -1.0)
             bound = np.tanh(far / 2.0) / (2.0 * far)
             most = np.maximum((p * (1.0 - p)).max(axis=0), 1e-12)
             cost = np.where(m < -1.0, cost * np.maximum(1.0, bound / most), cost)
-        return SoftmaxCurvature(self._row_array(p), self._row_array(cost))
+        return DeviceSoftmaxCurvature(self._row_array(p), self._row_array(cost), scores=F)
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F): c_i KL(q_i, p_i)."""
         q = bare(R, self.backend) / np.maximum(self.cost, LEAST_COST)
-        q[self.labels, self._numbers(q)] += 1.0
+        q[self.labels, self._numbers] += 1.0
         off = abs(q.sum(axis=0) - 1.0)
         if not (float(q.min()) >= -ROUNDING and float(off.max()) <= ROUNDING):
             return np.inf
@@ -268,15 +266,59 @@ class DeviceSoftmax(HostSum):
             both = self.backend.class_moments(there, shift, self.cost)
             slope, H = both[:, -1] - of_classes, np.diag(both[:, -1]) - both[:, :-1]
             H += np.trace(H) / K**2 + np.finfo(float).tiny
-            step = np.clip(-np.linalg.lstsq(H, slope, rcond=None)[0], -1.0, 1.0)
+            step = np.clip(-_solution(H, slope), -1.0, 1.0)
             step -= step.mean()
             shift += step
             if np.abs(step).max() <= LAST_SHIFT or np.abs(shift).max() > FARTHEST:
                 break
         return shift
 
-    def _own(self, logs: Any) -> Any:
-        return logs[self.labels, self._numbers(logs)]
+    def _classes(self, F: Floats, *, minus: bool = False) -> tuple[Any, Any]:
+        return self.backend.classes(bare(F, self.backend), self.labels, minus=minus)
 
-    def _numbers(self, like: Any) -> Any:
-        return self.backend.array(np.arange(like.shape[1]))
+    @cached_property
+    def _numbers(self) -> Any:
+        return self.backend.array(np.arange(len(self.labels)))
+
+
+def _solution(H: Floats, slope: Floats) -> Floats:
+    """Return x of H x = slope, or about so if there is none."""
+    try:
+        found: Floats = np.linalg.solve(H, slope)
+    except np.linalg.LinAlgError:
+        found = np.full_like(slope, np.nan)
+    return found if np.isfinite(found).all() else np.linalg.lstsq(H, slope, rcond=None)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceSoftmaxCurvature(SoftmaxCurvature):
+    """The same on a device, at some scores."""
+
+    scores: Floats | None = None
+
+    def times(self, V: Floats) -> Floats:
+        """Multiply by V (n_outputs, n_rows); what comes back is in its precision."""
+        p = self.probabilities
+        if self.extra is not None or not isinstance(p, RowArray) or not isinstance(V, RowArray):
+            return super().times(V)
+        backend, cost = p.backend, bare(self.cost, p.backend)
+        return cast(Floats, RowArray(backend.class_bends(p.values, cost, V.values), backend))
+
+    @cached_property
+    def _of_levels(self) -> Floats:
+        if self.extra is not None or not isinstance(self.scores, RowArray):
+            return self._inverse_by_levels()
+        backend, none = self.scores.backend, np.zeros(len(self.scores))
+        both = backend.class_moments(self.scores.values, none, bare(self.cost, backend))
+        H = np.diag(both[:, -1]) - both[:, :-1]
+        return np.asarray(np.linalg.pinv(H, rcond=1e-12, hermitian=True), dtype=np.float64)
+
+    def raised(self, extra: Floats) -> Curvature:
+        """Return it with more on the diagonal."""
+        return replace(self, extra=extra if self.extra is None else self.extra + extra)
+
+    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
+        """Return that of the rows of these numbers, each times its weight."""
+        found = super().some(numbers, weights)
+        assert isinstance(found, SoftmaxCurvature)
+        return DeviceSoftmaxCurvature(found.probabilities, found.cost, found.extra)

@@ -88,6 +88,13 @@ class DeviceMargins:
         losses, parts = self.backend.numpy(sums)
         return losses, parts
 
+    def stretched(self, F: Floats, scales: Floats) -> Floats:
+        """Return the sums of the losses at s F, (n_scales, n_outputs) for n_scales numbers s."""
+        (y, cost), value = self._signs_and_costs, self.kind.loss.value
+        signed = y * bare(F, self.backend)
+        sums = [(cost * value(float(s) * signed - self._targets)).sum(axis=1) for s in scales]
+        return self.backend.numpy(np.stack(sums))
+
     @cached_property
     def _signs_and_costs(self) -> tuple[Any, Any]:
         """Y and c of all outputs, (n_outputs, n_rows) each."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import AT_A_TIME, TURNS, Grid, summed_moments
+from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, Grid, asked_for, bent_classes, soft_classes, summed_moments
 from splinear.devices.numpy_pairs import NumPySurfaces, grid_evidence
 from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
@@ -91,7 +91,8 @@ class NumPyBackend:
         """Return b and the gradient after sweeps of coordinate descent."""
         b, gradient = b.copy(), gradient.copy()
         for _ in range(n_sweeps):
-            moving = np.flatnonzero((box.violation(b, gradient) > 0.0).any(axis=0))
+            violation = box.violation(b, gradient).max(axis=0)
+            moving = np.flatnonzero(violation > LEAST * violation.max())
             for first in range(0, len(moving), AT_A_TIME):
                 some = moving[first : first + AT_A_TIME]
                 here, own, to = box.some(some), gradient[:, some], b[:, some]
@@ -103,9 +104,39 @@ class NumPyBackend:
                 b[:, some] = to
         return b, gradient
 
+    def among(self, K: Floats, rows: AnyArray) -> Floats:
+        """Return what K has of some rows of every output."""
+        there = rows >= 0
+        found = K[rows[:, :, None], rows[:, None, :]]
+        unit = np.eye(rows.shape[1])
+        return np.where(there[:, :, None] & there[:, None, :], found, unit)
+
+    def slopes(
+        self,
+        box: Box,
+        w: Floats,
+        along: tuple[Floats, Floats],
+        scores: tuple[Floats, Floats],
+        shares: Floats,
+    ) -> Floats:
+        """Return the slopes of a smooth function along a step."""
+        (b, p), (f, q) = along, scores
+        found = [(q * (b + t * p - asked_for(box, f + t * q, w))).sum(axis=1) for t in shares]
+        return np.stack(found, axis=1)
+
+    def classes(
+        self, F: Floats, labels: AnyArray, *, minus: bool = False
+    ) -> tuple[Floats, Floats]:
+        """Return probabilities, and the logarithms of the labels' own."""
+        return soft_classes(F, labels, np.arange(len(labels)), minus)
+
     def class_moments(self, F: Floats, shift: Floats, cost: Floats) -> Floats:
         """Return sums of probabilities, and of their products."""
         return np.asarray(summed_moments(F, shift, cost))
+
+    def class_bends(self, p: Floats, cost: Floats, V: Floats) -> Floats:
+        """Return the second derivatives of classes times V."""
+        return np.asarray(bent_classes(p, cost, V))
 
     def free_bytes(self) -> int | None:
         """Return None."""

@@ -10,6 +10,7 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, Cells, DeviceArray
+from splinear.devices.smoothed import smoothed
 from splinear.devices.subspace import free_step
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
@@ -19,8 +20,11 @@ __all__ = ["Pool", "solved"]
 
 MOST_ROWS = 2**15
 ROOM = 0.5  # of the memory that is free
-SWEEPS = 6  # of coordinate descent in a round
-MOST_STEPS, CLOSE = 12, 1e-3  # of Newton's method; up to which violation, in units of the margin
+# Of coordinate descent: in the beginning of a round, and where smoothing would not help.
+FIRST_SWEEPS, SWEEPS = 2, 4
+# What is added to diagonals on the way, one after the other, as shares of their mean; steps of each.
+SMOOTH, SMOOTH_STEPS, SMALLER = np.array([2e-2, 7e-3, 2e-3, 7e-4]), 6, 0.5
+MOST_STEPS = 12  # of Newton's method in a round
 
 
 class Pool:
@@ -40,6 +44,7 @@ class Pool:
         self._maps = [own / self._unit for own in maps]
         self._width = layout.n_parameters
         self.numbers: AnyArray = np.zeros(0, dtype=np.intp)
+        self._is_held = np.zeros(cells[0].n_rows, dtype=bool)
         self._embedded: DeviceArray = None
         self._products: DeviceArray = None
 
@@ -56,29 +61,41 @@ class Pool:
 
     def hold(self, numbers: AnyArray) -> None:
         """Make rows of the pool of these; others may stay, if there is room."""
-        more = np.setdiff1d(numbers, self.numbers)
+        more = np.sort(numbers[~self._is_held[numbers]])
         if len(self.numbers) and len(self.numbers) + len(more) > self.most:
-            self.numbers, self._embedded, self._products = self.numbers[:0], None, None
-            more = np.sort(numbers)
+            self._is_held[:] = False
+            self.numbers, self._products, more = self.numbers[:0], None, np.sort(numbers)
         if not len(more):
             return
-        own = self._backend.rounded(self._embed(more))
-        within = self._inner(own, own)
-        if self._embedded is not None:
-            across = self._inner(own, self._embedded)
-            above = np.concatenate([self._products, across.T], axis=1)
-            within = np.concatenate([above, np.concatenate([across, within], axis=1)])
-            own = np.concatenate([self._embedded, own])
-        self._embedded, self._products = own, within
+        self._is_held[more] = True
+        own, n = self._backend.rounded(self._embed(more)), len(self.numbers)
         self.numbers = np.concatenate([self.numbers, more])
+        embedded = self._room(own, len(self.numbers))
+        embedded[n:] = own
+        below = self._inner(own, embedded)
+        if n:
+            K = np.empty_like(below, shape=(len(self.numbers),) * 2)
+            K[n:], K[:n, :n], K[:n, n:] = below, self._products, below[:, :n].T
+            below = K
+        self._products = below
 
-    def descended(self, box: Box, b: Floats, gradient: Floats, *, closely: bool) -> Floats:
-        """Return b of all rows where that of the pool's has been solved for, closely or not."""
+    def _room(self, like: DeviceArray, n: int) -> DeviceArray:
+        """Return room for n embedded rows, the first of which are those that there are."""
+        before = self._embedded
+        if before is None or len(before) < n:
+            most = max(n, min(self.most, self._cells[0].n_rows))
+            self._embedded = np.empty_like(like, shape=(most, like.shape[1]))
+            if before is not None:
+                self._embedded[: len(before)] = before
+        return self._embedded[:n]
+
+    def descended(self, box: Box, b: Floats, gradient: Floats, close: float) -> Floats:
+        """Return b of all rows where that of the pool's has been solved for, about as closely."""
         backend = self._backend
         at, out = backend.array(self.numbers), bare(b, backend).copy()
         own = box.mapped(lambda values: bare(values, backend)[:, at])
         slope = bare(gradient, backend)[:, at]
-        out[:, at] = solved(backend, self._products, own, out[:, at], slope, closely=closely)
+        out[:, at] = solved(backend, self._products, own, out[:, at], slope, close)
         return cast(Floats, RowArray(out, backend))
 
     def _embed(self, numbers: AnyArray) -> DeviceArray:
@@ -99,14 +116,25 @@ def solved(
     box: Box,
     b: DeviceArray,
     gradient: DeviceArray,
-    *,
-    closely: bool,
+    close: float,
 ) -> DeviceArray:
-    """Return b after sweeps of coordinate descent and, if closely, steps of all that is free."""
-    b, gradient = backend.descend(K, box, b, gradient, SWEEPS)
-    for _ in range(MOST_STEPS if closely else 0):
+    """Return b after steps for smoothed losses, and steps of all that is free for these.
+
+    There are no more of them when no violation is more than `close`.
+    """
+    b, gradient = backend.descend(K, box, b, gradient, FIRST_SWEEPS)
+    violation, n_sweeps = float(box.violation(b, gradient).max()), SWEEPS
+    for more in SMOOTH * float(K.diagonal().mean()):
+        # What smoothing leaves is to be less than what there is.
+        if more * float(np.abs(b).max()) < SMALLER * violation:
+            b, gradient = smoothed(backend, K, box, b, gradient, more, SMOOTH_STEPS)
+            violation, n_sweeps = float(box.violation(b, gradient).max()), 1
+            if violation <= close:
+                return b
+    b, gradient = backend.descend(K, box, b, gradient, n_sweeps)
+    for _ in range(MOST_STEPS):
         b, gradient = free_step(backend, K, box, b, gradient)
-        if float(box.violation(b, gradient).max()) <= CLOSE:
+        if float(box.violation(b, gradient).max()) <= close:
             break
         b, gradient = backend.descend(K, box, b, gradient, 1)
     return np.minimum(np.maximum(b, box.low), box.high)

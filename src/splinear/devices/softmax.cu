@@ -2,16 +2,21 @@
 //
 // Defined by the caller:
 //   OUTPUTS   classes: few, as a thread has all products of two of them in registers
+//   REAL      type of what `bends` multiplies
 
 typedef long long Row;
 
 #define PRODUCTS (OUTPUTS * (OUTPUTS + 1) / 2)
 
-// parts (n_warps, PRODUCTS + OUTPUTS): sum_i c_i p_ki p_mi for k <= m, then sum_i c_i p_ki, p_i being
-// the softmax of F_i + shift; F is (OUTPUTS, n). A row is a thread's.
+// out (PRODUCTS + OUTPUTS,): sum_i c_i p_ki p_mi for k <= m, then sum_i c_i p_ki, p_i being the softmax
+// of F_i + shift; F is (OUTPUTS, n). A row is a thread's. `parts` is room for what every warp has,
+// which the block that comes last adds up, in order; `n_done` counts blocks, and is 0 again then.
 extern "C" __global__ void __launch_bounds__(256)
-    moments(const double* __restrict__ F, const double* __restrict__ cost,
-            const double* __restrict__ shift, double* __restrict__ parts, Row n) {
+    moments(const double* __restrict__ F, const double* __restrict__ cost, double* parts,
+            int* n_done, double* __restrict__ out, Row n, double s0, double s1, double s2, double s3,
+            double s4, double s5, double s6, double s7) {
+    const double shift[8] = {s0, s1, s2, s3, s4, s5, s6, s7};
+    __shared__ int is_last;
     double sums[PRODUCTS + OUTPUTS];
 #pragma unroll
     for (int s = 0; s < PRODUCTS + OUTPUTS; ++s) sums[s] = 0.0;
@@ -48,4 +53,66 @@ extern "C" __global__ void __launch_bounds__(256)
             sums[s] += __shfl_xor_sync(0xffffffffu, sums[s], other);
         if (lane == 0) parts[warp * (PRODUCTS + OUTPUTS) + s] = sums[s];
     }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        is_last = atomicAdd(n_done, 1) == (int)gridDim.x - 1;
+        if (is_last) *n_done = 0;
+    }
+    __syncthreads();
+    if (!is_last) return;
+    __threadfence();
+    const int n_parts = gridDim.x * (blockDim.x >> 5);
+    for (int s = threadIdx.x >> 5; s < PRODUCTS + OUTPUTS; s += blockDim.x >> 5) {
+        double sum = 0.0;
+        for (int part = lane; part < n_parts; part += 32)
+            sum += ((volatile double*)parts)[part * (PRODUCTS + OUTPUTS) + s];
+        for (int other = 16; other > 0; other >>= 1)
+            sum += __shfl_xor_sync(0xffffffffu, sum, other);
+        if (lane == 0) out[s] = sum;
+    }
+}
+
+// p (OUTPUTS, n) is the softmax of F, with `minus` taken off where a label is; own (n,) the logarithm of
+// the probability of the label. A row is a thread's.
+extern "C" __global__ void __launch_bounds__(256)
+    classes(const double* __restrict__ F, const long long* __restrict__ labels,
+            double* __restrict__ p, double* __restrict__ own, Row n, double minus) {
+    const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    double e[OUTPUTS], most = F[i], all = 0.0, mine = 0.0;
+    const int label = (int)labels[i];
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        e[k] = F[k * n + i];
+        most = fmax(most, e[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        const double off = e[k] - most;
+        if (k == label) mine = off;
+        e[k] = exp(off);
+        all += e[k];
+    }
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) p[k * n + i] = e[k] / all - (k == label ? minus : 0.0);
+    own[i] = mine - log(all);
+}
+
+// out (OUTPUTS, n) = c_i p_ki (V_ki - sum_m p_mi V_mi). A row is a thread's.
+extern "C" __global__ void __launch_bounds__(256)
+    bends(const double* __restrict__ p, const double* __restrict__ cost,
+          const REAL* __restrict__ V, REAL* __restrict__ out, Row n) {
+    const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    double own[OUTPUTS], given[OUTPUTS], mean = 0.0;
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        own[k] = p[k * n + i];
+        given[k] = V[k * n + i];
+        mean += own[k] * given[k];
+    }
+    const double c = cost[i];
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) out[k * n + i] = (REAL)(c * own[k] * (given[k] - mean));
 }

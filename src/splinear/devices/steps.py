@@ -8,7 +8,6 @@ The intercepts are solved for as other parameters are, and put where the model i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
-from splinear.devices.backend import Backend, DeviceArray
+from splinear.devices.backend import Backend, DeviceArray, twice
 from splinear.devices.frame import Frame
 from splinear.solvers.iterate import Space, dot
 from splinear.solvers.loss_sums import Curvature
@@ -43,8 +42,8 @@ class DeviceInverse:
 
     def times_there(self, vectors: DeviceArray) -> DeviceArray:
         """Multiply vectors of the frame."""
-        half = self.factors @ (self.scale * vectors)[:, :, None]
-        return self.scale * (np.swapaxes(self.factors, 1, 2) @ half)[:, :, 0]
+        scaled = (self.scale * vectors).astype(self.factors.dtype, copy=False)
+        return self.scale * twice(self.factors, scaled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +53,6 @@ class DesignSteps:
     backend: Backend
     matrix: DeviceArray  # (n_rows, n): the functions of all rows, and ones
     inverse: DeviceInverse
-    note: Callable[[int], None]  # of how many products a step took
 
     @property
     def frame(self) -> Frame:
@@ -83,7 +81,6 @@ class DesignSteps:
             if not state.go_on() or watch.poll() or state.is_enough(space):
                 break
             state.turn()
-        self.note(state.n_products)
         return self._finished(space, curvature, gradient, state)
 
     def _finished(
@@ -104,13 +101,13 @@ class DesignSteps:
     def product(self, curvature: Curvature, direction: DeviceArray) -> DeviceArray:
         """Multiply by the Hessian."""
         bent = bare(curvature.times(self.scores(direction)), self.backend)
-        sums = bent.astype(self.matrix.dtype) @ self.matrix
-        return sums.astype(np.float64) + direction @ self.frame.stiffness
+        sums = bent.astype(self.matrix.dtype, copy=False) @ self.matrix
+        return sums + direction @ self.frame.stiffness
 
     def scores(self, direction: DeviceArray) -> Floats:
-        """Return the scores of a direction, (n_outputs, n_rows)."""
+        """Return the scores of a direction, (n_outputs, n_rows), in the matrix's precision."""
         found = direction.astype(self.matrix.dtype) @ self.matrix.T
-        return cast(Floats, RowArray(found.astype(np.float64), self.backend))
+        return cast(Floats, RowArray(found, self.backend))
 
     def preconditioned(self, residual: DeviceArray) -> DeviceArray:
         """Multiply by about the inverse of the Hessian."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from splinear.devices.backend import Backend, DeviceArray
+from splinear.devices.backend import Backend, DeviceArray, diagonals, twice
 from splinear.solvers.box import Box
 
-__all__ = ["free_step"]
+__all__ = ["free_step", "solved_within"]
 
-MOST_FREE = 3072  # rows of an output: beyond that, matrices would take too long
-GROWTH = 1e-6  # of a diagonal, as products are in single precision
+MOST_FREE = 4096  # rows of an output: beyond that, matrices would take too long
+GROWTH = 2e-6  # of a diagonal, as products are in single precision
 SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of a step: the farther, the more is cut off
 
 
@@ -30,18 +30,46 @@ def free_step(
         free &= b != 0.0
         low, high = np.where(b > 0.0, 0.0, low), np.where(b < 0.0, 0.0, high)
         slope = gradient + box.shrinkage * np.sign(b)
+    direction = solved_within(backend, K, free, box.ridge, -slope)
+    if direction is None:
+        return b, gradient
+    return _best_of_path(K, box, b, direction, (low, high), gradient, slope)
+
+
+def solved_within(
+    backend: Backend, K: DeviceArray, free: DeviceArray, more: DeviceArray, right: DeviceArray
+) -> DeviceArray:
+    """Return x of (K + diag(more)) x = right over what is free, 0 elsewhere, of every output.
+
+    Arrays are (n_outputs, n_rows). None if there is no such x, or too much is free.
+    """
     m = int(free.sum(axis=1).max())
     if not 0 < m <= MOST_FREE:
-        return b, gradient
+        return None
     rows = np.argsort((~free).astype(np.int8), axis=1)[:, :m]  # free ones first
-    outputs = backend.array(np.arange(len(b))[:, None])
-    counts = free[outputs, rows].astype(np.float64)
-    step = _solved(backend, K, counts, rows, box.ridge[outputs, rows], slope[outputs, rows])
-    if step is None:
-        return b, gradient
-    direction = np.zeros_like(b)
-    direction[outputs, rows] = -step
-    return _best_of_path(K, box, b, direction, (low, high), gradient, slope)
+    at = (backend.array(np.arange(len(free))[:, None]), rows)
+    counts = free[at]
+    H = backend.among(K, np.where(counts, rows, -1))
+    x = _solved(backend, H, more[at], counts * right[at])
+    if x is None:
+        return None
+    out = np.zeros_like(right)
+    out[at] = counts * x
+    return out
+
+
+def _solved(backend: Backend, H: DeviceArray, more: DeviceArray, right: DeviceArray) -> DeviceArray:
+    """Return the solutions, if there are any in H's own precision, or in double precision."""
+    for type_ in (H.dtype, np.dtype(np.float64)):
+        H = H.astype(type_, copy=False)
+        diagonal = diagonals(H)
+        diagonal *= 1.0 + GROWTH
+        diagonal += more.astype(type_, copy=False)
+        x = twice(backend.inverse_factors(H), right.astype(type_, copy=False)).astype(np.float64)
+        if bool(np.isfinite(x).all()):
+            return x
+        more = 0.0 * more
+    return None
 
 
 def _best_of_path(
@@ -66,24 +94,3 @@ def _best_of_path(
     at = np.arange(n_outputs)
     share = share[best, at][:, None]
     return b + share * moves[best, at], gradient + share * follows[best, at]
-
-
-def _solved(
-    backend: Backend,
-    K: DeviceArray,
-    counts: DeviceArray,
-    rows: DeviceArray,
-    ridge: DeviceArray,
-    slope: DeviceArray,
-) -> DeviceArray:
-    """Return the solutions of (K + d) x = slope over rows that count, 0 elsewhere; None: none."""
-    H = K[rows[:, :, None], rows[:, None, :]].astype(np.float64)
-    H *= counts[:, :, None] * counts[:, None, :]
-    at = np.arange(H.shape[1])
-    diagonal = H[:, at, at] * (1.0 + GROWTH) + counts * ridge
-    H[:, at, at] = np.where(counts > 0.0, diagonal, 1.0)
-    factors = backend.inverse_factors(H)
-    if not bool(np.isfinite(factors).all()):
-        return None
-    half = factors @ (counts * slope)[:, :, None]
-    return (np.swapaxes(factors, 1, 2) @ half)[:, :, 0]

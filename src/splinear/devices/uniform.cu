@@ -11,6 +11,7 @@
 //   ROWS      how many rows a lane has in flight
 //   GAP       the entry of missing values; -1: there is none
 //   VECTOR    1: four values may be read at once; 0: one by one
+//   ADD       1: the sums are added to what is there; 0: nothing is there yet
 
 typedef long long Row;
 
@@ -40,7 +41,7 @@ __device__ __forceinline__ Quad quad_at(const float* from, Row column_stride, in
     return q;
 }
 
-// out (OUTPUTS, n) += the sum of the curves of n_features. `axes` (n_steps, 4, lanes): how a value
+// out (OUTPUTS, n) gets the sum of the curves of n_features. `axes` (n_steps, 4, lanes): how a value
 // x becomes a place, (x - axis.x) * axis.y + axis.z, at most axis.w. `tables` (n_steps, 4, OUTPUTS,
 // entries, COLUMNS). Feature 4 (step * lanes + lane) + k has number (step, k, lane).
 extern "C" __global__ void __launch_bounds__(512, 2)
@@ -109,7 +110,8 @@ extern "C" __global__ void __launch_bounds__(512, 2)
                 if (isinf(largest[u])) sum[u][o] = largest[u] - largest[u];  // NaN, seen afterward
                 for (int other = lanes >> 1; other > 0; other >>= 1)
                     sum[u][o] += __shfl_xor_sync(0xffffffffu, sum[u][o], other);
-                if (own == (o * ROWS + u) % lanes && i < n) out[o * n + i] += sum[u][o];
+                if (own == (o * ROWS + u) % lanes && i < n)
+                    out[o * n + i] = ADD ? out[o * n + i] + sum[u][o] : sum[u][o];
             }
         }
     }

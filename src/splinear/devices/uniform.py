@@ -139,8 +139,8 @@ class SentTables:
         entries = tuple(backend.array(laid.entries(some)) for some in outputs)
         return cls(laid, backend.array(laid.axes()), entries, outputs)
 
-    def add_to(self, out: DeviceArray, X: DeviceArray, backend: Any) -> None:
-        """Add the curves at rows of X, an array of CuPy, to scores (n_outputs, n_rows)."""
+    def write_to(self, out: DeviceArray, X: DeviceArray, backend: Any) -> None:
+        """Write the sums of curves at rows of X, an array of CuPy, as scores (n_outputs, n_rows)."""
         laid, axes = self.laid, self.axes
         group, lanes = laid.group, laid.lanes
         room = laid.room // laid.bytes_per_step(lanes, laid.n_outputs_at_once)
@@ -156,9 +156,9 @@ class SentTables:
                 "GAP": laid.gap,
                 "VECTOR": int(_is_in_quads(columns, group.n_features)),
             }
-            kernel = backend.kernel("uniform.cu", "uniform", n_bytes, defined)
             for step in range(0, len(axes), steps):
-                before = step * lanes * AT_ONCE
+                before, defined["ADD"] = step * lanes * AT_ONCE, int(step > 0)
+                kernel = backend.kernel("uniform.cu", "uniform", n_bytes, defined)
                 arguments = (
                     columns[:, before:],
                     *(np.int64(stride // X.dtype.itemsize) for stride in X.strides),

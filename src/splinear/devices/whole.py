@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import bare
-from splinear.devices.backend import Backend, Cells, DeviceArray
+from splinear.devices.backend import Backend, Cells, DeviceArray, diagonals
 from splinear.devices.frame import Frame
 from splinear.devices.steps import DesignSteps, DeviceInverse
 from splinear.model.group import TermGroup
@@ -27,7 +28,6 @@ GROWTHS = (1e-6, 1e-5, 1e-4, 1e-3)
 AT_ONCE = 2**27  # entries that are made of rows at a time, before unused ones are left out
 MOST_ENTRIES = 2**28  # of a matrix of all rows: steps are then made by products with it
 SAME = 2.0  # times a diagonal or its inverse: up to there the last inverse will do
-FEW_PRODUCTS = 6  # of a step by products with that matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,9 @@ class Inverses:
     _kept: Design | None = None
     _diagonal: Floats | None = None
     _last: DeviceArray = None  # its factors
-    _n_products: int = 0  # that the last step took
+    _unit: DeviceArray = None  # what they are multiplied by
+    _frame: Frame | None = None
+    _n_grown: int = 0  # of GROWTHS, those that were too small
 
     def at(
         self,
@@ -84,25 +86,44 @@ class Inverses:
     ) -> Inverse | None:
         """Return inverses at a point, from the first rows of the cells.
 
-        It is the last one, scaled, where diagonals have changed by little, or products cost little
-        and the last step took few. None if there is none, or the matrices would be too large. If
-        `steps`, it may make them itself: there are no terms but these curves.
+        Where products cost more than they do, it is the last one, scaled, as long as diagonals have
+        changed by little. None if there is none, or the matrices would be too large. If `steps`, it
+        may make them itself: there are no terms but these curves.
         """
         if not forms_hessian(space.layout):
             return None
-        diagonal, frame = _penalized_diagonals(space, blocks), Frame.of(self.backend, space)
+        diagonal = _penalized_diagonals(space, blocks)
+        self._frame = frame = Frame.of(self.backend, space, self._frame)
         design = self._design(cells, space, diagonal.shape[1] + 1)
         has_all = steps and design.n_rows == space.n_rows
-        if not self._will_do(diagonal, has_all):
+        if has_all or not self._will_do(diagonal):
             self._diagonal = diagonal
-            self._last = _factors(self.backend, design, frame, space, curvature, blocks)
+            H = _hessians(self.backend, design, frame, space, curvature, blocks)
+            self._unit, self._last = self._factors(H, design.matrix.dtype)
         if self._last is None:
             return None
-        inverse = DeviceInverse(self._last, self._scale(diagonal), frame)
-        return DesignSteps(self.backend, design.matrix, inverse, self._note) if has_all else inverse
+        scale = self._unit if has_all else self._unit * self._scale(diagonal)
+        inverse = DeviceInverse(self._last, scale, frame)
+        return DesignSteps(self.backend, design.matrix, inverse) if has_all else inverse
 
-    def _note(self, n_products: int) -> None:
-        self._n_products = n_products
+    def _factors(self, H: DeviceArray, dtype: Any) -> tuple[DeviceArray, DeviceArray]:
+        """Return what makes diagonals 1 from both sides, and L^{-1} of L L' then, in such a type.
+
+        None in place of it if there are none, whatever is added to diagonals.
+        """
+        unit = 1.0 / np.sqrt(np.maximum(diagonals(H), np.finfo(float).tiny))
+        H *= unit[:, :, None]
+        H = (H * unit[:, None, :]).astype(dtype, copy=False)
+        own = diagonals(H)
+        before = own.copy()
+        for more in GROWTHS[self._n_grown :]:
+            own[...] = before * (1.0 + more)
+            found = self.backend.inverse_factors(H)
+            if bool(np.isfinite(found[:, -1]).all()):  # what comes last depends on all
+                return unit, found
+            self._n_grown += 1  # the next are like these
+        self._n_grown = 0
+        return unit, None
 
     def _scale(self, diagonal: Floats) -> DeviceArray:
         """Return what both sides of the last inverse are multiplied by, (n_outputs, n)."""
@@ -122,13 +143,11 @@ class Inverses:
             self._kept = kept
         return kept if kept.n_rows == n else replace(kept, matrix=kept.matrix[:n])
 
-    def _will_do(self, diagonal: Floats, cheap: bool) -> bool:
+    def _will_do(self, diagonal: Floats) -> bool:
         """Tell whether the last inverse will do, scaled so that its diagonal is this one."""
         before = self._diagonal
         if before is None or self._last is None or before.shape != diagonal.shape:
             return False
-        if cheap:
-            return self._n_products <= FEW_PRODUCTS
         return bool(np.all(diagonal <= SAME * before) and np.all(before <= SAME * diagonal))
 
 
@@ -138,7 +157,7 @@ def _penalized_diagonals(space: Space, blocks: list[list[Floats]]) -> Floats:
     return np.stack([(_diagonal(own) + penalty)[space.used] for own in blocks])
 
 
-def _factors(
+def _hessians(
     backend: Backend,
     design: Design,
     frame: Frame,
@@ -146,32 +165,18 @@ def _factors(
     curvature: Curvature,
     blocks: list[list[Floats]],
 ) -> DeviceArray:
-    """Return L^{-1} of the Hessians at a point, from the first rows, which stand for all.
-
-    None if there are none, whatever is added to diagonals.
-    """
+    """Return the Hessians at a point, from the first rows, which stand for all."""
     n = min(design.n_rows, ROWS_PER_COEFFICIENT * design.matrix.shape[1])
     weights = bare(curvature.diagonal, backend)[:, :n] * (space.n_rows / n)
     H = backend.grams(design.matrix[:n], weights)
-    at = np.arange(H.shape[1])
     # Functions that few of these rows reach would be taken for free.
-    of_all = np.stack([_diagonal(own)[space.used] for own in blocks])
-    own, of_all = H[:, at[:-1], at[:-1]], backend.array(of_all)
-    H[:, at[:-1], at[:-1]] = np.where(own < FEW_SAMPLED * of_all, of_all, own)
-    if frame.level is not None:
-        of_b = H[:, -1, -1].copy()
-        H[:, :-1, :-1] += of_b[:, None, None] * (frame.level @ frame.level.T)
-    return _factored(backend, H + frame.stiffness, at)
-
-
-def _factored(backend: Backend, H: DeviceArray, at: AnyArray) -> DeviceArray:
-    diagonal = H[:, at, at]
-    for more in GROWTHS:
-        H[:, at, at] = diagonal * (1.0 + more)
-        found = backend.inverse_factors(H)
-        if bool(np.isfinite(found).all()):
-            return found
-    return None
+    of_all = backend.array(np.stack([_diagonal(own)[space.used] for own in blocks]))
+    own = diagonals(H)[:, :-1]
+    own[...] = np.where(own < FEW_SAMPLED * of_all, of_all, own)
+    if frame.levels is not None:
+        H[:, :-1, :-1] += H[:, -1:, -1:] * frame.levels.bend
+    H += frame.stiffness
+    return H
 
 
 def _diagonal(blocks: list[Floats]) -> Floats:

@@ -115,10 +115,13 @@ class Layout:
 
     def add_stiffness(self, flat: Floats, to: Floats, n_threads: int) -> None:
         """Add what `stiffen` returns for every row of `flat` to one of `to`, in place."""
+        n = len(flat)
+        for group, (a, b, shape) in zip(self.groups, self._places, strict=False):
+            part = flat[:, a:b].reshape(n, *shape)
+            to[:, a:b] += group.stiffen(part, n_threads).reshape(n, -1)
+        if not self.pairs:
+            return
         for one, own in zip(flat, to, strict=True):
-            curves = zip(self.groups, self.split(one), self.split(own), strict=True)
-            for group, part, there in curves:
-                there += group.stiffen(part, n_threads)
             pairs = zip(self.pairs, self.split_pairs(one), self.split_pairs(own), strict=True)
             for surfaces, part, there in pairs:
                 there += surfaces.stiffen(part)

@@ -192,6 +192,11 @@ class RowMargins:
         losses, parts = np.array(found).T
         return losses, parts
 
+    def stretched(self, F: Floats, scales: Floats) -> Floats:
+        """Return the sums of the losses at s F, (n_scales, n_outputs) for n_scales numbers s."""
+        none = np.zeros(F.shape)
+        return np.stack([self.gaps(s * F, none)[0] for s in scales])
+
     @cached_property
     def _twins(self) -> list[tuple[_core.Loss, _core.DualProblem]]:
         """The compiled loss and problem of every output."""

@@ -141,8 +141,10 @@ def _turns(
         newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
         for total, start in zip(totals, starts, strict=True)
     ]
-    flat = sum(newton.begin(rows, total, stopping.n_threads).losses for total in totals)
-    losses, turns = sum(point.losses for point in points), turns_from(points, stopping)
+    losses = flat = sum(point.losses for point in points)
+    if begin is not None:
+        flat = sum(newton.begin(rows, total, stopping.n_threads).losses for total in totals)
+    turns = turns_from(points, stopping)
     for n_turns in range(1, how.max_turns + 1):
         found = turns.follow(layout)
         measures = Measures.of_all(found, layout)

@@ -163,7 +163,10 @@ class SoftmaxCurvature:
 
     @cached_property
     def _of_levels(self) -> Floats:
-        """The inverse of the second derivatives by levels, (n_outputs, n_outputs).
+        return self._inverse_by_levels()
+
+    def _inverse_by_levels(self) -> Floats:
+        """Return the inverse of the second derivatives by levels, (n_outputs, n_outputs).
 
         The same number for all classes changes nothing, and is kept at 0.
         """

@@ -28,13 +28,25 @@ from splinear.solvers.margin_sums import MarginSums
 from splinear.solvers.passes import RowPasses
 from splinear.solvers.problem import Problem, Result, Start, Stopping
 
-__all__ = ["Pool", "solve"]
+__all__ = ["Pool", "Sums", "solve"]
 
-FIRST = 6000  # rows of the first set: they are in random order
-GROWTH = 6000  # rows that may join it after a round
-FEW = 0.1  # of a set: as long as more rows join, it is not solved for closely
+FIRST = 4032  # rows of the first set: they are in random order
+GROWTH = 8000  # rows that may join it after a round
+FEW = 0.1  # of a set: as long as more rows join it, it is only solved for roughly
+# And else how closely: a share of the largest violation of the rows that have joined it, or of tol,
+# in units of the margin.
+SHARE, CLOSE = 0.1, 0.1
+WHOLE = 64  # rows: sets are multiples of that, if they grow by more
 MOST_ROUNDS = 200
 STRETCHES = 1.0 + np.array([0.0, *2.0 ** np.arange(-10, 0)])
+
+
+class Sums(MarginSums, Protocol):
+    """Sums of losses, of all multiples of a model at once."""
+
+    def stretched(self, F: Floats, scales: Floats) -> Floats:
+        """Return the sums of the losses at s F, (n_scales, n_outputs) for n_scales numbers s."""
+        ...
 
 
 class Pool(Protocol):
@@ -54,17 +66,18 @@ class Pool(Protocol):
         """Make rows of the pool of these; others may stay, if there is room."""
         ...
 
-    def descended(self, box: Box, b: Floats, gradient: Floats, *, closely: bool) -> Floats:
-        """Return b of all rows where that of the pool's has been solved for, closely or not.
+    def descended(self, box: Box, b: Floats, gradient: Floats, close: float) -> Floats:
+        """Return b of all rows where that of the pool's has been solved for.
 
-        Arrays are what the rows make of (n_outputs, n_rows).
+        About as closely as no violation is more than `close`; infinite: roughly. Arrays are what
+        the rows make of (n_outputs, n_rows).
         """
         ...
 
 
 def solve(
     rows: RowPasses,
-    total: MarginSums,
+    total: Sums,
     problems: Sequence[Problem],
     stopping: Stopping,
     pool: Pool,
@@ -81,7 +94,7 @@ def solve(
         state.look(space.zero_scores() + state.signs * start.alpha)
     while True:
         try:
-            state.round()
+            state.round(CLOSE * stopping.tol)
         except KeyboardInterrupt as error:
             stopping.watch.fail(error)
         n_rounds += 1
@@ -96,7 +109,7 @@ class _State:
     """Dual variables, what the last pass has said of them, and the best that was met."""
 
     space: Space
-    total: MarginSums
+    total: Sums
     pool: Pool
     box: Box
     signs: AnyArray  # y, (n_outputs, n_rows)
@@ -112,7 +125,7 @@ class _State:
 
     @classmethod
     def begin(
-        cls, space: Space, total: MarginSums, problems: Sequence[Problem], pool: Pool
+        cls, space: Space, total: Sums, problems: Sequence[Problem], pool: Pool
     ) -> _State:
         """Begin at the models without curves."""
         box, n = Box.of(problems).over(space.zero_scores()), space.n_rows
@@ -127,13 +140,13 @@ class _State:
         gaps = np.maximum(self.primal - self.dual, 0.0)
         return np.asarray(gaps / np.where(self.primal == 0.0, 1.0, self.primal))
 
-    def round(self) -> None:
-        """Choose a set, go through it, and look at all rows."""
-        n_before = len(self.pool.numbers)
-        self.pool.hold(self._chosen())
-        n_joined = len(self.pool.numbers) - n_before
-        closely = n_joined <= FEW * n_before
-        self.look(self.pool.descended(self.box, self.b, self.gradient, closely=closely))
+    def round(self, close: float) -> None:
+        """Choose a set, go through it, about as closely as this at least, and look at all rows."""
+        n_before, (chosen, largest) = len(self.pool.numbers), self._chosen()
+        self.pool.hold(chosen)
+        many = len(self.pool.numbers) - n_before > FEW * n_before
+        close = np.inf if many else max(SHARE * largest, close)
+        self.look(self.pool.descended(self.box, self.b, self.gradient, close))
 
     def look(self, b: Floats) -> None:
         """Take dual variables, score all rows, and note what they say."""
@@ -143,29 +156,36 @@ class _State:
         F = self.space.scores(theta)
         penalty = 0.5 * np.einsum("kp,kp->k", theta, sums)
         losses, parts = self.total.gaps(F, -b)
-        self._note_primal(theta, F, penalty, -b)
+        self._note_primal(theta, F, penalty)
         dual = penalty + losses - parts
         for k in map(int, np.flatnonzero(dual > self.dual)):
             self.dual[k], self.proof[k] = dual[k], b[k]
         self.b, self.gradient = b, F - self.box.targets + self.box.ridge * b
 
-    def _note_primal(self, theta: Floats, F: Floats, penalty: Floats, slopes: Floats) -> None:
+    def _note_primal(self, theta: Floats, F: Floats, penalty: Floats) -> None:
         """Keep the models s theta that are better than any before."""
-        for s in map(float, STRETCHES):
-            primal = s**2 * penalty + self.total.gaps(s * F, slopes)[0]
-            better = primal < self.primal
-            self.primal[better], self.best[better] = primal[better], s * theta[better]
+        primal = STRETCHES[:, None] ** 2 * penalty + self.total.stretched(F, STRETCHES)
+        which, k = primal.argmin(axis=0), np.arange(len(penalty))
+        better = primal[which, k] < self.primal
+        self.primal[better] = primal[which, k][better]
+        self.best[better] = (STRETCHES[which][:, None] * theta)[better]
 
-    def _chosen(self) -> AnyArray:
-        """Return the rows of the next set: those before, and some that will move."""
+    def _chosen(self) -> tuple[AnyArray, float]:
+        """Return the rows of the next set: those before, and some that will move.
+
+        And how much these would gain by that, at most.
+        """
         held, most = self.pool.numbers, self.pool.most
         violation = np.array(self.box.violation(self.b, self.gradient).max(axis=0))
         if not len(held) and not self.best.any():  # all alike
-            return np.flatnonzero(violation > 0.0)[: min(FIRST, most)]
+            return np.flatnonzero(violation > 0.0)[: min(FIRST, most)], float(violation.max())
         outside = violation.copy()
         outside[held] = 0.0
-        chosen = np.concatenate([held, _largest(outside, GROWTH)])
-        return chosen if len(chosen) <= most else _largest(violation, most)
+        more = _largest(outside, GROWTH)
+        if len(more) > WHOLE:  # products of aligned matrices are far faster
+            more = more[: (len(held) + len(more)) // WHOLE * WHOLE - len(held)]
+        chosen, largest = np.concatenate([held, more]), float(outside.max())
+        return (chosen if len(chosen) <= most else _largest(violation, most)), largest
 
     def results(self, n_rounds: int, tol: float) -> list[Result]:
         """Return the best models, with their proofs."""

@@ -137,7 +137,7 @@ def scores_on(backend: Backend, model: Model, X: Any) -> Any:
         out = backend.zeros((model.n_outputs, len(X)))
         for start in range(0, len(X), step):
             out[:, start : start + step] = added(X[start : start + step])
-    out += backend.array(model.intercept[:, None])
+    out += there.intercept
     return out.T
 
 
@@ -148,18 +148,20 @@ class SentTerms:
     surfaces: SentSurfaces | None
     curves: list[Curves]
     others: list[Scorer]
+    intercept: Any  # (n_outputs, 1)
 
     @classmethod
     def of(cls, backend: Backend, model: Model) -> SentTerms:
         """Send what kernels evaluate."""
         surfaces = SentSurfaces.of(backend, model)
+        intercept = backend.array(model.intercept[:, None])
         sent = [
             backend.curves(group, np.ascontiguousarray(group.with_gap_values(own)))
             for group, own in model.parts()
             if _on_device(group)
         ]
         others = scorers_of([part for part in model.parts() if not _on_device(part[0])])
-        return cls(surfaces, sent, others)
+        return cls(surfaces, sent, others, intercept)
 
 
 def _added(backend: Backend, model: Model, terms: SentTerms, X: Any) -> Any:
