@@ -166,8 +166,6 @@ def test_a_fitted_model_needs_no_device(on_backend, monkeypatch, tmp_path):
 
 def test_what_a_device_has_no_kernels_for(on_backend):
     X, y = blobs(300)
-    with pytest.raises(ValueError, match="no surfaces over pairs"):
-        AdditiveClassifier(device="cuda", interactions=1).fit(X, y)
     with pytest.raises(ValueError, match="no max_memory"):
         AdditiveClassifier(device="cuda", max_memory="1GB").fit(X, y)
     model = AdditiveSVC(device="cuda").partial_fit(X, y, classes=[0, 1])
@@ -175,7 +173,6 @@ def test_what_a_device_has_no_kernels_for(on_backend):
         model.partial_fit(X, y)
     with pytest.raises(ValueError, match="no Spline with monotone"):
         AdditiveSVC(Spline(monotone="increasing"), device="cuda").fit(X, y)
-    AdditiveClassifier(device="auto", interactions=1, C=1.0).fit(X, y)  # on the processor
     rising = Spline(monotone="increasing")
     model = AdditiveSVC(rising, loss="squared_hinge", device="auto", random_state=0).fit(X, y)
     here = AdditiveSVC(rising, loss="squared_hinge", random_state=0).fit(X, y)

@@ -30,8 +30,8 @@ from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
-from splinear.solvers.pair_rows import PairRows
 from splinear.solvers.rows import TrainingRows
+from splinear.tables.table import Table
 
 __all__ = ["RemoteRows"]
 
@@ -79,11 +79,15 @@ class RemoteRows:
         self.cluster.hold(WithSurfaces(self.reader, tuple(groups), only_looked_for=True))
         return RemotePairs(self.cluster, tuple(groups))
 
-    def placed(self, sample: PairRows) -> RemotePairs:
-        """Have workers find out where their rows stand on surfaces, as those of the sample do."""
-        self.cluster.hold(WithSurfaces(self.reader, sample.groups, only_looked_for=False))
-        self.cluster.sample = self.cluster.sample.with_surfaces(sample, in_scores=True)
-        return RemotePairs(self.cluster, sample.groups)
+    def placed(self, groups: tuple[PairGroup, ...], table: Table) -> RemotePairs:
+        """Have workers find out where their rows stand on surfaces; those of the sample, too.
+
+        The table is that of the sample.
+        """
+        own = self.first(self.n_rows).placed(groups, table)
+        self.cluster.hold(WithSurfaces(self.reader, groups, only_looked_for=False))
+        self.cluster.sample = self.cluster.sample.with_surfaces(own, in_scores=True)
+        return RemotePairs(self.cluster, groups)
 
     def with_pairs(self, layout: Layout, pairs: RemotePairs) -> RemoteRows:
         """Return the same rows for a layout that has surfaces, too."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from splinear._types import Floats
 from splinear.dask.cluster import Cluster
 from splinear.dask.expressions import PART, Call, Member, bare
-from splinear.model.pairs import N_BANDS, PairGroup
+from splinear.model.pairs import PairGroup, split_blocks
+from splinear.solvers.pair_rows import PRICE
 
 __all__ = ["RemotePairs"]
 
@@ -19,6 +19,8 @@ class RemotePairs:
 
     cluster: Cluster
     groups: tuple[PairGroup, ...]
+
+    price = PRICE
 
     @property
     def n_pairs(self) -> int:
@@ -34,12 +36,4 @@ class RemotePairs:
         """Return the blocks of sum_i h_i B_i B_i' on the diagonal for each row h of H and group."""
         del n_threads
         [flat] = self.cluster.add_up(Call(PART, "surface_blocks", (bare(H),)))
-        return [self._split(own) for own in flat]
-
-    def _split(self, flat: Floats) -> list[Floats]:
-        parts, start = [], 0
-        for group in self.groups:
-            shape = (*group.shape, N_BANDS)
-            parts.append(flat[start : start + prod(shape)].reshape(shape))
-            start += prod(shape)
-        return parts
+        return [split_blocks(own, self.groups) for own in flat]

@@ -9,7 +9,7 @@ Tests run on every backend that is there, and compare it with the first.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
+from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
 from splinear.solvers.box import Box
 
@@ -28,6 +29,7 @@ __all__ = [
     "Cells",
     "Curves",
     "Grid",
+    "Surfaces",
     "bent_classes",
     "diagonals",
     "is_supported",
@@ -106,6 +108,50 @@ class Curves(Protocol):
         ...
 
 
+class Surfaces(Protocol):
+    """Rows as surfaces over pairs of features see them: where each stands on chains of nodes.
+
+    What is computed from that is said in core/pairs/surfaces.hpp.
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    @property
+    def positions(self) -> DeviceArray:
+        """Where rows stand, (n_chains, n_rows), in single precision unless it is to be exact."""
+        ...
+
+    def fill(self, X: DeviceArray, places: AnyArray | None = None) -> None:
+        """Note where rows of X stand, row i as number places[i] (None: i).
+
+        Numbers that there is no room for are left out.
+        """
+        ...
+
+    def scores(self, tables: DeviceArray) -> DeviceArray:
+        """Return the sum of all surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes)."""
+        ...
+
+    def sums(self, R: DeviceArray) -> Floats:
+        """Return the sums of R by the nodes of all surfaces, (n_outputs, n_nodes)."""
+        ...
+
+    def blocks(self, H: DeviceArray) -> Floats:
+        """Return the blocks of sum_i h_i B_i B_i' by bands, (n_outputs, n_nodes, 5)."""
+        ...
+
+    def first(self, n: int) -> Surfaces:
+        """Return the first n rows."""
+        ...
+
+    def over(self, n_rows: int, *, exact: bool) -> Surfaces:
+        """Return the same surfaces with room for other rows."""
+        ...
+
+
 class Backend(Protocol):
     """Where rows are, and how passes over them are made."""
 
@@ -140,6 +186,23 @@ class Backend(Protocol):
         """Send curves (n_outputs, n_features, size), or size + 1: the last is for missing values.
 
         What comes back serves every thread.
+        """
+        ...
+
+    def surfaces(
+        self, chains: Sequence[Chain], table: AnyArray, n_rows: int, *, exact: bool = False
+    ) -> Surfaces:
+        """Return room for the positions of rows on chains, for surfaces over two of them each.
+
+        The table (n_surfaces, 4) has the numbers of both chains, and how many nodes they have.
+        """
+        ...
+
+    def pair_evidence(self, cells: DeviceArray, G: Floats, H: Floats, pairs: AnyArray) -> Floats:
+        """Return how much pairs (n_pairs, 2) of features say together, (n_outputs, n_pairs).
+
+        `cells` (n_features, n_rows) are numbers from 0 to 15; G and H (n_outputs, n_rows) are first
+        and second derivatives. See core/pairs/evidence.hpp.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +10,10 @@ import numpy as np
 from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.devices.numpy_backend import NumPyBackend
+from splinear.devices.numpy_pairs import CoreSurfaces
+from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
+from splinear.solvers.pair_rows import GridRows
 from splinear.tables.chunks import as_floats
 
 __all__ = ["CoreBackend"]
@@ -31,6 +35,16 @@ class CoreBackend(NumPyBackend):
         axes, columns = group.embedding.axes.core(), group.features.astype(np.int64)
         numbers = np.arange(len(X))
         return CoreCells(group, len(X), _core.value_rows(as_floats(X), columns, axes, numbers))
+
+    def surfaces(
+        self, chains: Sequence[Chain], table: AnyArray, n_rows: int, *, exact: bool = False
+    ) -> CoreSurfaces:
+        """Return room for the positions of rows on chains."""
+        return CoreSurfaces.empty(chains, table, n_rows, exact=exact)
+
+    def pair_evidence(self, cells: AnyArray, G: Floats, H: Floats, pairs: AnyArray) -> Floats:
+        """Return how much pairs of features say together."""
+        return GridRows(cells).evidence(G, H, pairs, 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from splinear.devices.cuda_counts import padded
 from splinear.devices.cuda_curves import CudaCurves
 from splinear.devices.cuda_descent import among, descend
 from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, weighted_grams
+from splinear.devices.cuda_pairs import evidence_on, surfaces_on
 from splinear.devices.cuda_softmax import MOST_CLASSES, class_bends, class_moments, classes
 from splinear.model.group import TermGroup
 from splinear.solvers.box import Box
@@ -30,6 +31,7 @@ class CudaBackend:
     """The GPU that CuPy uses."""
 
     name = "cuda"
+    surfaces, pair_evidence = surfaces_on, evidence_on
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy

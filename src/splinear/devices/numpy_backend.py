@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,8 @@ from splinear.devices.backend import (
     soft_classes,
     summed_moments,
 )
+from splinear.devices.numpy_pairs import NumPySurfaces, grid_evidence
+from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
 from splinear.solvers.box import Box
 
@@ -59,6 +61,16 @@ class NumPyBackend:
     def curves(self, group: TermGroup, tables: Floats) -> NumPyCurves:
         """Return curves."""
         return NumPyCurves(group, tables)
+
+    def surfaces(
+        self, chains: Sequence[Chain], table: AnyArray, n_rows: int, *, exact: bool = False
+    ) -> NumPySurfaces:
+        """Return room for the positions of rows on chains."""
+        return NumPySurfaces.empty(chains, table, n_rows, exact=exact)
+
+    def pair_evidence(self, cells: AnyArray, G: Floats, H: Floats, pairs: AnyArray) -> Floats:
+        """Return how much pairs of features say together."""
+        return grid_evidence(cells, G, H, pairs)
 
     def grams(self, A: Floats, weights: Floats) -> Floats:
         """Return A' diag(w) A for each row w of the weights."""

@@ -12,31 +12,35 @@ import numpy as np
 from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
-from splinear.devices.backend import Backend, Cells, is_supported
+from splinear.devices.backend import Backend, Cells, Surfaces, is_supported
 from splinear.devices.losses import on_device
+from splinear.devices.pairs import DeviceGrids, DevicePairs
 from splinear.devices.pool import Pool
 from splinear.devices.thinned import thinned_products
 from splinear.devices.whole import Inverses
+from splinear.model.chains import Chain
 from splinear.model.information import Thinned
 from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup
 from splinear.solvers.coding import copied_codes, read_codes
 from splinear.solvers.iterate import Space
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order
-from splinear.solvers.passes import Inverse
+from splinear.solvers.pair_rows import nearest_nodes
+from splinear.solvers.passes import Inverse, RowPasses
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
 __all__ = ["DeviceRows", "can_hold", "in_memory_of"]
 
 ROOM = 3.0  # times the bytes of X that are to be free for it to stay on the device
+EXACTLY = 2**22  # rows of which exact positions on surfaces are there at a time
 
 
 def can_hold(table: Table, layout: Layout) -> bool:
     """Tell whether rows of a table can be on a device: dense, and of terms that kernels know."""
-    dense = not table.is_sparse and not layout.pairs
-    return dense and all(map(is_supported, layout.groups))
+    return not table.is_sparse and all(map(is_supported, layout.groups))
 
 
 def in_memory_of(backend: Backend, make: Callable[..., DeviceRows], *given: object) -> DeviceRows:
@@ -70,11 +74,11 @@ class DeviceRows:
     is_coded: bool = True
     n_first: int | None = None
     plan: MemoryPlan = field(default_factory=lambda: MemoryPlan(holds_values=False))
+    pairs: DevicePairs | None = None
     inverses: Inverses = field(kw_only=True)
 
     is_here = False
     is_on_disk = False
-    pairs = None
     n_sampled = 0  # products with the Hessian go through all rows
     value_price = 0.02  # of a value in a pass, where the core's is 2
 
@@ -160,7 +164,8 @@ class DeviceRows:
         """Return the first n rows alone: a sample, as rows are in random order."""
         if n >= self.n_rows:
             return self
-        return replace(self, cells=tuple(own.first(n) for own in self.cells), n_first=n)
+        cells = tuple(own.first(n) for own in self.cells)
+        return replace(self, cells=cells, n_first=n, pairs=self.pairs and self.pairs.first(n))
 
     def sampled(
         self, curvature: Curvature, n: int, n_threads: int = 1
@@ -175,12 +180,42 @@ class DeviceRows:
         numbers = self.places.place(np.arange(self.n_given))[: self.n_rows]
         ordered = X[self.backend.array(numbers)]
         cells = tuple(self.backend.valued(group, ordered) for group in self.layout.groups)
-        return replace(self, cells=cells, is_coded=False, inverses=Inverses(self.backend))
+        pairs = self.pairs and self.pairs.of_values(ordered)
+        inverses = Inverses(self.backend)
+        return replace(self, cells=cells, is_coded=False, pairs=pairs, inverses=inverses)
+
+    def placed(self, groups: tuple[PairGroup, ...], table: Table) -> DevicePairs:
+        """Return where the rows stand on surfaces; they are those of the table."""
+        assert table is self.table
+        try:
+            pairs = DevicePairs.of(self.backend, groups, self.n_rows)
+            self._fill(pairs.surfaces)
+        except MemoryError as error:
+            raise MemoryError(
+                "The memory of the GPU is too small for surfaces, 4 bytes per row and feature that "
+                f"has one: use fewer rows or pairs, or device='cpu' ({error})."
+            ) from error
+        return pairs
+
+    def nearest(self, chains: Sequence[Chain], table: Table, n: int) -> DeviceGrids:
+        """Return the first n rows as cells of grids; they are those of the table."""
+        assert table is self.table
+        surfaces = self.backend.surfaces(chains, np.zeros((0, 4), dtype=np.int64), n)
+        self._fill(surfaces)
+        return DeviceGrids(self.backend, nearest_nodes(surfaces.positions))
+
+    def _fill(self, surfaces: Surfaces) -> None:
+        for rows, piece in _pieces(self.backend, self.table, self.X):
+            surfaces.fill(piece, self.places.of(rows))
+
+    def with_pairs(self, layout: Layout, pairs: DevicePairs) -> DeviceRows:
+        """Return the same rows for a layout that has surfaces, too."""
+        return replace(self, layout=layout, pairs=pairs)
 
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Return the scores of all rows."""
         del n_threads
-        return self._wrapped(_scores(self.cells, self.layout, parameters))
+        return self._wrapped(_scores(self.cells, self.pairs, self.layout, parameters))
 
     def zero_scores(self, n_outputs: int) -> Floats:
         """Return the scores of parameters that are 0."""
@@ -193,8 +228,7 @@ class DeviceRows:
     def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
         """Return the same derivative by the entries of tables."""
         del n_threads
-        there = bare(R, self.backend)
-        return self.layout.join([own.sums(there) for own in self.cells])
+        return _sums(self.cells, self.pairs, self.layout, bare(R, self.backend))
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
         """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
@@ -207,7 +241,11 @@ class DeviceRows:
         self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
     ) -> Inverse | None:
         """Return the inverse of each output's Hessian, from the first rows, on the device."""
-        return self.inverses.at(self.cells, space, curvature, blocks)
+        if self.pairs is None:
+            return self.inverses.at(self.cells, space, curvature, blocks)
+        curves = replace(self, layout=self.layout.with_pairs([]), pairs=None)
+        of_curves = space.over(cast(RowPasses, curves))
+        return self.inverses.at(self.cells, of_curves, curvature, blocks, steps=False)
 
     def thinned(self, how: Thinned, n: int) -> Callable[[Floats], Floats]:
         """Return what makes sum_i h_i t_i t_i' of h (n,), t_i being thinned functions and a one."""
@@ -218,16 +256,17 @@ class DeviceRows:
         del n_threads
         backend, there = self.backend, bare(R, self.backend)
         F, sums = backend.zeros(tuple(there.shape)), np.zeros(parameters.shape)
-        for rows, piece in _pieces(backend, self.table, self.X):
+        most = None if self.pairs is None else EXACTLY
+        for rows, piece in _pieces(backend, self.table, self.X, most):
             places = self.places.of(rows)
             counts = np.flatnonzero(places >= 0)
             if len(counts) < len(places):
                 piece, places = piece[backend.array(counts)], places[counts]
             at = backend.array(places)
             cells = [backend.valued(group, piece) for group in self.layout.groups]
-            F[:, at] = _scores(cells, self.layout, parameters)
-            own = there[:, at]
-            sums = sums + self.layout.join([part.sums(own) for part in cells])
+            pairs = self.pairs and self.pairs.of_values(piece)
+            F[:, at] = _scores(cells, pairs, self.layout, parameters)
+            sums = sums + _sums(cells, pairs, self.layout, there[:, at])
         return self._wrapped(F), self.layout.gather(sums)
 
     def place(self, values: AnyArray) -> AnyArray:
@@ -267,13 +306,21 @@ class DeviceRows:
         return cast(Floats, RowArray(values, self.backend))
 
 
-def _scores(cells: Sequence[Cells], layout: Layout, parameters: Floats) -> Any:
-    tables = layout.split(layout.tables(parameters))
-    found = None
-    for own, table in zip(cells, tables, strict=True):
+def _scores(
+    cells: Sequence[Cells], pairs: DevicePairs | None, layout: Layout, parameters: Floats
+) -> Any:
+    tables = layout.tables(parameters)
+    found = None if pairs is None else pairs.scores(tables[:, layout.n_of_curves :])
+    for own, table in zip(cells, layout.split(tables), strict=True):
         more = own.scores(np.ascontiguousarray(table))
         found = more if found is None else found + more
     return found
+
+
+def _sums(cells: Sequence[Cells], pairs: DevicePairs | None, layout: Layout, R: Any) -> Floats:
+    """Return the sums of R by the entries of the tables of curves, then of surfaces."""
+    sums = layout.join([own.sums(R) for own in cells])
+    return sums if pairs is None else np.concatenate([sums, pairs.surfaces.sums(R)], axis=1)
 
 
 def _whole(backend: Backend, table: Table) -> Any:
@@ -288,10 +335,15 @@ def _whole(backend: Backend, table: Table) -> Any:
     return backend.array(as_dense(table.whole()))
 
 
-def _pieces(backend: Backend, table: Table, X: Any) -> Iterator[tuple[slice, Any]]:
-    """Yield X on the device: all of it, or some rows at a time."""
+def _pieces(
+    backend: Backend, table: Table, X: Any, most: int | None = None
+) -> Iterator[tuple[slice, Any]]:
+    """Yield X on the device: all of it, or some rows at a time, `most` if it is there."""
     if X is not None:
-        yield slice(0, table.shape[0]), X
+        n = table.shape[0]
+        for start in range(0, n, most or n):
+            rows = slice(start, min(start + (most or n), n))
+            yield rows, X[rows]
         return
     for rows, chunk in table.chunks():
         yield rows, backend.array(as_dense(chunk))

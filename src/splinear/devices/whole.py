@@ -81,18 +81,21 @@ class Inverses:
         space: Space,
         curvature: Curvature,
         blocks: list[list[Floats]],
+        *,
+        steps: bool = True,
     ) -> Inverse | None:
         """Return inverses at a point, from the first rows of the cells.
 
         Where products cost more than they do, it is the last one, scaled, as long as diagonals have
-        changed by little. None if there is none, or the matrices would be too large.
+        changed by little. None if there is none, or the matrices would be too large. If `steps`, it
+        may make them itself: there are no terms but these curves.
         """
         if not forms_hessian(space.layout):
             return None
         diagonal = _penalized_diagonals(space, blocks)
         self._frame = frame = Frame.of(self.backend, space, self._frame)
         design = self._design(cells, space, diagonal.shape[1] + 1)
-        has_all = design.n_rows == space.n_rows
+        has_all = steps and design.n_rows == space.n_rows
         if has_all or not self._will_do(diagonal):
             self._diagonal = diagonal
             H = _hessians(self.backend, design, frame, space, curvature, blocks)

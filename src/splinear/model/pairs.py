@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,14 @@ from splinear._types import AnyArray, Floats
 from splinear.curves.embedding import bounded
 from splinear.model.chains import Chain
 
-__all__ = ["N_BANDS", "PairGroup", "chains_of", "surfaces"]
+__all__ = [
+    "N_BANDS",
+    "PairGroup",
+    "chains_of",
+    "numbered_surfaces",
+    "split_blocks",
+    "surfaces",
+]
 
 SHARED = 1e-3  # the weight of a difference that a surface shares with a curve, beside its own
 N_BANDS = 5  # of a block: a node with itself, and its neighbors at 1, m2 - 1, m2, m2 + 1
@@ -331,17 +339,30 @@ def chains_of(groups: Sequence[PairGroup]) -> tuple[Chain, ...]:
     return tuple({id(c): c for group in groups for pair in group.chains for c in pair}.values())
 
 
-def surfaces(
-    positions: NDArray[np.float32] | Floats, chains: Sequence[Chain], groups: Sequence[PairGroup]
-) -> _core.Surfaces | _core.ExactSurfaces:
-    """Return the compiled twin of groups over positions (n_chains, n_rows)."""
+def numbered_surfaces(chains: Sequence[Chain], groups: Sequence[PairGroup]) -> NDArray[np.int64]:
+    """Return the numbers of both chains of every surface, and of their nodes, (n_surfaces, 4)."""
     place = {id(chain): k for k, chain in enumerate(chains)}
     numbers = [
         (place[id(a)], place[id(b)], a.n_nodes, b.n_nodes)
         for group in groups
         for a, b in group.chains
     ]
-    table = np.array(numbers, dtype=np.int64).reshape(-1, 4)
+    return np.array(numbers, dtype=np.int64).reshape(-1, 4)
+
+
+def split_blocks(flat: Floats, groups: Sequence[PairGroup]) -> list[Floats]:
+    """Return the blocks of all surfaces as those of each group, (n_pairs, size, 5)."""
+    shapes = [(*group.shape, N_BANDS) for group in groups]
+    ends = np.cumsum([prod(shape) for shape in shapes])
+    parts = zip(np.split(flat.ravel(), ends[:-1]), shapes, strict=True)
+    return [part.reshape(shape) for part, shape in parts]
+
+
+def surfaces(
+    positions: NDArray[np.float32] | Floats, chains: Sequence[Chain], groups: Sequence[PairGroup]
+) -> _core.Surfaces | _core.ExactSurfaces:
+    """Return the compiled twin of groups over positions (n_chains, n_rows)."""
+    table = numbered_surfaces(chains, groups)
     if positions.dtype == np.float32:
         return _core.Surfaces(positions.astype(np.float32, copy=False), table)
     return _core.ExactSurfaces(positions.astype(np.float64, copy=False), table)

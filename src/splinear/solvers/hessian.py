@@ -13,7 +13,7 @@ Both are of curves. Every surface has its block beside them (`splinear.solvers.p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from functools import partial
 from typing import Literal, Protocol
@@ -41,7 +41,6 @@ __all__ = ["Chooser", "Preconditioner", "QuadraticModel"]
 Preconditioner = Literal["auto", "banded", "dense"]
 
 ROWS_PER_COEFFICIENT = 12  # that the dense preconditioner is made from
-PRICE_PAIR = 8.0  # of a surface in a product
 
 # Rows that products go through at first; more of them where outputs are several, or where terms
 # have levels, which a small sample may not have.
@@ -87,7 +86,7 @@ class Chooser:
         per_row = space.rows.n_values / space.n_rows
         self.price_per_row = space.rows.value_price * per_row  # of a product
         if space.rows.pairs is not None:
-            self.price_per_row += PRICE_PAIR * space.rows.pairs.n_pairs
+            self.price_per_row += space.rows.pairs.price * space.rows.pairs.n_pairs
         if preconditioner == "banded" or not forms_hessian(space.layout):
             self.dense_price = np.inf
         elif preconditioner == "dense" or space.cone is not None:
@@ -171,6 +170,17 @@ class _ByPasses:
         del gradient, radius, watch, aim
         return None
 
+    def _beside_surfaces(self, theta: Floats, of_curves: Callable[[Floats], Floats]) -> Floats:
+        """Multiply the parts of curves and intercepts by their inverse, and those of surfaces."""
+        if not self.space.layout.pairs:
+            return of_curves(theta)
+        out, n = np.empty_like(theta), self.space.layout.n_of_curves
+        solved = of_curves(np.delete(theta, np.s_[n:-1], axis=1))
+        out[:, :n], out[:, -1] = solved[:, :-1], solved[:, -1]
+        for own, to, surfaces in zip(theta, out, self.surfaces, strict=True):
+            to[n:-1] = surfaces.solve(own[:-1])
+        return out
+
     def _times_step_by_step(self, direction: Floats) -> tuple[Floats, Floats]:
         if self.space.is_free:
             direction[:, -1] = 0.0
@@ -210,16 +220,11 @@ class _Banded(_ByPasses):
         ]
 
     def precondition(self, theta: Floats) -> Floats:
-        n, has_pairs = self.space.layout.n_of_curves, bool(self.space.layout.pairs)
-        curves = np.delete(theta, np.s_[n:-1], axis=1) if has_pairs else theta
-        solved = [arrow.solve(curves[k : k + 1]) for k, arrow in enumerate(self.outputs)]
-        if not has_pairs:
-            return solved[0] if len(solved) == 1 else np.concatenate(solved)
-        out = np.empty_like(theta)
-        for k, surfaces in enumerate(self.surfaces):
-            out[k, :n], out[k, -1] = solved[k][0, :-1], solved[k][0, -1]
-            out[k, n:-1] = surfaces.solve(theta[k, :-1])
-        return out
+        return self._beside_surfaces(theta, self._of_curves)
+
+    def _of_curves(self, theta: Floats) -> Floats:
+        solved = [arrow.solve(theta[k : k + 1]) for k, arrow in enumerate(self.outputs)]
+        return solved[0] if len(solved) == 1 else np.concatenate(solved)
 
     def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step | None:
         space, rows = self.space, self.space.rows
@@ -260,7 +265,7 @@ class _Inverse(_ByPasses):
         self.inverse = inverse
 
     def precondition(self, theta: Floats) -> Floats:
-        return self.inverse.times(theta)
+        return self._beside_surfaces(theta, self.inverse.times)
 
     def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step | None:
         if not isinstance(self.inverse, Stepping):

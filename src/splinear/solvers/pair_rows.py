@@ -12,12 +12,23 @@ from numpy.typing import NDArray
 from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.model.chains import Chain
-from splinear.model.pairs import N_BANDS, PairGroup, surfaces
+from splinear.model.pairs import PairGroup, split_blocks, surfaces
 from splinear.solvers.order import Order
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
-__all__ = ["PairRows", "positions_of"]
+__all__ = [
+    "MOST_CELLS",
+    "PRICE",
+    "GridRows",
+    "PairRows",
+    "nearest_nodes",
+    "positions_of",
+    "standardized",
+]
+
+PRICE = 8.0  # of a surface in a product with the Hessian, for each row
+MOST_CELLS = 16  # of a grid along each feature, that of missing values included
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +49,8 @@ class PairRows:
     chains: tuple[Chain, ...]
     positions: NDArray[np.float32] | Floats
     groups: tuple[PairGroup, ...]
+
+    price = PRICE
 
     @cached_property
     def _core(self) -> _core.Surfaces | _core.ExactSurfaces:
@@ -74,15 +87,46 @@ class PairRows:
 
         By bands, in shapes (n_pairs, size, 5); see PairGroup.band_distances.
         """
-        out = []
-        for own in self._core.blocks(np.ascontiguousarray(H), n_threads):
-            parts, start = [], 0
-            for group in self.groups:
-                end = start + group.n_pairs * group.size * N_BANDS
-                parts.append(own[start:end].reshape(*group.shape, N_BANDS))
-                start = end
-            out.append(parts)
-        return out
+        found = self._core.blocks(np.ascontiguousarray(H), n_threads)
+        return [split_blocks(own, self.groups) for own in found]
+
+
+@dataclass(frozen=True, eq=False)
+class GridRows:
+    """Rows as cells of grids, in which pairs are looked for.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (n_features, n_rows)
+        Numbers from 0 to 15.
+    """
+
+    cells: NDArray[np.uint8]
+
+    def evidence(self, G: Floats, H: Floats, pairs: AnyArray, n_threads: int) -> Floats:
+        """Return how much pairs (n_pairs, 2) of features say together, (n_outputs, n_pairs).
+
+        G and H (n_outputs, n_rows) are first and second derivatives.
+        """
+        found, to = [], np.ascontiguousarray
+        for g, h in zip(G, H, strict=True):
+            found.append(_core.pair_evidence(self.cells, to(g), to(h), pairs, n_threads))
+        return np.stack(found)
+
+
+def nearest_nodes(positions: AnyArray) -> NDArray[np.uint8]:
+    """Return the numbers of the nodes that rows are nearest to, same shape."""
+    nodes: NDArray[np.uint8] = np.clip(np.rint(positions), 0, MOST_CELLS - 1).astype(np.uint8)
+    return nodes
+
+
+def standardized(G: Floats, H: Floats) -> Floats:
+    """Return the evidence of grids (n_pairs, n_cells): see core/pairs/evidence.hpp."""
+    q = H / (H + 1.0)
+    found = 0.5 * (G**2 / (H + 1.0)).sum(axis=1)
+    mean, variance = 0.5 * q.sum(axis=1), 0.5 * (q**2).sum(axis=1)
+    spread = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    return np.where(variance > 0.0, (found - mean) / spread, 0.0)
 
 
 def positions_of(

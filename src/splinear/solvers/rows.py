@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
+from splinear.model.chains import Chain
 from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup, chains_of
 from splinear.solvers.coding import code_rows, read_codes
 from splinear.solvers.loss_sums import Curvature, LossSum
 from splinear.solvers.memory import MemoryPlan
 from splinear.solvers.order import Order, divided
-from splinear.solvers.pair_rows import PairRows
+from splinear.solvers.pair_rows import GridRows, PairRows, nearest_nodes, positions_of
 from splinear.solvers.row_parts import nonzero_parts, takes_nonzeros, value_parts
 from splinear.solvers.row_sample import sample_rows
 from splinear.solvers.value_piece import ValuePiece, all_scores, all_sums
@@ -201,6 +203,15 @@ class TrainingRows:
     @cached_property
     def _in_units(self) -> dict[float, tuple[list[_core.Group], AnyArray | None]]:
         return {}
+
+    def placed(self, groups: tuple[PairGroup, ...], table: Table) -> PairRows:
+        """Return where the rows stand on surfaces; their values are those of a table."""
+        chains = chains_of(groups)
+        return PairRows(chains, positions_of(chains, table, self.order(), self.n_rows), groups)
+
+    def nearest(self, chains: Sequence[Chain], table: Table, n: int) -> GridRows:
+        """Return the first n rows as cells of grids, whose values are those of a table."""
+        return GridRows(nearest_nodes(positions_of(chains, table, self.order(), n)))
 
     def with_pairs(self, layout: Layout, pairs: PairRows) -> TrainingRows:
         """Return the same rows for a layout that has surfaces, too."""

@@ -15,6 +15,7 @@ from splinear.curves.basis import BSplineBasis
 from splinear.devices.backend import Backend, Curves
 from splinear.devices.finding import cuda_backend
 from splinear.devices.margins import DeviceMargins
+from splinear.devices.pairs import SentSurfaces
 from splinear.devices.rows import DeviceRows, can_hold, in_memory_of
 from splinear.model.additive import Model
 from splinear.model.group import Extrapolation, TermGroup
@@ -30,7 +31,6 @@ from splinear.tables.checks import column_ranges
 from splinear.tables.device import DeviceTable
 from splinear.tables.table import Table
 from splinear.training.dual import DualTrainer
-from splinear.training.interactions import asks_for_pairs
 from splinear.training.passes import PassTrainer
 from splinear.training.ranges import check_ranges
 from splinear.training.set import TrainingSet
@@ -40,7 +40,7 @@ from splinear.training.trainer import Fitter, Trainer
 
 __all__ = ["device_rows", "device_scores", "refusal", "trainer_on"]
 
-AT_ONCE = 2**24  # scores that are computed at a time, to bound memory
+AT_ONCE = 2**24  # scores, and positions on surfaces, that are computed at a time
 
 
 def refusal(estimator: BaseEstimator, trainer: Trainer, table: Table, layout: Layout) -> str | None:
@@ -49,8 +49,6 @@ def refusal(estimator: BaseEstimator, trainer: Trainer, table: Table, layout: La
         return "has no max_memory: the rows lie in the device's memory."
     if hasattr(estimator, "terms_"):
         return "learns from all rows at once, and partial_fit has further chunks."
-    if asks_for_pairs(getattr(estimator, "interactions", 0), estimator.terms):
-        return "has no surfaces over pairs of features."
     if table.is_sparse:
         return "takes dense tables, and X is sparse."
     if not can_hold(table, layout):
@@ -127,9 +125,10 @@ def _refuses(layout: Layout) -> bool:
 
 def scores_on(backend: Backend, model: Model, X: Any) -> Any:
     """Return f(x) of the rows of an array on the device, some rows at a time."""
-    step = max(1, AT_ONCE // model.n_outputs)
     place = backend.name, backend.place
     there = model.prepared(place, lambda: SentTerms.of(backend, model))
+    n_positions = 0 if there.surfaces is None else len(there.surfaces.surfaces.positions)
+    step = max(1, AT_ONCE // (model.n_outputs + n_positions))
     added = partial(_added, backend, model, there)
     if len(X) <= step:
         out = added(X)
@@ -143,8 +142,9 @@ def scores_on(backend: Backend, model: Model, X: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class SentTerms:
-    """The terms of a model: curves on a device, and what the host evaluates."""
+    """The terms of a model: surfaces and curves on a device, and what the host evaluates."""
 
+    surfaces: SentSurfaces | None
     curves: list[Curves]
     others: list[Scorer]
     intercept: Any  # (n_outputs, 1)
@@ -152,6 +152,7 @@ class SentTerms:
     @classmethod
     def of(cls, backend: Backend, model: Model) -> SentTerms:
         """Send what kernels evaluate."""
+        surfaces = SentSurfaces.of(backend, model)
         intercept = backend.array(model.intercept[:, None])
         sent = [
             backend.curves(group, np.ascontiguousarray(group.with_gap_values(own)))
@@ -159,18 +160,18 @@ class SentTerms:
             if _on_device(group)
         ]
         others = scorers_of([part for part in model.parts() if not _on_device(part[0])])
-        return cls(sent, others, intercept)
+        return cls(surfaces, sent, others, intercept)
 
 
 def _added(backend: Backend, model: Model, terms: SentTerms, X: Any) -> Any:
     """Return the sums of all terms at rows on the device, (n_outputs, n_rows)."""
     found = None
-    for curves in terms.curves:
+    for curves in (*terms.curves, *([] if terms.surfaces is None else [terms.surfaces])):
         more = curves.scores(X)
         found = more if found is None else found + more
     if found is None:
         found = backend.zeros((model.n_outputs, len(X)))
-    if terms.others or model.layout.pairs:
+    if terms.others:
         found += backend.array(_rest(model, terms.others, backend.numpy(X)).T)
     return found
 
@@ -187,6 +188,4 @@ def _rest(model: Model, others: Sequence[Scorer], piece: Any) -> Floats:
     found = np.zeros((len(piece), model.n_outputs))
     for scorer in others:
         found += scorer.scores(piece, 1)
-    if model.layout.pairs:
-        found += model.pair_scores(piece, 1)
     return found

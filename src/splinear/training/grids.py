@@ -12,6 +12,7 @@ from splinear.model.grouping import split_by
 from splinear.model.pairs import PairGroup
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.loss_sums import LossSum
+from splinear.solvers.pair_rows import standardized
 from splinear.solvers.rows import TrainingRows
 
 __all__ = ["grid_evidence", "is_worth_a_pass", "mean_square"]
@@ -20,8 +21,8 @@ MOST_PAIRS = 2**14  # whose grids are summed over all rows: 64 MB, of 16 x 16 ce
 
 
 def is_worth_a_pass(rows: TrainingRows, n_pairs: int) -> bool:
-    """Tell whether all rows say more of this many pairs than those that are here."""
-    return not rows.is_here and rows.n_rows > rows.n_sampled and n_pairs <= MOST_PAIRS
+    """Tell whether all rows say more of this many pairs than those of a sample that is here."""
+    return not rows.is_here and 0 < rows.n_sampled < rows.n_rows and n_pairs <= MOST_PAIRS
 
 
 def grid_evidence(
@@ -53,20 +54,11 @@ def grid_evidence(
         )
         for k in range(total.n_outputs):
             parts = np.split(sums[k], ends), np.split(sums[total.n_outputs + k], ends)
-            for at, group, G, H in zip(split, groups, *parts, strict=True):
-                z[at] += _standardized(G.reshape(group.shape) / np.sqrt(scale), H)
+            for at, group, *own in zip(split, groups, *parts, strict=True):
+                G, H = (part.reshape(group.shape) for part in own)
+                z[at] += standardized(G / np.sqrt(scale), H)
             n_outputs += 1
     return np.asarray(z / np.sqrt(n_outputs))
-
-
-def _standardized(G: Floats, H: Floats) -> Floats:
-    """Return z of grids (n_pairs, n_cells)."""
-    H = H.reshape(G.shape)
-    q = H / (H + 1.0)
-    found = 0.5 * (G**2 / (H + 1.0)).sum(axis=1)
-    mean, variance = 0.5 * q.sum(axis=1), 0.5 * (q**2).sum(axis=1)
-    spread = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-    return np.where(variance > 0.0, (found - mean) / spread, 0.0)
 
 
 def mean_square(g: Floats, h: Floats) -> float:

@@ -20,18 +20,16 @@ from numbers import Integral
 from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
-from splinear import _core
 from splinear._lookup import is_whole
 from splinear._types import Floats
 from splinear.model.chains import Chain
 from splinear.model.grouping import split_by
-from splinear.model.pairs import PairGroup, chains_of
+from splinear.model.pairs import PairGroup
 from splinear.solvers.iterate import Iterate
 from splinear.solvers.loss_sums import LossSum
 from splinear.solvers.memory import BytesPerRow
-from splinear.solvers.pair_rows import PairRows, positions_of
+from splinear.solvers.pair_rows import MOST_CELLS
 from splinear.solvers.rows import TrainingRows
 from splinear.terms.base import ColumnData
 from splinear.terms.pair import N_BINS, LevelEffects, Pair
@@ -48,7 +46,6 @@ __all__ = [
 
 MOST_ROWS, LEAST_ROWS = 50_000, 5_000  # that pairs are looked for in
 MOST_WORK = 2 * 10**9  # rows times pairs, if that leaves LEAST_ROWS
-MOST_CELLS = 16  # per feature, that of missing values included
 MOST_FEATURES = 400  # that pairs are looked for among: those whose curves say most
 # "auto" takes all pairs of so much evidence, and others as long as they cost little: REML finds out
 # which of them say nothing, and many that say little can say much together.
@@ -221,18 +218,16 @@ class Interactions:
         rows = _rows_of(points)
         n = int(np.clip(MOST_WORK // len(pairs), LEAST_ROWS, MOST_ROWS))
         n = min(n, rows.n_rows)
-        positions = self._positions(tuple(chains.values()), rows, n)
-        cells = np.clip(np.rint(positions), 0, MOST_CELLS - 1).astype(np.uint8)
+        seen = rows.nearest(tuple(chains.values()), self.data.table, n)
         place = {j: k for k, j in enumerate(chains)}
         numbers = np.array([[place[a], place[b]] for a, b in pairs], dtype=np.int64)
         total, n_outputs = np.zeros(len(pairs)), 0
         for point in points:
-            g = point.total.gradient(point.F)[:, :n]
-            h = point.curvature.diagonal[:, :n]
+            g = np.asarray(point.total.gradient(point.F)[:, :n])
+            h = np.asarray(point.curvature.diagonal[:, :n])
             g = g / np.sqrt(point.total.dispersion(mean_square(g, h)))
-            for k in range(len(g)):
-                own = np.ascontiguousarray(g[k]), np.ascontiguousarray(h[k])
-                total += _core.pair_evidence(cells, *own, numbers, point.space.n_threads)
+            for own in seen.evidence(g, h, numbers, point.space.n_threads):
+                total += own
                 n_outputs += 1
         return np.asarray(total / np.sqrt(n_outputs))
 
@@ -250,9 +245,7 @@ class Interactions:
             return rows
         sizes = np.array([[a.n_nodes, b.n_nodes] for a, b in surfaces])
         groups = tuple(self._group([surfaces[int(k)] for k in at]) for at in split_by(sizes))
-        chains, here = chains_of(groups), rows.first(rows.n_rows)
-        own = PairRows(chains, self._positions(chains, here, here.n_rows), groups)
-        pairs = own if rows.is_here else rows.placed(own)  # type: ignore[attr-defined]
+        pairs = rows.placed(groups, self.data.table)
         [mass] = pairs.sums(weights[None], n_threads)
         ends = np.cumsum([group.n_pairs * group.size for group in groups])
         groups = tuple(
@@ -290,12 +283,6 @@ class Interactions:
 
     def _rank(self, chain: Chain) -> tuple[bool, int]:
         return chain.feature not in self.held.knots, -chain.n_nodes
-
-    def _positions(
-        self, chains: Sequence[Chain], rows: TrainingRows, n: int
-    ) -> NDArray[np.float32]:
-        """Return where the first n rows in the order of training stand, (n_chains, n)."""
-        return positions_of(chains, self.data.table, rows.order(), n)
 
 
 def _rows_of(points: Sequence[Iterate]) -> TrainingRows:

@@ -1,0 +1,210 @@
+"""Surfaces over pairs of features on a GPU: what `pairs.cu` is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.devices.backend import DeviceArray
+from splinear.devices.cuda_counts import batches
+from splinear.model.chains import Chain
+from splinear.model.pairs import N_BANDS
+
+if TYPE_CHECKING:
+    from splinear.devices.cuda import CudaBackend
+
+__all__ = ["CudaSurfaces", "evidence_on", "surfaces_on"]
+
+MOST_OUTPUTS = 16  # at a time
+MOST_COPIES = 32  # of tables in shared memory: one per lane of a warp
+THREADS = 256  # of a block
+ROWS_PER_BLOCK = 2048  # at least
+NOWHERE = np.uint64(0)  # the pointer to no array
+TYPES = {"f4": "float", "f8": "double"}
+
+
+@dataclass(frozen=True, eq=False)
+class CudaSurfaces:
+    """Positions of rows on the chains of surfaces, (n_chains, n_rows)."""
+
+    backend: CudaBackend
+    chains: DeviceArray  # five numbers each
+    nodes: DeviceArray  # of all chains
+    surfaces: DeviceArray  # (n_surfaces, 4)
+    starts: DeviceArray  # of each surface's nodes
+    sizes: AnyArray  # how many these are
+    positions: DeviceArray
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.positions.shape[1])
+
+    def over(self, n_rows: int, *, exact: bool) -> CudaSurfaces:
+        """Return the same surfaces with room for other rows."""
+        dtype = np.float64 if exact else np.float32
+        empty = self.backend.cupy.zeros((len(self.chains), n_rows), dtype=dtype)
+        return replace(self, positions=empty)
+
+    def first(self, n: int) -> CudaSurfaces:
+        """Return the first n rows."""
+        return replace(self, positions=self.positions[:, :n])
+
+    def fill(self, X: DeviceArray, places: AnyArray | None = None) -> None:
+        """Note where rows of X stand, row i as number places[i]."""
+        backend, n = self.backend, len(X)
+        X = X if X.dtype.char in "fd" else X.astype(np.float64)
+        to = NOWHERE if places is None else backend.array(places.astype(np.int64))
+        given = (
+            X,
+            *(np.int64(stride // X.dtype.itemsize) for stride in X.strides),
+            self.chains,
+            self.nodes,
+            to,
+            self.positions,
+            np.int64(n),
+            np.int64(self.n_rows),
+        )
+        kernel = self._kernel("place", VALUE=TYPES[X.dtype.str[1:]])
+        kernel((self._n_blocks(n), len(self.chains)), (THREADS,), given)
+
+    def scores(self, tables: DeviceArray) -> DeviceArray:
+        """Return the sum of all surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes)."""
+        cp, tables = self.backend.cupy, self.backend.array(tables).astype(np.float64, copy=False)
+        out = cp.empty((len(tables), self.n_rows))
+        for some in batches(len(tables), MOST_OUTPUTS):
+            laid = cp.ascontiguousarray(tables[some].T)
+            kernel = self._kernel("score", OUTPUTS=laid.shape[1])
+            given = (*self._source(), np.int32(len(self.sizes)), laid, out[some])
+            kernel((self._n_blocks(self.n_rows),), (THREADS,), given)
+        return out
+
+    def sums(self, R: DeviceArray) -> Floats:
+        """Return the sums of R by the nodes of all surfaces, (n_outputs, n_nodes)."""
+        return self._added(R, 1)[:, :, 0]
+
+    def blocks(self, H: DeviceArray) -> Floats:
+        """Return the blocks of sum_i h_i B_i B_i' by bands, (n_outputs, n_nodes, 5)."""
+        return self._added(H, N_BANDS)
+
+    def _added(self, R: DeviceArray, n_bands: int) -> Floats:
+        """Return sums by nodes and bands, (n_outputs, n_nodes, n_bands), on the host."""
+        R = R.astype(np.float64, copy=False)
+        room = self.backend.shared_bytes // 2 // self._bytes(n_bands)
+        most = max(1, min(MOST_OUTPUTS, room))
+        parts = [self._add(R[some], n_bands) for some in batches(len(R), most)]
+        return np.concatenate(parts)
+
+    def _add(self, R: DeviceArray, n_bands: int) -> Floats:
+        backend, cp, (n_outputs, n) = self.backend, self.backend.cupy, R.shape
+        of_one = n_outputs * self._bytes(n_bands)
+        copies = MOST_COPIES
+        while copies and copies * of_one > backend.shared_bytes // (4 if copies > 1 else 1):
+            copies //= 2
+        n_bytes, scales = copies * of_one, _scales(backend, R)
+        out = cp.zeros((int(self.sizes.sum()), n_bands, n_outputs), dtype=np.uint64)
+        defined = {"OUTPUTS": n_outputs, "BLOCKS": int(n_bands > 1), "COPIES": copies}
+        kernel = self._kernel("add", n_bytes, **defined)
+        wanted = ceil(8 * backend.n_processors / len(self.sizes))
+        grid = len(self.sizes), max(1, min(wanted, ceil(n / ROWS_PER_BLOCK)))
+        given = cp.ascontiguousarray(R), backend.array(scales), out
+        kernel(grid, (THREADS,), (*self._source(), *given), shared_mem=n_bytes)
+        found = backend.numpy(out).view(np.int64) / scales
+        return np.ascontiguousarray(found.transpose(2, 0, 1))
+
+    def _bytes(self, n_bands: int) -> int:
+        """Return the bytes of the largest surface's sums, for one output."""
+        return 8 * n_bands * int(self.sizes.max())
+
+    def _source(self) -> tuple[Any, ...]:
+        """Return the first arguments of the kernels: rows, then surfaces."""
+        pitch = self.positions.strides[0] // self.positions.dtype.itemsize
+        return self.positions, np.int64(pitch), np.int64(self.n_rows), self.surfaces, self.starts
+
+    def _n_blocks(self, n: int) -> int:
+        return max(1, min(ceil(n / THREADS), 32 * self.backend.n_processors))
+
+    def _kernel(self, name: str, n_bytes: int = 0, **defined: object) -> Any:
+        """Return a kernel for positions of this type, with these macros and shared memory."""
+        own = {f"ONLY_{name}": 1, "POSITION": TYPES[self.positions.dtype.str[1:]]}
+        return self.backend.kernel("pairs.cu", name, n_bytes, own | defined)
+
+
+def surfaces_on(
+    backend: CudaBackend,
+    chains: Sequence[Chain],
+    table: AnyArray,
+    n_rows: int,
+    *,
+    exact: bool = False,
+) -> CudaSurfaces:
+    """Return room for the positions of rows on chains; see Backend.surfaces.
+
+    It waits for what was sent: other threads may use streams of their own.
+    """
+    to, sizes = backend.array, table[:, 2] * table[:, 3]
+    numbers, nodes = _packed(chains)
+    sent = CudaSurfaces(
+        backend,
+        to(numbers),
+        to(nodes),
+        to(np.ascontiguousarray(table, dtype=np.int32)),
+        to(np.cumsum(sizes, dtype=np.int64) - sizes),
+        sizes,
+        None,
+    )
+    backend.cupy.cuda.get_current_stream().synchronize()
+    return sent.over(n_rows, exact=exact)
+
+
+def evidence_on(
+    backend: CudaBackend, cells: DeviceArray, G: Floats, H: Floats, pairs: AnyArray
+) -> Floats:
+    """Return how much pairs of features say together; see Backend.pair_evidence."""
+    to, z = backend.array, backend.zeros((len(G), len(pairs)))
+    g, h = (to(np.ascontiguousarray(own, dtype=np.float64)) for own in (G, H))
+    given = (
+        backend.cupy.ascontiguousarray(cells),
+        g,
+        h,
+        to(_scales(backend, g)),
+        to(_scales(backend, h)),
+        to(np.ascontiguousarray(pairs, dtype=np.int32)),
+        z,
+        np.int64(cells.shape[1]),
+    )
+    kernel = backend.kernel("pairs.cu", "evidence", 0, {"ONLY_evidence": 1})
+    kernel((len(pairs), len(G)), (THREADS,), given)
+    found: Floats = backend.numpy(z)
+    return found
+
+
+def _scales(backend: CudaBackend, R: DeviceArray) -> Floats:
+    """Return powers of two by which sums over each row of R still fit into 63 bits.
+
+    NaN where a number is not finite: so will be the sums.
+    """
+    largest: Floats = backend.numpy(abs(R).max(axis=1))
+    _, exponent = np.frexp(largest)
+    _, of_rows = np.frexp(float(R.shape[1]))
+    scales = np.ldexp(1.0, np.clip(62 - exponent - of_rows, -1022, 1023))
+    return np.where(np.isfinite(largest), scales, np.nan)
+
+
+def _packed(chains: Sequence[Chain]) -> tuple[AnyArray, Floats]:
+    """Return the numbers of chains as `pairs.cu` reads them, and their nodes one after another."""
+    numbers, nodes, start = [], [np.zeros(1)], 1
+    for chain in chains:
+        has_levels = chain.knots is None
+        own = chain.node_of_level if has_levels else chain.knots
+        assert own is not None
+        missing = chain.n_values if chain.has_missing else -1
+        numbers.append((chain.feature, start, len(own), int(has_levels), missing))
+        nodes.append(np.asarray(own, dtype=np.float64))
+        start += len(own)
+    return np.array(numbers, dtype=np.int32).reshape(-1, 5), np.concatenate(nodes)
