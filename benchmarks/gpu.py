@@ -102,7 +102,7 @@ def fitted(name: str, model: BaseEstimator, X: Any, y: Any, cpu: bool = True) ->
     on_cpu = difference = None
     if cpu:
         here = clone(model).set_params(device="cpu", n_jobs=-1, time_limit=LONGEST)
-        on_cpu = _seconds(here, X, y)
+        on_cpu = _seconds(here, cp.asnumpy(X), y)
         difference = abs(own.objective_ / here.objective_ - 1)
     print(f"{name}: {seconds:.2f} s, on the processor {on_cpu}", flush=True)
     return Fit(name, seconds, own.dual_gap_, own.n_iter_, own.certified_, on_cpu, difference)
@@ -124,6 +124,16 @@ def waves(n: int) -> tuple[Any, Any]:
     score = sum(cp.sin(6 * X[:, j]) * (1 if j % 3 else -1) for j in range(20))
     noise = cp.log(1.0 / random.random(n) - 1.0)  # logistic
     return X, (score - score.mean() + noise > 0).astype(np.int8).get()
+
+
+def products(n: int) -> tuple[Any, Any]:
+    """Return rows on the GPU of which two products of two columns say something, and classes."""
+    random = cp.random.default_rng(0)
+    X = random.random((n, 20), dtype=np.float32)
+    score = cp.sin(6 * X[:, 0]) + 12 * (X[:, 0] - 0.5) * (X[:, 1] - 0.5)
+    score += 12 * (X[:, 2] - 0.5) * (X[:, 3] - 0.5)
+    noise = cp.log(1.0 / random.random(n) - 1.0)  # logistic
+    return X, (score + noise > 0).astype(np.int8).get()
 
 
 def kernels(name: str, n: int, columns: int, n_bins: int, n_outputs: int, speed: float) -> Any:
@@ -202,6 +212,10 @@ def main() -> None:
     name = f"{n:,} x {COLUMNS}, two classes, AdditiveClassifier"
     fits.append(fitted(name, softmax, rows, target, cpu=False))
     bars.append(report.Bar(f"{name}: seconds", fits[-1].seconds, most=10.0))
+    with_pairs, classes = products(n // 10)
+    name = f"{len(with_pairs):,} x 20, two classes, two pairs of 190 looked for"
+    pairs = AdditiveClassifier(interactions=2, random_state=0)
+    fits.append(fitted(name, pairs, with_pairs, classes))
     (scoring, naming), reading = predictions(rows, target), rows.nbytes / speed
     del rows
     shapes = [

@@ -593,12 +593,22 @@ def test_what_penalties_take():
     refused(penalty().distance, rows, rows[1:].copy(), rows, match="number of rows")
     refused(penalty().distance, rows, rows, rows[:, 1:].copy(), match="length of rows")
     made, flat = group_penalty(), numbers(LENGTH)
-    made.add_pull(flat, flat.copy(), 1)
+    one = flat[None, :]
+    for call in (made.add_pull, made.soften):
+        call(one, one.copy(), 1)
+        refused(call, one[:, 1:], one, 1, match=f"parameters must be {LENGTH}, not 17")
+        refused(call, one, one[:, 1:], 1, match="parameters to write to must be")
+        refused(call, one, np.vstack([one, one]), 1, match="number of rows to write to")
+        refused(
+            call,
+            np.asfortranarray(np.vstack([one, one])),
+            np.vstack([one, one]),
+            1,
+            match="neighbors",
+        )
+        refused(call, one, one, 0, match="n_threads")
     assert made.softness(flat, 1) > 0.0
     assert made.level_weights.shape == (N_FEATURES, SIZE)
-    refused(made.add_pull, flat[1:], flat, 1, match=f"parameters must be {LENGTH}, not 17")
-    refused(made.add_pull, flat, flat[1:], 1, match="parameters to add to must be")
-    refused(made.add_pull, flat, flat, 0, match="n_threads")
     refused(made.softness, flat[1:], 1, match=f"gradient must be {LENGTH}, not 17")
     refused(made.softness, flat, 0, match="n_threads")
     assert made.take_levels(flat.copy()) != 0.0

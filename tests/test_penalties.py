@@ -144,13 +144,18 @@ def test_twins_agree_on_weighted_penalties(penalty: Penalty) -> None:
     random = np.random.default_rng(1)
     twin, weights, variance, missing = group_penalty(penalty, random, 3)
     theta = random.normal(size=(3, penalty.size + 1))
-    curves, gaps, found = theta[:, :-1], theta[:, -1], np.zeros(theta.size)
-    twin.add_pull(theta.ravel(), found, 1)
+    curves, gaps, found = theta[:, :-1], theta[:, -1], np.zeros((1, theta.size))
+    twin.add_pull(theta.reshape(1, -1), found, 1)
     stiffness = weights / variance[:, None]
     pull = penalty.difference_transpose(stiffness * penalty.difference(curves))
     expected = np.column_stack([pull, gaps / missing])
     size = np.abs(expected).max()
     assert_allclose(found.reshape(3, -1), expected, rtol=1e-12, atol=1e-13 * size)
+    softened = np.empty_like(found)
+    twin.soften(theta.reshape(1, -1), softened, 1)
+    inverse = penalty.integrate(penalty.embed(curves) / stiffness)
+    expected, size = np.column_stack([inverse, gaps * missing]), np.abs(inverse).max()
+    assert_allclose(softened.reshape(3, -1), expected, rtol=1e-12, atol=1e-13 * size)
     squares = (penalty.embed(curves) ** 2 / stiffness).sum() + gaps**2 @ missing
     assert_allclose(twin.softness(theta.ravel(), 1), squares, rtol=1e-12)
     ones = np.ones_like(curves)
@@ -165,12 +170,13 @@ def test_twins_agree_on_weighted_penalties(penalty: Penalty) -> None:
 def test_threads_change_no_bit_of_weighted_penalties(penalty: Penalty, n_threads: int) -> None:
     random = np.random.default_rng(2)
     twin, *_ = group_penalty(penalty, random, 50)
-    theta, one = random.normal(size=(2, 50 * (penalty.size + 1)))
+    theta, one = random.normal(size=(2, 3, 50 * (penalty.size + 1)))
     many = one.copy()
-    twin.add_pull(theta, one, 1)
-    twin.add_pull(theta, many, n_threads)
-    np.testing.assert_array_equal(many, one)
-    assert twin.softness(theta, n_threads) == twin.softness(theta, 1)
+    for call in (twin.add_pull, twin.soften):
+        call(theta, one, 1)
+        call(theta, many, n_threads)
+        np.testing.assert_array_equal(many, one)
+    assert twin.softness(theta[0], n_threads) == twin.softness(theta[0], 1)
 
 
 @given(st.integers(1, 10), orders, st.integers(1, 4), st.data())

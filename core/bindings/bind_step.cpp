@@ -12,6 +12,8 @@ namespace splinear::bindings {
 namespace {
 
 using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using StridedTable = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
+using Rows = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;  // each of them without gaps
 
 void make_penalty(GroupPenalty* self, const AnyPenalty& penalty, const Table<bool>& used,
                   const Table<double>& weights, const Vector<double>& variance,
@@ -33,13 +35,38 @@ void over_features(const GroupPenalty& penalty, std::int64_t n_threads, const Us
                     });
 }
 
-void add_pull(const GroupPenalty& self, const Vector<double>& theta, const Numbers& to,
-              std::int64_t n_threads) {
-    must_be("the number of parameters", theta.size(), self.n_parameters());
-    must_be("the number of parameters to add to", to.size(), self.n_parameters());
-    over_features(self, n_threads, [&](std::size_t first, std::size_t last, std::size_t start) {
-        self.add_pull(first, last, theta.data() + start, to.data() + start);
+// Calls use(first feature, last feature, their parameters in a row, their place in `to`) for all
+// features and rows.
+template <class Use>
+void over_rows(const GroupPenalty& penalty, const StridedTable& rows, const Rows& to,
+               std::int64_t n_threads, const Use& use) {
+    must_be("the number of parameters", rows.shape(1), penalty.n_parameters());
+    must_be("the number of parameters to write to", to.shape(1), penalty.n_parameters());
+    must_be("the number of rows to write to", to.shape(0), rows.shape(0));
+    must((rows.stride(1) == 1 && to.stride(1) == 1) || rows.shape(1) < 2,
+         "the parameters of a row must be neighbors in memory");
+    over_features(penalty, n_threads, [&](std::size_t first, std::size_t last, std::size_t start) {
+        const auto at = static_cast<std::int64_t>(start);
+        for (std::int64_t k = 0; k < static_cast<std::int64_t>(rows.shape(0)); ++k)
+            use(first, last, rows.data() + k * rows.stride(0) + at,
+                to.data() + k * to.stride(0) + at);
     });
+}
+
+void add_pull(const GroupPenalty& self, const StridedTable& theta, const Rows& to,
+              std::int64_t n_threads) {
+    over_rows(self, theta, to, n_threads,
+              [&](std::size_t first, std::size_t last, const double* own, double* there) {
+                  self.add_pull(first, last, own, there);
+              });
+}
+
+void soften(const GroupPenalty& self, const StridedTable& gradient, const Rows& to,
+            std::int64_t n_threads) {
+    over_rows(self, gradient, to, n_threads,
+              [&](std::size_t first, std::size_t last, const double* own, double* there) {
+                  self.soften(first, last, own, there);
+              });
 }
 
 double softness(const GroupPenalty& self, const Vector<double>& gradient, std::int64_t n_threads) {
@@ -112,7 +139,10 @@ void bind_step(nb::module_& m) {
              "used (n_features, stride); weights (n_features, size); variance (n_features,); "
              "missing_variance (n_features,), or (0,) for a group without missing values.")
         .def("add_pull", &add_pull, nb::arg("theta").noconvert(), nb::arg("to").noconvert(),
-             nb::arg("n_threads"), "to += S theta, in place, for parameters of all features.")
+             nb::arg("n_threads"),
+             "to += S theta, in place, for rows of parameters of all features.")
+        .def("soften", &soften, nb::arg("gradient").noconvert(), nb::arg("to").noconvert(),
+             nb::arg("n_threads"), "to = S^{-1} g, in place, for rows of parameters.")
         .def("softness", &softness, nb::arg("gradient").noconvert(), nb::arg("n_threads"),
              "g'S^{-1} g.")
         .def("take_levels", &take_levels, nb::arg("theta").noconvert(),

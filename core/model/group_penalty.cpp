@@ -78,6 +78,23 @@ void GroupPenalty::add_pull(std::size_t first, std::size_t last, const double* t
         penalty_);
 }
 
+void GroupPenalty::soften(std::size_t first, std::size_t last, const double* g, double* to) const {
+    std::visit(
+        [&](const Penalty auto& penalty) {
+            for (std::size_t j = first; j < last; ++j, g += stride_, to += stride_) {
+                const double* softness = &softness_[j * stride_];
+                const std::uint8_t* used = &used_[j * stride_];
+                std::copy_n(g, size_, to);
+                penalty.embed(to);
+                for (std::size_t k = 0; k < size_; ++k) to[k] *= softness[k];
+                penalty.integrate(to);
+                for (std::size_t k = 0; k < size_; ++k) to[k] = used[k] ? to[k] : 0.0;
+                if (stride_ > size_) to[size_] = softness[size_] * g[size_];
+            }
+        },
+        penalty_);
+}
+
 void GroupPenalty::write_softness(std::size_t first, std::size_t last, const double* g,
                                   double* to) const {
     std::vector<double> own(size_);

@@ -36,6 +36,9 @@ public:
     // to what is at `to`.
     void add_pull(std::size_t first, std::size_t last, const double* theta, double* to) const;
 
+    // Writes S_j^{-1} g_j to what is at `to`.
+    void soften(std::size_t first, std::size_t last, const double* g, double* to) const;
+
     // Writes g_j'S_j^{-1} g_j of each of them to `to`.
     void write_softness(std::size_t first, std::size_t last, const double* g, double* to) const;
 

@@ -59,6 +59,9 @@ void softness_undoes_stiffness() {
         std::vector<double> soft(n);
         penalty.write_softness(0, n, g.data(), soft.data());
         CHECK(near(std::accumulate(soft.begin(), soft.end(), 0.0), dot(g, theta), 1e-12));
+        std::vector<double> back(theta.size());
+        penalty.soften(0, n, g.data(), back.data());
+        for (std::size_t i = 0; i < back.size(); ++i) CHECK(near(back[i], theta[i], 1e-12));
         CHECK(g[penalty.stride() + size - 1] == 0.0);
         std::vector<double> some(n * penalty.stride());
         penalty.add_pull(1, 3, &theta[penalty.stride()], some.data());

@@ -243,15 +243,14 @@ class TermGroup:
 
     def stiffen(self, parameters: Floats) -> Floats:
         """Return the gradient of the penalty at parameters (..., n_features, stride)."""
-        out = np.zeros(parameters.shape)
-        self.add_stiffness(parameters, out, 1)
-        return out
+        rows = self._rows(parameters)
+        out = np.zeros(rows.shape)
+        self.add_stiffness(rows, out, 1)
+        return out.reshape(parameters.shape)
 
     def add_stiffness(self, parameters: Floats, to: Floats, n_threads: int) -> None:
-        """Add that gradient to an array of the same shape, made of whole groups, in place."""
-        n = self.n_features * self.stride
-        for one, own in zip(parameters.reshape(-1, n), to.reshape(-1, n), strict=True):
-            self.core_penalty.add_pull(one, own, n_threads)
+        """Add that gradient to rows `to`, in place: (n, n_features * stride) both."""
+        self.core_penalty.add_pull(parameters, to, n_threads)
 
     def differences(self, parameters: Floats) -> Floats:
         """Return d_j = T^{-1} coef_j, and the deviations of gaps, (n_features, stride)."""
@@ -305,19 +304,22 @@ class TermGroup:
     def _core_penalty(self) -> _core.Penalty:
         return self.embedding.penalty.core(self.embedding.basis.support)
 
-    def soften(self, parameters: Floats) -> Floats:
+    def soften(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Undo stiffen()."""
-        penalty, out = self.embedding.penalty, np.zeros_like(parameters)
-        inverse = penalty.embed(parameters[..., : self.size]) * inverted(self.edge_weights)
-        out[..., : self.size] = penalty.integrate(inverse) * self.embedding.variance[:, None]
-        if self.has_gaps:
-            out[..., -1] = parameters[..., -1] * self.missing_variance
-        return np.where(self.used, out, 0.0)
+        rows = self._rows(parameters)
+        out = np.empty(rows.shape)
+        self.core_penalty.soften(rows, out, n_threads)
+        return out.reshape(parameters.shape)
 
     def softness(self, gradient: Floats, n_threads: int = 1) -> float:
         """Return g'soften(g) = sum (T'g)^2 / P, with P as in `distance`."""
-        rows = np.ascontiguousarray(gradient).reshape(-1, self.n_features * self.stride)
+        rows = self._rows(gradient)
         return sum(self.core_penalty.softness(one, n_threads) for one in rows)
+
+    def _rows(self, parameters: Floats) -> Floats:
+        """Return parameters (..., n_features, stride) as (n, n_features * stride)."""
+        n = self.n_features * self.stride
+        return np.ascontiguousarray(parameters, dtype=np.float64).reshape(-1, n)
 
     def distance(self, parameters: Floats, sums: Floats) -> tuple[float, float]:
         """Return c'S c and q'K q, q = S c + sums, S being the penalty's matrix and K its inverse.

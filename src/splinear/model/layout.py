@@ -119,17 +119,22 @@ class Layout:
 
     def add_stiffness(self, flat: Floats, to: Floats, n_threads: int) -> None:
         """Add what `stiffen` returns for every row of `flat` to one of `to`, in place."""
-        for one, own in zip(flat, to, strict=True):
-            curves = zip(self.groups, self.split(one), self.split(own), strict=True)
-            for group, part, there in curves:
-                group.add_stiffness(part, there, n_threads)
-            pairs = zip(self.pairs, self.split_pairs(one), self.split_pairs(own), strict=True)
-            for surfaces, part, there in pairs:
-                there += surfaces.stiffen(part)
+        for group, (a, b, _) in zip(self.groups, self._places, strict=False):
+            group.add_stiffness(flat[:, a:b], to[:, a:b], n_threads)
+        for surfaces, (a, b, shape) in zip(
+            self.pairs, self._places[len(self.groups) :], strict=True
+        ):
+            part = flat[:, a:b].reshape(len(flat), *shape)
+            to[:, a:b] += surfaces.stiffen(part).reshape(len(flat), -1)
 
-    def soften(self, flat: Floats) -> Floats:
+    def soften(self, flat: Floats, n_threads: int = 1) -> Floats:
         """Undo stiffen()."""
-        return self._map(flat, "soften")
+        if not self._all:
+            return flat.copy()
+        curves = zip(self.groups, self.split(flat), strict=True)
+        surfaces = zip(self.pairs, self.split_pairs(flat), strict=False)  # curves alone will do
+        parts = [group.soften(part, n_threads) for group, part in curves]
+        return self.join(parts + [group.soften(part) for group, part in surfaces])
 
     def softness(self, flat: Floats, n_threads: int = 1) -> float:
         """Return g'soften(g) of a gradient g (..., n_parameters)."""

@@ -311,6 +311,11 @@ class Space:
         self.add_stiffness(theta, out)
         return out
 
+    def soften(self, theta: Floats) -> Floats:
+        """Undo stiffen(), where the intercept has a penalty."""
+        curves = self.layout.soften(theta[:, :-1], self.n_threads)
+        return self.join(curves, theta[:, -1] / self.stiffness_of_b)
+
     def add_stiffness(self, theta: Floats, to: Floats) -> None:
         """Add the gradient of the penalty to a vector, in place."""
         self.layout.add_stiffness(theta[:, :-1], to[:, :-1], self.n_threads)

@@ -93,9 +93,8 @@ def certify(
     theta = space.join(coef, intercepts)
     pull = space.stiffen(theta)
     q = pull + space.join(sums, np.asarray(R.sum(axis=1)))
-    softened = space.join(space.layout.soften(q[:, :-1]), q[:, -1] / space.stiffness_of_b)
     primal = 0.5 * np.einsum("kp,kp->k", theta, pull) + losses
-    gap = parts + 0.5 * np.einsum("kp,kp->k", q, softened)
+    gap = parts + 0.5 * np.einsum("kp,kp->k", q, space.soften(q))
     return [
         _noting_rounding(found, with_gap(found, float(value), float(left), stopping.tol))
         for found, value, left in zip(results, primal, gap, strict=True)

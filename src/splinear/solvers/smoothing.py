@@ -185,7 +185,7 @@ class _State:
         self.gradient = pull + space.sums(R)
         self.n_bent = found.n_bent
         primal = 0.5 * _dots(self.theta, pull) + found.losses
-        distance = 0.5 * _dots(self.gradient, self._softened(self.gradient))
+        distance = 0.5 * _dots(self.gradient, self.space.soften(self.gradient))
         self._note(primal, primal - found.parts - distance, R)
         is_due = ~was_done & ~self.is_done & (distance <= SMOOTHED_ENOUGH * found.parts)
         if not is_due.any() or self.total.kind.is_smooth:
@@ -195,12 +195,6 @@ class _State:
         ramps = np.column_stack([widths, found.mean_slopes()])
         self.ramps = np.where(is_due[:, None], ramps, self.ramps)
         return is_due
-
-    def _softened(self, q: Floats) -> Floats:
-        """Multiply by the inverse of the penalty's matrix."""
-        return self.space.join(
-            self.space.layout.soften(q[:, :-1]), q[:, -1] / self.space.stiffness_of_b
-        )
 
     def _note(self, primal: Floats, dual: Floats, R: Floats) -> None:
         """Keep what is the best so far."""

@@ -147,8 +147,7 @@ class _State:
     def look(self, b: Floats) -> None:
         """Take dual variables, score all rows, and note what they say."""
         sums = self.space.sums(b)
-        curves = self.space.layout.soften(sums[:, :-1])
-        theta = self.space.join(curves, sums[:, -1] / self.space.stiffness_of_b)
+        theta = self.space.soften(sums)
         F = self.space.scores(theta)
         penalty = 0.5 * np.einsum("kp,kp->k", theta, sums)
         losses, parts = self.total.gaps(F, -b)
