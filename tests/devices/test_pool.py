@@ -165,10 +165,25 @@ def same_factors(backend, m, dtype=np.float64):
     close = 1e-9 if dtype == np.float64 else 1e-4
     np.testing.assert_allclose(found, expected, atol=close * np.abs(expected).max())
     assert np.array_equal(found, np.tril(found))
+    same_factors_of_sizes(backend, H, expected, close)
     H[1] *= -1.0
     found = backend.numpy(backend.inverse_factors(backend.array(H)))
     assert np.isfinite(found).all(axis=(1, 2)).tolist() == [True, False, True]
     assert not np.isfinite(found[1, -1]).all()  # by which it is seen
+
+
+def same_factors_of_sizes(backend, H, whole, close):
+    """Rows behind a matrix' own are those of the unit matrix, and change nothing before them."""
+    n, m, _ = H.shape
+    sizes = np.linspace(m // 3, m, n).astype(np.int64)
+    H, expected = H.copy(), whole.copy()
+    for own, to, size in zip(H, expected, sizes, strict=True):
+        for one in (own, to):
+            one[size:], one[:, size:] = 0.0, 0.0
+            one[range(size, m), range(size, m)] = 1.0
+    found = backend.numpy(backend.inverse_factors(backend.array(H), backend.array(sizes)))
+    np.testing.assert_allclose(found, expected, atol=close * np.abs(expected).max())
+    assert np.array_equal(found, np.tril(found))
 
 
 def test_steps_that_cannot_be_made(backend, monkeypatch):

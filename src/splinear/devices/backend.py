@@ -213,10 +213,11 @@ class Backend(Protocol):
         """
         ...
 
-    def inverse_factors(self, H: DeviceArray) -> DeviceArray:
+    def inverse_factors(self, H: DeviceArray, sizes: DeviceArray | None = None) -> DeviceArray:
         """Return L^{-1} of matrices H = L L', (n, m, m); not finite where one has no such L.
 
-        In the type of H, or a finer one.
+        In the type of H, or a finer one. Rows from sizes (n,) on may be taken for those of the unit
+        matrix, if they are given: of such a row only the diagonal may be another.
         """
         ...
 

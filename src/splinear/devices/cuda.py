@@ -81,9 +81,9 @@ class CudaBackend:
         """Return A' diag(w) A for each row w of the weights: products of half precision."""
         return weighted_grams(self.cupy, A, weights)
 
-    def inverse_factors(self, H: DeviceArray) -> DeviceArray:
+    def inverse_factors(self, H: DeviceArray, sizes: DeviceArray | None = None) -> DeviceArray:
         """Return L^{-1} of matrices H = L L'; not finite where one has no such L."""
-        return inverse_factors(self, H)
+        return inverse_factors(self, H, sizes)
 
     def rounded(self, A: DeviceArray) -> DeviceArray:
         """Return a matrix in half precision."""

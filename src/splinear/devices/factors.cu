@@ -8,7 +8,8 @@
 //              the next tile of the diagonal, W_{k+1,k+1}.
 //
 // A are the matrices, which become L below the diagonal; S becomes W. Both are (n, m, m), row by row;
-// what is above the diagonal of A is not read. Rows beyond m are those of the unit matrix.
+// what is above the diagonal of A is not read. Rows beyond m are those of the unit matrix, and so are
+// those of matrix number b from sizes[b] on: tiles of them are left out.
 //
 // Defined by the caller:
 //   REAL       type of numbers
@@ -70,6 +71,8 @@ __device__ void add_product(Own own, REAL* room, const REAL* A, int ai, int aj, 
     }
 }
 
+__device__ int n_tiles(int n) { return (n + TILE - 1) / TILE; }
+
 __device__ void clear(Own own) {
 #pragma unroll
     for (int u = 0; u < 4; ++u)
@@ -95,12 +98,13 @@ __device__ void store(const Own own, REAL* M, int i, int j, int sign, bool add, 
 // One tile of L or W per block of threads: blockIdx.x counts those below the diagonal, then those left
 // of it.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    panel(REAL* __restrict__ A, REAL* __restrict__ W, int m, int k) {
+    panel(REAL* __restrict__ A, REAL* __restrict__ W, const int* __restrict__ sizes, int m, int k) {
     __shared__ REAL room[TILE * (CHUNK + 1) + CHUNK * (TILE + 1)];
     const long long size = (long long)m * m;
     A += blockIdx.y * size;
     W += blockIdx.y * size;
-    const int below = (m + TILE - 1) / TILE - k - 1, t = blockIdx.x;
+    const int below = n_tiles(m) - k - 1, t = blockIdx.x, last = n_tiles(sizes[blockIdx.y]);
+    if (k >= last || (t < below && k + 1 + t >= last)) return;
     Own own;
     clear(own);
     if (t < below) {
@@ -116,6 +120,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #endif
 
 #ifdef ONLY_update
+// Tile k of the diagonal is that of the unit matrix.
+__device__ void store_unit(REAL* W, int k, int m) {
+    const int i = k * TILE + threadIdx.x;
+    if (threadIdx.x < TILE && i < m) W[(long long)i * m + i] = 1;
+}
+
 // W_kk of tile k of the diagonal, of which H is the lower half: Gauss' elimination in place, column by
 // column; to the left of it is the inverse of L without its scale.
 __device__ void invert(REAL* room, REAL* W, int k, int m) {
@@ -144,17 +154,19 @@ __device__ void invert(REAL* room, REAL* W, int k, int m) {
 // One tile per block of threads: blockIdx.x counts those of A that are left, by rows, beginning with
 // the next of the diagonal, then those of S. k = -1: only the first of the diagonal.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    update(REAL* __restrict__ A, REAL* __restrict__ W, int m, int k) {
+    update(REAL* __restrict__ A, REAL* __restrict__ W, const int* __restrict__ sizes, int m, int k) {
     __shared__ REAL room[TILE * (TILE + 1)];
     const long long size = (long long)m * m;
     A += blockIdx.y * size;
     W += blockIdx.y * size;
-    const int left = (m + TILE - 1) / TILE - k - 1, n_left = left * (left + 1) / 2;
+    const int left = n_tiles(m) - k - 1, n_left = left * (left + 1) / 2;
+    const int last = n_tiles(sizes[blockIdx.y]);
     int t = blockIdx.x;
     Own own;
     clear(own);
     if (t >= n_left) {
         const int i = k + 1 + (t - n_left) / (k + 1), j = (t - n_left) % (k + 1);
+        if (i >= last) return;
         add_product(own, room, A, i, k, W, k, j, false, m);
         store(own, W, i, j, 1, j < k, m);
         return;
@@ -162,6 +174,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     int row = 0;
     while (t > row) t -= ++row;
     const int i = k + 1 + row, j = k + 1 + t;
+    if (i >= last) {
+        if (i == k + 1) store_unit(W, i, m);
+        return;
+    }
     if (k >= 0) add_product(own, room, A, i, k, A, j, k, true, m);
     if (i > k + 1) {
         store(own, A, i, j, -1, true, m);

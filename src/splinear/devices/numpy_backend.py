@@ -76,8 +76,9 @@ class NumPyBackend:
         """Return A' diag(w) A for each row w of the weights."""
         return np.stack([A.T @ (w[:, None] * A) for w in weights])
 
-    def inverse_factors(self, H: Floats) -> Floats:
+    def inverse_factors(self, H: Floats, sizes: AnyArray | None = None) -> Floats:
         """Return L^{-1} of matrices H = L L'; not finite where one has no such L."""
+        del sizes
         out = np.full(H.shape, np.nan)
         for own, to in zip(H, out, strict=True):
             L, failed = dpotrf(own, lower=1)

@@ -50,7 +50,7 @@ def solved_within(
     at = (backend.array(np.arange(len(free))[:, None]), rows)
     counts = free[at]
     H = backend.among(K, np.where(counts, rows, -1))
-    x = _solved(backend, H, more[at], counts * right[at])
+    x = _solved(backend, H, counts.sum(axis=1), more[at], counts * right[at])
     if x is None:
         return None
     out = np.zeros_like(right)
@@ -58,14 +58,17 @@ def solved_within(
     return out
 
 
-def _solved(backend: Backend, H: DeviceArray, more: DeviceArray, right: DeviceArray) -> DeviceArray:
+def _solved(
+    backend: Backend, H: DeviceArray, sizes: DeviceArray, more: DeviceArray, right: DeviceArray
+) -> DeviceArray:
     """Return the solutions, if there are any in H's own precision, or in double precision."""
     for type_ in (H.dtype, np.dtype(np.float64)):
         H = H.astype(type_, copy=False)
         diagonal = diagonals(H)
         diagonal *= 1.0 + GROWTH
         diagonal += more.astype(type_, copy=False)
-        x = twice(backend.inverse_factors(H), right.astype(type_, copy=False)).astype(np.float64)
+        factors = backend.inverse_factors(H, sizes)
+        x = twice(factors, right.astype(type_, copy=False)).astype(np.float64)
         if bool(np.isfinite(x).all()):
             return x
         more = 0.0 * more
