@@ -1,11 +1,11 @@
 #include "solve/arrow.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <utility>
 
 #include "support/checks.hpp"
+#include "support/dot.hpp"
 #include "support/pieces.hpp"
 
 namespace splinear {
@@ -14,17 +14,6 @@ namespace {
 constexpr double least_left = 1e-6;  // of a block: sums have no more digits
 constexpr std::size_t numbers_per_task = 512;
 constexpr std::size_t features_at_once = 8;
-
-// In an order that vector instructions can follow.
-double product(const double* a, const double* b, std::size_t n) noexcept {
-    constexpr std::size_t lanes = 8;
-    std::array<double, lanes> sums{};
-    std::size_t i = 0;
-    for (; i + lanes <= n; i += lanes)
-        for (std::size_t l = 0; l < lanes; ++l) sums[l] += a[i + l] * b[i + l];
-    for (std::size_t l = 0; i + l < n; ++l) sums[l] += a[i + l] * b[i + l];
-    return std::accumulate(sums.begin(), sums.end(), 0.0);
-}
 
 // From a gradient by parameters to one by tables.
 void scatter(const ArrowGroup& group, std::size_t j, const double* r, double* out) noexcept {
@@ -45,7 +34,7 @@ void settle(const ArrowGroup& group, std::size_t j, double* out) noexcept {
     const std::size_t stride = group.stride();
     const std::uint8_t* used = &group.used[j * stride];
     if (!group.mean.empty())
-        out[stride - 1] -= product(out, group.mean.data() + j * (stride - 1), stride - 1);
+        out[stride - 1] -= dot(out, group.mean.data() + j * (stride - 1), stride - 1);
     for (std::size_t k = 0; k < stride; ++k) out[k] = used[k] ? out[k] : 0.0;
 }
 
@@ -73,7 +62,7 @@ ArrowGroup::ArrowGroup(BandedBlocks the_blocks, std::vector<std::uint8_t> is_use
                         blocks.solve(first, last, &solved[first * stride()]);
                         for (std::size_t j = first; j < last; ++j) {
                             const std::size_t i = j * stride();
-                            const double own = s * product(&ties[i], &solved[i], stride());
+                            const double own = s * dot(&ties[i], &solved[i], stride());
                             left[j] = std::max(1.0 - own, least_left);
                         }
                     });
@@ -119,9 +108,9 @@ void solve_part(const ArrowPart& part, double s, const double* r, double of_inte
     for (std::size_t j = part.first; j < part.last; ++j, out += stride) {
         const double* ties = &group.ties[j * stride];
         const double* solved = &group.solved[j * stride];
-        const double along = s * product(ties, out, stride) / group.left[j];
+        const double along = s * dot(ties, out, stride) / group.left[j];
         for (std::size_t k = 0; k < stride; ++k) out[k] += solved[k] * along;
-        tilts[j - part.first] = product(ties, out, stride);
+        tilts[j - part.first] = dot(ties, out, stride);
         settle(group, j, out);
     }
 }

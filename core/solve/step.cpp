@@ -12,6 +12,7 @@
 #include "operators/partial_sums.hpp"
 #include "solve/stop_request.hpp"
 #include "support/checks.hpp"
+#include "support/dot.hpp"
 #include "support/pieces.hpp"
 
 namespace splinear {
@@ -22,17 +23,6 @@ constexpr Row rows_per_task = 8192;
 
 double sum(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);
-}
-
-// In an order that vector instructions can follow.
-double dot(const double* a, const double* b, std::size_t n) noexcept {
-    constexpr std::size_t lanes = 8;
-    std::array<double, lanes> sums{};
-    std::size_t i = 0;
-    for (; i + lanes <= n; i += lanes)
-        for (std::size_t l = 0; l < lanes; ++l) sums[l] += a[i + l] * b[i + l];
-    for (std::size_t l = 0; i + l < n; ++l) sums[l] += a[i + l] * b[i + l];
-    return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 void add(double share, const double* more, std::size_t n, double* to) noexcept {
