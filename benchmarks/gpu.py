@@ -97,18 +97,19 @@ def fitted(name: str, model: BaseEstimator, X: Any, y: Any, cpu: bool = True) ->
     there, spent = cp.asarray(X), []
     for _ in range(1 + N_FITS):
         own = clone(model).set_params(device="cuda", n_jobs=-1, time_limit=LONGEST)
-        spent.append(_seconds(own, there, y))
+        spent.append(fit_seconds(own, there, y))
     seconds = float(np.median(spent[1:]))
     on_cpu = difference = None
     if cpu:
         here = clone(model).set_params(device="cpu", n_jobs=-1, time_limit=LONGEST)
-        on_cpu = _seconds(here, cp.asnumpy(X), y)
+        on_cpu = fit_seconds(here, cp.asnumpy(X), y)
         difference = abs(own.objective_ / here.objective_ - 1)
     print(f"{name}: {seconds:.2f} s, on the processor {on_cpu}", flush=True)
     return Fit(name, seconds, own.dual_gap_, own.n_iter_, own.certified_, on_cpu, difference)
 
 
-def _seconds(model: BaseEstimator, X: Any, y: Any) -> float:
+def fit_seconds(model: BaseEstimator, X: Any, y: Any) -> float:
+    """Fit, wait for the GPU, and return seconds."""
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -13,24 +13,17 @@ import argparse
 import cProfile
 import pstats
 import time
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import numpy as np
 import sets
+from gpu import cp, fit_seconds  # which says so if there is no GPU
 from sklearn.base import BaseEstimator
 
 from splinear import AdditiveClassifier, AdditiveSVC
 from splinear.devices import cuda, pool, steps, subspace, whole
-from splinear.devices.finding import NoDeviceError, cuda_backend
-
-try:
-    cuda_backend("cuda")
-    import cupy as cp
-except (ImportError, NoDeviceError) as error:
-    raise SystemExit(str(error)) from None
 
 CALLS = {
     cuda.CudaBackend: ("array", "numpy", "grams", "inverse_factors", "inner", "rounded", "descend",
@@ -67,16 +60,6 @@ def waited(spent: dict[str, list[float]], name: str, plain: Callable[..., Any]) 
     return timed
 
 
-def fitted(model: BaseEstimator, X: Any, y: Any) -> float:
-    """Fit, and return seconds."""
-    begin = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(X, y)
-    cp.cuda.Device().synchronize()
-    return time.perf_counter() - begin
-
-
 def main() -> None:
     """Run what was asked for and print it."""
     parser = argparse.ArgumentParser(
@@ -87,20 +70,22 @@ def main() -> None:
     given = parser.parse_args()
     model, X, y = model_of(given.name)
     for _ in range(3):
-        print(f"{fitted(model, X, y):.3f} s, {model.n_iter_} passes, gap {model.dual_gap_:.1e}")
+        print(
+            f"{fit_seconds(model, X, y):.3f} s, {model.n_iter_} passes, gap {model.dual_gap_:.1e}"
+        )
     spent: dict[str, list[float]] = {}
     if given.wait:
         for owner, names in CALLS.items():
             for name in names:
                 label = f"{getattr(owner, '__name__', owner)}.{name}"
                 setattr(owner, name, waited(spent, label, getattr(owner, name)))
-        print(f"{fitted(model, X, y):.3f} s, waiting for every call")
+        print(f"{fit_seconds(model, X, y):.3f} s, waiting for every call")
         for label, own in sorted(spent.items(), key=lambda pair: -sum(pair[1])):
             print(f"{label:40} {len(own):6} calls {sum(own):8.3f} s {1e3 * np.median(own):8.3f} ms")
         return
     profile = cProfile.Profile()
     profile.enable()
-    fitted(model, X, y)
+    fit_seconds(model, X, y)
     profile.disable()
     for order in ("cumulative", "tottime"):
         pstats.Stats(profile).sort_stats(order).print_stats(45)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import ceil, floor, log2
+from math import ceil
 
 import numpy as np
 
+from splinear._types import Floats
 from splinear.devices.backend import DeviceArray
 
-__all__ = ["LANES", "batches", "fixed_scale", "lanes_of", "padded", "rows_at_once"]
+__all__ = ["LANES", "batches", "fixed_scale", "fixed_scales", "lanes_of", "padded", "rows_at_once"]
 
 LANES = 32  # of a warp
 
@@ -37,6 +38,17 @@ def batches(n: int, most: int) -> list[slice]:
 
 
 def fixed_scale(R: DeviceArray) -> float:
-    """Return a power of two by which sums over all rows still fit into 63 bits."""
-    largest = float(abs(R).max()) * max(1, len(R))
-    return 2.0 ** floor(62 - log2(largest)) if 0.0 < largest < np.inf else 1.0
+    """Return a power of two by which sums over the rows of R still fit into 63 bits, or NaN."""
+    (scale,) = fixed_scales(np.array([float(abs(R).max())]), len(R))
+    return float(scale)
+
+
+def fixed_scales(largest: Floats, n_rows: int) -> Floats:
+    """Return powers of two by which sums of so many numbers, up to `largest`, fit into 63 bits.
+
+    NaN where a number is not finite: so will be the sums.
+    """
+    _, exponent = np.frexp(largest)
+    _, of_rows = np.frexp(float(n_rows))
+    scales = np.ldexp(1.0, np.clip(62 - exponent - of_rows, -1022, 1023))
+    return np.where(np.isfinite(largest), scales, np.nan)

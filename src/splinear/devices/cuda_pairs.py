@@ -11,7 +11,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.devices.backend import DeviceArray
-from splinear.devices.cuda_counts import batches
+from splinear.devices.cuda_counts import batches, fixed_scales
 from splinear.model.chains import Chain
 from splinear.model.pairs import N_BANDS
 
@@ -185,15 +185,8 @@ def evidence_on(
 
 
 def _scales(backend: CudaBackend, R: DeviceArray) -> Floats:
-    """Return powers of two by which sums over each row of R still fit into 63 bits.
-
-    NaN where a number is not finite: so will be the sums.
-    """
-    largest: Floats = backend.numpy(abs(R).max(axis=1))
-    _, exponent = np.frexp(largest)
-    _, of_rows = np.frexp(float(R.shape[1]))
-    scales = np.ldexp(1.0, np.clip(62 - exponent - of_rows, -1022, 1023))
-    return np.where(np.isfinite(largest), scales, np.nan)
+    """Return the scales of sums over each row of R."""
+    return fixed_scales(backend.numpy(abs(R).max(axis=1)), R.shape[1])
 
 
 def _packed(chains: Sequence[Chain]) -> tuple[AnyArray, Floats]:
