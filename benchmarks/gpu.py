@@ -155,8 +155,8 @@ def kernels(name: str, n: int, columns: int, n_bins: int, n_outputs: int, speed:
     calls = {
         "coding": (lambda: cells.fill(X, places), 4 * n * columns + codes + 8 * n, 0),
         "scores of codes": (lambda: cells.scores(tables), codes + rows, 2 * entry),
-        "sums of codes": (lambda: cells.sums(R), codes + rows, 4 * entry),
-        "blocks of codes": (lambda: cells.blocks(R), codes + rows, 6 * entry),
+        "sums of codes": (lambda: cells.sums(R).get(), codes + rows, 4 * entry),
+        "blocks of codes": (lambda: cells.blocks(R).get(), codes + rows, 6 * entry),
         "scores of floats": (lambda: curves.scores(X), 2 * codes + rows, 2 * entry),
     }
     lines = []

@@ -25,7 +25,7 @@ import sets
 
 from splinear import AdditiveClassifier, _core
 from splinear.datasets import load_adult_raw
-from splinear.solvers import choosing
+from splinear.solvers.reml import choosing
 from splinear.terms import Spline
 
 # What the core does on threads: functions that go over the rows, and how often, and others.
@@ -35,7 +35,7 @@ OTHERS = ("hessian_thinned", "sum_all", "loss_sums", "loss_shift", "loss_value",
 OTHERS += ("loss_gap", "some_rows", "sample_rows", "column_ranges", "sorted_columns")
 OTHERS += ("spread_knots", "tail_knots", "arrow_group", "solve_arrow", "step_variances")
 OTHERS += ("cautious_bends", "moved_scores", "missing_bends", "add_levels", "row_sums")
-OTHERS += ("penalized_bands", "band_sums")
+OTHERS += ("penalized_bands", "band_sums", "upper_half")
 MOST_ADULT, MOST_MILLION = 0.25, 15.0  # seconds
 MOST_SERIAL, LEAST_SPEED_UP, MANY = 0.05, 9.0, 16  # of one thread's time; on this many threads
 REPEATS = 5

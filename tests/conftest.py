@@ -21,7 +21,7 @@ from splinear.curves.embedding import Embedding
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.penalties import MatrixPenalty, Penalty
-from splinear.solvers.losses import LOSSES, Loss
+from splinear.solvers.problems.losses import LOSSES, Loss
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 from splinear.terms.base import Advice, ColumnData

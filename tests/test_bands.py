@@ -262,6 +262,7 @@ def test_summary(model):
     assert by_name.loc["sex", "edf"] <= 1.0
     assert "bmi" in str(table)
     assert "<table>" in table._repr_html_()
+    assert repr(table) == str(table)
 
 
 def test_concurvity_tells_which_terms_can_stand_in_for_others():

@@ -17,10 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from written_out import explicit, primal, scores
 
 from splinear import AdditiveClassifier, AdditiveSVC
-from splinear.solvers.losses import Logistic
-from splinear.solvers.objective import explicit, primal, scores
+from splinear.solvers.problems.losses import Logistic
 from splinear.terms import Fourier, Hermite, Spline
 
 CURVES = [

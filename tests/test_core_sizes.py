@@ -812,6 +812,14 @@ def test_sums_of_smoothed_losses(n_scores):
     assert [len(found) for found in _core.nonzero_rows(NONE, 1)] == [0, 0]
 
 
+def test_the_upper_half_is_that_of_a_square():
+    assert _core.upper_half(np.eye(3), 2).tolist() == [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
+    assert len(_core.upper_half(np.empty((0, 0)), 1)) == 0
+    for shape in ((3, 2), (2, 3), (2, 0)):
+        refused(_core.upper_half, np.ones(shape), 1, match="the size of the matrix")
+    refused(_core.upper_half, np.eye(3), 0, match="n_threads")
+
+
 def test_every_binding_is_here():
     """What is new in the core gets a test of the sizes that it takes."""
     text = Path(__file__).read_text(encoding="utf-8")

@@ -14,7 +14,9 @@ import pytest
 
 import splinear
 from splinear import terms
-from splinear.solvers import choosing, hessian, memory, whole_hessian
+from splinear.solvers.newton import hessian, whole_hessian
+from splinear.solvers.reml import choosing
+from splinear.solvers.rows import memory
 from splinear.terms.base import LEAST_BINS, Advice
 from splinear.training import advice
 

@@ -683,3 +683,30 @@ def test_a_libsvm_file_read_as_a_dense_one(tmp_path):
     dump_svmlight_file(X, y, str(tmp_path / "x.svm"), zero_based=True)
     scores = model.decision_function(tmp_path / "x.svm")
     assert_allclose(scores, dense.decision_function(X), atol=1e-9)
+
+
+def test_every_module_is_there_after_one_import():
+    """Those that few need are read on first use."""
+    lines = [
+        "import sys, splinear",
+        "assert not {'splinear.plotting', 'splinear.datasets', 'matplotlib'} & set(sys.modules)",
+        "assert {'plotting', 'datasets', 'features', 'dask', 'report'} <= set(dir(splinear))",
+        "print(splinear.plotting.CurvesDisplay.__name__, splinear.datasets.load_disk.__name__)",
+        "print(splinear.features.GradientPyramid.__name__, hasattr(splinear, 'plots'))",
+    ]
+    command = [sys.executable, "-c", "\n".join(lines)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["CurvesDisplay", "load_disk", "GradientPyramid", "False"]
+
+
+@pytest.mark.parametrize("estimator", [AdditiveClassifier, AdditiveRegressor])
+def test_weights_that_add_up_to_one_row_are_warned_of(estimator):
+    """A weight of 2 is two rows, so weights that are shares make every curve flat."""
+    random = np.random.default_rng(0)
+    X, shares = random.normal(size=(200, 2)), np.full(200, 1 / 200)
+    y = X[:, 0] > 0
+    with pytest.warns(UserWarning, match=r"adds up to 1, so that 200 rows .* their mean is 1"):
+        estimator().fit(X, y, sample_weight=shares)
+    estimator().fit(X, y, sample_weight=200 * shares)
+    estimator(C=1.0).fit(X, y, sample_weight=shares)
+    AdditiveRegressor(loss="poisson").fit(X, 200.0 * y, sample_weight=shares)  # exposures

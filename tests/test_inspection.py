@@ -195,7 +195,7 @@ def test_contributions_are_the_curves_at_the_values(any_model, frame):
 
 def test_blocks_join_without_a_seam(model, monkeypatch):
     _, whole = shape_function(model, 0)
-    monkeypatch.setattr(fitted, "_BLOCK", 10)
+    monkeypatch.setattr(fitted, "BLOCK", 10)
     np.testing.assert_allclose(shape_function(model, 0)[1], whole, atol=1e-12)
 
 
@@ -605,7 +605,7 @@ def test_sparse_blocks_join_without_a_seam(counts, monkeypatch):
     X, y = counts
     model = AdditiveSVC(random_state=0).fit(csr_array(X), y)
     whole = contributions(model, csr_array(X), target=1, center=False)
-    monkeypatch.setattr(adding, "_BLOCK", 10)
+    monkeypatch.setattr(adding, "BLOCK", 10)
     again = contributions(model, csr_array(X), target=1, center=False)
     np.testing.assert_allclose(again.toarray(), whole.toarray(), atol=1e-12)
 

@@ -184,6 +184,14 @@ def test_given_axes(model, frame):
     assert CurvesDisplay(display.curves[:1]).plot(ax).axes_[0] is ax
 
 
+@pytest.mark.parametrize(("n", "expected"), [(1, (1, 1)), (3, (1, 3)), (4, (2, 2)), (5, (2, 3))])
+def test_rows_of_panels_are_about_equally_long(n, expected, model, frame):
+    display = CurvesDisplay.from_estimator(model, frame[0], top=n)
+    shape = display.axes_[0].get_subplotspec().get_gridspec()
+    assert (shape.nrows, shape.ncols) == expected
+    pyplot.close(display.figure_)
+
+
 def test_plot_can_be_called_again(model, frame):
     display = CurvesDisplay.from_estimator(model, frame[0], features=[0, 1])
     first = display.figure_

@@ -12,10 +12,10 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
+from written_out import explicit, primal
 
 from splinear import AdditiveRegressor, AdditiveSVR
-from splinear.solvers.losses import SquaredError
-from splinear.solvers.objective import explicit, primal
+from splinear.solvers.problems.losses import SquaredError
 from splinear.terms import Fourier, Hermite, Linear, Spline
 
 CURVES = [

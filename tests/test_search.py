@@ -26,10 +26,10 @@ from splinear import (
     AdditiveSVR,
     PathSearchCV,
 )
-from splinear.solvers import dual_cd
-from splinear.solvers.losses import LOSSES
-from splinear.solvers.problem import Problem, Stopping
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.hinge import dual_cd
+from splinear.solvers.problems.losses import LOSSES
+from splinear.solvers.problems.problem import Problem, Stopping
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Linear, Spline
 
@@ -376,6 +376,17 @@ def test_bad_settings():
         PathSearchCV(AdditiveSVC(tol=-1)).fit(X, y)
 
 
+def test_groups_stay_together():
+    random = np.random.default_rng(0)
+    X, groups = random.normal(size=(200, 2)), random.integers(0, 10, 200)
+    y = X[:, 0] + random.normal(size=200) > 0
+    model, cv = AdditiveSVC(random_state=0), GroupKFold(3)
+    found = PathSearchCV(model, Cs=[0.1, 1.0], cv=cv).fit(X, y, groups=groups)
+    splits = list(cv.split(X, y, groups))
+    by_hand = PathSearchCV(model, Cs=[0.1, 1.0], cv=splits).fit(X, y)
+    np.testing.assert_array_equal(split_scores(found), split_scores(by_hand))
+
+
 def test_bad_folds():
     X, y = table()
     with pytest.raises(ValueError, match=r"cv=.* fold 1 without held-out rows"):
@@ -434,7 +445,7 @@ class Clock:
     now = 0.0
 
     def __init__(self, monkeypatch):
-        for module in ("search", "solvers.watch", "training.estimator", "training.folds"):
+        for module in ("search", "solvers.problems.watch", "training.estimator", "training.folds"):
             monkeypatch.setattr(f"splinear.{module}.time", self)
 
     def monotonic(self):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
+from written_out import explicit
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR, PathSearchCV
-from splinear.solvers.objective import explicit
 from splinear.terms import Spline
 
 SIGN = {None: 0, "increasing": 1, "decreasing": -1, "convex": 1, "concave": -1}

@@ -8,10 +8,10 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from written_out import explicit, primal
 
 from splinear import AdditiveSVC
-from splinear.solvers.losses import LOSSES
-from splinear.solvers.objective import explicit, primal
+from splinear.solvers.problems.losses import LOSSES
 from splinear.terms import Fourier, Hermite, Linear, Spline
 
 CURVES = [

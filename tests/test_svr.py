@@ -8,10 +8,10 @@ from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from written_out import explicit, primal
 
 from splinear import AdditiveSVR
-from splinear.solvers.losses import EpsilonInsensitive
-from splinear.solvers.objective import explicit, primal
+from splinear.solvers.problems.losses import EpsilonInsensitive
 from splinear.terms import Fourier, Hermite, Linear, Spline
 
 CURVES = [

@@ -183,7 +183,7 @@ def test_many_equal_values_share_their_quantiles() -> None:
     ("embed", "message"),
     [
         (SplineEmbedding(degree=4), "degree must be 0, 1, 2 or 3"),
-        (SplineEmbedding(scale="standard"), "for basis='hermite' only"),
+        (SplineEmbedding(scale="standard"), "for HermiteEmbedding only"),
         (SplineEmbedding(n_bins=0), "n_bins"),
         (SplineEmbedding(n_bins=32769), "n_bins"),
         (SplineEmbedding(penalty_order=-1), "penalty_order"),

@@ -123,6 +123,14 @@ void bind_passes(nb::module_& m) {
         nb::arg("n"), nb::arg("h").noconvert(), nb::arg("bias"), nb::arg("n_threads"),
         "hessian_some of curves with fewer coefficients: of a group of degree 0 or 1 whose factor "
         "is m, one for every m, between which the others are constant or linear.");
+    m.def(
+        "upper_half",
+        [](const Table<double>& matrix, std::int64_t n_threads) {
+            return unlocked(
+                [&] { return upper_half(as_span(matrix), matrix.shape(0), threads(n_threads)); });
+        },
+        nb::arg("matrix").noconvert(), nb::arg("n_threads"),
+        "What is on the diagonal of a matrix (n, n) and beyond it, row by row.");
 }
 
 }  // namespace splinear::bindings

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <vector>
 
+#include "model/knot_cells.hpp"
 #include "simd/kernels.hpp"
 #include "simd/knot_tree.hpp"
 #include "support/pieces.hpp"
@@ -69,7 +72,8 @@ private:
 
 // Trees of which a leaf is a pair of neighbors among these places: what is below the first knot,
 // the bins, and what is behind the last one. So a value need not be clamped, and is compared with
-// one knot less on its way: with the one between the two at last.
+// one knot less on its way: with the one between the two at last. Leaves in a row are all such
+// pairs, so that each place but the first and the last is in two of them.
 class PairTrees {
 public:
     // Whether that many bins are not too many.
@@ -78,14 +82,14 @@ public:
     // For n_bins at most.
     PairTrees(std::size_t n_bins, simd::KnotForm form)
         : form_(form), n_pairs_(n_pieces(n_bins + 2, std::size_t{2})), order_(depth_for(n_bins)) {
-        if (form == simd::KnotForm::fences) sections_ = whole_pieces(n_pairs_, std::size_t{4});
+        if (form == simd::KnotForm::fences) sections_ = n_bins + 1;
         if (is_short()) sections_ = n_pieces(n_pairs_, std::size_t{simd::section_leaves});
     }
 
     int depth() const noexcept { return order_.depth(); }
     int sections() const noexcept { return static_cast<int>(sections_); }
     std::size_t n_floats() const noexcept {
-        if (form_ == simd::KnotForm::fences) return 5 * sections_;
+        if (form_ == simd::KnotForm::fences) return simd::cell_floats + 5 * sections_;
         return 5 * order_.n_leaves() * std::max(sections_, std::size_t{1});
     }
 
@@ -123,13 +127,21 @@ private:
         return std::max(tree_depth(n_bins + 1) - 1, simd::least_depth);
     }
 
-    // The first fence is between the first two leaves; there is none behind the last.
+    // A leaf per knot, with what is between its neighbors; so a cell with one knot has one leaf.
     template <class Record>
     void plant_in_a_row(std::span<const double> knots, const Record& record, float* tree) const {
+        std::vector<float> all(knots.size());
+        std::ranges::transform(knots, all.begin(), [](double x) { return static_cast<float>(x); });
+        const simd::CellMap map = map_to_cells(all, simd::n_cells);
+        std::array<std::uint16_t, simd::n_cells> leaves;
+        first_leaves(map, all, leaves);
+        std::memcpy(tree, &map, sizeof map);
+        std::memcpy(tree + simd::cell_map_floats, leaves.data(), sizeof leaves);
+        float* fences = tree + simd::cell_floats;
         for (std::size_t leaf = 0; leaf < sections_; ++leaf) {
-            tree[leaf] = TreeOrder::knot_at(knots, 2 * leaf + 1);
-            const std::array<float, 4> numbers = record(2 * leaf);
-            std::copy(numbers.begin(), numbers.end(), tree + sections_ + 4 * leaf);
+            fences[leaf] = TreeOrder::knot_at(knots, leaf + 1);
+            const std::array<float, 4> numbers = record(leaf);
+            std::copy(numbers.begin(), numbers.end(), fences + sections_ + 4 * leaf);
         }
     }
 

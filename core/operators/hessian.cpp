@@ -327,4 +327,16 @@ std::vector<double> hessian_thinned(Groups groups, std::span<const std::int64_t>
     return DenseHessian(groups, factors, places, n, h, bias, n_threads).compute();
 }
 
+Buffer<double> upper_half(std::span<const double> matrix, std::size_t n, int n_threads) {
+    must_be("the size of the matrix", matrix.size(), n * n);
+    constexpr std::ptrdiff_t rows_per_task = 16;
+    Buffer<double> out(n * (n + 1) / 2);
+    parallel_pieces(0, static_cast<std::ptrdiff_t>(n), rows_per_task, n_threads,
+                    [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                        for (std::size_t k = index(first); k < index(last); ++k)
+                            std::copy_n(&matrix[k * n + k], n - k, &out[k * n - k * (k - 1) / 2]);
+                    });
+    return out;
+}
+
 }  // namespace splinear

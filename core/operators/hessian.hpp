@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rows/group.hpp"
+#include "support/buffer.hpp"
 
 namespace splinear {
 
@@ -31,5 +32,8 @@ std::vector<double> hessian_some(Groups groups, std::span<const std::int64_t> pl
 std::vector<double> hessian_thinned(Groups groups, std::span<const std::int64_t> factors,
                                     std::span<const std::int64_t> places, std::size_t n,
                                     std::span<const double> h, double bias, int n_threads);
+
+// What a matrix, n x n, has on its diagonal and beyond it, row by row.
+Buffer<double> upper_half(std::span<const double> matrix, std::size_t n, int n_threads);
 
 }  // namespace splinear

@@ -42,6 +42,9 @@ public:
     virtual Row rows_per_block() const noexcept = 0;
     virtual void done_with(Row begin, Row end) const noexcept = 0;
 
+    // Rows that are scored in about the time of one of them.
+    virtual Row rows_together() const noexcept { return 64; }
+
     // Whether many rows take as long as each of them alone.
     virtual bool scores_one_by_one() const noexcept { return false; }
 
@@ -77,6 +80,9 @@ public:
     // numbers per feature, the last of them the steps of the missing values.
     virtual void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const = 0;
     virtual std::vector<double> sums(const GroupTables& tables) const = 0;
+
+    // Whether these are in single precision: not many rows may be added up at once then.
+    virtual bool has_single_sums() const noexcept { return false; }
 
     // The same, to the bit, of some features alone: of part p, so many as features_per_sum(). None:
     // they are not to be had alone.

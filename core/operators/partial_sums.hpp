@@ -19,7 +19,7 @@ namespace splinear {
 // one of them would take as long to add up sums as all of them to compute these.
 template <class Sum>
 void add_in_order(std::span<const Sum> sums, int n_threads, std::vector<double>& total) {
-    constexpr std::ptrdiff_t numbers_per_task = 512;
+    constexpr std::ptrdiff_t numbers_per_task = 256;
     const auto length = static_cast<std::ptrdiff_t>(total.size());
     parallel_pieces(0, length, numbers_per_task, n_threads,
                     [&](std::ptrdiff_t first, std::ptrdiff_t last) {

@@ -59,13 +59,11 @@ std::vector<double> sum_one(const Group& group, std::span<const double> r, int n
         sum = op->sums(tables);
     };
     const std::size_t length = group.n_coefficients();
-    // Tables in single precision are short; only others may take more rows at once.
     const std::size_t per_part = op->features_per_sum();
-    const bool is_single = per_part > 0 || !op->zero_tables().single.empty();
     Row piece = 2048;
     if (!has_sparse_rows(group))
         piece = rows_per_piece(op->n_rows(), length, group.n_features(), piece);
-    if (!is_single) piece = rows_per_sum(group, length, piece);
+    if (!op->has_single_sums()) piece = rows_per_sum(group, length, piece);
     if (per_part > 0)
         return sum_parts_over(
             *op, op->n_rows(), piece, part_starts(group.n_features(), group.stride(), per_part),
@@ -89,8 +87,9 @@ void put_scores(const Group& group, std::span<const double> coef, Put how, int n
     const GroupTables tables = op->tables_of(coef);
     // Few rows are divided among many threads, too; how does not change their scores.
     const Row shares = 4 * static_cast<Row>(n_threads);
-    const Row here_at_once =
-        std::clamp<Row>(whole_pieces(n_pieces(op->n_rows(), shares), Row{64}), 64, piece);
+    const Row step = op->rows_together();
+    const Row share = whole_pieces(n_pieces(op->n_rows(), shares), step);
+    const Row here_at_once = std::clamp<Row>(share, 64, piece);
     read_in_order(*op, op->n_rows(), op->rows_per_block(), [&](Row begin, Row end) {
         parallel_pieces(begin, end, here_at_once, n_threads, [&](Row first, Row last) {
             std::array<Row, piece> here;

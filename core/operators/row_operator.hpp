@@ -94,12 +94,16 @@ public:
     }
 
     void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override {
-        std::vector<double> w(support());
-        visit(rows, [&](std::size_t a, std::size_t j, double argument) {
-            if (steps[a] == 0.0) return;
-            double* table = tables.exact.data() + j * width();
-            this->spread_or_missing(Base::evaluate(argument, w.data()), w.data(), steps[a], table);
-        });
+        sum_features(0, variance_.size(), rows, steps, tables.exact);
+    }
+    std::size_t features_per_sum() const noexcept override { return 16; }
+    void write_sums(std::size_t part, std::span<const Row> rows, const double* steps,
+                    double* out) const override {
+        const std::size_t first = part * features_per_sum();
+        const std::size_t n = std::min(features_per_sum(), variance_.size() - first);
+        std::vector<double> tables(n * width());
+        sum_features(first, n, rows, steps, tables);
+        std::ranges::copy(missing_.values(tables, n), out);
     }
 
     double squared_norm(Row row) const override {
@@ -137,16 +141,20 @@ private:
         }
     }
 
-    // Calls use(a, j, argument of feature j in row rows[a]): some rows at a time, and of these one
-    // feature after the other.
-    template <class Use>
-    void visit(std::span<const Row> rows, const Use& use) const {
+    // The sums of n features from `feature` on, added to their tables: some rows at a time, and of
+    // these one feature after the other.
+    void sum_features(std::size_t feature, std::size_t n, std::span<const Row> rows,
+                      const double* steps, std::vector<double>& tables) const {
         std::array<double, rows_at_once> arguments;
+        std::vector<double> w(support());
         for (std::size_t first = 0; first < rows.size(); first += rows_at_once) {
             const auto here = rows.subspan(first, std::min(rows_at_once, rows.size() - first));
-            for (std::size_t j = 0; j < variance_.size(); ++j) {
-                read_arguments(here, j, arguments.data());
-                for (std::size_t a = 0; a < here.size(); ++a) use(first + a, j, arguments[a]);
+            for (std::size_t j = 0; j < n; ++j) {
+                read_arguments(here, feature + j, arguments.data());
+                for (std::size_t a = 0; a < here.size(); ++a)
+                    if (steps[first + a] != 0.0)
+                        this->spread_or_missing(Base::evaluate(arguments[a], w.data()), w.data(),
+                                                steps[first + a], &tables[j * width()]);
             }
         }
     }

@@ -102,6 +102,7 @@ public:
         add_scaled(rows, steps, ones_.data(), ones_.data(), tables);
     }
 
+    bool has_single_sums() const noexcept override { return true; }
     std::vector<double> sums(const GroupTables& tables) const override {
         return coefficients(tables);
     }

@@ -149,6 +149,7 @@ public:
     }
 
     GroupTables zero_tables() const override { return zero_; }
+    bool has_single_sums() const noexcept override { return !zero_.single.empty(); }
     GroupTables tables_of(std::span<const double> coef) const override {
         GroupTables tables = zero_tables();
         const TablePlaces& places = source_.places();

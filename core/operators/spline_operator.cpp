@@ -178,8 +178,11 @@ void SplineOperator::add(std::span<const Row> rows, const double* steps, GroupTa
                          TeamIndex&) const {
     const auto codes = pointers(rows);
     const std::vector<float> single(steps, steps + rows.size());
-    in_parallel(n_parts(), rows.size(), [&](std::size_t p) {
-        const Part part = part_at(p);
+    // Some parts for every thread, so that none is long without one.
+    const std::size_t share = n_pieces(shape_.n_features, 4 * static_cast<std::size_t>(n_threads_));
+    const std::size_t n = std::min(whole_pieces(share, std::size_t{simd::tile}), features_per_part);
+    in_parallel(n_pieces(shape_.n_features, n), rows.size(), [&](std::size_t p) {
+        const Part part = part_from(p * n, n);
         const Pointers here = shifted(codes, part.first);
         if (needs_exact_tables()) return add_exactly(part, here, single, tables);
         kernels_.add(part.shape, smoother(), &variance_[part.first], here.data(), single.data(),

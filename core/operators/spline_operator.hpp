@@ -66,6 +66,7 @@ public:
         blend_tables(a, tables, b, others);
     }
 
+    Row rows_together() const noexcept override { return simd::lanes; }
     bool has_dear_products() const noexcept override { return pair_kernel_ == nullptr; }
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override;
 
@@ -79,6 +80,7 @@ public:
 
     void sum(std::span<const Row> rows, const double* steps, GroupTables& tables) const override;
     std::vector<double> sums(const GroupTables& tables) const override;
+    bool has_single_sums() const noexcept override { return true; }
     std::size_t features_per_sum() const noexcept override { return simd::tile; }
     void write_sums(std::size_t part, std::span<const Row> rows, const double* steps,
                     double* out) const override;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "rows/matrix_view.hpp"
@@ -19,44 +21,72 @@ struct ColumnRanges {
     std::vector<double> has_missing;  // 1: yes, 0: no
 };
 
+// The same of some rows, in the precision of the values.
+template <class Real>
+class SomeRanges {
+public:
+    explicit SomeRanges(std::size_t n_columns)
+        : lo_(n_columns, far), hi_(n_columns, -far), missing_(n_columns) {}
+
+    // Neighbors are taken in vectors.
+    void add(const Real* row, std::ptrdiff_t stride) {
+        if (stride == 1) return add(row, [](std::size_t j) { return j; });
+        add(row, [=](std::size_t j) { return static_cast<std::ptrdiff_t>(j) * stride; });
+    }
+
+    // The first of equal values stays.
+    void merge(const SomeRanges& later) {
+        for (std::size_t j = 0; j < lo_.size(); ++j) {
+            lo_[j] = std::min(lo_[j], later.lo_[j]);
+            hi_[j] = std::max(hi_[j], later.hi_[j]);
+            missing_[j] = std::max(missing_[j], later.missing_[j]);
+        }
+    }
+
+    ColumnRanges found() const {
+        return {
+            {lo_.begin(), lo_.end()}, {hi_.begin(), hi_.end()}, {missing_.begin(), missing_.end()}};
+    }
+
+private:
+    static constexpr Real far = std::numeric_limits<Real>::infinity();
+
+    // Few rows have a gap: in which columns is asked in a second loop, if there is any.
+    template <class Place>
+    void add(const Real* row, const Place& place) {
+        Real* __restrict lo = lo_.data();
+        Real* __restrict hi = hi_.data();
+        const std::size_t n = lo_.size();
+        int has_gap = 0;
+        for (std::size_t j = 0; j < n; ++j) {
+            const Real value = row[place(j)];
+            lo[j] = value < lo[j] ? value : lo[j];
+            hi[j] = value > hi[j] ? value : hi[j];
+            has_gap |= value != value ? 1 : 0;
+        }
+        for (std::size_t j = 0; j < n && has_gap != 0; ++j)
+            if (std::isnan(row[place(j)])) missing_[j] = Real{1};
+    }
+
+    std::vector<Real> lo_;
+    std::vector<Real> hi_;
+    std::vector<Real> missing_;
+};
+
 template <class Real>
 ColumnRanges column_ranges(const MatrixView<Real>& X, int n_threads) {
-    struct Ends {
-        std::vector<Real> lo;
-        std::vector<Real> hi;
-        std::vector<Real> missing;
-    };
-    constexpr Row values_per_task = Row{1} << 16;  // few rows, where there are many columns
+    constexpr Row values_per_task = Row{1} << 18;  // few rows, where there are many columns
     const Row per_task = std::max<Row>(64, values_per_task / std::max<Row>(X.n_columns, 1));
-    constexpr Real far = std::numeric_limits<Real>::infinity();
-    const std::size_t n = static_cast<std::size_t>(X.n_columns);
-    std::vector<Ends> found(index(n_pieces(X.n_rows, per_task)));
+    const auto n = static_cast<std::size_t>(X.n_columns);
+    std::vector<SomeRanges<Real>> found(index(n_pieces(X.n_rows, per_task)), SomeRanges<Real>(0));
     parallel_pieces(0, X.n_rows, per_task, n_threads, [&](Row begin, Row end) {
-        Ends own{std::vector<Real>(n, far), std::vector<Real>(n, -far), std::vector<Real>(n)};
-        Real* lo = own.lo.data();
-        Real* hi = own.hi.data();
-        Real* missing = own.missing.data();
-        for (Row i = begin; i < end; ++i) {
-            const Real* x = X.data + i * X.row_stride;
-            for (std::size_t j = 0; j < n; ++j) {
-                const Real value = x[static_cast<std::ptrdiff_t>(j) * X.column_stride];
-                lo[j] = value < lo[j] ? value : lo[j];
-                hi[j] = value > hi[j] ? value : hi[j];
-                missing[j] = value == value ? missing[j] : Real{1};
-            }
-        }
+        SomeRanges<Real> own(n);
+        for (Row i = begin; i < end; ++i) own.add(X.data + i * X.row_stride, X.column_stride);
         found[index(begin / per_task)] = std::move(own);
     });
-    const auto none = static_cast<double>(far);
-    ColumnRanges out{std::vector<double>(n, none), std::vector<double>(n, -none),
-                     std::vector<double>(n)};
-    for (const Ends& own : found)
-        for (std::size_t j = 0; j < n; ++j) {
-            out.lo[j] = std::min(out.lo[j], static_cast<double>(own.lo[j]));
-            out.hi[j] = std::max(out.hi[j], static_cast<double>(own.hi[j]));
-            out.has_missing[j] = std::max(out.has_missing[j], static_cast<double>(own.missing[j]));
-        }
-    return out;
+    SomeRanges<Real> all(n);
+    for (const SomeRanges<Real>& own : found) all.merge(own);
+    return all.found();
 }
 
 }  // namespace splinear

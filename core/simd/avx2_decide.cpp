@@ -165,17 +165,17 @@ SPLINEAR_INLINE __m256 look_up(const float* table, __m256i at) {
 }
 
 template <int Eights>
-SPLINEAR_INLINE void look_up_two(const float* table, __m256i bin, __m256& first, __m256& second) {
+SPLINEAR_INLINE void look_up_two(const float* table, const int* bin, __m256& first,
+                                 __m256& second) {
     if constexpr (Eights > 0) {
-        first = look_up<Eights>(table, bin);
-        second = look_up<Eights>(table, _mm256_add_epi32(bin, _mm256_set1_epi32(1)));
+        const __m256i at = _mm256_load_si256(reinterpret_cast<const __m256i*>(bin));
+        first = look_up<Eights>(table, at);
+        second = look_up<Eights>(table, _mm256_add_epi32(at, _mm256_set1_epi32(1)));
     } else {  // ... else from memory.
-        alignas(32) int at[8];
-        _mm256_store_si256(reinterpret_cast<__m256i*>(at), bin);
         const auto four = [&](int i) {
             const auto two = [&](int k) {
-                return _mm_loadh_pi(load_two(table + at[k]),
-                                    reinterpret_cast<const __m64*>(table + at[k + 1]));
+                return _mm_loadh_pi(load_two(table + bin[k]),
+                                    reinterpret_cast<const __m64*>(table + bin[k + 1]));
             };
             return _mm256_set_m128(two(i + 4), two(i));
         };
@@ -191,19 +191,26 @@ inline void add_line(const splinear::simd::BinMap& map, std::size_t j, const flo
     const __m256 lo = _mm256_set1_ps(map.lo[j]);
     const __m256 slope = _mm256_set1_ps(map.slope[j]);
     const __m256 end = _mm256_set1_ps(map.end[j]);
+    alignas(32) int bin[most_rows];
+    alignas(32) float fraction[most_rows];
     for (std::size_t a = 0; a < n_rows; a += 8) {
         const __m256 value = _mm256_load_ps(x + a);
         __m256 t = _mm256_mul_ps(_mm256_sub_ps(value, lo), slope);
         // max() and min() return the second operand for a NaN.
         t = _mm256_min_ps(_mm256_max_ps(t, _mm256_setzero_ps()), end);
-        const __m256i bin = _mm256_cvttps_epi32(t);
+        const __m256i whole = _mm256_cvttps_epi32(t);
+        _mm256_store_si256(reinterpret_cast<__m256i*>(bin + a), whole);
+        // NaN, if the value is not finite.
+        t = _mm256_fmadd_ps(value, _mm256_setzero_ps(), t);
+        _mm256_store_ps(fraction + a, _mm256_sub_ps(t, _mm256_cvtepi32_ps(whole)));
+    }
+    for (std::size_t a = 0; a < n_rows; a += 8) {
         __m256 first;
         __m256 second;
-        look_up_two<Eights>(table, bin, first, second);
-        const __m256 fraction = _mm256_sub_ps(t, _mm256_cvtepi32_ps(bin));
-        __m256 total = _mm256_fmadd_ps(value, _mm256_setzero_ps(), _mm256_loadu_ps(out + a));
-        total = _mm256_fmadd_ps(fraction, _mm256_sub_ps(second, first), total);
-        _mm256_storeu_ps(out + a, _mm256_add_ps(total, first));
+        look_up_two<Eights>(table, bin + a, first, second);
+        const __m256 total = _mm256_add_ps(_mm256_load_ps(out + a), first);
+        _mm256_store_ps(out + a, _mm256_fmadd_ps(_mm256_load_ps(fraction + a),
+                                                 _mm256_sub_ps(second, first), total));
     }
 }
 
@@ -226,7 +233,7 @@ SPLINEAR_INLINE void add_between_knots(const float* tree, int depth, const float
         const __m256 from = _mm256_sub_ps(values[v], record[0]);
         const __m256 slope = _mm256_blendv_ps(record[3], record[2], from);
         const __m256 value = _mm256_fmadd_ps(from, slope, record[1]);
-        _mm256_storeu_ps(out + 8 * v, _mm256_add_ps(_mm256_loadu_ps(out + 8 * v), value));
+        _mm256_store_ps(out + 8 * v, _mm256_add_ps(_mm256_load_ps(out + 8 * v), value));
     };
     with_records<Sections, Vectors>(tree, depth, values, add);
 }
@@ -254,13 +261,15 @@ inline void decide_columns(const Shape& shape, const splinear::simd::BinMap& map
             Columns columns;
             const std::size_t left = shape.n_features - j;
             load_columns(x + a, n, j, left, columns);
+            alignas(32) float sums[most_rows] = {};  // of few numbers each: these round less
             for (std::size_t i = 0; i < n_together && i < left; ++i) {
                 const std::size_t k = j + i;
                 if (map.trees[k] != nullptr)
-                    add_between_knots(map, k, columns.at[i], n, out + a);
+                    add_between_knots(map, k, columns.at[i], n, sums);
                 else
-                    add_line(shape, map, k, tables, columns.at[i], n, out + a);
+                    add_line(shape, map, k, tables, columns.at[i], n, sums);
             }
+            for (std::size_t k = 0; k < n; ++k) out[a + k] += sums[k];
         });
 }
 

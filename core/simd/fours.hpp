@@ -1,5 +1,5 @@
-// Quadratic and cubic curves as plain loops: the weights at one place, and the entries of a table
-// that they are for, are four floats side by side. Included by loops.hpp.
+// Four floats side by side. Quadratic and cubic curves as plain loops: these are the weights at one
+// place, or the entries of a table that they are for. Included by loops.hpp.
 
 #ifdef __GNUC__
 using Four = float __attribute__((vector_size(16)));
@@ -62,6 +62,27 @@ SPLINEAR_INLINE void turn_fours(Four (&in)[4]) {
     for (int i = 0; i < 4; ++i)
         in[i] = four_of(entry_of(was[0], i), entry_of(was[1], i), entry_of(was[2], i),
                         entry_of(was[3], i));
+#endif
+}
+
+// What is at four places, and what is behind it there. at(k): place k.
+template <class At>
+SPLINEAR_INLINE void load_twos(const At& at, Four& first, Four& second) {
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+    const auto two = [&](int k) {
+        const float* from = at(k);
+        double both;
+        __builtin_memcpy(&both, from, sizeof both);
+        return both;
+    };
+    using Two = double __attribute__((vector_size(16)));
+    const auto low = __builtin_bit_cast(Four, Two{two(0), two(1)});
+    const auto high = __builtin_bit_cast(Four, Two{two(2), two(3)});
+    first = __builtin_shufflevector(low, high, 0, 2, 4, 6);
+    second = __builtin_shufflevector(low, high, 1, 3, 5, 7);
+#else
+    first = four_of(at(0)[0], at(1)[0], at(2)[0], at(3)[0]);
+    second = four_of(at(0)[1], at(1)[1], at(2)[1], at(3)[1]);
 #endif
 }
 

@@ -54,8 +54,9 @@ struct SeriesKernels {
 
 // How decide() and code_tile() take knots: as trees (see knot_tree.hpp) with first one number of
 // all leaves and then the next; as trees in sections, longer ones with the numbers of a leaf side
-// by side; or as leaves in a row, with fences between them. The latter two are for curves of degree
-// 1: of others decide() then takes BinMap::knots.
+// by side; or as leaves in a row, with fences between them, in one of few of which a value is by
+// its cell (CellMap). The latter two are for curves of degree 1: of others decide() then takes
+// BinMap::knots.
 enum class KnotForm { columns, sections, fences };
 
 // Per feature, the map from values to bins: a straight line, or straight lines between knots.

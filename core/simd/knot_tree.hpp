@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace splinear::simd {
 
@@ -21,6 +22,23 @@ inline constexpr int most_depth = 11;
 inline constexpr int most_sections = 4;
 inline constexpr int section_depth = 3;
 inline constexpr int section_leaves = 1 << section_depth;
+
+// A first guess where a value is, for leaves in a row: the bits of x - origin, held between two
+// numbers, that are above `shift` count cells from `first` on, which grow with the distance from
+// the origin. A table holds the first of `window` leaves, in one of which a value of a cell is.
+struct CellMap {
+    float origin;
+    float least;
+    float most;
+    std::int32_t shift;
+    std::int32_t first;
+    std::int32_t window;
+};
+
+// As KnotForm::fences has it: the map, 16 bits per cell, fences between the leaves, and records.
+inline constexpr int n_cells = 256;
+inline constexpr int cell_map_floats = 8;
+inline constexpr int cell_floats = cell_map_floats + n_cells / 2;
 
 // The last `depth` bits of a number, in reverse.
 constexpr std::size_t reversed(std::size_t number, int depth) noexcept {

@@ -94,21 +94,26 @@ struct Places {
 // sum_f table_f' B(x_f) for n features of a tile: some chains of additions side by side.
 template <int Degree>
 inline float score_tile(const Shape& shape, const float* table, const Places& places, int n) {
-    constexpr int n_chains = 4;
-    float chain[n_chains] = {};
-    const auto add = [&](int i, int k) {
-        const float* entry = table + i * shape.entries + places.bin[i];
-        float w[Degree + 1];
-        weights<Degree>(places.fraction[i], w);
-        float value = w[0] * entry[0];
-        for (int p = 1; p <= Degree; ++p) value += w[p] * entry[p];
-        chain[k] += value;
-    };
+    static_assert(Degree < 2);
+    Four total = all_four(0.0f);
+    const auto at = [&](int i) { return table + i * shape.entries + places.bin[i]; };
     int i = 0;
-    for (; i + n_chains <= n; i += n_chains)
-        for (int k = 0; k < n_chains; ++k) add(i + k, k);
-    for (; i < n; ++i) add(i, 0);
-    return (chain[0] + chain[1]) + (chain[2] + chain[3]);
+    for (; i + 4 <= n; i += 4) {
+        if constexpr (Degree == 0) {
+            total = total + four_of(*at(i), *at(i + 1), *at(i + 2), *at(i + 3));
+        } else {
+            Four first;
+            Four second;
+            load_twos([&](int k) { return at(i + k); }, first, second);
+            total = total + (first + load_four(places.fraction + i) * (second - first));
+        }
+    }
+    float rest = 0.0f;
+    for (; i < n; ++i) {
+        rest += at(i)[0];
+        if constexpr (Degree == 1) rest += places.fraction[i] * (at(i)[1] - at(i)[0]);
+    }
+    return sum_of_four(total) + rest;
 }
 
 // The rows lie far apart, and each is read a tile at a time; tables are read for many rows.
@@ -204,16 +209,16 @@ void decide_degree(const Shape& shape, const splinear::simd::BinMap& map, const 
             }
             place_between_knots(shape, map, j, n, x + first, places);
             for (std::size_t a = 0; a < n_lanes; ++a)
-                out[first + a] += score_tile<Degree>(shape, table, places[a], n);
+                out[first + a] += score_fours<Degree>(shape, table, places[a], n);
         }
     }
 }
 
+// Of degree 2 or 3.
 [[maybe_unused]] void decide_loops(const Shape& shape, const splinear::simd::BinMap& map,
                                    const float* tables, const float* const* x, std::size_t n_rows,
                                    float* out) {
     switch (shape.degree) {
-        case 1: return decide_degree<1>(shape, map, tables, x, n_rows, out);
         case 2: return decide_degree<2>(shape, map, tables, x, n_rows, out);
         default: return decide_degree<3>(shape, map, tables, x, n_rows, out);
     }

@@ -1,4 +1,5 @@
 // Scores by NEON, of codes and of values.
+#include "simd/knot_tree.hpp"
 #include "simd/neon.hpp"
 
 #if defined(__aarch64__) && defined(__ARM_NEON)

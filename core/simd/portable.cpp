@@ -1,5 +1,6 @@
 #include "simd/clones.hpp"
 #include "simd/kernels.hpp"
+#include "simd/knot_tree.hpp"
 
 namespace {
 #include "simd/loops.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 void decide(const Shape& shape, const splinear::simd::BinMap& map, const float* tables,
             const float* const* x, std::size_t n_rows, float* out) {
-    if (map.trees != nullptr) return decide_fences(shape, map, tables, x, n_rows, out);
+    if (shape.degree == 1) return decide_fences(shape, map, tables, x, n_rows, out);
     decide_loops(shape, map, tables, x, n_rows, out);
 }
 

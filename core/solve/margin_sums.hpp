@@ -1,5 +1,5 @@
 // Sums of smoothed losses of margins over rows, for Newton's method on them; see
-// splinear/solvers/margin_sums.py. Threads change no bit.
+// splinear/solvers/problems/margin_sums.py. Threads change no bit.
 #pragma once
 
 #include <array>

@@ -276,7 +276,7 @@ FoundStep least_step(const StepModel& model, std::span<const double> gradient,
     const double goal = limits.accuracy * limits.accuracy * rz;
     Length length{limits.radius, rz};
     out.left = infinite;
-    // Whether what the losses add to the gap of the model is little; see solvers/newton.py.
+    // Whether what the losses add to the gap of the model is little; see solvers/newton/steps.py.
     const auto is_near = [&] {
         if (limits.is_quadratic) return true;
         const double reach = vectors.reach();

@@ -25,7 +25,8 @@ struct StepModel {
     std::optional<double> of_intercept;  // its penalty's; none: it is free
 };
 
-// When to end, as solvers/steps.py says it: `gap` is the gap of the model at which a step may.
+// When a step ends, as solvers/newton/steps.py says it: it may do so once the gap of the model is
+// `gap`.
 struct StepLimits {
     double radius;    // of steps, in the norm of what preconditions
     double accuracy;  // of the gradient, what may be left

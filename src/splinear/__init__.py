@@ -7,7 +7,9 @@
 array([0, 0, 0])
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from types import ModuleType
 
 from splinear import export, inspection, kernels, penalties, report, terms
 from splinear.classifier import AdditiveClassifier
@@ -39,3 +41,15 @@ __all__ = [
     "save",
     "terms",
 ]
+
+_ON_FIRST_USE = ("dask", "datasets", "features", "plotting")  # what not every model needs
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _ON_FIRST_USE:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_FIRST_USE})

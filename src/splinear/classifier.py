@@ -10,8 +10,8 @@ import numpy as np
 
 from splinear._compat import StrOptions
 from splinear._types import Constraints, Floats, Input, Terms
-from splinear.solvers.losses import Logistic
-from splinear.solvers.watch import Progress
+from splinear.solvers.problems.losses import Logistic
+from splinear.solvers.problems.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.classification import ClassEstimator
 from splinear.training.intervals import class_intervals
@@ -57,6 +57,7 @@ class AdditiveClassifier(ClassEstimator):
         against the penalties of all terms: a larger C fits the data more closely.
     class_weight : dict, "balanced" or None, default=None
         Multiplies the weights of rows by class; "balanced" gives all classes the same total weight.
+        If C is None, only their ratios matter.
         With several labels per row, the classes are 0 and 1 for every label.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Which features are categories. "from_dtype": those of text or of a categorical type. An
@@ -184,7 +185,7 @@ class AdditiveClassifier(ClassEstimator):
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
-        reader = ClassReader(self.class_weight, coupled=True)
+        reader = ClassReader(self.class_weight, coupled=True, relative=self.C is None)
         return Recipe(reader, NewtonTrainer(Logistic(), self.C))
 
     def predict_proba(self, X: Input) -> Floats:

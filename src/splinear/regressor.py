@@ -11,9 +11,9 @@ from sklearn.utils import Tags
 
 from splinear._compat import StrOptions
 from splinear._types import Constraints, Floats, Input, Terms
-from splinear.solvers.log_link import Gamma, Poisson
-from splinear.solvers.losses import SmoothLoss, SquaredError
-from splinear.solvers.watch import Progress
+from splinear.solvers.problems.log_link import Gamma, Poisson
+from splinear.solvers.problems.losses import SmoothLoss, SquaredError
+from splinear.solvers.problems.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.intervals import score_intervals
 from splinear.training.newton import NewtonTrainer

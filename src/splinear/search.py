@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from splinear._compat import Interval, StrOptions
 from splinear._types import AnyArray, Constraints, Floats, Input
-from splinear.solvers.watch import Watch
+from splinear.solvers.problems.watch import Watch
 from splinear.training.candidates import Candidate, Comparison
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.folds import Fold, FoldPath, Setting, make_folds
@@ -65,7 +65,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         Further parameters to compare, as in GridSearchCV: {"curve": [Spline(5), Spline(20)]}.
     cv : int, splitter or iterable of splits, default=5
         How to split the rows, as in GridSearchCV. For an int, and one class per row, the folds are
-        stratified.
+        stratified. Splitters of groups, such as GroupKFold, need `groups` in fit.
     scoring : str, callable or None, default=None
         The name of a scikit-learn scorer, or a callable scorer(estimator, X, y). None means the
         estimator's own `score`: the accuracy, R^2, or D^2. Rows are weighted by sample_weight if
@@ -151,7 +151,9 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Input, y: Input = None, sample_weight: Input = None) -> PathSearchCV:
+    def fit(
+        self, X: Input, y: Input = None, sample_weight: Input = None, groups: Input = None
+    ) -> PathSearchCV:
         """Compare all settings, and train the best on all rows.
 
         Parameters
@@ -159,6 +161,8 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
         sample_weight : array-like of shape (n_samples,), default=None
+        groups : array-like of shape (n_samples,), default=None
+            Which rows belong together, for splitters that keep them together.
 
         Returns
         -------
@@ -169,7 +173,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         deadline = None if self.time_limit is None else began + SEARCH_SHARE * self.time_limit
         watch = Watch(deadline=deadline)
         with SearchLine(type(self).__name__, self.verbose, self.estimator.verbose) as line:
-            compared = self._compare(X, y, sample_weight, watch, line)
+            compared = self._compare(X, y, sample_weight, groups, watch, line)
             learned = self._choose(compared, watch)
             line.chosen(learned["best_params_"], learned["best_score_"], watch)
             error = watch.error
@@ -189,7 +193,13 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
     # -- the search ------------------------------------------------------------------------------
 
     def _compare(
-        self, X: Input, y: Input, sample_weight: Input, watch: Watch, line: SearchLine
+        self,
+        X: Input,
+        y: Input,
+        sample_weight: Input,
+        groups: Input,
+        watch: Watch,
+        line: SearchLine,
     ) -> Comparison:
         """Follow the path of every setting, until the watch says to stop."""
         grid, scorer = self._grid(), check_scoring(self.estimator, scoring=self.scoring)
@@ -200,7 +210,8 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             setting = Setting.prepare(model, X, y, sample_weight)
             if not found:
                 given = setting.training
-                folds = make_folds(self.cv, given.y, given.kept, classifier=is_classifier(model))
+                is_for_classes = is_classifier(model)
+                folds = make_folds(self.cv, given.y, given.kept, groups, classifier=is_for_classes)
                 Cs = self._path(setting.path_unit)
             watch.tell = line.telling(model.callback, (number, len(grid)), len(folds), Cs)
             paths = self._follow(setting, folds, Cs, scorer, watch)

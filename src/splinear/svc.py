@@ -10,8 +10,8 @@ import numpy as np
 
 from splinear._compat import StrOptions
 from splinear._types import Constraints, Input, Terms
-from splinear.solvers.losses import LOSSES
-from splinear.solvers.watch import Progress
+from splinear.solvers.problems.losses import LOSSES
+from splinear.solvers.problems.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.classification import ClassEstimator
 from splinear.training.dual import DUAL_PARAMETERS, DualTrainer

@@ -9,8 +9,8 @@ from typing import Literal
 
 from splinear._compat import Interval
 from splinear._types import Constraints, Input, Terms
-from splinear.solvers.losses import EpsilonInsensitive
-from splinear.solvers.watch import Progress
+from splinear.solvers.problems.losses import EpsilonInsensitive
+from splinear.solvers.problems.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.dual import DUAL_PARAMETERS, DualTrainer
 from splinear.training.outputs.numbers import NumberReader

@@ -18,13 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from splinear._compat import check_feature_names_in
 from splinear._types import AnyArray, Constraints, Input, KnotRules
-from splinear.curves.fitting import (
-    EMBEDDING_CONSTRAINTS,
-    fit_embedding,
-    goes_through_zero,
-    make_basis,
-    plan_knots,
-)
+from splinear.curves.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis
+from splinear.curves.embedding import Embedding
+from splinear.curves.fitting import EMBEDDING_CONSTRAINTS, fit_embedding
 from splinear.tables.checks import column_ranges, read_numeric
 from splinear.training.state.stateful import Stateful
 from splinear.training.state.transforming import TRANSFORMING
@@ -36,11 +32,8 @@ class _EmbeddingTransformer(TransformerMixin, Stateful):
     """fit learns the ranges of the columns, transform returns phi^d of the rows."""
 
     _CODEC = TRANSFORMING
-    _family: str  # of the basis: "bspline", "fourier" or "hermite"
-    degree: int
-    penalty_order: int
-    knots: KnotRules
-    scale: str
+    _family: type[Basis]
+    embedding_: Embedding
 
     def fit(self, X: Input, y: object = None) -> _EmbeddingTransformer:
         """Learn the range of every column.
@@ -57,32 +50,11 @@ class _EmbeddingTransformer(TransformerMixin, Stateful):
         del y
         self._validate_params()
         work = copy(self)  # a fit that fails leaves the last one as it was
-        work._learn(X)
+        table = read_numeric(work, X, reset=True)
+        work.embedding_ = fit_embedding(work, table)
+        work._n_features_out = table.shape[1] * work.embedding_.basis.size
         self.__dict__ = work.__dict__
         return self
-
-    def _learn(self, X: Input) -> None:
-        table = read_numeric(self, X, reset=True)
-        plan = plan_knots(self)
-        through_zero = goes_through_zero(self, table)
-        basis = make_basis(
-            self._family,
-            self.degree,
-            plan.most_bins,
-            self.penalty_order,
-            self.scale,
-            through_zero=through_zero,
-        )
-        self.embedding_ = fit_embedding(
-            self,
-            table,
-            basis,
-            plan=plan,
-            penalty_order=self.penalty_order,
-            scale=self.scale,
-            through_zero=through_zero,
-        )
-        self._n_features_out = table.shape[1] * basis.size
 
     def transform(self, X: Input) -> AnyArray | sparse.csr_array:
         """Embed the rows of X.
@@ -172,7 +144,7 @@ class SplineEmbedding(_EmbeddingTransformer):
     1.00
     """
 
-    _family = "bspline"
+    _family = BSplineBasis
     _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **EMBEDDING_CONSTRAINTS,
         "sparse_output": ["boolean"],
@@ -228,7 +200,7 @@ class FourierEmbedding(_EmbeddingTransformer):
      [-1.  0.]]
     """
 
-    _family = "fourier"
+    _family = FourierBasis
     _parameter_constraints: Constraints = EMBEDDING_CONSTRAINTS
 
     def __init__(
@@ -274,7 +246,7 @@ class HermiteEmbedding(_EmbeddingTransformer):
     (3, 2)
     """
 
-    _family = "hermite"
+    _family = HermiteBasis
     _parameter_constraints: Constraints = EMBEDDING_CONSTRAINTS
 
     def __init__(

@@ -87,13 +87,13 @@ def test_output_may_name_a_file_or_a_folder(tmp_path):
 
 def test_output_in_a_folder_that_is_not_there(tmp_path):
     path = tmp_path / "missing" / "curves.png"
-    assert_one_clear_line(invoke("demo", "--output", path), path, "not an existing folder")
+    assert_one_clear_line(invoke("demo", "--output", path), path, "there is no folder")
 
 
 def test_output_in_a_folder_that_is_a_file(tmp_path):
     (tmp_path / "file").write_text("")
     path = tmp_path / "file" / "curves.png"
-    assert_one_clear_line(invoke("demo", "--output", path), path, "not an existing folder")
+    assert_one_clear_line(invoke("demo", "--output", path), path, "there is no folder")
 
 
 def test_output_in_a_folder_without_permission(tmp_path, monkeypatch):

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from written_out import explicit, primal, scores
 
 from splinear.curves.axes import Axes
 from splinear.curves.basis import Basis, BSplineBasis, FourierBasis
 from splinear.curves.embedding import Embedding
 from splinear.penalties import difference_matrix
-from splinear.solvers.losses import Hinge
-from splinear.solvers.objective import explicit, primal, scores
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.problems.losses import Hinge
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 

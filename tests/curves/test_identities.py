@@ -9,11 +9,11 @@ from scipy.optimize import minimize
 from sklearn.base import TransformerMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
+from written_out import primal
 
 from splinear import AdditiveSVC, FourierEmbedding, HermiteEmbedding, SplineEmbedding
 from splinear.kernels import min_kernel
-from splinear.solvers.losses import LOSSES
-from splinear.solvers.objective import primal
+from splinear.solvers.problems.losses import LOSSES
 from splinear.terms import Category, Fourier, Hermite, Spline, Term
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("distributed", reason="dask is not installed")
 
 from splinear.dask import DaskAdditiveClassifier, DaskAdditiveSVC, cluster, fitting  # noqa: E402
 from splinear.dask.shelf import Shelf  # noqa: E402
-from splinear.solvers import watch  # noqa: E402
+from splinear.solvers.problems import watch  # noqa: E402
 from splinear.training import estimator, live, moments  # noqa: E402
 
 pytestmark = pytest.mark.dask

@@ -16,8 +16,8 @@ from splinear.dask import DaskAdditiveClassifier
 from splinear.dask.expressions import PART, Apply, Call, RowValues, Scores
 from splinear.dask.losses import RemoteSum
 from splinear.dask.passes import RemoteRows
-from splinear.solvers.passes import RowPasses
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.newton.passes import RowPasses
+from splinear.solvers.rows.training_rows import TrainingRows
 
 pytestmark = pytest.mark.dask
 

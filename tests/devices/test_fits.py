@@ -79,8 +79,8 @@ def digits(n=4000, p=40, classes=3):
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-5])
 def test_wide_tables_by_working_sets(on_backend, tol, monkeypatch):
-    monkeypatch.setattr("splinear.solvers.working_sets.FIRST", 200)
-    monkeypatch.setattr("splinear.solvers.working_sets.GROWTH", 150)
+    monkeypatch.setattr("splinear.solvers.hinge.working_sets.FIRST", 200)
+    monkeypatch.setattr("splinear.solvers.hinge.working_sets.GROWTH", 150)
     X, y = digits(600)
     seen = []
     model = AdditiveSVC(C=1.0, tol=tol, random_state=0, n_jobs=2, callback=seen.append)
@@ -109,7 +109,7 @@ def test_wide_tables_within_a_time_limit(on_backend):
 
 
 def test_tall_tables_by_smoothing(on_backend, monkeypatch):
-    monkeypatch.setattr("splinear.solvers.working_sets.solve", None)
+    monkeypatch.setattr("splinear.solvers.hinge.working_sets.solve", None)
     X, y = blobs(3000)
     model = AdditiveSVC(Spline(n_bins=5), C=0.1, tol=1e-2, random_state=0)
     here, there = both(model, X, y)

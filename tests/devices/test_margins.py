@@ -7,9 +7,9 @@ import pytest
 
 from splinear.devices.arrays import RowArray
 from splinear.devices.margins import DeviceMargins
-from splinear.solvers.losses import EpsilonInsensitive, Hinge, SquaredHinge
-from splinear.solvers.margin_sums import RowMargins
-from splinear.solvers.problem import Problem
+from splinear.solvers.problems.losses import EpsilonInsensitive, Hinge, SquaredHinge
+from splinear.solvers.problems.margin_sums import RowMargins
+from splinear.solvers.problems.problem import Problem
 
 
 def problems(loss, n=500):

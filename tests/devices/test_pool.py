@@ -12,7 +12,7 @@ from splinear.devices.backend import AT_A_TIME
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.devices.pool import Pool
 from splinear.model.layout import Layout
-from splinear.solvers.box import Box
+from splinear.solvers.hinge.box import Box
 
 
 def pool_of(backend, name, gaps, bias=0.5):

@@ -11,7 +11,7 @@ from splinear import AdditiveClassifier
 from splinear.devices import steps, whole
 from splinear.devices.frame import Frame
 from splinear.devices.rows import DeviceRows
-from splinear.solvers import newton
+from splinear.solvers.newton import descent as newton
 from splinear.terms import Category, Spline
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from splinear import AdditiveClassifier
-from splinear.solvers import information
+from splinear.solvers.reml import information
 from splinear.terms import Category, Spline
 
 

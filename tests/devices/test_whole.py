@@ -7,7 +7,7 @@ import pytest
 
 from splinear import AdditiveClassifier
 from splinear.devices import steps, whole
-from splinear.solvers import hessian
+from splinear.solvers.newton import hessian
 from splinear.terms import Category, Spline
 
 

@@ -12,9 +12,9 @@ from scipy.special import log_softmax, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.class_weight import compute_sample_weight
+from written_out import explicit, scores
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
-from splinear.solvers.objective import explicit, scores
 from splinear.tables.chunks import as_dense
 
 MOST_COLUMNS = 400  # of an embedding that is written out
@@ -100,21 +100,26 @@ def pose(model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Probl
 
 def _sides(model: Any, y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return -1 and 1 per output, and the weights of rows with those of classes."""
-    kept = w > 0
     if y.ndim == 2:
-        costs = np.stack([_class_weights(model, column, kept) for column in y.T], axis=1)
+        costs = np.stack([_class_weights(model, column, w) for column in y.T], axis=1)
         return 2.0 * y - 1.0, w[:, None] * costs
-    costs = w[:, None] * _class_weights(model, y, kept)[:, None]
+    costs = w[:, None] * _class_weights(model, y, w)[:, None]
     if len(model.classes_) == 2:
         return np.where(y == model.classes_[1], 1.0, -1.0)[:, None], costs
     return np.where(y[:, None] == model.classes_, 1.0, -1.0), costs
 
 
-def _class_weights(model: Any, y: np.ndarray, kept: np.ndarray) -> np.ndarray:
+def _class_weights(model: Any, y: np.ndarray, w: np.ndarray) -> np.ndarray:
     if model.class_weight is None:
         return np.ones(len(y))
-    out = np.ones(len(y))
+    kept, out = w > 0, np.ones(len(y))
     out[kept] = compute_sample_weight(model.class_weight, y[kept])
+    if model.C is None:  # they say how classes compare, and not how much all rows count
+        is_it = (y[:, None] == np.unique(y[kept])).astype(float)
+        p = np.average(is_it, axis=0, weights=w * out)
+        information = np.sum(w * out) * np.sum(p * (1 - p))
+        if information > 0:  # not if all rows are of one class
+            out *= information / np.sum((w * out**2)[:, None] * (is_it - p) ** 2)
     return out
 
 

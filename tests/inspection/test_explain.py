@@ -230,7 +230,9 @@ def test_frames_without_pandas(models, table, monkeypatch):
 
 def test_text_tells_values_and_numbers(models, table):
     text = str(explain(models["two"], table[0].head(5), class_names=["never", "always"]))
-    assert repr(explain(models["two"], table[0].head(1))).startswith("Row 0: ")
+    found = explain(models["two"], table[0].head(1))
+    assert repr(found).startswith("Row 0: ")
+    assert repr(found.reasons(0)).startswith("Row 0: ")
     assert "log-odds of always" in text
     assert text.count("base value") == 3
     assert "... and 2 more rows" in text

@@ -14,7 +14,7 @@ from splinear.model.covariance import JointPosterior
 from splinear.model.curve_posterior import CurvePosterior
 from splinear.model.layout import Layout
 from splinear.model.score_variance import ScoreVariances
-from splinear.solvers import information
+from splinear.solvers.reml import information
 from splinear.terms import Category, Fourier, Linear, Spline
 
 N = 300

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from written_out import explicit, primal, scores
 
 from splinear.model.additive import Model
 from splinear.model.layout import Layout
-from splinear.solvers.losses import Hinge, Logistic
-from splinear.solvers.objective import explicit, primal, scores
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.problems.losses import Hinge, Logistic
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.training.moments import moments
 
@@ -84,10 +84,17 @@ def test_stiffen_is_the_gradient_of_the_penalty(layout: Layout) -> None:
     assert_allclose(np.where(layout.used, slopes, 0.0), gradient, atol=1e-6 * max(gradient))
 
 
+def test_stiffness_is_added_in_place(layout: Layout) -> None:
+    theta, found = drawn(layout, 2), drawn(layout, 2, seed=1)
+    expected = found + layout.stiffen(theta)
+    layout.add_stiffness(theta, found, 2)
+    assert_allclose(found, expected, rtol=1e-14)
+
+
 def test_penalties_add_up(layout: Layout) -> None:
     theta = drawn(layout, 2)
     parts = zip(layout.groups, layout.split(theta), strict=True)
-    expected = sum(group.penalty_value(part) for group, part in parts)
+    expected = sum(0.5 * np.vdot(part, group.stiffen(part)) for group, part in parts)
     assert layout.penalty_value(theta) == pytest.approx(expected, rel=1e-14)
     assert layout.scaled(2.0).penalty_value(theta) == pytest.approx(expected / 2, rel=1e-12)
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from written_out import node_functions
 
 from splinear import _core
 from splinear.model.chains import Chain
 from splinear.model.factoring import pair_variances
 from splinear.model.layout import Layout
 from splinear.model.pairs import SHARED, PairGroup, surfaces
-from splinear.solvers.objective import node_functions
-from splinear.solvers.pair_blocks import SurfaceBlocks
-from splinear.solvers.pair_rows import PairRows
+from splinear.solvers.newton.pair_blocks import SurfaceBlocks
+from splinear.solvers.rows.pair_rows import PairRows
 
 SHAPES = [(2, 2), (3, 2), (5, 4), (4, 4)]
 
@@ -115,8 +115,20 @@ def test_penalty_is_of_mixed_differences(group):
                 for m in range(1, grid.shape[1]):
                     d = grid[k, m] - grid[k - 1, m] - grid[k, m - 1] + grid[k - 1, m - 1]
                     expected += 0.5 * weights[k, m] * d**2 / group.variance[p]
-    np.testing.assert_allclose(group.penalty_value(W), expected)
-    np.testing.assert_allclose(0.5 * np.vdot(W, group.stiffen(W)), expected)
+    np.testing.assert_allclose(penalty_value(group, W), expected)
+
+
+def penalty_value(group, W):
+    return 0.5 * np.vdot(W, group.stiffen(W))
+
+
+def test_a_layout_asks_surfaces_as_it_asks_curves(group):
+    layout, W = Layout((), 3, (group,)), draw(group, 2)
+    flat, found = W.reshape(2, -1), np.ones((2, layout.n_parameters))
+    np.testing.assert_array_equal(layout.stiffen(flat), group.stiffen(W).reshape(flat.shape))
+    layout.add_stiffness(flat, found, 1)
+    np.testing.assert_allclose(found, 1.0 + layout.stiffen(flat))
+    np.testing.assert_allclose(layout.softness(flat), np.vdot(flat, layout.soften(flat)))
 
 
 def test_soften_undoes_stiffen(group):
@@ -148,7 +160,7 @@ def test_what_a_held_surface_shares_with_its_curve(shape):
     more[:, 1] += f[:, None]
     more = more.reshape(W.shape)
     np.testing.assert_allclose(group.tables(more), group.tables(W), atol=1e-12)
-    found = group.penalty_value(more[0]) - group.penalty_value(W[0])
+    found = penalty_value(group, more[0]) - penalty_value(group, W[0])
     own = np.append(0.0, np.diff(f[:-1]))
     before = np.append(0.0, np.diff(W[0, 1].reshape(shape)[:-1, 0]))
     expected = 0.5 * SHARED * np.sum((before + own) ** 2 - before**2) / group.variance[1]

@@ -145,6 +145,21 @@ def test_what_is_written(model, table):
     np.testing.assert_allclose(np.log(np.divide(shares, np.subtract(1, shares))), top.get_xticks())
 
 
+@pytest.mark.parametrize("strength", [0.03, 0.3, 3.0])
+def test_probabilities_are_marked_however_narrow_the_axis(strength, table):
+    X = table[0].iloc[:, :3]
+    y = strength * X.iloc[:, 0] - 2 + np.random.default_rng(1).logistic(size=len(X)) > 0
+    model = AdditiveClassifier(C=0.1, random_state=0).fit(X, y)
+    for row in range(4):
+        figure = Figure(figsize=(6, 5))
+        display = ContributionsDisplay.from_estimator(model, X, row=row, figure=figure)
+        (top,) = display.ax_.child_axes
+        FigureCanvasAgg(figure).draw()
+        inside = [label for label in top.get_xticklabels() if label.get_text()]
+        assert 3 <= len(inside) <= 11
+        assert overlaps(boxes_of(figure, inside)) == []
+
+
 def test_several_classes_and_numbers(table):
     X, y = table
     three = np.array(["p", "q", "r"])[np.digitize(y, [-3, 3])]

@@ -420,13 +420,13 @@ def test_surfaces_alone_and_on_given_axes(model, table):
 
 def test_tick_labels_of_curves_stand_once_per_row(model, table):
     X, _ = table
-    features = [("a", "b"), "a", "b", "gap"]
+    features = [("a", "b"), "a", "b", "gap", "flag"]
     display = CurvesDisplay.from_estimator(model, X, features=features, figure=Figure(), n_cols=3)
     display.figure_.draw_without_rendering()
     shown = [
         any(t.label1.get_visible() for t in ax.yaxis.get_major_ticks()) for ax in display.axes_
     ]
-    assert shown == [True, True, False, True]
+    assert shown == [True, True, False, True, False]
 
 
 @pytest.mark.parametrize("name", [r"$\frac{a$", "$x$", r"a\$b", "_hidden", "{x}", "<&>"])

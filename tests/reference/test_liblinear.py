@@ -8,12 +8,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC, LinearSVR
+from written_out import explicit, primal
 
 from splinear import AdditiveClassifier, AdditiveSVC, AdditiveSVR
 from splinear.datasets import load_adult, load_daimler
 from splinear.features import GradientPyramid
-from splinear.solvers.losses import LOSSES, EpsilonInsensitive
-from splinear.solvers.objective import explicit, primal
+from splinear.solvers.problems.losses import LOSSES, EpsilonInsensitive
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
 CURVES = [

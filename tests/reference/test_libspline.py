@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.svm import LinearSVC
+from written_out import explicit, primal
 
 from splinear import AdditiveSVC
-from splinear.solvers.losses import Hinge
-from splinear.solvers.objective import explicit, primal
+from splinear.solvers.problems.losses import Hinge
 from splinear.terms import Fourier, Hermite, Spline
 
 SPLINES = [

@@ -396,6 +396,30 @@ def test_classes_that_training_did_not_have(tmp_path: Path) -> None:
     assert shown(page, "Log-loss") == f"{loss:.4f}"
 
 
+@pytest.mark.parametrize(
+    ("name", "y", "message"),
+    [
+        ("two classes", np.arange(20), r"none of the model's classes, 'no', 'yes'; .* 0, 1, 2"),
+        ("two classes", np.array(["yes", None] * 10), "first in row 1.* needs a class"),
+        ("squared error", np.array(["yes", "no"] * 10), "must hold numbers, but row 0 holds 'yes'"),
+        ("squared error", np.array([1.0, np.nan] * 10), "first in row 1"),
+    ],
+)
+def test_targets_of_another_model_are_refused(
+    name: str, y: np.ndarray, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        report.write(fitted(name), tmp_path / "model.html", rows(name, 20).head(20), y)
+
+
+@pytest.mark.parametrize("name", ["two classes", "squared error"])
+def test_targets_in_a_column(name: str, tmp_path: Path) -> None:
+    model, X = fitted(name), rows(name, 50)
+    y = CASES[name].target(X)
+    plain = written(tmp_path, model, X, y)[0]
+    assert written(tmp_path, model, X, pd.DataFrame({"y": y}))[0] == plain
+
+
 def test_pipelines_and_names(tmp_path: Path) -> None:
     X, y = wide_table(500)
     X = X.iloc[:, 1:4]

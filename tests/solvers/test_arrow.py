@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from splinear.solvers.arrow import Arrow
-from splinear.solvers.banded import penalized_bands
-from splinear.solvers.iterate import Space
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.newton.arrow import Arrow
+from splinear.solvers.newton.banded import penalized_bands
+from splinear.solvers.newton.iterate import Space
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 

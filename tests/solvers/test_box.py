@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from splinear.solvers.box import Box
-from splinear.solvers.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
-from splinear.solvers.problem import Problem
+from splinear.solvers.hinge.box import Box
+from splinear.solvers.problems.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
+from splinear.solvers.problems.problem import Problem
 
 LOSSES = [Hinge(), SquaredHinge(), EpsilonInsensitive(0.2)]
 

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from splinear.curves.basis import BSplineBasis
-from splinear.solvers import hessian, newton
-from splinear.solvers.calibration import Calibration
-from splinear.solvers.iterate import begin
-from splinear.solvers.loss_sums import Separable
-from splinear.solvers.losses import Logistic
-from splinear.solvers.part import Part
-from splinear.solvers.problem import Problem, Stopping
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.newton import hessian
+from splinear.solvers.newton.calibration import Calibration
+from splinear.solvers.newton.iterate import begin
+from splinear.solvers.newton.part import Part
+from splinear.solvers.problems.loss_sums import Separable
+from splinear.solvers.problems.losses import Logistic
+from splinear.solvers.problems.problem import Problem, Stopping
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 DEGREES = [0, 1, 2, 3]

@@ -10,12 +10,13 @@ from numpy.testing import assert_allclose
 
 from splinear.curves.basis import BSplineBasis
 from splinear.model.layout import Layout
-from splinear.solvers import choosing, newton
-from splinear.solvers.loss_sums import Separable
-from splinear.solvers.losses import Logistic, SquaredError
-from splinear.solvers.problem import Problem, Stopping
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smoothness import Smoothness, choose_smoothness
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.problems.loss_sums import Separable
+from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.problem import Problem, Stopping
+from splinear.solvers.reml import choosing
+from splinear.solvers.reml.smoothness import Smoothness, choose_smoothness
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 STOPPING = Stopping(tol=1e-3)

@@ -4,22 +4,28 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from preparing import prepare, with_means
 from scipy.optimize import lsq_linear, minimize
 from sklearn.svm import LinearSVC
+from written_out import explicit, primal, scores, weights_of
 
 from splinear import _core
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
-from splinear.solvers import dual_cd, oracle
-from splinear.solvers.losses import EpsilonInsensitive, Hinge, Logistic, SquaredError, SquaredHinge
-from splinear.solvers.memory import MemoryPlan
-from splinear.solvers.objective import explicit, primal, scores
-from splinear.solvers.problem import Problem, Start, Stopping
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.watch import Watch
-from splinear.tables.opening import open_table
+from splinear.solvers.hinge import dual_cd
+from splinear.solvers.problems.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Logistic,
+    SquaredError,
+    SquaredHinge,
+)
+from splinear.solvers.problems.problem import Problem, Start, Stopping
+from splinear.solvers.problems.watch import Watch
+from splinear.solvers.rows.memory import MemoryPlan
 from splinear.terms import Category, Spline
 
 BASES = [BSplineBasis(r, n) for r, n in [(0, 7), (1, 5), (2, 4), (3, 6)]]
@@ -69,33 +75,9 @@ def make_mixed(mixed, on_code_grid):
     return make
 
 
-def prepare(X, layout, problem, stopping, plan=None, exact=None):
-    """The rows and the problem in the order of training."""
-    made = TrainingRows.prepare(
-        open_table(X),
-        layout,
-        exact=stopping.tol < 1e-3 if exact is None else exact,
-        seed=stopping.seed,
-        n_threads=stopping.n_threads,
-        weights=problem.weights,
-        plan=plan,
-    )
-    placed = {
-        name: None if getattr(problem, name) is None else made.place(getattr(problem, name))
-        for name in ("y", "weights", "targets")
-    }
-    return made, replace(problem, **placed)
-
-
 def solve(X, layout, problem, stopping, start=None, plan=None, exact=None):
     made, placed = prepare(X, layout, problem, stopping, plan, exact)
     return dual_cd.solve(made, placed, stopping, start, keep_alpha=True)
-
-
-def with_means(X, layout, problem=None):
-    """The layout as the rows make it: with the means of curves that have gaps."""
-    weights = None if problem is None else problem.weights
-    return TrainingRows.prepare(open_table(X), layout, exact=True, weights=weights).layout
 
 
 def value_of(found, X, layout, problem):
@@ -111,19 +93,6 @@ def value_of(found, X, layout, problem):
         problem.bias,
         targets,
     )
-
-
-def weights_of(layout, coef):
-    """w_j = T^{-1} coef_j / s_j, and d_j / sqrt(g_j) of gaps: the weights of the embedding."""
-    parts = []
-    for group, part in zip(layout.groups, layout.split(coef), strict=True):
-        out = np.zeros_like(part)
-        out[:, : group.size] = group.embedding.weights(part[:, : group.size])
-        if group.has_gaps:
-            root = np.where(group.missing_variance > 0, np.sqrt(group.missing_variance), np.inf)
-            out[:, -1] = part[:, -1] / root
-        parts.append(out)
-    return layout.join(parts)
 
 
 def assert_equals_the_oracle(X, layout, problem):

@@ -1,20 +1,19 @@
 """Newton's method for curves that are held to a form, against SciPy on the explicit embedding."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from preparing import place
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
+from written_out import explicit
 
 from splinear import AdditiveRegressor
-from splinear.solvers import newton
-from splinear.solvers.loss_sums import Separable
-from splinear.solvers.losses import Logistic, SquaredError
-from splinear.solvers.objective import explicit
-from splinear.solvers.problem import Problem, Start, Stopping
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.softmax import Softmax
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.problems.loss_sums import Separable
+from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.problem import Problem, Start, Stopping
+from splinear.solvers.problems.softmax import Softmax
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
 
@@ -124,11 +123,6 @@ def problem_of(signal, loss):
     return Problem(np.where(signal > 1, 1, -1).astype(np.int8), loss, 0.7, 1.5)
 
 
-def placed(rows, problem):
-    targets = None if problem.targets is None else rows.place(problem.targets)
-    return replace(problem, y=rows.place(problem.y), targets=targets)
-
-
 def check(layout, found, shapes, best, *, tol=1e-4):
     """The optimum, a true certificate, and no violation."""
     assert found.converged
@@ -152,7 +146,7 @@ def test_equals_scipy(shape, loss, way, data):
         layout = layout_of(X, {0: held, 1: held, 2: Spline(n_bins=4)}, C=10.0 ** (number - 2))
         rows = TrainingRows.prepare(open_table(X), layout, exact=True)
         problem = problem_of(signal, loss)
-        total = Separable(placed(rows, problem), loss)
+        total = Separable(place(rows, problem), loss)
         [found] = newton.solve(rows, total, TIGHT, preconditioner=way)
         best = by_scipy(explicit(layout, X), constraints(layout, shapes), losses_of(problem, loss))
         check(layout, found, shapes, best)
@@ -170,7 +164,7 @@ def test_gaps_categories_and_features_of_different_sizes(way, data):
     layout = layout_of(X, {0: held, 1: held, 2: Spline(n_bins=3), 3: Category(), 4: held})
     rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     problem = problem_of(signal, SquaredError())
-    total = Separable(placed(rows, problem), SquaredError())
+    total = Separable(place(rows, problem), SquaredError())
     [found] = newton.solve(rows, total, TIGHT, preconditioner=way)
     shapes = {0: shape, 1: shape}
     losses = losses_of(problem, SquaredError())
@@ -208,7 +202,7 @@ def test_starts_outside_the_cone_are_brought_inside(way, data):
     layout = layout_of(X, {0: held, 1: held, 2: held}, C=10.0)
     rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     problem = problem_of(signal, Logistic())
-    total = Separable(placed(rows, problem), Logistic())
+    total = Separable(place(rows, problem), Logistic())
     [free] = newton.solve(rows.with_layout(layout.without_forms()), total, TIGHT)
     assert layout.cone.slack(free.coef[None]).min() < -0.1
     start = Start(coef=free.coef, intercept=free.intercept)
@@ -227,7 +221,7 @@ def test_every_gap_on_the_way_is_true(data):
     for C in (1e-2, 1.0, 1e3):
         layout = layout_of(X, {0: held, 1: held, 2: held}, C=C)
         rows = TrainingRows.prepare(open_table(X), layout, exact=True)
-        total = Separable(placed(rows, problem), Logistic())
+        total = Separable(place(rows, problem), Logistic())
         A = constraints(layout, dict.fromkeys(range(3), shape))
         best = by_scipy(explicit(layout, X), A, losses_of(problem, Logistic()))
         first = newton.begin(rows, total, 1)

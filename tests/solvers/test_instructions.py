@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
+from written_out import primal
 
 from splinear import AdditiveClassifier, AdditiveSVC, _core
-from splinear.solvers.losses import LOSSES
-from splinear.solvers.objective import primal
+from splinear.solvers.problems.losses import LOSSES
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
 FAST = [instructions for instructions in _core.instruction_sets() if instructions != "reference"]

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from splinear.solvers.log_link import Gamma, Poisson
-from splinear.solvers.loss_sums import NEARLY_STRAIGHT, Separable, missing_curvature
-from splinear.solvers.losses import Logistic, SquaredError
-from splinear.solvers.problem import Problem
-from splinear.solvers.row_sample import sample_rows
-from splinear.solvers.softmax import Softmax
+from splinear.solvers.problems.log_link import Gamma, Poisson
+from splinear.solvers.problems.loss_sums import NEARLY_STRAIGHT, Separable, missing_curvature
+from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.problem import Problem
+from splinear.solvers.problems.softmax import Softmax
+from splinear.solvers.rows.row_sample import sample_rows
 
 N = 400
 RANDOM = np.random.default_rng(0)

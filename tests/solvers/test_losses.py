@@ -11,8 +11,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import digamma, gammaln
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance
 
-from splinear.solvers.log_link import Gamma, Poisson
-from splinear.solvers.losses import (
+from splinear.solvers.problems.log_link import Gamma, Poisson
+from splinear.solvers.problems.losses import (
     LOSSES,
     EpsilonInsensitive,
     Hinge,

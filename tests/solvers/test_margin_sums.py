@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from splinear.solvers.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
-from splinear.solvers.margin_sums import RowMargins
-from splinear.solvers.problem import Problem
+from splinear.solvers.problems.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
+from splinear.solvers.problems.margin_sums import RowMargins
+from splinear.solvers.problems.problem import Problem
 
 N = 5_003
 LOSSES = [Hinge(), SquaredHinge(), EpsilonInsensitive(0.2)]

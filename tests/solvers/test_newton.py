@@ -4,21 +4,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from preparing import prepare, with_means
 from scipy.optimize import minimize
 from scipy.special import entr, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
+from written_out import explicit, primal, weights_of
 
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
-from splinear.solvers import dual_cd, hessian, newton, whole_hessian
-from splinear.solvers.log_link import Gamma, Poisson
-from splinear.solvers.loss_sums import Separable
-from splinear.solvers.losses import Logistic, SquaredError
-from splinear.solvers.objective import explicit, primal
-from splinear.solvers.path import newton_path
-from splinear.solvers.problem import Problem, Start, Stopping
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.softmax import Softmax
-from splinear.solvers.watch import Watch
+from splinear.solvers.hinge import dual_cd
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.newton import hessian, whole_hessian
+from splinear.solvers.newton.path import newton_path
+from splinear.solvers.problems.log_link import Gamma, Poisson
+from splinear.solvers.problems.loss_sums import Separable
+from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.problem import Problem, Start, Stopping
+from splinear.solvers.problems.softmax import Softmax
+from splinear.solvers.problems.watch import Watch
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
 
@@ -58,45 +61,10 @@ def make_problem(curves, mixed, on_code_grid):
     return make
 
 
-def place(X, layout, problem, stopping, exact=None):
-    """The rows and the problem in the order of training."""
-    made = TrainingRows.prepare(
-        open_table(X),
-        layout,
-        exact=stopping.tol < 1e-3 if exact is None else exact,
-        n_threads=stopping.n_threads,
-        weights=problem.weights,
-    )
-    placed = {
-        name: None if getattr(problem, name) is None else made.place(getattr(problem, name))
-        for name in ("y", "weights", "targets")
-    }
-    return made, replace(problem, **placed)
-
-
-def with_means(X, layout, problem=None):
-    """The layout as the rows make it: with the means of curves that have gaps."""
-    weights = None if problem is None else problem.weights
-    return TrainingRows.prepare(open_table(X), layout, exact=True, weights=weights).layout
-
-
 def solve(X, layout, problem, stopping=TIGHT, start=None, way="auto", exact=None):
-    made, placed = place(X, layout, problem, stopping, exact)
+    made, placed = prepare(X, layout, problem, stopping, exact=exact)
     total = Separable(placed, placed.loss)
     return newton.solve(made, total, stopping, start, preconditioner=way)[0]
-
-
-def weights_of(layout, coef):
-    """The weights of the explicit embedding, of parameters."""
-    parts = []
-    for group, part in zip(layout.groups, layout.split(coef), strict=True):
-        out = np.zeros_like(part)
-        out[:, : group.size] = group.embedding.weights(part[:, : group.size])
-        if group.has_gaps:
-            root = np.where(group.missing_variance > 0, np.sqrt(group.missing_variance), np.inf)
-            out[:, -1] = part[:, -1] / root
-        parts.append(out)
-    return layout.join(parts)
 
 
 def by_scipy(X, layout, problem):
@@ -144,7 +112,7 @@ def test_equals_dual_coordinate_descent(basis, loss, make_problem):
     X, layout, problem = make_problem(loss, basis, seed=1, native=loss is LOSSES[0], bias=3.0)
     found = solve(X, layout, problem)
     stopping = Stopping(tol=1e-8, max_iter=100_000)
-    other = dual_cd.solve(*place(X, layout, problem, stopping), stopping)
+    other = dual_cd.solve(*prepare(X, layout, problem, stopping), stopping)
     assert found.converged
     assert other.converged
     assert found.primal <= other.primal * (1 + 1e-9)
@@ -550,7 +518,7 @@ def test_the_dense_way_is_for_few_coefficients(make_problem, monkeypatch):
 def test_every_point_of_a_path_is_a_cold_fit(loss, basis, make_problem):
     """Variances times C; the losses times it, and all divided by it, are the same."""
     X, layout, problem = make_problem(loss, basis, seed=18)
-    made, placed = place(X, layout, problem, TIGHT)
+    made, placed = prepare(X, layout, problem, TIGHT)
     Cs = [0.01, 0.1, 1.0, 0.3, 0.3]
     path = newton_path(made, Separable(placed, loss), Cs, TIGHT)
     for C, (found,) in zip(Cs, path, strict=True):
@@ -576,7 +544,7 @@ def test_a_path_that_is_stopped_is_shorter(make_problem):
     X, layout, problem = make_problem(Logistic(), seed=10)
     watch = Watch(tell=lambda progress: True)
     stopping = Stopping(tol=1e-12, watch=watch)
-    made, placed = place(X, layout, problem, stopping)
+    made, placed = prepare(X, layout, problem, stopping)
     assert len(newton_path(made, Separable(placed, placed.loss), [1.0, 2.0], stopping)) == 1
 
 

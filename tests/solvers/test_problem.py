@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from splinear.solvers.losses import Hinge
-from splinear.solvers.problem import Problem, Start, stack
+from splinear.solvers.problems.losses import Hinge
+from splinear.solvers.problems.problem import Problem, Start, stack
 
 
 def test_outputs_are_stacked_in_order():

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_softmax, xlogy
 from sklearn.exceptions import ConvergenceWarning
+from written_out import explicit
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.curves.basis import BSplineBasis
-from splinear.solvers import newton
-from splinear.solvers.log_link import Gamma, Poisson
-from splinear.solvers.loss_sums import Separable
-from splinear.solvers.losses import Logistic, SquaredError
-from splinear.solvers.objective import explicit
-from splinear.solvers.problem import Problem, Stopping
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.softmax import Softmax
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.problems.log_link import Gamma, Poisson
+from splinear.solvers.problems.loss_sums import Separable
+from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.problem import Problem, Stopping
+from splinear.solvers.problems.softmax import Softmax
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 

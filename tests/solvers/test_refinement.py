@@ -9,12 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from splinear import AdditiveSVC, AdditiveSVR
-from splinear.solvers import dual_cd
-from splinear.solvers.certificate import certify_problem
-from splinear.solvers.losses import EpsilonInsensitive, Hinge, SquaredHinge
-from splinear.solvers.problem import Problem, Start, Stopping
-from splinear.solvers.refinement import stand_in
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.hinge import dual_cd
+from splinear.solvers.problems.losses import EpsilonInsensitive, Hinge, SquaredHinge
+from splinear.solvers.problems.problem import Problem, Start, Stopping
+from splinear.solvers.proofs.certificate import certify_problem
+from splinear.solvers.proofs.refinement import stand_in
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 

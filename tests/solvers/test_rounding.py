@@ -13,11 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from splinear import AdditiveSVC, AdditiveSVR
 from splinear.curves.basis import BSplineBasis
 from splinear.model.layout import Layout
-from splinear.solvers import certificate
-from splinear.solvers.certificate import certify_problem
-from splinear.solvers.losses import LOSSES, Loss
-from splinear.solvers.rounding import error_of_codes, rows_in_doubt
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.problems.losses import LOSSES, Loss
+from splinear.solvers.proofs import certificate
+from splinear.solvers.proofs.certificate import certify_problem
+from splinear.solvers.proofs.rounding import error_of_codes, rows_in_doubt
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 from splinear.training import dual as dual_trainer

@@ -7,13 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from written_out import scores
 
 from splinear import _core
 from splinear.model.information import Thinned, can_be_thinned
 from splinear.model.layout import Layout
-from splinear.solvers.memory import MemoryPlan
-from splinear.solvers.objective import scores
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.rows.memory import MemoryPlan
+from splinear.solvers.rows.order import Order
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
 
@@ -81,6 +82,44 @@ def test_scores_and_sums(
     expected = rows.layout.gather(R @ functions(layout, X))
     assert_allclose(sums, expected, rtol=ROUNDING[exact], atol=ROUNDING[exact])
     assert np.vdot(placed, found) == pytest.approx(np.vdot(sums, theta), rel=ROUNDING[exact])
+
+
+@pytest.mark.parametrize("n_threads", [1, 3, 16])
+@pytest.mark.parametrize("n", [0, 1, 2, 40])
+def test_the_upper_half_of_a_matrix(n: int, n_threads: int) -> None:
+    matrix = np.arange(float(n * n)).reshape(n, n)
+    assert_array_equal(_core.upper_half(matrix, n_threads), matrix[np.triu_indices(n)])
+
+
+def test_an_order_is_the_same_however_long_the_numbers_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = np.arange(1000) % 3 > 0
+    found = Order.draw(1000, kept, 7)
+    monkeypatch.setattr("splinear.solvers.rows.order._FEW", 0)
+    again = Order.draw(1000, kept, 7)
+    assert found.places.dtype == again.places.dtype == np.uint32
+    assert_array_equal(found.places, again.places)
+    assert sorted(found.of(slice(0, 1000))[kept]) == list(range(kept.sum()))
+
+
+@both_forms
+@pytest.mark.parametrize("n_rows", [100, 900])
+def test_sums_over_few_rows_are_divided_by_features(
+    laid_out: Callable[..., Layout], exact: bool, n_rows: int
+) -> None:
+    """Where there are fewer pieces of rows than threads; some columns have gaps."""
+    random = np.random.default_rng(3)
+    X = random.normal(size=(n_rows, 70))
+    X[:, ::3] = np.where(random.random((n_rows, 24)) < 0.1, np.nan, X[:, ::3])
+    layout = laid_out(X, {})
+    rows = TrainingRows.prepare(open_table(X), layout, exact=exact)
+    R = random.normal(size=(1, n_rows)) * (random.random(n_rows) < 0.7)
+    one = rows.raw_sums(R, 1)
+    expected = rows.restore(R[0]) @ functions(layout, X)
+    # Codes are rounded, too: a value moves by up to 1/8192 of a bin.
+    tolerance = 1e-9 if exact else 0.05
+    assert_allclose(one[0], expected, rtol=tolerance, atol=tolerance)
+    for n_threads in (2, 3, 16):
+        assert_array_equal(rows.raw_sums(R, n_threads), one)
 
 
 @both_forms

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from written_out import primal
 
 from splinear.curves.basis import BSplineBasis
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.devices.pool import solved
-from splinear.solvers import dual_cd, smoothing, working_sets
-from splinear.solvers.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
-from splinear.solvers.margin_sums import RowMargins
-from splinear.solvers.objective import primal
-from splinear.solvers.problem import Problem, Start, Stopping
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.watch import Watch
+from splinear.solvers.hinge import dual_cd, smoothing, working_sets
+from splinear.solvers.problems.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
+from splinear.solvers.problems.margin_sums import RowMargins
+from splinear.solvers.problems.problem import Problem, Start, Stopping
+from splinear.solvers.problems.watch import Watch
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 LOSSES = [Hinge(), SquaredHinge(), EpsilonInsensitive(0.2)]

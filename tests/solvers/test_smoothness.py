@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
+from written_out import explicit
 
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
-from splinear.solvers import choosing, smoothness
-from splinear.solvers.banded import penalized_bands
-from splinear.solvers.loss_sums import Separable
-from splinear.solvers.losses import Logistic, SquaredError
-from splinear.solvers.objective import explicit
-from splinear.solvers.posterior import posterior_variances
-from splinear.solvers.problem import Problem, Stopping
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smoothness import choose_smoothness
-from splinear.solvers.softmax import Softmax
+from splinear.solvers.newton.banded import penalized_bands
+from splinear.solvers.problems.loss_sums import Separable
+from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.problem import Problem, Stopping
+from splinear.solvers.problems.softmax import Softmax
+from splinear.solvers.reml import choosing, smoothness
+from splinear.solvers.reml.posterior import posterior_variances
+from splinear.solvers.reml.smoothness import choose_smoothness
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from splinear.solvers import newton
-from splinear.solvers.hessian import Chooser
-from splinear.solvers.iterate import Iterate, Space
-from splinear.solvers.loss_sums import Separable
-from splinear.solvers.losses import Logistic, SquaredError
-from splinear.solvers.problem import Problem
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.steps import Aim
-from splinear.solvers.watch import Watch
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.newton.hessian import Chooser
+from splinear.solvers.newton.iterate import Iterate, Space
+from splinear.solvers.newton.steps import Aim
+from splinear.solvers.problems.loss_sums import Separable
+from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.problem import Problem
+from splinear.solvers.problems.watch import Watch
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 N_ROWS = 400

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from written_out import scores
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, PathSearchCV
 from splinear.inspection import base_value, contributions, importances
-from splinear.solvers.memory import MemoryPlan
-from splinear.solvers.objective import scores
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.rows.memory import MemoryPlan
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.libsvm import LibsvmFile
 from splinear.tables.opening import open_files, open_table
 from splinear.terms import Hermite, Spline

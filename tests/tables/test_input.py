@@ -96,7 +96,9 @@ def test_infinity_is_no_gap(estimator):
     X = X_GOOD[:, :3].copy()
     model = estimator(random_state=0).fit(X, Y_GOOD)
     X[5, 2], X[9, 1] = np.inf, np.nan
-    message = r"infinity in column 2 \(first in row 5\); .* needs finite numbers"
+    message = (
+        r"infinity in column 2 \(first in row 5\); .* needs finite numbers\. Replace it by NaN, a"
+    )
     for wrong in (X, sparse.csr_matrix(X)):
         with pytest.raises(ValueError, match=message):
             clone(model).fit(wrong, Y_GOOD)
@@ -408,8 +410,23 @@ def test_one_column_is_no_table(library):
         column = pytest.importorskip("pyarrow").chunked_array([column])
     else:
         column = pytest.importorskip(library).Series(column)
-    with pytest.raises(ValueError, match=r"one column, a .*select the column as a table"):
+    with pytest.raises(ValueError, match=r"one column or row, a .*select a table, for example"):
         AdditiveSVC().fit(column, np.arange(20) % 2)
     model = AdditiveSVC().fit(np.arange(20.0)[:, None], np.arange(20) % 2)
     with pytest.raises(ValueError, match="Expected 2D array"):
         model.predict(column)
+
+
+@pytest.mark.parametrize("kind", ["polars", "dask", "duckdb"])
+def test_lazy_frames_are_to_be_collected(kind):
+    """The message names a method that the frame has."""
+    frame = pd.DataFrame(X_GOOD[:, :3], columns=["a", "b", "c"])
+    if kind == "polars":
+        X, how = pytest.importorskip("polars").from_pandas(frame).lazy(), "collect"
+    elif kind == "dask":
+        X, how = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=1), "compute"
+    else:
+        X, how = pytest.importorskip("duckdb").from_df(frame), "arrow"
+    assert callable(getattr(X, how))
+    with pytest.raises(TypeError, match=rf"no rows yet; use X\.{how}\(\)"):
+        AdditiveClassifier().fit(X, Y_GOOD)

@@ -28,6 +28,7 @@ NAMES = list("abcd")
 def small_chunks(monkeypatch):
     monkeypatch.setattr("splinear.tables.table.COPIED_AT_ONCE", 4 * 70)
     monkeypatch.setattr("splinear.tables.table.READ_AT_ONCE", 4 * 90)
+    monkeypatch.setattr("splinear.tables.table.SHARED_AT_ONCE", 4 * 200)
 
 
 @pytest.fixture
@@ -105,6 +106,30 @@ def test_all_forms_read_the_same(form, forms, rows):
         wanted = rows if columns is None else rows[:, columns]
         assert_array_equal(np.concatenate(found), wanted)
     assert_array_equal(dense(table.whole()), rows)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_long_chunks_are_the_same_rows(form, forms, rows):
+    """In fewer pieces only where nothing is copied: the others take memory."""
+    table = open_table(forms[form])
+    long = list(table.long_chunks())
+    for here, chunk in long:
+        assert_array_equal(dense(chunk), rows[here])
+    assert sum(here.stop - here.start for here, _ in long) == len(rows)
+    n_pieces = len(list(table.chunks()))
+    in_place = form in ("array", "by columns", "list")
+    assert (len(long), n_pieces) == (2, 4) if in_place else len(long) == n_pieces
+
+
+def test_arrays_that_are_copied_are_copied_a_little_at_a_time(rows):
+    whole_numbers, apart = rows.astype(int), np.zeros((300, 33), dtype=np.int8)
+    not_aligned = np.ndarray(rows.shape, float, apart.data, offset=1, strides=(33, 8))
+    not_aligned[:] = rows
+    assert not not_aligned.flags.aligned
+    for array in (whole_numbers, not_aligned):
+        table = open_table(array)
+        for read in (table.chunks, table.long_chunks):
+            assert max(len(chunk) for _, chunk in read()) == 70
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -326,7 +351,7 @@ def test_knots_read_only_the_columns_they_need(tmp_path, monkeypatch):
     assert [columns for columns in reads if columns is not None] == [list(range(12))]
     reads.clear()
     # An eighth of the bound: 31 kB, two columns of 2,000 rows.
-    monkeypatch.setattr("splinear.solvers.memory.SAMPLE", 32_000)
+    monkeypatch.setattr("splinear.solvers.rows.memory.SAMPLE", 32_000)
     AdditiveClassifier(random_state=0).fit(tmp_path / "x.parquet", "y")
     found = [columns for columns in reads if columns is not None]
     assert found == [[j, j + 1] for j in range(0, 12, 2)]

@@ -35,7 +35,7 @@ from splinear.inspection import (
     shape_function,
     shape_functions,
 )
-from splinear.solvers import choosing
+from splinear.solvers.reml import choosing
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
 # What a gap promises is its root: scores within about sqrt(2 tol P) of the optimum, P near 200.

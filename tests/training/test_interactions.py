@@ -10,11 +10,11 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from written_out import explicit, scores
 
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.inspection import base_value, contributions, importances, surface
-from splinear.solvers import turns
-from splinear.solvers.objective import explicit, scores
+from splinear.solvers.reml import turns
 from splinear.terms import Category, Pair, Spline
 
 BOTH = [AdditiveClassifier, AdditiveRegressor]

@@ -28,9 +28,9 @@ from splinear.curves.axes import Axes
 from splinear.curves.basis import BSplineBasis, FourierBasis
 from splinear.curves.embedding import Embedding
 from splinear.model.group import TermGroup
-from splinear.solvers import hessian
-from splinear.solvers.disk import codes_on_disk
-from splinear.solvers.memory import (
+from splinear.solvers.newton import hessian
+from splinear.solvers.rows.disk import codes_on_disk
+from splinear.solvers.rows.memory import (
     BytesPerRow,
     MemoryPlan,
     bytes_of,
@@ -38,7 +38,7 @@ from splinear.solvers.memory import (
     plan_memory,
     say_bytes,
 )
-from splinear.solvers.order import STREAM, Order
+from splinear.solvers.rows.order import STREAM, Order
 from splinear.tables.opening import open_table
 from splinear.terms import Hermite, Spline
 from splinear.training import tall
@@ -473,7 +473,7 @@ SLOW_CODING = """
     table.READ_AT_ONCE = 8 * 1000
     random = np.random.default_rng(0)
     X, y = random.random((60_000, 8)), random.integers(0, 2, 60_000)
-    from splinear.solvers import disk
+    from splinear.solvers.rows import disk
 
     deal = disk._Blocks.deal
     def slowly(self, *args):

@@ -13,8 +13,8 @@ from sklearn.metrics import log_loss
 from sklearn.utils.class_weight import compute_sample_weight
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR, PathSearchCV
-from splinear.solvers.losses import LOSSES, Hinge, Logistic, SquaredError
-from splinear.solvers.problem import Result, Start
+from splinear.solvers.problems.losses import LOSSES, Hinge, Logistic, SquaredError
+from splinear.solvers.problems.problem import Result, Start
 from splinear.training.folds import Setting
 from splinear.training.outputs.class_reader import ClassReader
 from splinear.training.outputs.classes import Binary, OneVsRest, Softmax

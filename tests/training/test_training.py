@@ -12,11 +12,11 @@ from scipy.optimize import minimize
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
+from written_out import explicit
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.inspection import standard_error
-from splinear.solvers.losses import LOSSES
-from splinear.solvers.objective import explicit
+from splinear.solvers.problems.losses import LOSSES
 from splinear.terms import Category
 
 DUAL = {

@@ -46,7 +46,15 @@ struct Problem {
         return static_cast<float>(from + (to - from) * drawn(random));
     }
 
-    // Bins of many widths, the first narrow; infinity behind the last.
+    // Narrow bins at the beginning, even most of them very narrow, or in the middle.
+    static double share_of(double u, std::size_t j) {
+        if (j % 3 == 0) return u * u;
+        if (j % 3 == 1) return std::exp2(20.0 * (u - 1.0)) - std::exp2(-20.0) * (1.0 - u);
+        const double v = 2.0 * u - 1.0;
+        return 0.5 + 0.5 * v * std::max(v * v, 1e-2);
+    }
+
+    // Bins of many widths; infinity behind the last.
     void warp(std::size_t j, int n_bins) {
         is_warped[j] = 1;
         slope[j] = 0.0f;
@@ -54,8 +62,8 @@ struct Problem {
         float* lower = &knots[2 * entries * j];
         for (std::size_t k = 0; k < entries; ++k) {
             const double u = static_cast<double>(k) / n_bins;
-            lower[k] =
-                u < 1.0 ? static_cast<float>(8.0 * u * u) : std::numeric_limits<float>::infinity();
+            lower[k] = u < 1.0 ? static_cast<float>(8.0 * share_of(u, j))
+                               : std::numeric_limits<float>::infinity();
         }
         for (std::size_t k = 0; k < static_cast<std::size_t>(n_bins); ++k) {
             const float next = k + 1 < static_cast<std::size_t>(n_bins) ? lower[k + 1] : 8.0f;

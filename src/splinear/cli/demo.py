@@ -1,11 +1,11 @@
 """``splinear demo``: models of several kinds beside each other, and a picture of curves."""
 
-import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from splinear.cli.console import failing_well, make_console
+from splinear.cli.output import check_output
 from splinear.cli.progress import tracking
 
 if TYPE_CHECKING:
@@ -45,13 +45,7 @@ def add_demo(app: "typer.Typer") -> None:
 def _picture_path(output: Path) -> Path:
     """Find where the picture goes, and refuse early what could not be written later."""
     path = output / PICTURE if output.is_dir() else output
-    folder = path.parent
-    if path.suffix.lower() not in FORMATS:
-        raise OSError(f"cannot write {path}: the name must end in one of {', '.join(FORMATS)}")
-    if not folder.is_dir():
-        raise OSError(f"cannot write {path}: {folder} is not an existing folder")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise OSError(f"cannot write {path}: permission denied")
+    check_output(path, FORMATS)
     if find_spec("matplotlib") is None:
         raise ImportError("the picture needs matplotlib: pip install 'splinear[plot]'")
     return path

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from splinear.classifier import AdditiveClassifier
 from splinear.cli.console import OptionError
 from splinear.regressor import AdditiveRegressor
-from splinear.solvers.watch import Progress
+from splinear.solvers.problems.watch import Progress
 from splinear.svc import AdditiveSVC
 from splinear.svr import AdditiveSVR
 from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["LOSSES", "Share", "Wanted", "make_estimator", "task_of"]
+__all__ = ["LOSSES", "FitOptions", "Share", "make_estimator", "task_of"]
 
 # The losses of each task, the default first.
 LOSSES: dict[str, dict[str, Callable[..., AdditiveEstimator]]] = {
@@ -35,7 +35,7 @@ BEFORE = 0.9  # how much of a fit is over when the smoothness of its terms is ch
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FitOptions:
     """What the options ask for; None is the estimator's own choice."""
 
     loss: str | None = None
@@ -58,7 +58,7 @@ def task_of(loss: str | None, task: str | None, seems: str) -> str:
     return task or by_loss or seems
 
 
-def make_estimator(task: str, wanted: Wanted) -> AdditiveEstimator:
+def make_estimator(task: str, wanted: FitOptions) -> AdditiveEstimator:
     """Make the estimator of a task and a loss."""
     loss = wanted.loss or next(iter(LOSSES[task]))
     make = LOSSES[task][loss]

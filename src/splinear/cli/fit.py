@@ -10,7 +10,7 @@ from splinear._lookup import shown
 from splinear._types import AnyArray, Floats
 from splinear.cli.console import OptionError, failing_well, make_console
 from splinear.cli.data import open_data
-from splinear.cli.estimators import Share, Wanted, make_estimator, task_of
+from splinear.cli.estimators import FitOptions, Share, make_estimator, task_of
 from splinear.cli.measures import measure_rows
 from splinear.cli.output import check_output
 from splinear.cli.printing import (
@@ -24,7 +24,7 @@ from splinear.cli.profile import profile
 from splinear.cli.progress import tracking
 from splinear.cli.report import PAGES, write_page
 from splinear.cli.target import TargetColumn, read_target
-from splinear.solvers.watch import Progress
+from splinear.solvers.problems.watch import Progress
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.table import Table
 from splinear.tables.values import Kind
@@ -85,7 +85,7 @@ def add_fit(app: "typer.Typer") -> None:
             check_output(output)
             if report is not None:
                 check_output(report, PAGES)
-            wanted = Wanted(loss, C, _read_interactions(interactions), max_memory, seed)
+            wanted = FitOptions(loss, C, _read_interactions(interactions), max_memory, seed)
             rows = _read(data, target, drop or [], delimiter, wanted, task, holdout)
             model = _train(rows, wanted)
             _finish(model, rows, output)
@@ -107,7 +107,7 @@ def _read(
     target: str | None,
     drop: list[str],
     delimiter: str | None,
-    wanted: Wanted,
+    wanted: FitOptions,
     task: str | None,
     holdout: float,
 ) -> Data:
@@ -164,7 +164,7 @@ def _say_rows(data: Data) -> None:
     make_console().print(f"Rows    {', '.join(parts)}\n", markup=False, soft_wrap=True)
 
 
-def _train(data: Data, wanted: Wanted) -> AdditiveEstimator:
+def _train(data: Data, wanted: FitOptions) -> AdditiveEstimator:
     """Train a model, with progress on stderr."""
     model = make_estimator(data.task, wanted)
     weights = None if np.all(data.weights == 1.0) else data.weights

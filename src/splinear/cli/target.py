@@ -71,8 +71,7 @@ class TargetColumn:
             )
         if task == "regression" and self.values.dtype.kind not in "fiub":
             raise ValueError(
-                f"the target {self.name!r} is text, for example {first!r}; --task regression "
-                "needs numbers"
+                f"the target {self.name!r} is text, for example {first!r}; regression needs numbers"
             )
 
     def weights(self, holdout: float, seed: int, *, by_class: bool) -> Floats:

@@ -75,6 +75,13 @@ class Axes:
         knots: Floats = self.knots[j][~np.isnan(self.knots[j])]
         return knots if len(knots) else None
 
+    def edges_of(self, j: int) -> Floats:
+        """Return where the bins of feature j meet, both ends included, for B-splines."""
+        placed = self.knots_of(j)
+        if placed is not None:
+            return placed
+        return steps(float(self.lo[j]), float(self.hi[j]), int(self.length[j]) + 1)
+
     @property
     def n_features(self) -> int:
         """Number of features."""

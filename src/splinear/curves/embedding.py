@@ -16,7 +16,7 @@ from splinear.curves.basis import Basis, BSplineBasis
 from splinear.penalties import DifferencePenalty, Penalty
 from splinear.tables.chunks import csr_parts
 
-__all__ = ["Embedding", "bounded", "inverted"]
+__all__ = ["Embedding", "bounded", "reciprocals"]
 
 _ENTRIES_AT_ONCE = 2**18  # of a sparse matrix, when it is embedded
 _LEAST, _MOST = 2.0**-1022, 2.0**1022  # of s^2, so that 1 / s^2 is a number
@@ -27,7 +27,7 @@ def bounded(scale: Floats) -> Floats:
     return np.where(scale > 0, np.clip(scale, _LEAST, _MOST), 0.0)
 
 
-def inverted(scale: Floats) -> Floats:
+def reciprocals(scale: Floats) -> Floats:
     """Return 1 / scale, and 0 where that is 0."""
     return np.asarray(np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0))
 
@@ -82,10 +82,6 @@ class Embedding:
         if np.array_equal(other.variance > 0, self.variance > 0):
             vars(other).update(n_used=self.n_used, used=self.used)  # as nothing else counts there
         return other
-
-    def with_penalty(self, penalty: Penalty) -> Embedding:
-        """Return the embedding under another penalty."""
-        return replace(self, penalty=penalty)
 
     def of_features(self, at: AnyArray) -> Embedding:
         """Return the embedding of some features."""

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from splinear._compat import Interval, StrOptions
-from splinear._types import AnyArray, Constraints, Floats
+from splinear._types import Constraints
 from splinear.curves.axes import Axes, standardized
 from splinear.curves.basis import (
     MAX_FREQUENCIES,
@@ -26,13 +26,7 @@ from splinear.penalties import MAX_ORDER
 from splinear.tables.checks import column_ranges, feature_label
 from splinear.tables.table import Table
 
-__all__ = [
-    "EMBEDDING_CONSTRAINTS",
-    "fit_embedding",
-    "goes_through_zero",
-    "make_basis",
-    "plan_knots",
-]
+__all__ = ["EMBEDDING_CONSTRAINTS", "fit_embedding"]
 
 EMBEDDING_CONSTRAINTS: Constraints = {
     "degree": [Interval(Integral, 0, MAX_FREQUENCIES, closed="both")],
@@ -44,88 +38,32 @@ EMBEDDING_CONSTRAINTS: Constraints = {
 }
 
 
-def make_basis(
-    basis: str,
-    degree: int,
-    n_bins: int,
-    penalty_order: int,
-    scale: str,
-    *,
-    through_zero: bool = False,
-) -> Basis:
-    """Turn the names and numbers of a constructor into a basis, or say why they do not fit."""
-    if scale == "standard" and basis != "hermite":
-        raise ValueError(
-            "scale='standard' is for basis='hermite' only; "
-            f"basis={basis!r} takes 'unit' or 'native'."
-        )
-    if basis == "bspline":
-        if degree > 3:
-            raise ValueError(f"degree must be 0, 1, 2 or 3 for basis='bspline'; got {degree}.")
-        bin_for_zero = through_zero and degree == 0
-        return BSplineBasis(int(degree), int(n_bins) + bin_for_zero)
-    if degree < 1:
-        raise ValueError(f"degree must be at least 1 for basis={basis!r}; got {degree}.")
-    if penalty_order not in (1, 2):
-        raise ValueError(
-            f"penalty_order must be 1 or 2 for basis={basis!r}; got {penalty_order}. "
-            "Other orders are for basis='bspline'."
-        )
-    if basis == "fourier":
-        return FourierBasis(int(degree))
-    if degree > MAX_HERMITE:
-        raise ValueError(f"degree must be at most {MAX_HERMITE} for basis='hermite'; got {degree}.")
-    return HermiteBasis(int(degree))
-
-
-def plan_knots(estimator: BaseEstimator) -> KnotPlan:
-    """Read the parameters `knots` and `n_bins` of a transformer that knows its columns."""
-    return KnotPlan.read(
-        estimator.knots,
-        estimator.n_bins,
-        estimator.n_features_in_,
-        getattr(estimator, "feature_names_in_", None),
-        partial(feature_label, estimator),
-    )
-
-
-def fit_embedding(
-    estimator: BaseEstimator,
-    X: Table,
-    basis: Basis,
-    *,
-    plan: KnotPlan,
-    penalty_order: int,
-    scale: str,
-    through_zero: bool = False,
-    kept: AnyArray | None = None,
-    weights: Floats | None = None,
-) -> Embedding:
-    """Learn every column's axis from X, and scale and penalize its curve as asked.
-
-    `kept` (n_rows,) marks the rows that count, None: all; `weights` (n_rows,) say how much.
-    """
-    lo, hi, _ = column_ranges(estimator, X, kept)
-    order, native = int(penalty_order), scale == "native"
+def fit_embedding(transformer: BaseEstimator, X: Table) -> Embedding:
+    """Learn every column's axis from X, and scale and penalize its curve as the parameters say."""
+    label = partial(feature_label, transformer)
+    names = getattr(transformer, "feature_names_in_", None)
+    plan = KnotPlan.read(transformer.knots, transformer.n_bins, X.shape[1], names, label)
+    through_zero = _goes_through_zero(transformer.through_zero, X)
+    basis = _make_basis(transformer, plan.most_bins, through_zero=through_zero)
+    lo, hi, _ = column_ranges(transformer, X)
+    order, native = int(transformer.penalty_order), transformer.scale == "native"
     if through_zero:
-        if scale == "standard":
+        if transformer.scale == "standard":
             raise ValueError(
                 "scale='standard' moves zero, but sparse X needs curves that are zero at zero; use "
                 "scale='unit' or 'native'."
             )
-        label = partial(feature_label, estimator)
-        axes = axes_from_zero(X, lo, hi, basis, plan, label, kept, weights)
+        axes = axes_from_zero(X, lo, hi, basis, plan, label)
         return Embedding.of(axes, basis, order, native=native, through_zero=True)
-    knots = plan.place(X, lo, hi, kept, weights)
+    knots = plan.place(X, lo, hi)
     axes = Axes.spanning(*plan.ranges(lo, hi), basis, knots, plan.n_bins)
-    if scale == "standard":
-        axes = standardized(X, np.arange(X.shape[1]), kept, axes)
+    if transformer.scale == "standard":
+        axes = standardized(X, np.arange(X.shape[1]), None, axes)
     return Embedding.of(axes, basis, order, native=native)
 
 
-def goes_through_zero(estimator: BaseEstimator, X: Table) -> bool:
+def _goes_through_zero(wanted: bool | str, X: Table) -> bool:
     """Settle whether the curves are zero at zero: as asked, or if X is sparse."""
-    wanted = estimator.through_zero
     if wanted == "auto":
         return X.is_sparse
     if X.is_sparse and not wanted:
@@ -134,3 +72,30 @@ def goes_through_zero(estimator: BaseEstimator, X: Table) -> bool:
             "through_zero='auto' or True, or X.toarray()."
         )
     return bool(wanted)
+
+
+def _make_basis(transformer: BaseEstimator, n_bins: int, *, through_zero: bool) -> Basis:
+    """Make the basis that the parameters ask for, or say why they do not fit."""
+    kind, degree, order = type(transformer).__name__, transformer.degree, transformer.penalty_order
+    family = transformer._family
+    if transformer.scale == "standard" and family is not HermiteBasis:
+        raise ValueError(
+            f"scale='standard' is for HermiteEmbedding only; {kind} takes 'unit' or 'native'."
+        )
+    if family is BSplineBasis:
+        if degree > 3:
+            raise ValueError(f"degree must be 0, 1, 2 or 3 for {kind}; got {degree}.")
+        bin_for_zero = through_zero and degree == 0
+        return BSplineBasis(int(degree), int(n_bins) + bin_for_zero)
+    if degree < 1:
+        raise ValueError(f"degree must be at least 1 for {kind}; got {degree}.")
+    if order not in (1, 2):
+        raise ValueError(
+            f"penalty_order must be 1 or 2 for {kind}; got {order}. Other orders are for "
+            "SplineEmbedding."
+        )
+    if family is FourierBasis:
+        return FourierBasis(int(degree))
+    if degree > MAX_HERMITE:
+        raise ValueError(f"degree must be at most {MAX_HERMITE} for {kind}; got {degree}.")
+    return HermiteBasis(int(degree))

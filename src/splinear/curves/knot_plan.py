@@ -76,23 +76,13 @@ class KnotPlan:
                     lo[j], hi[j] = rule[0], rule[-1]
         return lo, hi
 
-    def place(
-        self,
-        X: Table,
-        lo: Floats,
-        hi: Floats,
-        kept: AnyArray | None = None,
-        weights: Floats | None = None,
-    ) -> Floats | None:
+    def place(self, X: Table, lo: Floats, hi: Floats) -> Floats | None:
         """Return the knots of every feature, shape (n_features, most knots), NaN after the last.
 
-        A uniform feature has none; None if all are uniform. X (n, n_features) is looked at in
-        the rows `kept`, all if None; `lo` and `hi` are its lowest and highest values. A row of
-        weight 2 counts as two rows: exactly, if there are no more rows than are looked at
-        (`FOR_TAILS`, `FOR_QUANTILES`); with more, a row is as likely as any other to be among
-        those, whatever it weighs.
+        A uniform feature has none; None if all are uniform. Some rows of X (n, n_features) are
+        looked at (`FOR_TAILS`, `FOR_QUANTILES`); `lo` and `hi` are its lowest and highest values.
         """
-        rules = self._settled(X, lo, hi, kept, weights)
+        rules = self._settled(X, lo, hi)
         warped = [j for j, rule in enumerate(rules) if not is_rule(rule, "uniform")]
         if not warped:
             return None
@@ -100,8 +90,8 @@ class KnotPlan:
         by_quantiles = [j for j in warped if is_rule(rules[j], "quantile")]
         for j in set(warped) - set(by_quantiles):
             out[j, : len(rules[j])] = rules[j]
-        some = FOR_QUANTILES.rows(X.shape[0], kept, len(by_quantiles))
-        for k, seen in samples(X, some, np.array(by_quantiles, dtype=np.intp), weights):
+        some = FOR_QUANTILES.rows(X.shape[0], None, len(by_quantiles))
+        for k, seen in samples(X, some, np.array(by_quantiles, dtype=np.intp), None):
             j = by_quantiles[k]
             knots = quantile_knots(seen, lo[j], hi[j], int(self.n_bins[j]))
             if is_rule(self.rules[j], "auto"):
@@ -109,21 +99,14 @@ class KnotPlan:
             out[j, : len(knots)] = knots
         return out
 
-    def _settled(
-        self,
-        X: Table,
-        lo: Floats,
-        hi: Floats,
-        kept: AnyArray | None,
-        weights: Floats | None,
-    ) -> list[str | Floats]:
+    def _settled(self, X: Table, lo: Floats, hi: Floats) -> list[str | Floats]:
         """Return the rules with "uniform" or "quantile" in the place of "auto"."""
         rules = list(self.rules)
         open_ones = [j for j, rule in enumerate(rules) if is_rule(rule, "auto")]
         if not open_ones:
             return rules
-        some = FOR_TAILS.rows(X.shape[0], kept, len(open_ones))
-        for k, seen in samples(X, some, np.array(open_ones, dtype=np.intp), weights):
+        some = FOR_TAILS.rows(X.shape[0], None, len(open_ones))
+        for k, seen in samples(X, some, np.array(open_ones, dtype=np.intp), None):
             j = open_ones[k]
             rules[j] = "quantile" if has_long_tail(seen, lo[j], hi[j]) else "uniform"
         return rules

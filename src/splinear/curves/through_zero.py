@@ -46,7 +46,7 @@ def axes_from_zero(
 ) -> Axes:
     """Place the axes of X (n, n_features), dense or sparse, with ranges lo to hi.
 
-    `kept` and `weights` are those of KnotPlan.place().
+    `kept` (n,) marks the rows that count, None: all; `weights` (n,) say how much each does.
     """
     if isinstance(basis, BSplineBasis):
         _refuse_negative(lo, label)
@@ -55,7 +55,7 @@ def axes_from_zero(
         if not (is_rule(rule, "auto") or is_rule(rule, "uniform")):
             raise ValueError(
                 f"knots of {label(j)}: curves that are zero at zero, as sparse X needs them, take "
-                "knots with basis='bspline' only; use knots='uniform'."
+                "knots with SplineEmbedding only; use knots='uniform'."
             )
     return axes_of_odd(lo, hi, basis)
 

@@ -19,9 +19,9 @@ from splinear.dask.passes import RemoteRows
 from splinear.dask.predicting import lazily
 from splinear.dask.steps import Pose
 from splinear.dask.targets import common_target
-from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.losses import SmoothLoss
-from splinear.solvers.watch import Watch
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.solvers.problems.losses import SmoothLoss
+from splinear.solvers.problems.watch import Watch
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.live import FitLine
 from splinear.training.newton import NewtonTrainer

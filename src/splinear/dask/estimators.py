@@ -11,7 +11,7 @@ from splinear._types import Input, Terms
 from splinear.classifier import AdditiveClassifier
 from splinear.dask.estimator import DaskEstimator
 from splinear.regressor import AdditiveRegressor
-from splinear.solvers.watch import Progress
+from splinear.solvers.problems.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.outputs.class_weights import ClassWeight
 

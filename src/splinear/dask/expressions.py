@@ -37,6 +37,8 @@ __all__ = [
     "Scores",
     "bare",
     "blocks_of",
+    "in_all",
+    "row_values",
 ]
 
 Done = dict[int, object]
@@ -244,6 +246,16 @@ class RowValues(NDArrayOperatorsMixin):
     def max(self, initial: float) -> float:
         """Return the largest number, or `initial`."""
         return self.cluster.largest(Apply(np.max, (self.node,), {"initial": initial}))
+
+
+def row_values(cluster: Cluster, node: Node) -> Floats:
+    """Return values of all rows as the array that the solvers take them for."""
+    return cast(Floats, RowValues(cluster, node))
+
+
+def in_all(node: Node) -> Node:
+    """Return the sums over rows of what a node is worth, one per output."""
+    return Apply(np.sum, (node,), {"axis": 1})
 
 
 def bare(value: object) -> Input:

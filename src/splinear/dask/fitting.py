@@ -17,11 +17,11 @@ from splinear.dask.cluster import Cluster
 from splinear.dask.making import named
 from splinear.dask.partitions import Partitions
 from splinear.dask.passes import RemoteRows
-from splinear.dask.reading import Rows, Summary, TableReader, survey
+from splinear.dask.reading import Rows, Survey, TableReader, survey
 from splinear.dask.steps import Coding, Pose
 from splinear.dask.targets import PartTarget, RemoteTarget
 from splinear.model.layout import Layout
-from splinear.solvers.choosing import enough_rows
+from splinear.solvers.reml.choosing import enough_rows
 from splinear.tables.checks import check_columns, feature_label
 from splinear.tables.opening import open_table
 from splinear.tables.table import Table
@@ -62,7 +62,7 @@ class Distributed:
     client: Client
     seed: int
 
-    def survey(self, reader: Reader) -> tuple[Summary, TableReader]:
+    def survey(self, reader: Reader) -> tuple[Survey, TableReader]:
         """Find ranges, gaps, levels and targets, and how columns become numbers."""
         work = self.estimator
         table = check_columns(work, open_table(self.given.example), reset=True)
@@ -76,7 +76,7 @@ class Distributed:
         first = TableReader(unread, table.names, table.is_sparse)
         told = delayed((first, categorical, reader.numeric), pure=False)
         found = self._asked(_surveyed, told)
-        summary: Summary = found[0]
+        summary: Survey = found[0]
         for one in found[1:]:
             summary.add(one)
         self._check(summary)
@@ -93,7 +93,7 @@ class Distributed:
         )
         return summary, TableReader(columns, table.names, table.is_sparse)
 
-    def _check(self, found: Summary) -> None:
+    def _check(self, found: Survey) -> None:
         """Refuse what no fit takes; name the column."""
         work, n_rows = self.estimator, sum(found.n_rows)
         if not n_rows:
@@ -108,7 +108,7 @@ class Distributed:
                 label = feature_label(work, int(np.argmax(columns)))
                 raise ValueError(f"Input X contains {what} in {label}.")
 
-    def sample(self, found: Summary, reader: TableReader) -> _Sampled:
+    def sample(self, found: Survey, reader: TableReader) -> _Sampled:
         """Draw rows from all partitions, whatever their number; in order."""
         n_rows, n_columns = sum(found.n_rows), max(1, reader.columns.n_features)
         levels = max((len(own) for own in reader.columns.levels.values()), default=0)
@@ -127,7 +127,7 @@ class Distributed:
         X = open_table(stack([one.X for one in rows]))
         return _Sampled(X, np.concatenate([one.y for one in rows]), weights)
 
-    def columns(self, found: Summary, reader: TableReader, sample: _Sampled) -> ColumnData:
+    def columns(self, found: Survey, reader: TableReader, sample: _Sampled) -> ColumnData:
         """Look at the columns as terms do: at the sample, with the ranges of all rows."""
         lo, hi = found.lo.copy(), found.hi.copy()
         for j, levels in reader.columns.levels.items():
@@ -148,7 +148,7 @@ class Distributed:
 
     def training_set(
         self,
-        found: Summary,
+        found: Survey,
         reader: TableReader,
         sample: _Sampled,
         layout: Layout,
@@ -188,7 +188,7 @@ class _Sampled:
     weights: Floats | None
 
 
-def _surveyed(X: Input, y: Input, weights: Input, each: None, told: Input) -> Summary:
+def _surveyed(X: Input, y: Input, weights: Input, each: None, told: Input) -> Survey:
     del each
     reader, categorical, numeric = told
     return survey(X, y, weights, reader, categorical, numeric)

@@ -19,14 +19,15 @@ from splinear.dask.expressions import (
     Done,
     Member,
     Node,
-    RowValues,
     Scores,
     Slopes,
     bare,
     blocks_of,
+    in_all,
+    row_values,
 )
 from splinear.dask.parts import Part
-from splinear.solvers.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS, Curvature, Likened
+from splinear.solvers.problems.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS, Curvature, Likened
 
 __all__ = ["RemoteSum"]
 
@@ -47,7 +48,7 @@ class RemoteSum(Likened):
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum."""
-        return _array(self.cluster, self._called("each", F))
+        return row_values(self.cluster, self._called("each", F))
 
     def value(self, F: Floats) -> float:
         """Return the sum."""
@@ -55,7 +56,7 @@ class RemoteSum(Likened):
 
     def gradient(self, F: Floats) -> Floats:
         """Return its derivatives with respect to F."""
-        return _array(self.cluster, Slopes(self.k, bare(F)))
+        return row_values(self.cluster, Slopes(self.k, bare(F)))
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return its second derivatives at F."""
@@ -99,7 +100,7 @@ class RemoteSum(Likened):
             nodes["value"] = Call(self._own, "value", (node,))
             nodes["bends"] = Apply(_of_levels, (bends, self.n_outputs))
         if "in_all" not in known:
-            nodes["in_all"] = Apply(np.sum, (slopes,), {"axis": 1})
+            nodes["in_all"] = in_all(slopes)
         if with_sums and "sums" not in known and isinstance(node, Scores):
             nodes["sums"] = Call(node.rows, "raw_sums", (slopes,))
             if self.cluster.has_sample:
@@ -149,20 +150,20 @@ class RemoteCurvature:
     @property
     def diagonal(self) -> Floats:
         """Return the diagonal."""
-        return _array(self.cluster, Member(self.node, "diagonal"))
+        return row_values(self.cluster, Member(self.node, "diagonal"))
 
     @property
     def independent(self) -> Floats:
         """Return the diagonal of one whose outputs do not depend on each other."""
-        return _array(self.cluster, Member(self.node, "independent"))
+        return row_values(self.cluster, Member(self.node, "independent"))
 
     def between(self, k: int, m: int) -> Floats:
         """Return the second derivatives by the scores of outputs k and m."""
-        return _array(self.cluster, Call(self.node, "between", (k, m)))
+        return row_values(self.cluster, Call(self.node, "between", (k, m)))
 
     def times(self, V: Floats) -> Floats:
         """Multiply by V."""
-        return _array(self.cluster, _Product(self.node, bare(V)))
+        return row_values(self.cluster, _Product(self.node, bare(V)))
 
     def level(self, V: Floats) -> Floats:
         """Return the numbers (n_outputs,) whose addition to V makes the sums of times(V) zero.
@@ -171,12 +172,11 @@ class RemoteCurvature:
         those of V, which take no other pass.
         """
         product = _Product(self.node, bare(V))
-        in_all = Apply(np.sum, (product,), {"axis": 1})
         if self.n_outputs > 1 or not isinstance(product.V, Scores):
-            [slope] = self.cluster.add_up(in_all)
+            [slope] = self.cluster.add_up(in_all(product))
             return _level_step(self._levels, slope)
         rows = product.V.rows
-        nodes: list[Node] = [in_all, Call(rows, "raw_sums", (product,))]
+        nodes: list[Node] = [in_all(product), Call(rows, "raw_sums", (product,))]
         known = self.cluster.noted(("levels", self.node.key, rows))
         if not known:  # of a number that is added to all scores
             nodes.append(Apply(_of_levels, (self.node, self.n_outputs)))
@@ -219,7 +219,3 @@ def _level_step(H: Floats, slope: Floats) -> Floats:
     if len(slope) == 1:
         return np.asarray(-slope / max(float(H[0, 0]), np.finfo(float).tiny))
     return np.asarray(-np.linalg.pinv(H, rcond=1e-12, hermitian=True) @ slope)
-
-
-def _array(cluster: Cluster, node: Node) -> Floats:
-    return cast(Floats, RowValues(cluster, node))

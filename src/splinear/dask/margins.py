@@ -10,14 +10,25 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.dask.cluster import Cluster
-from splinear.dask.expressions import PART, Apply, Call, Done, Member, Node, RowValues, Scores, bare
+from splinear.dask.expressions import (
+    PART,
+    Apply,
+    Call,
+    Done,
+    Member,
+    Node,
+    Scores,
+    bare,
+    in_all,
+    row_values,
+)
 from splinear.dask.parts import Part
 from splinear.dask.passes import RemoteRows
 from splinear.dask.targets import RemoteTarget
 from splinear.model.layout import Layout
-from splinear.solvers import smoothing
-from splinear.solvers.margin_sums import MarginKind, MarginSums, Measures, RowMargins
-from splinear.solvers.problem import Start, Stopping
+from splinear.solvers.hinge import smoothing
+from splinear.solvers.problems.margin_sums import MarginKind, MarginSums, Measures, RowMargins
+from splinear.solvers.problems.problem import Start, Stopping
 from splinear.tables.opening import open_table
 from splinear.training.dual import DualTrainer
 from splinear.training.passes import PassTrainer
@@ -107,23 +118,23 @@ class RemoteMargins:
 
     def slopes(self, F: Floats, ramps: Floats) -> Floats:
         """Return the derivatives of the smoothed sums by F."""
-        return self._array(_Slopes(bare(F), ramps.copy()))
+        return row_values(self.cluster, _Slopes(bare(F), ramps.copy()))
 
     def bends(self, F: Floats, ramps: Floats) -> Floats:
         """Return the second derivatives."""
-        return self._array(self._called("bends", F, ramps.copy()))
+        return row_values(self.cluster, self._called("bends", F, ramps.copy()))
 
     def measured(self, F: Floats, ramps: Floats) -> Measures:
         """Return the sums of the losses themselves; those of the slopes by tables come along."""
         node: Node = bare(F)
         slopes = _Slopes(node, ramps.copy())
         rows = node.rows if isinstance(node, Scores) else PART
-        told, sums, in_all = self.cluster.add_up(
+        told, sums, of_all = self.cluster.add_up(
             Apply(_flat, (self._called("measured", F, ramps.copy()),)),
             Call(rows, "raw_sums", (slopes,)),
-            Apply(np.sum, (slopes,), {"axis": 1}),
+            in_all(slopes),
         )
-        self.cluster.noted(slopes.key).update(sums=sums, in_all=in_all)
+        self.cluster.noted(slopes.key).update(sums=sums, in_all=of_all)
         return Measures(told[0], told[1], told[2:4].T, told[4:].T)
 
     def along(self, F: Floats, D: Floats, ramps: Floats, shares: Floats) -> Floats:
@@ -138,9 +149,6 @@ class RemoteMargins:
     def _called(self, name: str, *args: Floats) -> Node:
         own = Call(Member(PART, "sums"), "__getitem__", (0,))
         return Call(own, name, tuple(map(bare, args)))
-
-    def _array(self, node: Node) -> Floats:
-        return cast(Floats, RowValues(self.cluster, node))
 
 
 def _flat(found: Measures) -> Floats:

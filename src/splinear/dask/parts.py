@@ -14,14 +14,14 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.dask.expressions import Node
 from splinear.model.layout import Layout
-from splinear.solvers.coding import code_rows, read_codes
-from splinear.solvers.loss_sums import LossSum, Separable
-from splinear.solvers.margin_sums import RowMargins
-from splinear.solvers.memory import MemoryPlan
-from splinear.solvers.order import Order
-from splinear.solvers.pair_rows import PairRows
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.softmax import Softmax
+from splinear.solvers.problems.loss_sums import LossSum, Separable
+from splinear.solvers.problems.margin_sums import RowMargins
+from splinear.solvers.problems.softmax import Softmax
+from splinear.solvers.rows.coding import code_rows, read_codes
+from splinear.solvers.rows.memory import MemoryPlan
+from splinear.solvers.rows.order import Order
+from splinear.solvers.rows.pair_rows import PairRows
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.chunks import Chunk
 from splinear.tables.dense import ArrayTable
 from splinear.tables.opening import open_table

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
-from typing import cast
 
 import numpy as np
 
@@ -14,23 +12,23 @@ from splinear.dask.cluster import Cluster
 from splinear.dask.expressions import (
     EXACT,
     PART,
-    Apply,
     Call,
     Member,
     Node,
-    RowValues,
     Scores,
     bare,
     blocks_of,
+    in_all,
+    row_values,
 )
 from splinear.dask.reading import TableReader
 from splinear.dask.steps import WithSurfaces, WithTable, WithValues
 from splinear.dask.surfaces import RemotePairs
 from splinear.model.layout import Layout
-from splinear.model.pairs import PairGroup
-from splinear.solvers.loss_sums import Curvature, LossSum
-from splinear.solvers.memory import MemoryPlan
-from splinear.solvers.rows import TrainingRows
+from splinear.model.pairs import PairGroup, split_blocks
+from splinear.solvers.problems.loss_sums import Curvature, LossSum
+from splinear.solvers.rows.memory import MemoryPlan
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
 
 __all__ = ["RemoteRows"]
@@ -38,7 +36,7 @@ __all__ = ["RemoteRows"]
 
 @dataclass(frozen=True, eq=False)
 class RemoteRows:
-    """What :class:`~splinear.solvers.rows.TrainingRows` is, where workers hold the rows.
+    """What `solvers.rows.training_rows.TrainingRows` is, where workers hold the rows.
 
     What is one number per row there is a recipe here (`splinear.dask.expressions`); what is summed
     over rows is a pass over all parts.
@@ -132,8 +130,9 @@ class RemoteRows:
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Return the scores of all rows."""
         del n_threads
-        return self._as_array(
-            Scores(self.layout.tables(parameters), np.zeros(len(parameters)), self._own)
+        return row_values(
+            self.cluster,
+            Scores(self.layout.tables(parameters), np.zeros(len(parameters)), self._own),
         )
 
     def zero_scores(self, n_outputs: int) -> Floats:
@@ -150,8 +149,7 @@ class RemoteRows:
         node: Node = bare(R)
         known = self.cluster.noted(node.key)
         if "sums" not in known:
-            in_all = Apply(np.sum, (node,), {"axis": 1})
-            sums, own = self.cluster.add_up(Call(self._own, "raw_sums", (node,)), in_all)
+            sums, own = self.cluster.add_up(Call(self._own, "raw_sums", (node,)), in_all(node))
             known.update(sums=sums, in_all=own)
         return known["sums"].copy()
 
@@ -164,18 +162,9 @@ class RemoteRows:
         node, rows = bare(H), self._own
         known, name = self.cluster.noted(node.key), blocks_of(rows)
         if name not in known:
-            in_all = Apply(np.sum, (node,), {"axis": 1})
-            own = self.cluster.add_up(Call(rows, "blocks", (node,)), in_all)
+            own = self.cluster.add_up(Call(rows, "blocks", (node,)), in_all(node))
             known[name], known["in_all"] = own
-        return [self._split(own) for own in known[name].copy()]
-
-    def _split(self, flat: Floats) -> list[Floats]:
-        parts, start = [], 0
-        for group in self.layout.groups:
-            shape = (*group.shape, group.embedding.basis.support)
-            parts.append(flat[start : start + prod(shape)].reshape(shape))
-            start += prod(shape)
-        return parts
+        return [split_blocks(own, self.layout.groups) for own in known[name].copy()]
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
@@ -183,10 +172,9 @@ class RemoteRows:
         self.cluster.hold(WithValues(self.reader, self.layout.tables(parameters), bare(R)))
         values = Member(PART, "values")
         node: Node = bare(R)
-        in_all = Apply(np.sum, (node,), {"axis": 1})
-        sums, own = self.cluster.add_up(Member(values, "sums"), in_all)
+        sums, own = self.cluster.add_up(Member(values, "sums"), in_all(node))
         self.cluster.noted(node.key)["in_all"] = own
-        return self._as_array(Member(values, "F")), self.layout.gather(sums)
+        return row_values(self.cluster, Member(values, "F")), self.layout.gather(sums)
 
     def weighted_first(
         self, weights: Floats | None, n: int
@@ -197,7 +185,7 @@ class RemoteRows:
         """
         if n <= self.n_sampled < self.n_rows:
             return self.first(self.n_sampled).weighted_first(weights, n)
-        return self, self._as_array(Member(PART, "row_weights"))
+        return self, row_values(self.cluster, Member(PART, "row_weights"))
 
     def with_gap_means(self) -> RemoteRows:
         """Return the rows with m_j, the mean of the basis, of groups that have gaps."""
@@ -208,6 +196,3 @@ class RemoteRows:
         pairs = zip(self.layout.groups, sums, strict=True)
         own = [part if group.has_gaps else None for group, part in pairs]
         return self.with_layout(self.layout.with_gap_means(own, self.total))
-
-    def _as_array(self, node: Node) -> Floats:
-        return cast(Floats, RowValues(self.cluster, node))

@@ -14,10 +14,10 @@ from splinear.tables.checks import check_weights
 from splinear.tables.chunks import ranges
 from splinear.tables.opening import open_table
 from splinear.tables.table import Table
-from splinear.tables.target import check_target, read_numbers
+from splinear.tables.target import check_target, target_numbers
 from splinear.training.columns import Columns, NumberTable, Seen
 
-__all__ = ["Rows", "Summary", "TableReader", "survey"]
+__all__ = ["Rows", "Survey", "TableReader", "survey"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Rows:
 
 
 @dataclass(eq=False)
-class Summary:
+class Survey:
     """What a fit must know of some partitions; that of all of them is added up in order."""
 
     n_rows: list[int]  # that count, per partition
@@ -103,11 +103,12 @@ class Summary:
     has_gap: NDArray[np.bool_]
     seen: dict[int, Seen]
     classes: dict[object, int] = field(default_factory=dict)  # and how many rows have each
+    class_totals: dict[object, float] = field(default_factory=dict)  # and their weights
     least: float = np.inf  # of numbers
     most: float = -np.inf
     total: float = 0.0  # their weighted sum
 
-    def add(self, other: Summary) -> None:
+    def add(self, other: Survey) -> None:
         """Add what is known of the next partitions."""
         self.n_rows += other.n_rows
         self.weight += other.weight
@@ -120,6 +121,8 @@ class Summary:
             mine.ordered = own.ordered if mine.ordered is None else mine.ordered
         for value, n in other.classes.items():
             self.classes[value] = self.classes.get(value, 0) + n
+        for value, weight in other.class_totals.items():
+            self.class_totals[value] = self.class_totals.get(value, 0.0) + weight
         self.least, self.most = min(self.least, other.least), max(self.most, other.most)
         self.total += other.total
 
@@ -131,13 +134,13 @@ def survey(
     reader: TableReader,
     categorical: Sequence[int],
     numeric: bool,
-) -> Summary:
+) -> Survey:
     """Look at one partition: ranges, gaps, levels, targets."""
     rows = Rows.of(X, y, weights, numeric=numeric)
     n = reader.columns.n_features
     counted = rows.counted
     w = np.ones(len(counted)) if rows.weights is None else rows.weights[rows.weights > 0]
-    found = Summary(
+    found = Survey(
         [len(counted)],
         float(w.sum()),
         np.full(n, np.inf),
@@ -148,18 +151,20 @@ def survey(
     if not len(counted):
         return found
     if numeric:
-        values = read_numbers(counted, None)
+        values = target_numbers(counted, None)
         found.least, found.most = float(values.min()), float(values.max())
         found.total = float(w @ values)
     else:
-        distinct, counts = np.unique(counted, return_counts=True)
-        found.classes = dict(zip(distinct.tolist(), counts.tolist(), strict=True))
+        distinct, place = np.unique(counted, return_inverse=True)
+        names, counts, totals = distinct.tolist(), np.bincount(place), np.bincount(place, w)
+        found.classes = dict(zip(names, counts.tolist(), strict=True))
+        found.class_totals = dict(zip(names, totals.tolist(), strict=True))
     _look_at_columns(found, reader.table(X), rows.kept, categorical, reader)
     return found
 
 
 def _look_at_columns(
-    found: Summary,
+    found: Survey,
     table: Table,
     kept: AnyArray | None,
     categorical: Sequence[int],

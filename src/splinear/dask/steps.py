@@ -16,9 +16,9 @@ from splinear.dask.reading import Rows, TableReader
 from splinear.dask.targets import PartTarget
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of
-from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.memory import MemoryPlan
-from splinear.solvers.pair_rows import PairRows, positions_of
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.solvers.rows.memory import MemoryPlan
+from splinear.solvers.rows.pair_rows import PairRows, positions_of
 from splinear.tables.table import Table
 from splinear.training.outputs.base import Target
 from splinear.training.weighted import WeightedRows

@@ -8,14 +8,14 @@ from splinear._types import Floats
 from splinear.dask.cluster import Cluster
 from splinear.dask.expressions import PART, Call, Member, bare
 from splinear.model.pairs import PairGroup, split_blocks
-from splinear.solvers.pair_rows import PRICE
+from splinear.solvers.rows.pair_rows import PRICE
 
 __all__ = ["RemotePairs"]
 
 
 @dataclass(frozen=True, eq=False)
 class RemotePairs:
-    """What :class:`~splinear.solvers.pair_rows.PairRows` is, where workers hold the rows."""
+    """What `solvers.rows.pair_rows.PairRows` is, where workers hold the rows."""
 
     cluster: Cluster
     groups: tuple[PairGroup, ...]

@@ -9,13 +9,13 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.dask.cluster import Cluster
 from splinear.dask.losses import RemoteSum
-from splinear.dask.reading import Summary
-from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.losses import ConvexLoss, SmoothLoss
-from splinear.solvers.memory import BytesPerRow
+from splinear.dask.reading import Survey
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.solvers.problems.losses import ConvexLoss, SmoothLoss
+from splinear.solvers.rows.memory import BytesPerRow
 from splinear.training.outputs.base import Outputs, Problems, Reader, Target
 from splinear.training.outputs.class_reader import ClassReader, numbered
-from splinear.training.outputs.class_weights import ClassWeight, class_weights
+from splinear.training.outputs.class_weights import ClassWeight, class_weights, evened
 from splinear.training.outputs.classes import BinaryTarget, OneVsRestTarget
 from splinear.training.outputs.numbers import RegressionTarget, power_of_two
 from splinear.training.outputs.positive import CountTarget, OfAll, PositiveTarget
@@ -52,7 +52,7 @@ class PartTarget:
         return replace(like, values=values)
 
 
-def common_target(reader: Reader, found: Summary) -> PartTarget:
+def common_target(reader: Reader, found: Survey) -> PartTarget:
     """Return what all rows have in common; refuse what the reader does not take."""
     if isinstance(reader, ClassReader):
         return _of_classes(reader, found)
@@ -66,24 +66,27 @@ def common_target(reader: Reader, found: Summary) -> PartTarget:
     return PartTarget(replace(like, of_all=OfAll(found.most, mean)), float(np.log(found.most)))
 
 
-def _of_classes(reader: ClassReader, found: Summary) -> PartTarget:
+def _of_classes(reader: ClassReader, found: Survey) -> PartTarget:
     classes = np.unique(np.array(list(found.classes)))
     like = reader.read(np.tile(classes, 2), None)  # twice each, as single ones are warned about
     assert isinstance(like, BinaryTarget | OneVsRestTarget)
-    counts = [found.classes[name] for name in like.outputs.classes.tolist()]
-    weights = _resolved(reader.class_weight, like.outputs.classes, counts)
-    return PartTarget(replace(like, class_weight=weights))
+    weights = _resolved(reader, like.outputs.classes, found)
+    return PartTarget(replace(like, class_weight=weights, relative=False))
 
 
-def _resolved(weight: ClassWeight, classes: AnyArray, counts: list[int]) -> ClassWeight:
+def _resolved(reader: ClassReader, classes: AnyArray, found: Survey) -> ClassWeight:
     """Return the weight of every class by its name."""
+    weight, names = reader.class_weight, classes.tolist()
     if weight is None:
         return None
     if weight == "balanced":
-        each: Floats = sum(counts) / (len(classes) * np.array(counts, dtype=np.float64))
+        counts = np.array([found.classes[name] for name in names], dtype=np.float64)
+        each: Floats = counts.sum() / (len(classes) * counts)
     else:
         each = class_weights(weight, classes, np.arange(len(classes)), None)
-    return dict(zip(classes.tolist(), each.tolist(), strict=True))
+    if reader.relative:
+        each = evened(each, np.array([found.class_totals[name] for name in names]))
+    return dict(zip(names, each.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
-from splinear.solvers.box import Box
+from splinear.solvers.hinge.box import Box
 
 __all__ = [
     "AT_A_TIME",
@@ -53,6 +53,11 @@ class Cells(Protocol):
         """Number of rows."""
         ...
 
+    @property
+    def real(self) -> np.dtype[Any]:
+        """The type of numbers in which passes compute."""
+        ...
+
     def scores(self, tables: Floats) -> DeviceArray:
         """Return sum_j f_j(x_ij) for tables (n_outputs, n_features, stride): (n_outputs, n_rows).
 
@@ -60,11 +65,11 @@ class Cells(Protocol):
         """
         ...
 
-    def sums(self, R: DeviceArray) -> Floats:
+    def sums(self, R: DeviceArray) -> DeviceArray:
         """Return sum_i R_ki B_i for R (n_outputs, n_rows): (n_outputs, n_features, stride)."""
         ...
 
-    def blocks(self, H: DeviceArray) -> Floats:
+    def blocks(self, H: DeviceArray) -> DeviceArray:
         """Return sum_i H_ki B_i B_i' by bands: (n_outputs, n_features, stride, support)."""
         ...
 
@@ -135,11 +140,11 @@ class Surfaces(Protocol):
         """Return the sum of all surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes)."""
         ...
 
-    def sums(self, R: DeviceArray) -> Floats:
+    def sums(self, R: DeviceArray) -> DeviceArray:
         """Return the sums of R by the nodes of all surfaces, (n_outputs, n_nodes)."""
         ...
 
-    def blocks(self, H: DeviceArray) -> Floats:
+    def blocks(self, H: DeviceArray) -> DeviceArray:
         """Return the blocks of sum_i h_i B_i B_i' by bands, (n_outputs, n_nodes, 5)."""
         ...
 
@@ -216,8 +221,9 @@ class Backend(Protocol):
     def inverse_factors(self, H: DeviceArray, sizes: DeviceArray | None = None) -> DeviceArray:
         """Return L^{-1} of matrices H = L L', (n, m, m); not finite where one has no such L.
 
-        In the type of H, or a finer one. Rows from sizes (n,) on may be taken for those of the unit
-        matrix, if they are given: of such a row only the diagonal may be another.
+        In the type of H, or a finer one; H may be overwritten. Rows from sizes (n,) on may be taken
+        for those of the unit matrix, if they are given: of such a row only the diagonal may be
+        another.
         """
         ...
 

@@ -13,7 +13,7 @@ from splinear.devices.numpy_backend import NumPyBackend
 from splinear.devices.numpy_pairs import CoreSurfaces
 from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
-from splinear.solvers.pair_rows import GridRows
+from splinear.solvers.rows.pair_rows import GridRows
 from splinear.tables.chunks import as_floats
 
 __all__ = ["CoreBackend"]
@@ -55,6 +55,8 @@ class CoreCells:
     n_rows: int
     rows: _core.Rows
     coded: _core.Codes | None = None
+
+    real = np.dtype(np.float64)
 
     def fill(self, X: AnyArray, places: AnyArray) -> None:
         """Code rows."""

@@ -20,7 +20,7 @@ from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, weig
 from splinear.devices.cuda_pairs import evidence_on, surfaces_on
 from splinear.devices.cuda_softmax import MOST_CLASSES, class_bends, class_moments, classes
 from splinear.model.group import TermGroup
-from splinear.solvers.box import Box
+from splinear.solvers.hinge.box import Box
 
 __all__ = ["CudaBackend", "CudaCells"]
 
@@ -82,7 +82,7 @@ class CudaBackend:
         return weighted_grams(self.cupy, A, weights)
 
     def inverse_factors(self, H: DeviceArray, sizes: DeviceArray | None = None) -> DeviceArray:
-        """Return L^{-1} of matrices H = L L'; not finite where one has no such L."""
+        """Return L^{-1} of matrices H = L L', which are overwritten."""
         return inverse_factors(self, H, sizes)
 
     def rounded(self, A: DeviceArray) -> DeviceArray:

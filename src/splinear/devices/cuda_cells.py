@@ -29,6 +29,7 @@ __all__ = ["CudaCells"]
 
 MOST_OUTPUTS = 16  # at a time
 ROWS_PER_WARP = 128  # at least
+THREADS = 256  # of a block that lays tables
 TYPES = {"f4": "float", "f8": "double", "u2": "unsigned short", "u4": "unsigned int"}
 
 
@@ -157,37 +158,35 @@ class CudaCells:
         """Return tables as `score` reads them, (n_chunks, entries, n_outputs, width)."""
         cp, (n_outputs, n_features, stride) = self.backend.cupy, tables.shape
         lanes, n_chunks = self._shape()
-        whole = cp.zeros((n_chunks * lanes, entries, n_outputs), dtype=self.real)
-        whole[:n_features, :stride] = cp.asarray(tables).transpose(1, 2, 0)
-        laid = whole.reshape(n_chunks, lanes, entries, n_outputs).transpose(0, 2, 3, 1)
-        return cp.ascontiguousarray(cp.tile(laid, width // lanes))
+        laid = cp.empty((n_chunks, entries, n_outputs, width), dtype=self.real)
+        numbers = laid.size, entries, n_outputs, width, lanes.bit_length() - 1, n_features, stride
+        kernel, grid = self._kernel("lay", 1), (ceil(laid.size / THREADS),)
+        kernel(grid, (THREADS,), (cp.asarray(tables), laid, *map(np.int32, numbers)))
+        return laid
 
-    def sums(self, R: DeviceArray) -> Floats:
+    def sums(self, R: DeviceArray) -> DeviceArray:
         """Return sums of functions, (n_outputs, n_features, stride)."""
-        found = self._added(R, blocks=False)
-        return self.backend.numpy(found[:, :, : self.group.stride])
+        return self._added(R, blocks=False)
 
-    def blocks(self, H: DeviceArray) -> Floats:
+    def blocks(self, H: DeviceArray) -> DeviceArray:
         """Return sums of products by bands, (n_outputs, n_features, stride, support)."""
-        found = self._added(H, blocks=True)
-        support = self.group.embedding.basis.support
-        found = found.reshape(*found.shape[:2], -1, support)
-        return self.backend.numpy(found[:, :, : self.group.stride])
+        shape = *self.group.shape, self.group.embedding.basis.support
+        return self._added(H, blocks=True).reshape(len(H), *shape)
 
     def _added(self, R: DeviceArray, *, blocks: bool) -> DeviceArray:
-        """Return sums of all entries, (n_outputs, n_features, entries)."""
-        cp, entries = self.backend.cupy, self._entries(self.group.stride)
-        entries *= self.group.embedding.basis.support if blocks else 1
+        """Return sums of all entries, (n_outputs, n_features, stride times the bands)."""
+        cp, (n_features, stride) = self.backend.cupy, self.group.shape
+        n_bands = self.group.embedding.basis.support if blocks else 1
+        R = R.astype(self.real, order="F", copy=False)
+        out = cp.empty((len(R), n_features, stride * n_bands))
         # At least four warps of a processor at a time, where that is possible.
-        most = self._most_outputs(4 * entries)
-        parts = [
-            self._add(cp.ascontiguousarray(R[some].T.astype(self.real)), entries, blocks)
-            for some in batches(len(R), most)
-        ]
-        return cp.concatenate(parts) if len(parts) > 1 else parts[0]
+        for some in batches(len(R), self._most_outputs(4 * n_bands * self._entries(stride))):
+            self._add(R[some], out[some], n_bands * self._entries(stride), blocks)
+        return out
 
-    def _add(self, R: DeviceArray, entries: int, blocks: bool) -> DeviceArray:
-        cp, backend, n_outputs = self.backend.cupy, self.backend, R.shape[1]
+    def _add(self, R: DeviceArray, to: DeviceArray, entries: int, blocks: bool) -> None:
+        """Write the sums of some outputs."""
+        cp, backend, n_outputs = self.backend.cupy, self.backend, len(R)
         lanes, n_chunks = self._shape()
         size = entries * n_outputs * LANES
         n_bytes = size * self.real.itemsize
@@ -213,6 +212,7 @@ class CudaCells:
                 R,
                 out,
                 np.int64(self.n_rows),
+                np.int32(R.strides[1] // R.itemsize),
                 np.int32(lanes.bit_length() - 1),
                 np.int32(entries),
                 np.int32(width),
@@ -220,20 +220,25 @@ class CudaCells:
             ),
             shared_mem=warps * n_bytes,
         )
-        whole = out.view(np.int64).astype(np.float64) / scale if fixed else self._total(out, blocks)
-        whole = whole.reshape(n_chunks, entries, n_outputs, width // lanes, lanes)
-        whole = whole[:, :, :, 0] if width == lanes else whole.sum(axis=3)
-        flat = whole.transpose(2, 0, 3, 1).reshape(n_outputs, n_chunks * lanes, entries)
-        return flat[:, : self.group.n_features]
+        if fixed:
+            self._unscale(out, scale, entries, to)
+        else:
+            self._total(out, entries, to)
 
-    def _total(self, parts: DeviceArray, blocks: bool) -> DeviceArray:
+    def _unscale(self, whole: DeviceArray, scale: float, entries: int, to: DeviceArray) -> None:
+        """Write sums in whole numbers, (n_chunks, size), to where they belong."""
+        (lanes, n_chunks), (n_outputs, n_features, kept) = self._shape(), to.shape
+        sums = whole.view(np.int64).astype(np.float64) / scale
+        sums = sums.reshape(n_chunks, entries, n_outputs, lanes).transpose(2, 0, 3, 1)
+        to[...] = sums.reshape(n_outputs, n_chunks * lanes, entries)[:, :n_features, :kept]
+
+    def _total(self, parts: DeviceArray, entries: int, to: DeviceArray) -> None:
         """Add up the parts of all warps, (n_chunks, n_parts, size), in order."""
-        n_chunks, n_parts, size = parts.shape
-        whole = self.backend.cupy.empty((n_chunks, size))
-        add_up = self._kernel("total", 1, blocks=blocks)
-        arguments = (parts, whole, np.int32(n_parts), np.int32(size))
-        add_up((ceil(size / 32), n_chunks), (32, 32), arguments)
-        return whole
+        (n_chunks, n_parts, _), (n_outputs, n_features, kept) = parts.shape, to.shape
+        lanes_log2 = self._shape()[0].bit_length() - 1
+        numbers = n_parts, entries, kept, n_outputs, n_features, lanes_log2
+        add_up = self._kernel("total", 1)
+        add_up((kept * n_outputs, n_chunks), (32, 32), (parts, to, *map(np.int32, numbers)))
 
     def _shape(self) -> tuple[int, int]:
         """Return the lanes that are features, and how many times so many there are."""
@@ -280,21 +285,29 @@ class CudaCells:
         code: str = "u2",
     ) -> Any:
         """Return a kernel for this shape of rows, with so much shared memory."""
-        basis, kind = self.group.embedding.basis, self.cells.dtype.str[1:]
-        number = (
-            0 if isinstance(basis, BSplineBasis) else 1 if isinstance(basis, FourierBasis) else 2
-        )
-        defined = {
+        defined = self._defined | {
             f"ONLY_{name}": 1,
-            "REAL": TYPES[self.real.str[1:]],
-            "CODES": int(self.is_coded),
-            "CODE": TYPES[kind if self.is_coded else code],
-            "VALUE": "float" if self.is_coded else TYPES[kind],
-            "KIND": number,
-            "SUPPORT": basis.support,
             "OUTPUTS": n_outputs,
             "ROWS": rows_at_once(n_outputs),
             "BLOCKS": int(blocks),
             "FIXED": int(fixed),
         }
+        if not self.is_coded:
+            defined["CODE"] = TYPES[code]
         return self.backend.kernel("kernels.cu", name, n_bytes, defined)
+
+    @cached_property
+    def _defined(self) -> dict[str, object]:
+        """The macros of all kernels for this shape of rows."""
+        basis, kind = self.group.embedding.basis, TYPES[self.cells.dtype.str[1:]]
+        number = (
+            0 if isinstance(basis, BSplineBasis) else 1 if isinstance(basis, FourierBasis) else 2
+        )
+        return {
+            "REAL": TYPES[self.real.str[1:]],
+            "CODES": int(self.is_coded),
+            "CODE": kind,
+            "VALUE": "float" if self.is_coded else kind,
+            "KIND": number,
+            "SUPPORT": basis.support,
+        }

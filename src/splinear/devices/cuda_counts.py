@@ -38,8 +38,8 @@ def batches(n: int, most: int) -> list[slice]:
 
 
 def fixed_scale(R: DeviceArray) -> float:
-    """Return a power of two by which sums over the rows of R still fit into 63 bits, or NaN."""
-    (scale,) = fixed_scales(np.array([float(abs(R).max())]), len(R))
+    """Return a power of two by which sums of each row of R still fit into 63 bits, or NaN."""
+    (scale,) = fixed_scales(np.array([float(abs(R).max())]), R.shape[-1])
     return float(scale)
 
 

@@ -88,12 +88,12 @@ def inverse_factors(
     """Return L^{-1} of matrices H = L L', (n, m, m), all at once, tile by tile; see `factors.cu`.
 
     Rows from sizes (n,) on are those of the unit matrix, if they are given. The result is in the
-    type of H. Where one has no such L, some of its numbers are not finite.
+    type of H, which is overwritten. Where one has no such L, some of its numbers are not finite.
     """
     cp, (n, m, _) = backend.cupy, H.shape
     real = {"REAL": "float" if H.dtype.char == "f" else "double"}
     update, panel = (backend.kernel("factors.cu", k, 0, {f"ONLY_{k}": 1, **real}) for k in _STEPS)
-    A, out = cp.array(H, order="C"), cp.zeros(H.shape, dtype=H.dtype)
+    A, out = cp.ascontiguousarray(H), cp.zeros(H.shape, dtype=H.dtype)
     own = cp.asarray(np.full(n, m, dtype=np.int32)) if sizes is None else sizes.astype(np.int32)
     same, n_tiles = (A, out, own, np.int32(m)), ceil(m / TILE)
     update((1, n), (THREADS,), (*same, np.int32(-1)))

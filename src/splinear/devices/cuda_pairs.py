@@ -84,23 +84,23 @@ class CudaSurfaces:
             kernel((self._n_blocks(self.n_rows),), (THREADS,), given)
         return out
 
-    def sums(self, R: DeviceArray) -> Floats:
+    def sums(self, R: DeviceArray) -> DeviceArray:
         """Return the sums of R by the nodes of all surfaces, (n_outputs, n_nodes)."""
         return self._added(R, 1)[:, :, 0]
 
-    def blocks(self, H: DeviceArray) -> Floats:
+    def blocks(self, H: DeviceArray) -> DeviceArray:
         """Return the blocks of sum_i h_i B_i B_i' by bands, (n_outputs, n_nodes, 5)."""
         return self._added(H, N_BANDS)
 
-    def _added(self, R: DeviceArray, n_bands: int) -> Floats:
-        """Return sums by nodes and bands, (n_outputs, n_nodes, n_bands), on the host."""
+    def _added(self, R: DeviceArray, n_bands: int) -> DeviceArray:
+        """Return sums by nodes and bands, (n_outputs, n_nodes, n_bands)."""
         R = R.astype(np.float64, copy=False)
         room = self.backend.shared_bytes // 2 // self._bytes(n_bands)
         most = max(1, min(MOST_OUTPUTS, room))
         parts = [self._add(R[some], n_bands) for some in batches(len(R), most)]
         return np.concatenate(parts)
 
-    def _add(self, R: DeviceArray, n_bands: int) -> Floats:
+    def _add(self, R: DeviceArray, n_bands: int) -> DeviceArray:
         backend, cp, (n_outputs, n) = self.backend, self.backend.cupy, R.shape
         of_one = n_outputs * self._bytes(n_bands)
         copies = MOST_COPIES
@@ -112,10 +112,10 @@ class CudaSurfaces:
         kernel = self._kernel("add", n_bytes, **defined)
         wanted = ceil(8 * backend.n_processors / len(self.sizes))
         grid = len(self.sizes), max(1, min(wanted, ceil(n / ROWS_PER_BLOCK)))
-        given = cp.ascontiguousarray(R), backend.array(scales), out
-        kernel(grid, (THREADS,), (*self._source(), *given), shared_mem=n_bytes)
-        found = backend.numpy(out).view(np.int64) / scales
-        return np.ascontiguousarray(found.transpose(2, 0, 1))
+        there = backend.array(scales)
+        given = (*self._source(), cp.ascontiguousarray(R), there, out)
+        kernel(grid, (THREADS,), given, shared_mem=n_bytes)
+        return (out.view(np.int64) / there).transpose(2, 0, 1)
 
     def _bytes(self, n_bands: int) -> int:
         """Return the bytes of the largest surface's sums, for one output."""

@@ -7,6 +7,7 @@
 //   ROWS      rows at a time
 //   TURNS     how often they are gone through
 //   OUTPUTS   of one call of `follow`
+//   SHRINKS   1: there is an e
 //   ONLY_...  which kernel is wanted
 
 typedef long long Row;
@@ -14,69 +15,104 @@ typedef long long Row;
 #ifdef ONLY_turns
 #define PARTS (ROWS / 32)  // rows of a lane
 
-// Where b_i goes along its own coordinate; `scale` is one over the second derivative.
-__device__ __forceinline__ float goal_of(float b, float gradient, float scale, float shrinkage,
-                                         float low, float high) {
-    const float goal = b - gradient * scale;
-    const float size = fmaxf(fabsf(goal) - shrinkage * scale, 0.0f);
-    return fminf(fmaxf(goal < 0.0f ? -size : size, low), high);
+// Where the function is least along b_i alone, given the goal b_i - gradient_i / (K_ii + d_i) and the
+// part `edge` of it that |b_i| costs.
+__device__ __forceinline__ float least_at(float goal, float edge, float low, float high) {
+#if SHRINKS
+    const float size = fmaxf(fabsf(goal) - edge, 0.0f);
+    goal = goal < 0.0f ? -size : size;
+#endif
+    return fminf(fmaxf(goal, low), high);
 }
 
 // The m <= ROWS `rows` of output blockIdx.x: b moves, and moves (outputs, ROWS) says how far. The
 // gradient gets what d has of that. Arrays of rows are (outputs, n). `memory` has room for ROWS * ROWS
 // floats. All threads fetch what these rows have of K, and one warp goes through them: its lanes tell
-// each other about moves far faster than the threads of a block could.
+// each other about moves far faster than the threads of a block could, and a lane has PARTS rows that
+// follow each other, so that it need not tell of each by itself. What it knows of a row is the goal,
+// to which a move along another row i adds -K_ij / (K_jj + d_j) times it.
 extern "C" __global__ void __launch_bounds__(4 * ROWS)
     turns(const float* __restrict__ K, const float* __restrict__ low,
           const float* __restrict__ high, const float* __restrict__ ridge,
           float* __restrict__ gradient, float* __restrict__ b, float* __restrict__ moves,
           const int* __restrict__ rows, Row n, int m, float shrinkage) {
     extern __shared__ double memory[];
+    __shared__ float scales[ROWS];
     float* here = (float*)memory;
     const int t = threadIdx.x;
-    const Row mine = rows[t < m ? t : 0];
-#pragma unroll 16
+    const Row mine = rows[t < m ? t : 0], first = (Row)blockIdx.x * n;
+    const float bend = __ldg(K + mine * n + mine) + ridge[first + mine];
+    const float scale = 1.0f / fmaxf(bend, 1.17549435e-38f);
+    if (threadIdx.y == 0) scales[t] = scale;
+#pragma unroll
     for (int i = threadIdx.y; i < ROWS; i += 4)
-        here[i * ROWS + t] = t < m && i < m ? __ldg(K + rows[i] * n + mine) : 0.0f;
+        here[i * ROWS + t] = t < m && i < m && i != t ? -scale * __ldg(K + rows[i] * n + mine) : 0.0f;
     __syncthreads();
     if (threadIdx.y > 0 || t >= 32) return;
     Row at[PARTS];
-    float own[PARTS], before[PARTS], g[PARTS], d[PARTS], scale[PARTS], least[PARTS], most[PARTS];
+    float own[PARTS], before[PARTS], goal[PARTS], edge[PARTS], least[PARTS], most[PARTS];
+    float among[PARTS][PARTS];  // the rows of this lane
 #pragma unroll
-    for (int q = 0; q < PARTS; ++q) {
-        const int i = 32 * q + t;
-        at[q] = (Row)blockIdx.x * n + rows[i < m ? i : 0];
-        d[q] = ridge[at[q]];
-        scale[q] = i < m ? 1.0f / fmaxf(here[i * ROWS + i] + d[q], 1.17549435e-38f) : 0.0f;
+    for (int q = 0; q < PARTS; ++q) {  // rows beyond m do not move
+        const int i = PARTS * t + q;
+        at[q] = first + rows[i < m ? i : 0];
         own[q] = before[q] = i < m ? b[at[q]] : 0.0f;
-        g[q] = i < m ? gradient[at[q]] : 0.0f;
+        goal[q] = i < m ? own[q] - gradient[at[q]] * scales[i] : 0.0f;
+        edge[q] = shrinkage * scales[i];
         least[q] = i < m ? low[at[q]] : 0.0f;
         most[q] = i < m ? high[at[q]] : 0.0f;
+#pragma unroll
+        for (int p = 0; p < PARTS; ++p) among[q][p] = here[i * ROWS + PARTS * t + p];
     }
     for (int turn = 0; turn < TURNS; ++turn)
-#pragma unroll
-        for (int q = 0; q < PARTS; ++q)
 #pragma unroll 8
-            for (int lane = 0; lane < 32; ++lane) {  // rows beyond m do not move
-                const float* row = here + (32 * q + lane) * ROWS + t;
-                const float to = goal_of(own[q], g[q], scale[q], shrinkage, least[q], most[q]);
-                const float move = __shfl_sync(0xffffffffu, to - own[q], lane);
-                if (t == lane) {
-                    own[q] = to;
-                    g[q] += d[q] * move;
-                }
+        for (int lane = 0; lane < 32; ++lane) {  // all lanes do as if it were their turn
+            float to[PARTS], move[PARTS];
 #pragma unroll
-                for (int p = 0; p < PARTS; ++p) g[p] += move * row[32 * p];
+            for (int q = 0; q < PARTS; ++q) {
+                float there = goal[q];
+#pragma unroll
+                for (int p = 0; p < q; ++p) there += move[p] * among[p][q];
+                to[q] = least_at(there, edge[q], least[q], most[q]);
+                move[q] = to[q] - own[q];
             }
 #pragma unroll
+            for (int q = 0; q < PARTS; ++q) {
+                const float* row = here + (PARTS * lane + q) * ROWS + PARTS * t;
+                const float told = __shfl_sync(0xffffffffu, move[q], lane);
+                if (t == lane) own[q] = to[q];
+#pragma unroll
+                for (int p = 0; p < PARTS; ++p) goal[p] += told * row[p];
+            }
+        }
+#pragma unroll
     for (int q = 0; q < PARTS; ++q) {
-        const int i = 32 * q + t;
+        const int i = PARTS * t + q;
         if (i < m) {
             b[at[q]] = own[q];
-            gradient[at[q]] += d[q] * (own[q] - before[q]);
+            gradient[at[q]] += ridge[at[q]] * (own[q] - before[q]);
         }
         moves[blockIdx.x * ROWS + i] = own[q] - before[q];
     }
+}
+#endif
+
+#ifdef ONLY_violations
+// out (n) = how much the function falls per unit of b_i alone, where it can, of the output where that
+// is most.
+extern "C" __global__ void __launch_bounds__(256)
+    violations(const float* __restrict__ low, const float* __restrict__ high,
+               const float* __restrict__ gradient, const float* __restrict__ b,
+               float* __restrict__ out, Row n, int n_outputs, float shrinkage) {
+    const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float most = 0.0f;
+    for (Row at = i; at < n_outputs * n; at += n) {
+        const float own = b[at], g = gradient[at];
+        if (own < high[at]) most = fmaxf(most, -g - (own >= 0.0f ? shrinkage : -shrinkage));
+        if (own > low[at]) most = fmaxf(most, g + (own > 0.0f ? shrinkage : -shrinkage));
+    }
+    out[i] = most;
 }
 #endif
 

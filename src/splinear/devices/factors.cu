@@ -126,28 +126,44 @@ __device__ void store_unit(REAL* W, int k, int m) {
     if (threadIdx.x < TILE && i < m) W[(long long)i * m + i] = 1;
 }
 
-// W_kk of tile k of the diagonal, of which H is the lower half: Gauss' elimination in place, column by
-// column; to the left of it is the inverse of L without its scale.
-__device__ void invert(REAL* room, REAL* W, int k, int m) {
-    REAL(*H)[TILE + 1] = (REAL(*)[TILE + 1])room;
-    const int t = threadIdx.x, r = t % TILE, first = t / TILE;
-    for (int p = 0; p < TILE; ++p) {
-        const REAL pivot = H[p][p];
-        const REAL factor = r > p ? H[r][p] / (pivot > 0 ? pivot : (REAL)nan("")) : 0;
-        if (r > p) {
-            for (int c = first; c < p; c += THREADS / TILE) H[r][c] -= factor * H[p][c];
-            for (int c = p + 1 + (first + 3 * (p + 1)) % 4; c <= r; c += THREADS / TILE)
-                H[r][c] -= factor * H[c][p];
+// W_kk of tile k of the diagonal, which is in `room`: Gauss' elimination of all rows below a row, one
+// after the other. To the left of what is left of them is then the inverse of L without its scale. Four
+// threads have a row in registers, and the row that is subtracted is in shared memory, where it stays
+// while the next one comes.
+__device__ void invert(const REAL* room, REAL* W, int k, int m) {
+    alignas(16) __shared__ REAL rows[2][TILE];
+    const int r = threadIdx.x / 4, part = threadIdx.x % 4, first = threadIdx.x & 28;
+    REAL own[16];
+#pragma unroll
+    for (int c = 0; c < 16; ++c) own[c] = room[r * (TILE + 1) + 16 * part + c];
+    for (int now = 0; now < 4; ++now)
+#pragma unroll
+        for (int c = 0; c < 16; ++c) {
+            const int p = 16 * now + c;
+            REAL* row = rows[c & 1];
+            if (r == p)
+#pragma unroll
+                for (int u = 0; u < 16; ++u) row[16 * part + u] = own[u];
+            __syncthreads();
+            const REAL pivot = row[p], below = __shfl_sync(0xffffffffu, own[c], first + now);
+            if (r <= p) continue;
+            const REAL factor = below / (pivot > 0 ? pivot : (REAL)nan(""));
+#pragma unroll
+            for (int u = 0; u < 16; ++u) own[u] -= factor * row[16 * part + u];
+            if (part == now) own[c] = -factor;
         }
-        __syncthreads();
-        if (r > p && first == 0) H[r][p] = -factor;
-        __syncthreads();
-    }
-    for (int e = t; e < TILE * TILE; e += THREADS) {
-        const int i = e / TILE, j = e % TILE, at = k * TILE;
-        if (at + i >= m || at + j >= m) continue;
-        const REAL scale = H[i][i] > 0 ? (REAL)(1.0 / sqrt((double)H[i][i])) : (REAL)nan("");
-        W[(long long)(at + i) * m + at + j] = j > i ? 0 : j == i ? scale : scale * H[i][j];
+    REAL pivot = 0;
+#pragma unroll
+    for (int c = 0; c < 16; ++c)
+        if (16 * part + c == r) pivot = own[c];
+    pivot = __shfl_sync(0xffffffffu, pivot, first + r / 16);
+    const REAL scale = pivot > 0 ? (REAL)(1.0 / sqrt((double)pivot)) : (REAL)nan("");
+    const int i = k * TILE + r;
+#pragma unroll
+    for (int c = 0; c < 16; ++c) {
+        const int column = 16 * part + c, j = k * TILE + column;
+        if (i >= m || j >= m) continue;
+        W[(long long)i * m + j] = column > r ? 0 : column == r ? scale : scale * own[c];
     }
 }
 
@@ -190,7 +206,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
             const int r = ty + 16 * u, c = tx + 16 * v;
-            room[r * (TILE + 1) + c] = entry(A, m, i * TILE + r, i * TILE + c) - own[u][v];
+            const int low = i * TILE + (r > c ? r : c), high = i * TILE + (r > c ? c : r);
+            room[r * (TILE + 1) + c] = entry(A, m, low, high) - own[u][v];
         }
     __syncthreads();
     invert(room, W, i, m);

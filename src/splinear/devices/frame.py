@@ -11,8 +11,8 @@ from splinear._types import AnyArray, Floats
 from splinear.devices.backend import Backend, DeviceArray
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.solvers.iterate import Space
-from splinear.solvers.whole_hessian import numbered, penalty_entries
+from splinear.solvers.newton.iterate import Space
+from splinear.solvers.newton.whole_hessian import numbered, penalty_entries
 
 __all__ = ["Frame"]
 
@@ -54,7 +54,7 @@ class Frame:
         return out
 
     def leveled(self, there: DeviceArray) -> DeviceArray:
-        """Do what :meth:`~splinear.solvers.iterate.Space.leveled` does."""
+        """Do what `solvers.newton.iterate.Space.leveled` does."""
         if self.is_tied:
             there = there - there.mean(axis=0)
         return there if self.levels is None else there @ self.levels.moving

@@ -252,6 +252,23 @@ extern "C" __global__ void __launch_bounds__(512)
 }
 #endif
 
+#ifdef ONLY_lay
+// out (n_chunks, entries, n_outputs, width) = tables (n_outputs, n_features, stride), as `score` reads
+// them: 0 behind the last entry and feature, and the same again for lanes that take other rows.
+extern "C" __global__ void lay(const double* __restrict__ tables, REAL* __restrict__ out, int size,
+                               int entries, int n_outputs, int width, int lanes_log2,
+                               int n_features, int stride) {
+    const int lanes = 1 << lanes_log2;
+    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < size; k += gridDim.x * blockDim.x) {
+        const int row = k / width, output = row % n_outputs, entry = row / n_outputs % entries;
+        const int feature = row / n_outputs / entries * lanes + (k % width) % lanes;
+        const bool is_there = feature < n_features && entry < stride;
+        const Row from = ((Row)output * n_features + feature) * stride + entry;
+        out[k] = is_there ? (REAL)tables[from] : (REAL)0;
+    }
+}
+#endif
+
 #ifdef ONLY_add
 #if FIXED
 typedef unsigned long long Sum;
@@ -280,12 +297,12 @@ __device__ void add_row(const Place& at, const REAL* r, Sum* table, int width, d
         }
 }
 
-// Sums over rows of R (n, OUTPUTS) times functions of features 32 blockIdx.y on: into `out`
-// (gridDim.y, n_warps, entries, OUTPUTS, 32), a part per warp; or, FIXED, all of them into
-// (gridDim.y, entries, OUTPUTS, width), in units of 1 / scale.
+// Sums over rows of R (n, pitch), the first OUTPUTS of each, times functions of features 32 blockIdx.y
+// on: into `out` (gridDim.y, n_warps, entries, OUTPUTS, 32), a part per warp; or, FIXED, all of them
+// into (gridDim.y, entries, OUTPUTS, width), in units of 1 / scale.
 extern "C" __global__ void __launch_bounds__(256)
-    add(SOURCE, const REAL* __restrict__ R, Sum* __restrict__ out, Row n, int lanes_log2,
-        int entries, int width, double scale) {
+    add(SOURCE, const REAL* __restrict__ R, Sum* __restrict__ out, Row n, int pitch,
+        int lanes_log2, int entries, int width, double scale) {
     const Source s = THE_SOURCE;
     extern __shared__ double memory[];
     const int lane = threadIdx.x & 31, at_once = 32 >> lanes_log2;
@@ -312,7 +329,7 @@ extern "C" __global__ void __launch_bounds__(256)
             const Row i = base + u * at_once + sub, valid = i < end ? i : base;
             cells_here[u] = cell_at(s, l, valid);
 #pragma unroll
-            for (int k = 0; k < OUTPUTS; ++k) r[u][k] = __ldg(R + valid * OUTPUTS + k);
+            for (int k = 0; k < OUTPUTS; ++k) r[u][k] = __ldg(R + valid * pitch + k);
         }
 #pragma unroll
         for (int u = 0; u < ROWS; ++u)
@@ -351,20 +368,27 @@ extern "C" __global__ void expand(SOURCE, const float* __restrict__ maps, float*
 #endif
 
 #ifdef ONLY_total
-// out (gridDim.y, size) = the sum of parts (gridDim.y, n_parts, size), in order. 32 x 32 threads.
+// out (n_outputs, n_features, kept) = what parts (gridDim.y, n_parts, entries, n_outputs, 32) add up
+// to, in order, and the lanes that are the same feature, of the first `kept` entries. A block of
+// 32 x 32 threads is an entry of an output.
 extern "C" __global__ void total(const REAL* __restrict__ parts, double* out, int n_parts,
-                                 int size) {
+                                 int entries, int kept, int n_outputs, int n_features,
+                                 int lanes_log2) {
     __shared__ double sums[32][33];
-    const int k = blockIdx.x * 32 + threadIdx.x;
-    const REAL* from = parts + (Row)blockIdx.y * n_parts * size;
+    const int entry = blockIdx.x / n_outputs, output = blockIdx.x % n_outputs;
+    const int lane = threadIdx.x, lanes = 1 << lanes_log2, feature = blockIdx.y * 32 + lane;
+    const Row size = (Row)entries * n_outputs * 32;
+    const REAL* from = parts + (Row)blockIdx.y * n_parts * size + blockIdx.x * 32 + lane;
     double sum = 0;
-    if (k < size)
-        for (int part = threadIdx.y; part < n_parts; part += 32) sum += from[(Row)part * size + k];
-    sums[threadIdx.y][threadIdx.x] = sum;
+    for (int part = threadIdx.y; part < n_parts; part += 32) sum += from[part * size];
+    sums[threadIdx.y][lane] = sum;
     __syncthreads();
-    if (threadIdx.y || k >= size) return;
-    for (int other = 1; other < 32; ++other) sum += sums[other][threadIdx.x];
-    out[(Row)blockIdx.y * size + k] = sum;
+    if (threadIdx.y) return;
+    for (int other = 1; other < 32; ++other) sum += sums[other][lane];
+    for (int other = 16; other >= lanes; other >>= 1)
+        sum += __shfl_xor_sync(0xffffffffu, sum, other);
+    if (lane < lanes && feature < n_features)
+        out[((Row)output * n_features + feature) * kept + entry] = sum;
 }
 #endif
 

@@ -11,7 +11,7 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, log_softmax
-from splinear.solvers.loss_sums import (
+from splinear.solvers.problems.loss_sums import (
     FARTHEST,
     LAST_SHIFT,
     MAX_SHIFTS,
@@ -22,8 +22,8 @@ from splinear.solvers.loss_sums import (
     LossSum,
     Separable,
 )
-from splinear.solvers.losses import Logistic, SquaredError
-from splinear.solvers.softmax import Softmax, SoftmaxCurvature
+from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.softmax import Softmax, SoftmaxCurvature
 
 __all__ = ["on_device"]
 
@@ -197,7 +197,7 @@ def _entropy(p: Any) -> Any:
 
 
 def _divergence(p: Any, off: Any, m: Any) -> Any:
-    """Return p log(p / q) - off, q = p - off being expit(-m); see `splinear.solvers.losses`."""
+    """Return p log(p / q) - off, q = p - off being expit(-m); see `solvers.problems.losses`."""
     q = np.where(m > 0.0, _rare(m), 1.0 - _rare(m))
     t = off / np.maximum(q, np.finfo(float).tiny)
     small = np.abs(t) < 1e-3

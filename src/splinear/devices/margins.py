@@ -11,8 +11,8 @@ import numpy as np
 from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend
-from splinear.solvers.losses import EpsilonInsensitive, SquaredHinge
-from splinear.solvers.margin_sums import MarginKind, Measures, RowMargins
+from splinear.solvers.problems.losses import EpsilonInsensitive, SquaredHinge
+from splinear.solvers.problems.margin_sums import MarginKind, Measures, RowMargins
 
 __all__ = ["DeviceMargins"]
 
@@ -22,7 +22,7 @@ LEAST_COST = 1e-300  # that can be divided by
 
 @dataclass(frozen=True, eq=False)
 class DeviceMargins:
-    """What :class:`~splinear.solvers.margin_sums.RowMargins` computes, `like`, on a device."""
+    """What `solvers.problems.margin_sums.RowMargins` computes, `like`, on a device."""
 
     like: RowMargins
     backend: Backend

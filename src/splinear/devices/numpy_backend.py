@@ -21,7 +21,7 @@ from splinear.devices.backend import (
 from splinear.devices.numpy_pairs import NumPySurfaces, grid_evidence
 from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
-from splinear.solvers.box import Box
+from splinear.solvers.hinge.box import Box
 
 __all__ = ["NumPyBackend"]
 
@@ -181,6 +181,8 @@ class NumPyCells:
     group: TermGroup
     X: Floats
     coded: AnyArray | None = None
+
+    real = np.dtype(np.float64)
 
     @property
     def n_rows(self) -> int:

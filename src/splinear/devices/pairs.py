@@ -17,7 +17,7 @@ __all__ = ["DeviceGrids", "DevicePairs", "SentSurfaces"]
 
 @dataclass(frozen=True, eq=False)
 class DevicePairs:
-    """What :class:`~splinear.solvers.pair_rows.PairRows` is, where a device holds the rows."""
+    """What `solvers.rows.pair_rows.PairRows` is, where a device holds the rows."""
 
     backend: Backend
     surfaces: Surfaces
@@ -54,18 +54,18 @@ class DevicePairs:
     def sums(self, R: Floats, n_threads: int) -> Floats:
         """Return the sums of R by the nodes of all surfaces, (n_outputs, n_nodes)."""
         del n_threads
-        return self.surfaces.sums(bare(R, self.backend))
+        return self.backend.numpy(self.surfaces.sums(bare(R, self.backend)))
 
     def blocks(self, H: Floats, n_threads: int) -> list[list[Floats]]:
         """Return the blocks of sum_i h_i B_i B_i' on the diagonal for each row h of H and group."""
         del n_threads
-        found = self.surfaces.blocks(bare(H, self.backend))
+        found = self.backend.numpy(self.surfaces.blocks(bare(H, self.backend)))
         return [split_blocks(own, self.groups) for own in found]
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceGrids:
-    """What :class:`~splinear.solvers.pair_rows.GridRows` is, where a device holds the rows."""
+    """What `solvers.rows.pair_rows.GridRows` is, where a device holds the rows."""
 
     backend: Backend
     cells: DeviceArray

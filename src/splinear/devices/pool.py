@@ -13,7 +13,7 @@ from splinear.devices.backend import Backend, Cells, DeviceArray
 from splinear.devices.subspace import free_step
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.solvers.box import Box
+from splinear.solvers.hinge.box import Box
 
 __all__ = ["Pool", "solved"]
 

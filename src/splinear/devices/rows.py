@@ -22,13 +22,13 @@ from splinear.model.chains import Chain
 from splinear.model.information import Thinned
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
-from splinear.solvers.coding import copied_codes, read_codes
-from splinear.solvers.iterate import Space
-from splinear.solvers.loss_sums import Curvature, LossSum
-from splinear.solvers.memory import MemoryPlan
-from splinear.solvers.order import Order
-from splinear.solvers.pair_rows import nearest_nodes
-from splinear.solvers.passes import Inverse, RowPasses
+from splinear.solvers.newton.iterate import Space
+from splinear.solvers.newton.passes import Inverse, RowPasses
+from splinear.solvers.problems.loss_sums import Curvature, LossSum
+from splinear.solvers.rows.coding import copied_codes, read_codes
+from splinear.solvers.rows.memory import MemoryPlan
+from splinear.solvers.rows.order import Order
+from splinear.solvers.rows.pair_rows import nearest_nodes
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
@@ -56,7 +56,7 @@ def in_memory_of(backend: Backend, make: Callable[..., DeviceRows], *given: obje
 
 @dataclass(frozen=True, eq=False)
 class DeviceRows:
-    """What :class:`~splinear.solvers.rows.TrainingRows` is, where a device holds the rows.
+    """What `solvers.rows.training_rows.TrainingRows` is, where a device holds the rows.
 
     They are in the same random order, so that the same of them are a sample. Arrays of one number
     per row are :class:`~splinear.devices.arrays.RowArray`. X itself stays there too, if there is
@@ -228,13 +228,13 @@ class DeviceRows:
     def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
         """Return the same derivative by the entries of tables."""
         del n_threads
-        return _sums(self.cells, self.pairs, self.layout, bare(R, self.backend))
+        return self.backend.numpy(_sums(self.cells, self.pairs, bare(R, self.backend)))
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
         """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
         del n_threads
-        there = bare(H, self.backend)
-        found = [own.blocks(there) for own in self.cells]
+        there = _rows_first(self.cells[0], bare(H, self.backend))
+        found = [self.backend.numpy(part) for part in [own.blocks(there) for own in self.cells]]
         return [[part[k] for part in found] for k in range(len(there))]
 
     def inverse(
@@ -255,7 +255,7 @@ class DeviceRows:
         """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
         del n_threads
         backend, there = self.backend, bare(R, self.backend)
-        F, sums = backend.zeros(tuple(there.shape)), np.zeros(parameters.shape)
+        F, sums = backend.zeros(tuple(there.shape)), backend.zeros(parameters.shape)
         most = None if self.pairs is None else EXACTLY
         for rows, piece in _pieces(backend, self.table, self.X, most):
             places = self.places.of(rows)
@@ -266,8 +266,8 @@ class DeviceRows:
             cells = [backend.valued(group, piece) for group in self.layout.groups]
             pairs = self.pairs and self.pairs.of_values(piece)
             F[:, at] = _scores(cells, pairs, self.layout, parameters)
-            sums = sums + _sums(cells, pairs, self.layout, there[:, at])
-        return self._wrapped(F), self.layout.gather(sums)
+            sums += _sums(cells, pairs, there[:, at])
+        return self._wrapped(F), self.layout.gather(backend.numpy(sums))
 
     def place(self, values: AnyArray) -> AnyArray:
         """Return one value per row of X in the order of training, on the host."""
@@ -317,10 +317,17 @@ def _scores(
     return found
 
 
-def _sums(cells: Sequence[Cells], pairs: DevicePairs | None, layout: Layout, R: Any) -> Floats:
+def _sums(cells: Sequence[Cells], pairs: DevicePairs | None, R: Any) -> Any:
     """Return the sums of R by the entries of the tables of curves, then of surfaces."""
-    sums = layout.join([own.sums(R) for own in cells])
-    return sums if pairs is None else np.concatenate([sums, pairs.surfaces.sums(R)], axis=1)
+    of_surfaces = [] if pairs is None else [pairs.surfaces.sums(R)]
+    laid = _rows_first(cells[0], R)
+    of_curves = [own.sums(laid).reshape(len(R), -1) for own in cells]
+    return np.concatenate([*of_curves, *of_surfaces], axis=1)
+
+
+def _rows_first(cells: Cells, R: Any) -> Any:
+    """Return R (n_outputs, n_rows) as passes read it: once for all groups."""
+    return R.astype(cells.real, order="F", copy=False)
 
 
 def _whole(backend: Backend, table: Table) -> Any:

@@ -1,6 +1,6 @@
 """Steps of Newton's method made wholly on a device, where the functions of all rows are a matrix.
 
-What :func:`splinear.solvers.newton.solve` does by passes over codes, one small call after the other
+What `solvers.newton.descent.solve` does by passes over codes, one small call after the other
 with vectors that come and go, are here a few products of matrices. They are in single precision,
 and so is the step; its scores, and with them all that is proven, come from a pass over the rows.
 The intercepts are solved for as other parameters are, and put where the model is least in the end.
@@ -17,10 +17,10 @@ from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, DeviceArray, twice
 from splinear.devices.frame import Frame
-from splinear.solvers.iterate import Space, dot
-from splinear.solvers.loss_sums import Curvature
-from splinear.solvers.steps import ENOUGH, MAX_CG, Aim, Length, Step
-from splinear.solvers.watch import Watch
+from splinear.solvers.newton.iterate import Space, dot
+from splinear.solvers.newton.steps import ENOUGH, MAX_CG, Aim, Length, Step
+from splinear.solvers.problems.loss_sums import Curvature
+from splinear.solvers.problems.watch import Watch
 
 __all__ = ["DesignSteps", "DeviceInverse"]
 
@@ -115,7 +115,7 @@ class DesignSteps:
 
 
 class _State:
-    """Conjugate gradients on the way; see `splinear.solvers.newton`."""
+    """Conjugate gradients on the way; see `solvers.newton.descent`."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from splinear.devices.backend import Backend, DeviceArray, diagonals, twice
-from splinear.solvers.box import Box
+from splinear.solvers.hinge.box import Box
 
 __all__ = ["free_step", "solved_within"]
 
@@ -49,30 +49,26 @@ def solved_within(
     rows = np.argsort((~free).astype(np.int8), axis=1)[:, :m]  # free ones first
     at = (backend.array(np.arange(len(free))[:, None]), rows)
     counts = free[at]
-    H = backend.among(K, np.where(counts, rows, -1))
-    x = _solved(backend, H, counts.sum(axis=1), more[at], counts * right[at])
-    if x is None:
-        return None
-    out = np.zeros_like(right)
-    out[at] = counts * x
-    return out
+    for type_ in (K.dtype, np.dtype(np.float64)):
+        H = backend.among(K, np.where(counts, rows, -1)).astype(type_, copy=False)
+        x = _solved(backend, H, counts.sum(axis=1), more[at], counts * right[at])
+        if x is not None:
+            out = np.zeros_like(right)
+            out[at] = counts * x
+            return out
+    return None
 
 
 def _solved(
     backend: Backend, H: DeviceArray, sizes: DeviceArray, more: DeviceArray, right: DeviceArray
 ) -> DeviceArray:
-    """Return the solutions, if there are any in H's own precision, or in double precision."""
-    for type_ in (H.dtype, np.dtype(np.float64)):
-        H = H.astype(type_, copy=False)
-        diagonal = diagonals(H)
-        diagonal *= 1.0 + GROWTH
-        diagonal += more.astype(type_, copy=False)
-        factors = backend.inverse_factors(H, sizes)
-        x = twice(factors, right.astype(type_, copy=False)).astype(np.float64)
-        if bool(np.isfinite(x).all()):
-            return x
-        more = 0.0 * more
-    return None
+    """Return the solutions, if there are any in H's own precision; H is overwritten."""
+    diagonal = diagonals(H)
+    diagonal *= 1.0 + GROWTH
+    diagonal += more.astype(H.dtype, copy=False)
+    right = right.astype(H.dtype, copy=False)
+    x = twice(backend.inverse_factors(H, sizes), right).astype(np.float64)
+    return x if bool(np.isfinite(x).all()) else None
 
 
 def _best_of_path(

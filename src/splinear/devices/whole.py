@@ -15,10 +15,10 @@ from splinear.devices.frame import Frame
 from splinear.devices.steps import DesignSteps, DeviceInverse
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.solvers.iterate import Space
-from splinear.solvers.loss_sums import Curvature
-from splinear.solvers.passes import Inverse
-from splinear.solvers.whole_hessian import FEW_SAMPLED, forms_hessian
+from splinear.solvers.newton.iterate import Space
+from splinear.solvers.newton.passes import Inverse
+from splinear.solvers.newton.whole_hessian import FEW_SAMPLED, forms_hessian
+from splinear.solvers.problems.loss_sums import Curvature
 
 __all__ = ["Inverses"]
 
@@ -118,7 +118,7 @@ class Inverses:
         before = own.copy()
         for more in GROWTHS[self._n_grown :]:
             own[...] = before * (1.0 + more)
-            found = self.backend.inverse_factors(H)
+            found = self.backend.inverse_factors(H.copy())
             if bool(np.isfinite(found[:, -1]).all()):  # what comes last depends on all
                 return unit, found
             self._n_grown += 1  # the next are like these

@@ -84,9 +84,9 @@ def liblinear(C: float) -> LinearSVC:
     return LinearSVC(loss="hinge", dual=True, C=C, tol=LIBLINEAR_TOL, random_state=SEED)
 
 
-def linear(name: str = "linear") -> Recipe:
+def linear() -> Recipe:
     """Describe the linear SVM on the features."""
-    return Recipe(name, lambda C, scaling: _scaled(scaling, liblinear(C)))
+    return Recipe("linear", lambda C, scaling: _scaled(scaling, liblinear(C)))
 
 
 def spline(n_bins: int, degree: int, order: int) -> Spline:
@@ -124,9 +124,11 @@ def batch(name: str, curve: Fourier | Hermite) -> Recipe:
     return Recipe(name, make)
 
 
-def min_kernel_svm(name: str = "min kernel", n_jobs: int = 1) -> Recipe:
+def min_kernel_svm(n_jobs: int = 1) -> Recipe:
     """Describe the exact SVM with the min kernel, by LIBSVM."""
-    return Recipe(name, lambda C, scaling: _scaled(scaling, MinKernelSVC(C=C, n_jobs=n_jobs)))
+    return Recipe(
+        "min kernel", lambda C, scaling: _scaled(scaling, MinKernelSVC(C=C, n_jobs=n_jobs))
+    )
 
 
 def _scaled(scaling: str, model: BaseEstimator) -> Pipeline:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from splinear.export.pieces import ModelPieces
 from splinear.export.reading import read_model
-from splinear.export.sql_query import Wanted, query_of
+from splinear.export.sql_query import Selected, query_of
 from splinear.export.sql_text import DIALECTS, name
 from splinear.training.estimator import AdditiveEstimator
 
@@ -62,7 +62,7 @@ def to_sql(
     pieces = read_model(model)
     _check(pieces, dialect, reasons)
     parts = [table] if isinstance(table, str) else list(table)
-    wanted = Wanted([keep] if isinstance(keep, str) else list(keep), reasons, probabilities)
+    wanted = Selected([keep] if isinstance(keep, str) else list(keep), reasons, probabilities)
     return query_of(pieces, wanted, DIALECTS[dialect], ".".join(map(name, parts)))
 
 

@@ -71,10 +71,10 @@ def _curve(
 
 def _bins(axes: Axes, basis: BSplineBasis, table: Floats) -> tuple[Floats, Floats]:
     """Return the knots of B-splines of degree 1 to 3, and the polynomial of every bin."""
-    n_bins, placed = int(axes.length[0]), axes.knots_of(0)
-    knots = steps(float(axes.lo[0]), float(axes.hi[0]), n_bins + 1) if placed is None else placed
     windows = np.lib.stride_tricks.sliding_window_view(table, basis.degree + 1, axis=1)
-    return knots, windows[:, :n_bins] @ np.array(LOCAL[basis.degree], dtype=np.float64)
+    return axes.edges_of(0), windows[:, : int(axes.length[0])] @ np.array(
+        LOCAL[basis.degree], dtype=np.float64
+    )
 
 
 def _polynomials(axes: Axes, basis: HermiteBasis, table: Floats) -> tuple[Floats, Floats]:

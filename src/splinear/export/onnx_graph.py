@@ -60,14 +60,14 @@ class Graph:
         """Return some columns of a table, (N, len(at))."""
         return self.add("Gather", table, self.constant(np.array(at, dtype=np.int64)), axis=1)
 
-    def joined(self, parts: list[str], axis: int = 1) -> str:
+    def joined(self, parts: list[str]) -> str:
         """Put parts side by side."""
-        return parts[0] if len(parts) == 1 else self.add("Concat", *parts, axis=axis)
+        return parts[0] if len(parts) == 1 else self.add("Concat", *parts, axis=1)
 
     def unsqueezed(self, value: str, axis: int) -> str:
         """Add an axis of length 1."""
         return self.add("Unsqueeze", value, self.constant([axis]))
 
-    def squeezed(self, value: str, axis: int, output: str | None = None) -> str:
+    def squeezed(self, value: str, axis: int) -> str:
         """Take off an axis of length 1."""
-        return self.add("Squeeze", value, self.constant([axis]), output=output)
+        return self.add("Squeeze", value, self.constant([axis]))

@@ -10,11 +10,11 @@ from splinear.export.sql_lookup import Blobs, Lists, Lookup
 from splinear.export.sql_terms import SqlTerms
 from splinear.export.sql_text import Dialect, added, literal, name, number
 
-__all__ = ["Wanted", "query_of"]
+__all__ = ["Selected", "query_of"]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Selected:
     """What a query is to return beside scores and predictions: see `to_sql`."""
 
     keep: Sequence[str]
@@ -27,7 +27,7 @@ class _Query:
     """The steps so far."""
 
     pieces: ModelPieces
-    wanted: Wanted
+    wanted: Selected
     dialect: Dialect
     table: str
     steps: list[str] = field(default_factory=list)
@@ -187,7 +187,7 @@ class _Query:
         return f"WITH {steps}\nSELECT\n  {text}\nFROM step_{len(self.steps) - 1}"
 
 
-def query_of(pieces: ModelPieces, wanted: Wanted, dialect: Dialect, table: str) -> str:
+def query_of(pieces: ModelPieces, wanted: Selected, dialect: Dialect, table: str) -> str:
     """Return the whole query."""
     query = _Query(pieces, wanted, dialect, table)
     query.add_scores()

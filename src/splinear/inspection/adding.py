@@ -11,7 +11,7 @@ from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.model.fitted import FittedPair
+from splinear.model.fitted import BLOCK, FittedPair
 from splinear.model.group import Extrapolation
 from splinear.model.scoring import group_scores
 from splinear.training.estimator import AdditiveEstimator
@@ -27,8 +27,6 @@ __all__ = [
 ]
 
 InMemory: TypeAlias = AnyArray | sparse.csc_array  # all rows of a table, as numbers
-
-_BLOCK = 8192  # values evaluated at a time: the basis needs _BLOCK * size floats, whatever X holds
 
 
 def added(model: AdditiveEstimator, table: InMemory) -> Iterator[tuple[int, Floats, Floats]]:
@@ -81,8 +79,8 @@ def sparse_contributions(
         within = np.arange(len(of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         at = np.repeat(starts[group.features], lengths) + within
         tables = group.with_gap_values(parameters[output])
-        for first in range(0, len(at), _BLOCK):
-            block = slice(first, first + _BLOCK)
+        for first in range(0, len(at), BLOCK):
+            block = slice(first, first + BLOCK)
             values, j = table.data[at[block]], of[block]
             gap = np.isnan(values)
             arguments = _core.sparse_arguments(j, np.where(gap, 0.0, values), axes)

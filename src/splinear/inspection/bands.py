@@ -27,8 +27,16 @@ from typing import Literal, NamedTuple, TypeAlias, cast, overload
 import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
-from splinear.inspection.curves import Grid, curve_of, grid_of, numbers_of, surface
-from splinear.inspection.naming import feature_index, feature_names, output_of, pair_of
+from splinear.inspection.curves import (
+    Grid,
+    curve_of,
+    grid_of,
+    numbers_of,
+    numbers_of_pair,
+    places_of,
+    surface,
+)
+from splinear.inspection.naming import feature_index, output_of, pair_of
 from splinear.inspection.resolving import FittedModel, resolve, resolve_model
 from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_large
 from splinear.model.curve_posterior import CurvePosterior
@@ -39,6 +47,7 @@ from splinear.training.intervals import critical, posteriors_of, score_errors
 from splinear.training.running import one_blas_thread
 
 __all__ = [
+    "LEVEL",
     "Band",
     "BandKind",
     "SurfaceBand",
@@ -56,8 +65,8 @@ __all__ = [
 BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
 _TwoGrids: TypeAlias = tuple[Grid | None, Grid | None]
 
+LEVEL = 0.95  # of bands in pictures
 N_DRAWS, SEED = 4_000, 20130207  # of simultaneous bands, which are the same at every call
-N_PLACES = 200  # at which a whole curve is looked at
 
 
 class Band(NamedTuple):
@@ -209,9 +218,7 @@ def _surface_band(
     n_points = 50 if n_points is None else n_points
     x, z, f = surface(model, features, grids, n_points, target=target)
     j, k, pair = pair_of(model, features)
-    first, second = numbers_of(model, j, x), numbers_of(model, k, z)
-    of = {j: np.repeat(first, len(z)), k: np.tile(second, len(x))}
-    at = of[pair.features[0]], of[pair.features[1]]
+    at = numbers_of_pair(model, pair, {j: x, k: z})
     half = surface_half_widths(model, pair, *at, level, kind)[:, output_of(model, target)]
     half = half.reshape(f.shape)
     return SurfaceBand(x, z, f - half, f + half)
@@ -258,14 +265,13 @@ def posterior_of(
     model: AdditiveEstimator, term: FittedTerm, output: int
 ) -> tuple[JointPosterior, CurvePosterior | None]:
     """Return the posterior of a term's curve; None if the term cannot vary."""
-    j = term.features[0]
     if is_too_large(term.group):
         raise ValueError(
-            f"Feature {feature_names(model)[j]!r} has more than {MOST_PARAMETERS:,} levels or "
-            "pieces, too many for a band."
+            f"Feature {term.name!r} has more than {MOST_PARAMETERS:,} levels or pieces, too many "
+            "for a band."
         )
     joint = next(own for own in posteriors_of(model) if output in own.outputs)
-    return joint, joint.curve(j, output)
+    return joint, joint.curve(term.features[0], output)
 
 
 @one_blas_thread()
@@ -293,7 +299,8 @@ def half_widths(
         reach[output] = critical(level, joint.n_left)
         if curve is not None and kind == "simultaneous":
             directions = term.with_parameters(curve.directions)
-            whole = directions.evaluate(_all_places(term)) - directions.mean
+            gap = [np.nan] if term.had_missing else []
+            whole = directions.evaluate(np.append(places_of(term), gap)) - directions.mean
             random = np.random.default_rng(SEED)
             draws = random.standard_normal((N_DRAWS, len(curve.mu)))
             deviations = (draws * np.sqrt(curve.variances)) @ whole.T
@@ -301,15 +308,6 @@ def half_widths(
             of_all = _largest(deviations, errors, level, joint.n_left, random)
             reach[output] = max(reach[output], of_all)
     return reach * curve_errors(model, term, x)
-
-
-def _all_places(term: FittedTerm) -> Floats:
-    """Return where a whole curve is looked at: all levels, or steps over its range; and the gap."""
-    if term.levels is not None:
-        places = np.arange(float(len(term.levels)))
-    else:
-        places = np.union1d(np.linspace(term.lo, term.hi, N_PLACES), term.knots)
-    return np.append(places, np.nan) if term.had_missing else places
 
 
 def _check_kind(kind: str) -> None:

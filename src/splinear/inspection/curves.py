@@ -20,15 +20,15 @@ from splinear.inspection.adding import (
 )
 from splinear.inspection.naming import (
     Output,
+    check_listed,
     feature_index,
-    feature_names,
     one_output,
     output_of,
     pair_of,
     term_names,
 )
 from splinear.inspection.resolving import FittedModel, resolve, resolve_model
-from splinear.model.fitted import FittedTerm
+from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.model.group import Extrapolation
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
 from splinear.training.estimator import AdditiveEstimator
@@ -43,6 +43,7 @@ __all__ = [
     "surface",
 ]
 
+_N_PLACES = 200  # at which a whole curve is looked at, besides its knots
 
 Grid: TypeAlias = Sequence[object] | AnyArray  # numbers, or levels
 
@@ -283,11 +284,7 @@ def surface(
     output = output_of(model, target)
     j, k, pair = pair_of(model, features)
     x, z = (grid_of(model, at, grid, n_points) for at, grid in zip((j, k), grids, strict=True))
-    of = {
-        j: np.repeat(numbers_of(model, j, x), len(z)),
-        k: np.tile(numbers_of(model, k, z), len(x)),
-    }
-    f = pair.evaluate(*(of[at] for at in pair.features))[:, output]
+    f = pair.evaluate(*numbers_of_pair(model, pair, {j: x, k: z}))[:, output]
     return x, z, f.reshape(len(x), len(z), *f.shape[1:])
 
 
@@ -340,19 +337,15 @@ def check_n_points(n_points: int) -> int:
 
 def _curves_of(model: AdditiveEstimator, features: Sequence[int | str] | None) -> list[int]:
     """Return the positions of features that must not be categories."""
-    if isinstance(features, str):
-        raise TypeError(
-            f"features must be a list of names or positions; got the text {features!r}. Write "
-            f"[{features!r}]."
-        )
+    check_listed(features)
     wanted = range(model.n_features_in_) if features is None else features
     columns = [feature_index(model, feature) for feature in wanted]
     for j in columns:
         term = model.terms_.of_feature(j)
         if term is not None and term.levels is not None:
             raise ValueError(
-                f"Feature {feature_names(model)[j]!r} is a category and has no curve; leave it "
-                "out of `features`, and ask shape_function for the effects of its levels."
+                f"Feature {term.name!r} is a category and has no curve; leave it out of "
+                "`features`, and ask shape_function for the effects of its levels."
             )
     return columns
 
@@ -410,6 +403,23 @@ def numbers_of(model: AdditiveEstimator, j: int, x: AnyArray) -> AnyArray:
     """Return grid values as the numbers that the term of feature j reads."""
     numbers: AnyArray = model._columns.numbers_of(j, x, lambda k: feature_label(model, k))
     return numbers
+
+
+def numbers_of_pair(
+    model: AdditiveEstimator, pair: FittedPair, grids: dict[int, AnyArray]
+) -> tuple[AnyArray, AnyArray]:
+    """Return all points of two features' grids, row by row of the first, as the pair reads them."""
+    (j, x), (k, z) = grids.items()
+    first = np.repeat(numbers_of(model, j, x), len(z))
+    second = np.tile(numbers_of(model, k, z), len(x))
+    return (first, second) if j == pair.features[0] else (second, first)
+
+
+def places_of(term: FittedTerm) -> Floats:
+    """Return where a whole curve is looked at, as numbers: all levels, or steps and knots."""
+    if term.levels is not None:
+        return np.arange(float(len(term.levels)))
+    return np.union1d(np.linspace(term.lo, term.hi, _N_PLACES), term.knots)
 
 
 def _mean(term: FittedTerm, table: InMemory, j: int) -> Floats:

@@ -16,6 +16,7 @@ from splinear.training.regression import RegressionEstimator
 
 __all__ = [
     "Output",
+    "check_listed",
     "feature_index",
     "feature_names",
     "names_of_classes",
@@ -127,6 +128,15 @@ def feature_index(
         )
     known = model.terms_.names if names is None else names
     return column_position(feature, model.n_features_in_, known, f"There is no feature {feature!r}")
+
+
+def check_listed(features: object) -> None:
+    """Refuse a name where a list of names is expected: a text is a sequence of letters, too."""
+    if isinstance(features, str):
+        raise TypeError(
+            f"features must be a list of names or positions; got the text {features!r}. Write "
+            f"[{features!r}]."
+        )
 
 
 def pair_of(

@@ -21,7 +21,7 @@ from splinear.inspection.naming import Output, output_of
 from splinear.inspection.resolving import FittedModel, resolve
 from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["importances"]
+__all__ = ["curve_importances", "importances"]
 
 
 def importances(
@@ -70,6 +70,17 @@ def importances(
     if stays_sparse(table, model):
         return _sparse_importances(model, output, table)
     return _deviations(model, output, table, by_term=by == "term")
+
+
+def curve_importances(model: AdditiveEstimator) -> Floats:
+    """Return how much each feature's curve alone moves the scores of the training rows.
+
+    `feature_importances_` without the halves of surfaces, shape (n_features,).
+    """
+    out = np.array(model.feature_importances_, dtype=np.float64)
+    for pair in model.terms_.pairs:
+        out[list(pair.features)] -= 0.5 * pair.deviation
+    return out
 
 
 def _deviations(

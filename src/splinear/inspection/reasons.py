@@ -170,6 +170,8 @@ class Reasons:
         title = printable(self._title())
         return "\n".join([title, rule, lines[0], rule, *lines[1:]])
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
         head = "".join(f"<th>{name}</th>" for name in ("term", "value", "contribution", "error"))

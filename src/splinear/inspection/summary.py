@@ -24,8 +24,9 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.inspection.bands import has_band, posterior_of
+from splinear.inspection.curves import places_of
 from splinear.inspection.flatness import p_value
-from splinear.inspection.naming import feature_names
+from splinear.inspection.ranking import curve_importances
 from splinear.inspection.resolving import FittedModel, resolve_model
 from splinear.inspection.text import aligned, data_frame, printable, shortened
 from splinear.model.fitted import Fitted, FittedPair, FittedTerm
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["Summary", "TermSummary", "concurvity", "summary", "summary_lines"]
 
 COLUMNS = ("term", "feature", "edf", "importance", "p-value", "concurvity", "range")
-N_PLACES = 200
 LEAST_P = 1e-16
 
 
@@ -103,6 +103,8 @@ class Summary:
         lines = aligned(rows, [name in ("term", "feature") for name in COLUMNS])
         rule = "-" * max(map(len, lines))
         return "\n".join([self.title, rule, lines[0], rule, *lines[1:]])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
@@ -177,9 +179,11 @@ def summary(model: FittedModel) -> Summary:
 @one_blas_thread()
 def summary_lines(model: AdditiveEstimator, terms: Sequence[Fitted]) -> list[TermSummary]:
     """Return the line of each term, in their order; a model without posterior has no p-values."""
-    pairs = model.terms_.pairs
+    alone = curve_importances(model)
     return [
-        _line_of_pair(model, term) if isinstance(term, FittedPair) else _line(model, term, pairs)
+        _line_of_pair(model, term)
+        if isinstance(term, FittedPair)
+        else _line(model, term, float(alone[term.features[0]]))
         for term in terms
     ]
 
@@ -223,19 +227,11 @@ def concurvity(model: FittedModel) -> Floats:
     return out
 
 
-def _line(model: AdditiveEstimator, term: FittedTerm, pairs: Sequence[FittedPair]) -> TermSummary:
-    j = term.features[0]
+def _line(model: AdditiveEstimator, term: FittedTerm, importance: float) -> TermSummary:
     edf, p, shared = _measures(model, term)
-    if term.levels is not None:
-        x = np.arange(float(len(term.levels)))
-    else:
-        x = np.union1d(np.linspace(term.lo, term.hi, N_PLACES), term.knots)
-    f = term.evaluate(x) - term.mean
-    of_pairs = sum(pair.deviation for pair in pairs if j in pair.features)
-    importance = float(model.feature_importances_[j] - 0.5 * of_pairs)
+    f = term.evaluate(places_of(term)) - term.mean
     lowest, highest = float(f.min()), float(f.max())
-    name = feature_names(model)[j]
-    return TermSummary(term.kind, name, edf, importance, p, shared, lowest, highest)
+    return TermSummary(term.kind, term.name, edf, importance, p, shared, lowest, highest)
 
 
 def _line_of_pair(model: AdditiveEstimator, pair: FittedPair) -> TermSummary:

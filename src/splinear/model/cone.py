@@ -305,7 +305,8 @@ def _add_surface(found: _Rows, term: _Term, surface: _Surface, B: Floats, block:
     for column in places[:n].T:
         found.add(own, column, column)
         found.bound(column[bounded], block)
-    between = np.array([np.interp(term.group.knots_of(term.j), knots, hat) for hat in np.eye(n)])
+    edges = term.group.embedding.axes.edges_of(term.j)
+    between = np.array([np.interp(edges, knots, hat) for hat in np.eye(n)])
     taken = -B[1:] @ between.T @ group.shared_functions(surface.p)[:n]
     found.add(taken, term.start + np.arange(1, len(B)), places.ravel())
 

@@ -157,7 +157,7 @@ class JointPosterior:
                 for j in range(group.n_features):
                     n_kept = 0 if thinned is None else int(thinned.reached[g][j].sum())
                     if group.used[j].any() and not is_too_large(group):
-                        yield TermBlock.of(
+                        yield TermBlock(
                             group.of_features(np.array([j])),
                             k,
                             slice(start, start + n_kept),

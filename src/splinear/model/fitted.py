@@ -10,7 +10,6 @@ import numpy as np
 
 from splinear._lookup import column_position
 from splinear._types import AnyArray, Floats
-from splinear.curves.axes import steps
 from splinear.curves.basis import BSplineBasis
 from splinear.model.additive import Model
 from splinear.model.fitted_pairs import FittedPair
@@ -20,7 +19,7 @@ Fitted: TypeAlias = "FittedTerm | FittedPair"
 
 __all__ = ["Fitted", "FittedPair", "FittedTerm", "FittedTerms"]
 
-_BLOCK = 8192  # values evaluated at a time: the basis needs _BLOCK * size floats, whatever X holds
+BLOCK = 8192  # values evaluated at a time: the basis needs BLOCK * size floats, whatever X holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +60,7 @@ class FittedTerm:
         """The coefficients, (n_outputs, size): of the basis functions, or of the levels."""
         if self.levels is not None:
             return self.table[:, : len(self.levels)]
-        basis, length = self.group.embedding.basis, self.group.embedding.axes.length[0]
-        if not isinstance(basis, BSplineBasis):
-            return self.table
-        at_end = basis.degree == 0  # the right end has a piece of its own, if there is room
-        return self.table[:, : int(length) + basis.degree + at_end]
+        return self.table[:, : self.group.embedding.n_reached[0]]
 
     @property
     def lo(self) -> float:
@@ -93,12 +88,8 @@ class FittedTerm:
         axes, basis = self.group.embedding.axes, self.group.embedding.basis
         if self.levels is not None or not axes.varies[0]:
             return np.empty(0)
-        placed = axes.knots_of(0)
-        if placed is not None:
-            return np.unique(placed)
-        if not hasattr(basis, "n_bins"):
-            return np.empty(0)
-        return steps(self.lo, self.hi, int(axes.length[0]) + 1)
+        in_pieces = isinstance(basis, BSplineBasis) or axes.knots_of(0) is not None
+        return np.unique(axes.edges_of(0)) if in_pieces else np.empty(0)
 
     def evaluate(self, x: AnyArray) -> Floats:
         """Return f(x) for values (n,) of the feature, (n, n_outputs).
@@ -106,8 +97,8 @@ class FittedTerm:
         Levels are given by their positions in `levels`, -1 for an unseen one; NaN is missing.
         """
         out = np.empty((len(x), len(self.table)))
-        for start in range(0, len(x), _BLOCK):
-            block = slice(start, start + _BLOCK)
+        for start in range(0, len(x), BLOCK):
+            block = slice(start, start + BLOCK)
             out[block] = self._evaluate(np.asarray(x[block], dtype=np.float64))
         return out
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.curves.axes import steps
-from splinear.curves.embedding import Embedding, bounded, inverted
+from splinear.curves.embedding import Embedding, bounded, reciprocals
 from splinear.curves.form import Form
 
 __all__ = ["Extrapolation", "TermGroup"]
@@ -133,6 +132,11 @@ class TermGroup:
         """Shape of the parameters."""
         return self.n_features, self.stride
 
+    @property
+    def block_shape(self) -> tuple[int, int, int]:
+        """Shape of the curves' blocks of the Hessian, by bands: functions k and k + p."""
+        return (*self.shape, self.embedding.basis.support)
+
     @cached_property
     def used(self) -> NDArray[np.bool_]:
         """Which parameters are free and can be reached, shape (n_features, stride)."""
@@ -176,14 +180,6 @@ class TermGroup:
                 _, exponent = np.frexp(0.5 * knots[-1] - 0.5 * knots[0])
                 out[j] = (len(knots) - 1) * np.diff(np.ldexp(knots, -exponent))
         return out
-
-    def knots_of(self, j: int) -> Floats:
-        """Return where the coefficients of a curve of degree 1 are its values."""
-        axes = self.embedding.axes
-        knots = axes.knots_of(j)
-        if knots is not None:
-            return knots
-        return steps(float(axes.lo[j]), float(axes.hi[j]), int(axes.length[j]) + 1)
 
     # -- parameters and tables -------------------------------------------------------------------
 
@@ -268,8 +264,8 @@ class TermGroup:
     @cached_property
     def _stiffness(self) -> tuple[Floats, Floats]:
         """w_jk / t_j of curves, (n_features, size), and 1 / g_j of gaps, 0 where there is none."""
-        stiffness = self.edge_weights * inverted(self.embedding.variance)[:, None]
-        return stiffness, inverted(self.missing_variance)
+        stiffness = self.edge_weights * reciprocals(self.embedding.variance)[:, None]
+        return stiffness, reciprocals(self.missing_variance)
 
     @cached_property
     def core_penalty(self) -> _core.GroupPenalty:
@@ -289,7 +285,7 @@ class TermGroup:
 
         Entry [j, k, p] stands at (k, k + p) of the matrix of feature j.
         """
-        penalty, stiffness = self.embedding.penalty, inverted(self.embedding.variance)
+        penalty, stiffness = self.embedding.penalty, reciprocals(self.embedding.variance)
         bands = penalty.stiffness_bands(self.edge_weights)
         # Only steps are made with these: what is beyond all numbers may be as stiff as numbers go.
         largest = max(1.0, float(bands.max(initial=0.0)), -float(bands.min(initial=0.0)))
@@ -369,10 +365,6 @@ class TermGroup:
         """
         slope = np.einsum("...jk,jk->...j", gradient[..., : self.size], self.used[:, : self.size])
         return np.asarray(gradient - slope[..., None] * self.level_weights)
-
-    def penalty_value(self, parameters: Floats) -> float:
-        """Return the penalty of parameters (..., n_features, stride)."""
-        return 0.5 * float(np.vdot(parameters, self.stiffen(parameters)))
 
     def extended(self, parameters: Floats) -> Floats:
         """Go on behind the coefficients that are used, at no penalty."""

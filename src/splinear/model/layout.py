@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,36 +111,21 @@ class Layout:
 
     def stiffen(self, flat: Floats) -> Floats:
         """Return the gradient of the penalty; see TermGroup.stiffen."""
-        rows = np.ascontiguousarray(flat).reshape(prod(flat.shape[:-1]), flat.shape[-1])
-        out = np.zeros(rows.shape)
-        self.add_stiffness(rows, out, 1)
-        return out.reshape(flat.shape)
+        return self._map(flat, "stiffen")
 
     def add_stiffness(self, flat: Floats, to: Floats, n_threads: int) -> None:
         """Add what `stiffen` returns for every row of `flat` to one of `to`, in place."""
-        for group, (a, b, _) in zip(self.groups, self._places, strict=False):
+        for group, (a, b, _) in zip(self._all, self._places, strict=True):
             group.add_stiffness(flat[:, a:b], to[:, a:b], n_threads)
-        for surfaces, (a, b, shape) in zip(
-            self.pairs, self._places[len(self.groups) :], strict=True
-        ):
-            part = flat[:, a:b].reshape(len(flat), *shape)
-            to[:, a:b] += surfaces.stiffen(part).reshape(len(flat), -1)
 
     def soften(self, flat: Floats, n_threads: int = 1) -> Floats:
         """Undo stiffen()."""
-        if not self._all:
-            return flat.copy()
-        curves = zip(self.groups, self.split(flat), strict=True)
-        surfaces = zip(self.pairs, self.split_pairs(flat), strict=False)  # curves alone will do
-        parts = [group.soften(part, n_threads) for group, part in curves]
-        return self.join(parts + [group.soften(part) for group, part in surfaces])
+        return self._map(flat, "soften", n_threads)
 
     def softness(self, flat: Floats, n_threads: int = 1) -> float:
         """Return g'soften(g) of a gradient g (..., n_parameters)."""
-        curves = zip(self.groups, self.split(flat), strict=True)
-        surfaces = zip(self.pairs, self.split_pairs(flat), strict=True)
-        of_surfaces = sum(float(np.vdot(part, group.soften(part))) for group, part in surfaces)
-        return sum((group.softness(part, n_threads) for group, part in curves), of_surfaces)
+        parts = zip(self._all, self._split(flat), strict=True)
+        return sum(group.softness(part, n_threads) for group, part in parts)
 
     def extended(self, flat: Floats) -> Floats:
         """Go on behind the coefficients that are used; see TermGroup.extended."""
@@ -155,20 +139,20 @@ class Layout:
     def _has_own_tables(self) -> bool:
         return bool(self.pairs) or any(group.has_gaps for group in self.groups)
 
-    def _map(self, flat: Floats, method: str) -> Floats:
+    def _map(self, flat: Floats, method: str, *args: int) -> Floats:
+        """Return what a method of every group makes of its part."""
         if not self._all:
             return flat.copy()
         if len(self._all) == 1 and flat.shape[-1] == self.n_parameters:
             group = self._all[0]
-            mapped: Floats = getattr(group, method)(flat.reshape(*flat.shape[:-1], *group.shape))
-            return np.asarray(mapped.reshape(flat.shape))
+            whole = flat.reshape(*flat.shape[:-1], *group.shape)
+            return np.asarray(getattr(group, method)(whole, *args).reshape(flat.shape))
         parts = zip(self._all, self._split(flat), strict=False)  # curves alone will do
-        return self.join([getattr(group, method)(part) for group, part in parts])
+        return self.join([getattr(group, method)(part, *args) for group, part in parts])
 
     def penalty_value(self, flat: Floats) -> float:
         """Return the penalty of parameters (..., n_parameters)."""
-        parts = zip(self._all, self._split(flat), strict=True)
-        return sum(group.penalty_value(part) for group, part in parts)
+        return 0.5 * float(np.vdot(flat, self.stiffen(flat)))
 
     def distance(self, flat: Floats, sums: Floats) -> tuple[float, float]:
         """Return c'S c and q'K q of curves c and sums (n_parameters,); see TermGroup.distance."""
@@ -183,10 +167,17 @@ class Layout:
 
     def with_groups(self, groups: Sequence[TermGroup]) -> Layout:
         """Return a layout of the same columns and surfaces with other curves."""
-        return replace(self, groups=tuple(groups))
+        other = replace(self, groups=tuple(groups))
+        # Turns that choose variances make many layouts, in which parameters stand where they did.
+        if all(a.used is b.used for a, b in zip(self.groups, other.groups, strict=True)):
+            known = ("ends", "used", "unused", "_places", "_has_own_tables")
+            vars(other).update({name: vars(self)[name] for name in known if name in vars(self)})
+        return other
 
     def with_pairs(self, pairs: Sequence[PairGroup]) -> Layout:
         """Return a layout of the same columns and curves with other surfaces."""
+        if not pairs and not self.pairs:
+            return self
         return replace(self, pairs=tuple(pairs))
 
     def with_gap_means(self, sums: Sequence[Floats | None], weight: float) -> Layout:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -14,6 +15,7 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.curves.embedding import bounded
 from splinear.model.chains import Chain
+from splinear.model.group import TermGroup
 
 __all__ = [
     "N_BANDS",
@@ -122,6 +124,11 @@ class PairGroup:
     def shape(self) -> tuple[int, int]:
         """Shape of the parameters."""
         return self.n_pairs, self.size
+
+    @property
+    def block_shape(self) -> tuple[int, int, int]:
+        """Shape of the surfaces' blocks of the Hessian, by bands; see `band_distances`."""
+        return (*self.shape, N_BANDS)
 
     @property
     def features(self) -> NDArray[np.intp]:
@@ -257,13 +264,23 @@ class PairGroup:
         out[..., :, :-1] -= right
         return np.where(self.used, self._flat(out), 0.0)
 
-    def soften(self, parameters: Floats) -> Floats:
+    def add_stiffness(self, parameters: Floats, to: Floats, n_threads: int) -> None:
+        """Add that gradient to rows `to`, in place: (n, n_pairs * size) both."""
+        del n_threads
+        to += self.stiffen(parameters.reshape(-1, *self.shape)).reshape(to.shape)
+
+    def soften(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Undo stiffen()."""
+        del n_threads
         precision = np.where(self._own, self._as_grids(self.precision), 0.0)
         g = np.where(self._own, self._as_grids(parameters), 0.0)
         summed = np.flip(np.flip(g, (-1, -2)).cumsum(axis=-1).cumsum(axis=-2), (-1, -2))
         d = np.divide(summed, precision, out=np.zeros_like(summed), where=precision > 0)
         return self._flat(d.cumsum(axis=-1).cumsum(axis=-2)) + self.soften_shared(parameters)
+
+    def softness(self, gradient: Floats, n_threads: int = 1) -> float:
+        """Return g'soften(g)."""
+        return float(np.vdot(gradient, self.soften(gradient, n_threads)))
 
     def soften_shared(self, parameters: Floats) -> Floats:
         """Undo stiffen() as far as functions of a feature are concerned that a curve shares."""
@@ -273,10 +290,6 @@ class PairGroup:
         precision = np.where(self._shared, self._as_grids(self.precision)[..., 0], np.inf)
         f = np.cumsum(np.cumsum(g[..., ::-1], axis=-1)[..., ::-1] / precision, axis=-1)
         return self._flat(np.repeat((f * self._shared)[..., None], self.n_nodes[1], axis=-1))
-
-    def penalty_value(self, parameters: Floats) -> float:
-        """Return the penalty of parameters (..., n_pairs, size)."""
-        return 0.5 * float(np.vdot(parameters, self.stiffen(parameters)))
 
     def extended(self, parameters: Floats) -> Floats:
         """Return the parameters: there are none beyond those used."""
@@ -294,7 +307,7 @@ class PairGroup:
         out[:, :-1, :-1, 3] -= w  # of two neighbors in a column
         out[:, :-1, 1:, 3] -= w
         out[:, :-1, :-1, 4] += w
-        return out.reshape(*self.shape, N_BANDS)
+        return out.reshape(self.block_shape)
 
     @property
     def band_distances(self) -> tuple[int, ...]:
@@ -350,12 +363,11 @@ def numbered_surfaces(chains: Sequence[Chain], groups: Sequence[PairGroup]) -> N
     return np.array(numbers, dtype=np.int64).reshape(-1, 4)
 
 
-def split_blocks(flat: Floats, groups: Sequence[PairGroup]) -> list[Floats]:
-    """Return the blocks of all surfaces as those of each group, (n_pairs, size, 5)."""
-    shapes = [(*group.shape, N_BANDS) for group in groups]
-    ends = np.cumsum([prod(shape) for shape in shapes])
-    parts = zip(np.split(flat.ravel(), ends[:-1]), shapes, strict=True)
-    return [part.reshape(shape) for part, shape in parts]
+def split_blocks(flat: Floats, groups: Sequence[TermGroup | PairGroup]) -> list[Floats]:
+    """Return the blocks of all curves or surfaces as those of each group, in its `block_shape`."""
+    shapes = [group.block_shape for group in groups]
+    ends = pairwise(np.cumsum([0, *map(prod, shapes)]))
+    return [flat.ravel()[a:b].reshape(shape) for (a, b), shape in zip(ends, shapes, strict=True)]
 
 
 def surfaces(

@@ -86,7 +86,7 @@ class ScoreVariances:
             term, curve = terms.of_feature(block.feature), self.posterior.curve_of(block)
             assert term is not None
             free = block.group.used[0]
-            mean = curve.directions[:, free] @ (block.to_raw.T @ block.ties) / block.total
+            mean = curve.directions[:, free] @ block.free_ties / block.total
             own, onto = term.with_parameters(curve.directions), np.zeros((0, 0))
             out.append(_Part(block.output, own, curve.mu, onto, slice(0), curve.kappa, mean))
         return out

@@ -19,8 +19,8 @@ __all__ = ["TermBlock"]
 class TermBlock:
     """Matrices of one term.
 
-    `raw` are the entries of its table that rows can reach, coefficients that are held included, and
-    what a gap adds; `free` its parameters.
+    By `raw`, the entries of its table that rows can reach, coefficients that are held included, and
+    what a gap adds; or by its free parameters.
 
     Attributes
     ----------
@@ -30,16 +30,16 @@ class TermBlock:
         Among those of its problem.
     thinned : slice
         The places of its thinned functions among those of an output.
-    H : ndarray of shape (n_raw, n_raw)
-        The second derivatives of the losses.
-    ties : ndarray of shape (n_raw,)
+    bands : ndarray of shape (stride, support)
+        The second derivatives of the losses by the table.
+    ties : ndarray of shape (stride,)
         By the table and the intercept.
     total : float
         By the intercept.
-    P : ndarray of shape (n_raw, n_thinned)
-        The thinned functions.
-    to_raw : ndarray of shape (n_raw, n_free)
-        From parameters to the table.
+    reached : ndarray of shape (stride,)
+        Which entries of the table rows can reach.
+    basis : ndarray of shape (size, n_thinned) or None
+        The thinned functions, but for that of a gap; None: there are none.
     parameters : ndarray of shape (stride,)
         The curve that was fitted.
     slopes : ndarray of shape (stride,)
@@ -49,42 +49,43 @@ class TermBlock:
     group: TermGroup
     output: int
     thinned: slice
-    H: Floats
+    bands: Floats
     ties: Floats
     total: float
-    P: Floats
-    to_raw: Floats
+    reached: NDArray[np.bool_]
+    basis: Floats | None
     parameters: Floats
     slopes: Floats
 
-    @classmethod
-    def of(
-        cls,
-        group: TermGroup,
-        output: int,
-        thinned: slice,
-        bands: Floats,
-        ties: Floats,
-        total: float,
-        there: NDArray[np.bool_],
-        basis: Floats | None,
-        parameters: Floats,
-        slopes: Floats,
-    ) -> TermBlock:
-        """Put the matrices together from what is kept of all terms."""
-        free = group.used[0]
-        identity = np.eye(group.stride)[:, None]  # (n_parameters, 1, stride)
-        to_raw = group.tables(identity)[:, 0].T[np.ix_(there, free)]
-        P = np.zeros((group.stride, 0))
-        if basis is not None:
-            P = np.zeros((group.stride, basis.shape[1] + group.has_gaps))
-            P[: group.size, : basis.shape[1]] = basis
-            if group.has_gaps:
-                P[-1, -1] = 1.0
-        P = P[there]
-        P = P[:, np.any(P > 0, axis=0)]
-        H = _dense(bands)[np.ix_(there, there)]
-        return cls(group, output, thinned, H, ties[there], total, P, to_raw, parameters, slopes)
+    @cached_property
+    def _hessian(self) -> Floats:
+        """The second derivatives of the losses, (n_raw, n_raw)."""
+        return _dense(self.bands)[np.ix_(self.reached, self.reached)]
+
+    @cached_property
+    def _to_raw(self) -> Floats:
+        """From parameters to the table, (n_raw, n_free)."""
+        identity = np.eye(self.group.stride)[:, None]  # (n_parameters, 1, stride)
+        tables = self.group.tables(identity)[:, 0].T
+        return np.asarray(tables[np.ix_(self.reached, self.group.used[0])])
+
+    @cached_property
+    def _functions(self) -> Floats:
+        """The thinned functions, (n_raw, n_thinned)."""
+        group, basis = self.group, self.basis
+        if basis is None:
+            return np.zeros((int(self.reached.sum()), 0))
+        P = np.zeros((group.stride, basis.shape[1] + group.has_gaps))
+        P[: group.size, : basis.shape[1]] = basis
+        if group.has_gaps:
+            P[-1, -1] = 1.0
+        P = P[self.reached]
+        return np.asarray(P[:, np.any(P > 0, axis=0)])
+
+    @cached_property
+    def free_ties(self) -> Floats:
+        """The second derivatives by parameters and the intercept, (n_free,)."""
+        return np.asarray(self._to_raw.T @ self.ties[self.reached])
 
     @property
     def free_parameters(self) -> Floats:
@@ -99,20 +100,20 @@ class TermBlock:
     @cached_property
     def own(self) -> Floats:
         """C_j: the information on the thinned functions."""
-        return np.asarray(self.P.T @ self.H @ self.P)
+        return np.asarray(self._functions.T @ self._hessian @ self._functions)
 
     @cached_property
     def projection(self) -> Floats:
         """R_j, from parameters to thinned functions, (n_thinned, n_free)."""
-        if self.P.shape[0] == self.P.shape[1]:
-            return self.to_raw
-        onto = np.linalg.pinv(self.own, hermitian=True) @ self.P.T @ self.H
-        return np.asarray(onto @ self.to_raw)
+        if self._functions.shape[0] == self._functions.shape[1]:
+            return self._to_raw
+        onto = np.linalg.pinv(self.own, hermitian=True) @ self._functions.T @ self._hessian
+        return np.asarray(onto @ self._to_raw)
 
     @cached_property
     def information(self) -> Floats:
         """H_j by parameters."""
-        return np.asarray(self.to_raw.T @ self.H @ self.to_raw)
+        return np.asarray(self._to_raw.T @ self._hessian @ self._to_raw)
 
     @cached_property
     def prior(self) -> Floats:
@@ -153,7 +154,7 @@ class TermBlock:
     @property
     def known(self) -> Floats:
         """J_j if all other terms were known, and the intercept not."""
-        u = self.to_raw.T @ self.ties
+        u = self.free_ties
         return np.asarray(self.information - np.outer(u, u) / max(self.total, np.finfo(float).tiny))
 
     def posterior(self, J: Floats, n_classes: int) -> CurvePosterior:

@@ -11,9 +11,15 @@ import numpy as np
 
 from splinear._types import Floats, Input
 from splinear.inspection.adding import InMemory, column_of
-from splinear.inspection.bands import BandKind, half_widths, has_band
+from splinear.inspection.bands import LEVEL, BandKind, half_widths, has_band
 from splinear.inspection.curves import read_numbers
-from splinear.inspection.naming import Output, feature_index, output_of, pair_of
+from splinear.inspection.naming import (
+    Output,
+    check_listed,
+    feature_index,
+    output_of,
+    pair_of,
+)
 from splinear.inspection.ranking import importances
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.plotting.curve import Curve
@@ -23,9 +29,8 @@ from splinear.plotting.request import at_least_one, boolean_features, horizontal
 from splinear.plotting.surfaces import Surface, make_surface
 from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["LEVEL", "Asked", "Wanted", "make_panels"]
+__all__ = ["Asked", "PanelOptions", "make_panels"]
 
-LEVEL = 0.95  # of bands
 _MOST_CELLS = 100  # of a heat map, along each number
 
 Asked: TypeAlias = int | str | tuple[int | str, int | str]  # one feature, or two
@@ -34,7 +39,7 @@ Chosen: TypeAlias = tuple[int, int, FittedTerm | FittedPair]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PanelOptions:
     """The arguments of `CurvesDisplay.from_estimator`.
 
     `names` are those of all features, `lines` those of the classes where there are several.
@@ -50,7 +55,9 @@ class Wanted:
     band: BandKind | None
 
 
-def make_panels(estimator: AdditiveEstimator, X: Input, wanted: Wanted) -> list[Curve | Surface]:
+def make_panels(
+    estimator: AdditiveEstimator, X: Input, wanted: PanelOptions
+) -> list[Curve | Surface]:
     """Compute what the panels show."""
     deviations = importances(estimator, X, target=wanted.target, by="term")
     if wanted.features is None:
@@ -75,7 +82,7 @@ def _curve(
     term: FittedTerm,
     table: InMemory,
     share: float,
-    wanted: Wanted,
+    wanted: PanelOptions,
     is_boolean: bool,
 ) -> Curve:
     j, output = term.features[0], output_of(estimator, wanted.target)
@@ -97,7 +104,7 @@ def _surfaces(
     pair: FittedPair,
     table: InMemory,
     share: float,
-    wanted: Wanted,
+    wanted: PanelOptions,
     horizontal: int,
 ) -> list[Surface]:
     """Compute the surface of two features, of each class that is asked for."""
@@ -114,7 +121,7 @@ def _surfaces(
 
 
 def _half_of(
-    estimator: AdditiveEstimator, term: FittedTerm, output: Output, wanted: Wanted
+    estimator: AdditiveEstimator, term: FittedTerm, output: Output, wanted: PanelOptions
 ) -> Evaluate | None:
     """Return what computes half the width of a term's band; None: there is none."""
     kind = wanted.band
@@ -148,11 +155,7 @@ def _chosen(
     names: list[str],
 ) -> list[Chosen]:
     """Return the terms of the features, and of the pairs of features, that the user named."""
-    if isinstance(features, str):
-        raise TypeError(
-            f"features must be a list of names or positions; got the text {features!r}. "
-            f"Write [{features!r}]."
-        )
+    check_listed(features)
     pairs = [pair.features for pair in estimator.terms_.pairs]
     out: list[Chosen] = []
     for name in features:

@@ -10,7 +10,7 @@ import numpy as np
 from splinear._types import AnyArray, Input
 from splinear.inspection.bands import BandKind
 from splinear.inspection.resolving import FittedModel, resolve
-from splinear.plotting.choosing import Asked, Wanted, make_panels
+from splinear.plotting.choosing import Asked, PanelOptions, make_panels
 from splinear.plotting.curve import Curve, Words
 from splinear.plotting.drawing import common_limits, draw_panel
 from splinear.plotting.fitting import fit_levels, fit_title, lay_out, name_lines
@@ -118,7 +118,7 @@ class CurvesDisplay:
         estimator, X = resolve(estimator, X)
         words = words_of(estimator, target, class_names, target_name)
         names = checked_names(estimator, feature_names)
-        wanted = Wanted(features, top, names, words.lines, target, n_points, center, band)
+        wanted = PanelOptions(features, top, names, words.lines, target, n_points, center, band)
         panels = make_panels(estimator, X, wanted)
         return cls(panels, words).plot(axes, figure=figure, n_cols=n_cols, share_y=share_y)
 
@@ -140,7 +140,7 @@ class CurvesDisplay:
             Without `axes`: an empty figure to lay the panels out in. None makes one with pyplot, so
             that notebooks and `plt.show()` display it.
         n_cols : int, default=3
-            Panels per row, when this method lays them out.
+            The most panels per row, when this method lays them out; four stand two by two.
         share_y : bool, default=True
             Whether all curves have one scale, so that their heights can be compared.
 
@@ -151,7 +151,7 @@ class CurvesDisplay:
         require_matplotlib()
         if not self.curves:
             raise ValueError("There are no curves to draw: name at least one feature.")
-        at_least_one(n_cols)
+        n_cols = self._per_row(n_cols)
         panels = self._given(axes) if axes is not None else self._lay_out(figure, n_cols, share_y)
         self.axes_ = np.array(panels, dtype=object)
         self._draw(panels, share_y)
@@ -197,9 +197,14 @@ class CurvesDisplay:
     def _only_surfaces(self) -> list[Surface]:
         return [curve for curve in self.curves if isinstance(curve, Surface)]
 
+    def _per_row(self, most: int) -> int:
+        """Return how many panels stand in a row, so that rows are about equally long."""
+        at_least_one(most)
+        n_rows = -(-len(self.curves) // most)
+        return -(-len(self.curves) // n_rows)
+
     def _lay_out(self, figure: Figure | None, n_cols: int, share_y: bool) -> list[Axes]:
         """Make one panel per term, in rows of n_cols, curves on one y axis if they share it."""
-        n_cols = min(n_cols, len(self.curves))
         n_rows = -(-len(self.curves) // n_cols)
         if figure is None:
             from matplotlib import pyplot

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from splinear.inspection.bands import LEVEL
 from splinear.inspection.text import shortened
-from splinear.plotting.choosing import LEVEL
 from splinear.plotting.curve import Curve, Words
 from splinear.plotting.drawing import BAND, MISSING
 from splinear.plotting.heatmap import NO_DATA

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Input
-from splinear.inspection.bands import surface_half_widths
+from splinear.inspection.bands import LEVEL, surface_half_widths
 from splinear.inspection.curves import read_numbers
 from splinear.inspection.naming import one_output, pair_of
 from splinear.inspection.ranking import importances
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PairDisplay"]
 
-_LEVEL = 0.95  # of the band that tells where a surface may be 0
 _MOST_LEVELS = 20  # of a category that there is room for
 
 
@@ -224,5 +223,5 @@ def _unclear(
     """Tell where the pointwise band of a surface contains 0."""
     x, z = np.meshgrid(found.x.values, found.z.values, indexing="ij")
     at = (x, z) if horizontal == pair.features[0] else (z, x)
-    half = surface_half_widths(estimator, pair, at[0].ravel(), at[1].ravel(), _LEVEL, "pointwise")
+    half = surface_half_widths(estimator, pair, at[0].ravel(), at[1].ravel(), LEVEL, "pointwise")
     return np.abs(found.f) <= half[:, output].reshape(found.f.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,9 @@ __all__ = ["draw_waterfall"]
 _AIR = 0.04  # the share of the width beside the bars
 _MOST_OF_WHISKERS = 0.25  # of the bars' width, on both sides; whiskers are cut off there
 _MARKS = (0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999)  # probabilities
-_LEAST_APART = 0.09  # of the marks, as a share of the width
+_FINER = (20, 100, 1000)  # parts of 1, at whose ends there are more marks
+_FEWEST_MARKS = 3
+_LEAST_APART = 0.03  # of the marks, as a share of the width, per letter
 _LONGEST = 34  # letters of a name or value
 
 
@@ -89,8 +92,9 @@ def _write(ax: Axes, reasons: Reasons) -> None:
         if value:
             small: Style = {"ha": "right", "va": "top", "fontsize": 10, "color": MUTED}
             _beside(ax, shortened(value, _LONGEST), (0.0, k), (-10, -1), small)
-        color = INK if is_end else (UP if amount >= 0 else DOWN)
         number = reasons.shown(amount, plus=not is_end).replace("-", "\N{MINUS SIGN}")
+        is_zero = not number.strip("+\N{MINUS SIGN}0.")
+        color = INK if is_end else MUTED if is_zero else UP if amount > 0 else DOWN
         bold: Style = {"ha": "right", "va": "center", "fontsize": 11, "fontweight": "bold"}
         _beside(ax, number, (1.0, k), (58, 0), bold | {"color": color})
         if text := reasons.shown_error(error):
@@ -125,15 +129,24 @@ def _dress(ax: Axes, reasons: Reasons) -> None:
 
 def _mark_probabilities(ax: Axes, name: str) -> None:
     """Add an axis above, on which scores are probabilities."""
-    low, high = ax.get_xlim()
     shown: list[float] = []
-    for share in sorted(_MARKS, key=lambda share: abs(share - 0.5)):  # the middle first
-        at = float(logit(share))
-        near = [abs(at - float(logit(other))) for other in shown]
-        if low <= at <= high and min(near, default=np.inf) > _LEAST_APART * (high - low):
-            shown.append(share)
+    for marks in (_MARKS, *([k / n for k in range(1, n)] for n in _FINER)):
+        if len(shown) < _FEWEST_MARKS:
+            shown = _shown(marks, shown, *ax.get_xlim())
     top = ax.secondary_xaxis("top")
     top.set_xticks([float(logit(share)) for share in shown], [f"{share:.3g}" for share in shown])
     top.set_xlabel(f"probability of {name}", color=MUTED, fontsize=10, labelpad=7, **AS_IT_IS)
     top.spines["top"].set_visible(False)
     top.tick_params(colors=MUTED, labelsize=10, length=0)
+
+
+def _shown(marks: Sequence[float], shown: list[float], low: float, high: float) -> list[float]:
+    """Return the probabilities shown, and those marks that are far enough from all others."""
+    shown = list(shown)
+    for share in sorted(marks, key=lambda share: abs(share - 0.5)):  # the middle first
+        at = float(logit(share))
+        apart = _LEAST_APART * len(f"{share:.3g}") * (high - low)
+        near = [abs(at - float(logit(other))) for other in shown]
+        if low <= at <= high and min(near, default=np.inf) > apart:
+            shown.append(share)
+    return shown

@@ -9,20 +9,19 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
-from splinear.inspection.bands import half_widths, has_band
+from splinear.inspection.bands import LEVEL, half_widths, has_band
 from splinear.inspection.text import number, places_for
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.report.content import Content, Shown
-from splinear.report.numbers import signed
+from splinear.report.numbers import Drawn, Numbers, signed
 from splinear.report.pictures.axes import choose_axis
 from splinear.report.pictures.curves import CurvePanel, draw_curve
 from splinear.report.pictures.levels import LevelPanel, draw_levels
 from splinear.report.spreads import Spread, count_levels, spread_of
 from splinear.report.surfaces import draw_surface
 
-__all__ = ["Card", "Numbers", "make_cards"]
+__all__ = ["Card", "make_cards"]
 
-LEVEL = 0.95  # of bands
 MOST_LEVELS = 14  # that a picture has room for
 MOST_LINES = 10  # of classes in a picture
 _PLACES = 120  # at which a curve is evaluated, besides its knots
@@ -30,14 +29,6 @@ _ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve, and if it has many colum
 MOST_ROWS = 60  # of a table of levels
 _AS_LEVELS = 2  # values of a numeric feature that is drawn as if they were levels
 _FINEST = 0.25  # of the widest axis: no other is shorter
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """A table."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -52,8 +43,8 @@ class Card:
     share : float
         Of all importances.
     pictures : tuple of (caption, SVG)
-    numbers : tuple of Numbers
-        The same, as tables.
+    numbers : Numbers
+        The same, as a table.
     notes : tuple of str
     """
 
@@ -80,19 +71,15 @@ def _card(content: Content, shown: Shown, k: int, least: float) -> Card:
         pictures, numbers, notes = _levels(content, term, least)
     else:
         pictures, numbers, notes = _curve(content, term, least)
-    head, rows = numbers
     return Card(
         anchor=f"term-{k + 1}",
         title=term.name,
         kind=term.kind,
         share=shown.share,
         pictures=tuple(pictures),
-        numbers=Numbers(tuple(head), tuple(map(tuple, rows))),
+        numbers=numbers,
         notes=tuple(notes),
     )
-
-
-Drawn = tuple[list[tuple[str, str]], tuple[list[str], list[list[str]]], list[str]]
 
 
 def _half(content: Content, term: FittedTerm, x: Floats) -> Floats | None:
@@ -176,9 +163,7 @@ def _words(content: Content, name: str, lowest: float, highest: float) -> str:
     return f"What {name} adds to the {content.unit}: from {ends}. The table below has numbers."
 
 
-def _curve_table(
-    content: Content, term: FittedTerm, spread: Spread
-) -> tuple[list[str], list[list[str]]]:
+def _curve_table(content: Content, term: FittedTerm, spread: Spread) -> Numbers:
     values, n_rows = spread.few_values, _ROWS if content.pieces.n_outputs < 5 else _FEW_ROWS
     if values is None or len(values) > 2 * n_rows:
         shares = np.linspace(0.0, 1.0, n_rows)
@@ -192,18 +177,18 @@ def _curve_table(
 
 def _table(
     content: Content, name: str, labels: Sequence[str], f: Floats, half: Floats | None
-) -> tuple[list[str], list[list[str]]]:
+) -> Numbers:
     places = places_for(float(np.abs(f).max(initial=0.0)))
     columns = [content.unit] if f.shape[1] == 1 else list(content.outputs)
-    head = [name, *columns, *([] if half is None else ["95 % band"])]
+    head = (name, *columns, *([] if half is None else ["95 % band"]))
     rows = []
     for k, label in enumerate(labels):
         cells = [label, *(signed(v, places) for v in f[k])]
         if half is not None:
             ends = [signed(f[k, 0] + by * half[k], places) for by in (-1, 1)]
             cells.append("" if np.isnan(half[k]) else " to ".join(ends))
-        rows.append(cells)
-    return head, rows
+        rows.append(tuple(cells))
+    return Numbers(head, tuple(rows))
 
 
 # -- levels --------------------------------------------------------------------------------------
@@ -235,13 +220,11 @@ def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
         notes.append(f"The picture has the {len(shown)} most frequent of {len(names):,} levels.")
     words = _words(content, term.name, float(f.min()), float(f.max()))
     table = _table(content, term.name, names, f, half)
-    head, rows = [*table[0], "rows"], [
-        [*row, f"{share:.1%}"] for row, share in zip(table[1], shares, strict=True)
-    ]  # fmt: skip
     order = np.argsort(-shares, kind="stable")[:MOST_ROWS].tolist()
-    if len(order) < len(rows):
-        notes.append(f"The table has the {MOST_ROWS} most frequent of {len(rows):,} levels.")
-    return [("", draw_levels(panel, words))], (head, [rows[k] for k in order]), notes
+    if len(order) < len(names):
+        notes.append(f"The table has the {MOST_ROWS} most frequent of {len(names):,} levels.")
+    rows = tuple((*table.rows[k], f"{shares[k]:.1%}") for k in order)
+    return [("", draw_levels(panel, words))], Numbers((*table.head, "rows"), rows), notes
 
 
 def _shown_levels(f: Floats, shares: Floats, n_named: int, *, is_ordered: bool) -> list[int]:

@@ -13,6 +13,7 @@ from splinear.export.pieces import ModelPieces, TermPieces
 from splinear.export.reading import read_model
 from splinear.inspection.adding import InMemory
 from splinear.inspection.naming import names_of_classes, score_unit
+from splinear.inspection.ranking import curve_importances
 from splinear.inspection.summary import TermSummary, summary_lines
 from splinear.model.fitted import Fitted, FittedPair
 from splinear.report.pooling import Pool, pool_rare, pools_of
@@ -55,7 +56,7 @@ class Content:
     shown : tuple of Shown
         The most important terms, in that order.
     class_names : list of str
-        None in regression.
+        Empty in regression.
     target_name : str
     table : ndarray, CSC array or None
         The test rows as numbers.
@@ -122,13 +123,10 @@ def read_content(
 
 def _importances(model: AdditiveEstimator, terms: list[Fitted]) -> Floats:
     """Return how much each term moves the scores of the training rows."""
-    of_features = np.array(model.feature_importances_, dtype=np.float64)
-    for term in terms:
-        if isinstance(term, FittedPair):
-            of_features[list(term.features)] -= 0.5 * term.deviation
+    alone = curve_importances(model)
     return np.array(
         [
-            term.deviation if isinstance(term, FittedPair) else of_features[term.features[0]]
+            term.deviation if isinstance(term, FittedPair) else alone[term.features[0]]
             for term in terms
         ]
     )

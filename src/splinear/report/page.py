@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear.inspection.bands import has_band
+from splinear.inspection.summary import LEAST_P
 from splinear.inspection.text import fixed, places_for
 from splinear.model.fitted import FittedTerm
 from splinear.report.cards import Card, make_cards
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 __all__ = ["render"]
-
-LEAST_P = 1e-16
 
 
 def render(

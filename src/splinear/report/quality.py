@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear.inspection.text import number
-from splinear.report.cards import Numbers
 from splinear.report.checks import Calibration, Roc, calibration, residuals, roc, share_wrong
 from splinear.report.measures import Measure, measure
+from splinear.report.numbers import Numbers
 from splinear.report.pictures.quality import (
     draw_calibration,
     draw_confusion,

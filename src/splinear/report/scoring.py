@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
 from splinear.export.reading import task_and_link
 from splinear.tables.checks import check_weights
+from splinear.tables.target import check_target
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.positive import LogMean
 
@@ -69,17 +71,24 @@ def score_rows(
     class_names: list[str],
 ) -> Scored:
     """Compare the scores of rows, (n, n_outputs), with the truth."""
-    truth, outputs = np.asarray(y), model._outputs
+    task, link = task_and_link(model)
+    outputs = model._outputs
+    truth = _read(y, task)
     if len(truth) != len(scores):
         raise ValueError(f"X_test has {len(scores)} rows, but y_test has {len(truth)}.")
-    task, link = task_and_link(model)
     prediction = outputs.predict(scores)
     probability: Floats | None = None
     if task != "regression" and link is not None:
         probability = outputs.probabilities(scores)  # type: ignore[attr-defined]
     if task in ("binary", "multiclass"):
         known = model.classes_.tolist()
+        given = truth
         truth, prediction = (_numbers(labels, known) for labels in (truth, prediction))
+        if (truth < 0).all():
+            raise ValueError(
+                f"y_test holds none of the model's classes, {shown(map(repr, known))}; it holds "
+                f"{shown(map(repr, dict.fromkeys(given.tolist())))}."
+            )
     return Scored(
         task=task,
         y=truth,
@@ -90,6 +99,15 @@ def score_rows(
         classes=class_names,
         power=outputs.power if isinstance(outputs, LogMean) else None,
     )
+
+
+def _read(y: Input, task: str) -> AnyArray:
+    """Return the true targets, (n,) or (n, n_labels); none may be missing."""
+    truth = np.asarray(y)
+    if task == "multilabel":
+        return truth
+    truth = truth[:, 0] if truth.ndim == 2 and truth.shape[1] == 1 else truth
+    return np.asarray(check_target(truth, numeric=task == "regression"))
 
 
 def _numbers(labels: AnyArray, known: list[object]) -> AnyArray:

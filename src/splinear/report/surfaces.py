@@ -11,7 +11,7 @@ from splinear.inspection.adding import column_of
 from splinear.inspection.text import number, places_for
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.report.content import Content, Shown
-from splinear.report.numbers import signed
+from splinear.report.numbers import Drawn, Numbers, signed
 from splinear.report.pictures.axes import Axis, choose_axis
 from splinear.report.pictures.heat import HeatPanel, HeatSide, draw_heat
 from splinear.report.spreads import count_levels, spread_of
@@ -22,8 +22,6 @@ MOST_LEVELS, MOST_MAPS = 10, 10
 _CELLS, _FEW_CELLS, _FEW_CELLS_FROM = 28, 16, 3  # along numbers; fewer if there are many maps
 _PALE = 0.02  # of the height of the widest term: what is less is pale
 _NEAR = 1.5  # cells within which a row counts as near
-
-Drawn = tuple[list[tuple[str, str]], tuple[list[str], list[list[str]]], list[str]]
 
 
 class _Side:
@@ -131,15 +129,15 @@ def _nearness(side: _Side) -> Floats:
     return (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= _NEAR).astype(np.float64)
 
 
-def _numbers(
-    content: Content, x: _Side, z: _Side, f: Floats, output: int
-) -> tuple[list[str], list[list[str]]]:
+def _numbers(content: Content, x: _Side, z: _Side, f: Floats, output: int) -> Numbers:
     """Return a coarse table of a surface."""
     rows, columns = (_some(side) for side in (x, z))
     places = places_for(float(np.abs(f).max()))
     of = f" ({content.outputs[output]})" if content.pieces.n_outputs > 1 else ""
-    head = [f"{x.axis.name} \\ {z.axis.name}{of}", *(z.labels[k] for k in columns)]
-    return head, [[x.labels[j], *(signed(f[j, k], places) for k in columns)] for j in rows]
+    return Numbers(
+        (f"{x.axis.name} \\ {z.axis.name}{of}", *(z.labels[k] for k in columns)),
+        tuple((x.labels[j], *(signed(f[j, k], places) for k in columns)) for j in rows),
+    )
 
 
 def _some(side: _Side) -> list[int]:

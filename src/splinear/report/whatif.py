@@ -72,10 +72,12 @@ class WhatIf:
     ----------
     controls : tuple of Control
         In the order of importance.
-    rows : tuple of (name, place among the terms of `data`)
-        What contributes: a term per line, curves beside their controls and then surfaces.
+    surfaces : tuple of (place among the terms of `data`, name)
+        What adds to the score without a control of its own.
     data : dict
         For the page's script.
+    n_fixed : int
+        Terms that the page does not show, which stay at their means.
     """
 
     controls: tuple[Control, ...]

@@ -190,6 +190,9 @@ def _check_finite(
 
 def _advice(estimator: BaseEstimator, found: str) -> str:
     """Say what to do about NaN or infinity."""
-    has_choice = found == "NaN" and hasattr(estimator, "missing")
-    other = "Use missing='level', or impute" if has_choice else "Impute"
+    if found == "infinity":  # which imputers refuse, too
+        gaps = getattr(estimator, "missing", None) == "level"
+        other = "NaN, a missing value" if gaps else "finite numbers"
+        return f"Replace it by {other}, or leave such rows out."
+    other = "Use missing='level', or impute" if hasattr(estimator, "missing") else "Impute"
     return f"{other} or drop them first, for example with sklearn.impute.SimpleImputer."

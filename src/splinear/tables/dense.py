@@ -42,11 +42,21 @@ class ArrayTable(Table):
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
         """Yield all rows in order, some at a time."""
-        copied = self.is_on_disk or self.array.dtype != self.dtype
-        step = self.rows_of(sizes.COPIED_AT_ONCE if copied else sizes.READ_AT_ONCE)
+        for rows, piece in self._pieces(sizes.READ_AT_ONCE):
+            yield rows, as_floats(_some(piece, columns))
+
+    def long_chunks(self) -> Iterator[tuple[slice, Chunk]]:
+        """Yield the same, in few pieces where none is copied."""
+        for rows, piece in self._pieces(sizes.SHARED_AT_ONCE):
+            yield rows, as_floats(piece)
+
+    def _pieces(self, n_values: int) -> Iterator[tuple[slice, AnyArray]]:
+        """Yield all rows in order, so many values at a time; fewer where they are copied."""
+        is_read = self.array.dtype == self.dtype and self.array.flags.aligned
+        copied = self.is_on_disk or not is_read
         start = 0
-        for piece in pieces(self.array, step):
-            yield slice(start, start + len(piece)), as_floats(_some(piece, columns))
+        for piece in pieces(self.array, self.rows_of(sizes.COPIED_AT_ONCE if copied else n_values)):
+            yield slice(start, start + len(piece)), piece
             start += len(piece)
 
     def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:

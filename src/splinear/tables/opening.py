@@ -41,6 +41,9 @@ FORMATS: dict[str, Callable[[Path], Table]] = {
     ".txt": LibsvmFile,
 }
 
+# What turns a lazy frame into rows, in Spark, Dask, DuckDB and polars.
+_COLLECTING = ("toArrow", "compute", "arrow", "collect")
+
 
 def open_table(X: Input, estimator: str | None = None) -> Table:
     """Open X, whatever it is: two-dimensional, or an error that names the estimator.
@@ -55,11 +58,12 @@ def open_table(X: Input, estimator: str | None = None) -> Table:
     if nw.dependencies.is_into_dataframe(X):
         return FrameTable.of(X)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
-        raise TypeError(f"X is a {type(X).__name__}, which has no rows yet; use X.collect().")
+        how = next((name for name in _COLLECTING if hasattr(X, name)), "collect")
+        raise TypeError(f"X is a {type(X).__name__}, which has no rows yet; use X.{how}().")
     if nw.dependencies.is_into_series(X):
         raise ValueError(
-            f"X must be a table, but is one column, a {type(X).__name__}. Expected 2D array, got "
-            "1D array instead: select the column as a table, for example df[['age']]."
+            f"X must be a table, but is one column or row, a {type(X).__name__}. Expected 2D "
+            "array, got 1D array instead: select a table, for example df[['age']] or df.iloc[[0]]."
         )
     if hasattr(X, "__arrow_c_stream__"):
         return FrameTable.of(nw.from_arrow(X, backend="pyarrow").to_native())

@@ -26,6 +26,8 @@ __all__ = ["MOST_COLUMNS", "ColumnNumbers", "SomeColumns", "Table", "View", "Wit
 # copied, because its type must be converted or it comes from a file, so that the copy stays small.
 READ_AT_ONCE = 2**24
 COPIED_AT_ONCE = 2**20
+# Where many threads read pieces in place, and each piece is one that they wait for each other at.
+SHARED_AT_ONCE = 2**27
 # A term takes about 1 kB and 10 microseconds, whatever its column holds: so many are 17 GB.
 MOST_COLUMNS = 2**24
 
@@ -78,6 +80,10 @@ class Table(ABC):
 
         Columns must hold numbers. Missing values are NaN.
         """
+
+    def long_chunks(self) -> Iterator[tuple[slice, Chunk]]:
+        """Yield the same, all columns, in few pieces where none is copied: for many threads."""
+        return self.chunks()
 
     @property
     def kinds(self) -> list[Kind]:

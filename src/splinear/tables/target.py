@@ -8,7 +8,7 @@ from scipy import sparse
 from splinear._types import AnyArray, Floats, Input
 from splinear.tables.values import as_missing, is_missing
 
-__all__ = ["check_target", "read_numbers"]
+__all__ = ["check_target", "target_numbers"]
 
 
 def check_target(y: Input, *, numeric: bool) -> Input:
@@ -26,11 +26,11 @@ def check_target(y: Input, *, numeric: bool) -> Input:
             f"{'finite target' if numeric else 'class'}. Leave such rows out."
         )
     if numeric and values.ndim == 1 and values.dtype.kind != "c":
-        return read_numbers(values, None)
+        return target_numbers(values, None)
     return values if isinstance(y, (np.ma.MaskedArray, list, tuple)) else y
 
 
-def read_numbers(y: AnyArray, kept: AnyArray | None) -> Floats:
+def target_numbers(y: AnyArray, kept: AnyArray | None) -> Floats:
     """Return y as floats; refuse NaN and infinity in rows that count, naming the first."""
     if y.dtype.kind in "mM":
         raise ValueError("y must hold numbers; it holds dates or times.")

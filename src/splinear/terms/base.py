@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from splinear._compat import NamedOnce
 from splinear._types import AnyArray, Constraints, Floats
 from splinear.curves.embedding import Embedding
 from splinear.model.group import Extrapolation, TermGroup
@@ -36,7 +36,7 @@ class Advice:
     quantiles : bool
         Whether knots are quantiles for all features, and not only for those with long tails.
     few : int
-        A feature with at most this many distinct values has a knot at each of them.
+        A feature with at most this many distinct values has a knot at each of them; 0: none has.
     without_level : bool
         Whether curves under differences start at 0, the intercept having their level.
     most_coefficients : int or None
@@ -141,7 +141,7 @@ def curve_groups(
     return groups
 
 
-class Term(BaseEstimator):
+class Term(NamedOnce):
     """Base of the terms.
 
     A subclass has constructor parameters, `_parameter_constraints` as in scikit-learn, and `place`.

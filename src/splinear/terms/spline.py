@@ -38,7 +38,7 @@ from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.grouping import split_by
 from splinear.penalties import MAX_ORDER
 from splinear.terms.base import Advice, ColumnData, Term
-from splinear.terms.pieces import Pieces
+from splinear.terms.division import Division
 
 __all__ = ["Spline"]
 
@@ -195,14 +195,12 @@ class Spline(Term):
         keys = np.stack([pieces.size_class(self.degree), data.has_gap[features], apart], axis=1)
         return [self._group(features, data, pieces, at, advice) for at in split_by(keys)]
 
-    def _pieces(self, features: NDArray[np.intp], data: ColumnData, advice: Advice) -> Pieces:
+    def _pieces(self, features: NDArray[np.intp], data: ColumnData, advice: Advice) -> Division:
         """Decide how each feature's range is divided."""
         lo, hi = data.ranges(features)
-        advice = self._suited(advice, features, data)
-        n_wanted = advice.n_bins if self.n_bins is None else int(self.n_bins)
-        n = len(features)
-        n_bins, by_value = np.full(n, n_wanted), np.zeros(n, dtype=bool)
-        pieces = Pieces(lo, hi, n_bins, [None] * n, by_value, n_wanted)
+        advice, n = self._suited(advice, features, data), len(features)
+        n_bins, by_value = np.full(n, advice.n_bins), np.zeros(n, dtype=bool)
+        pieces = Division(lo, hi, n_bins, [None] * n, by_value, advice.n_bins)
         if not isinstance(self._rule, str):
             given = np.asarray(self._rule, dtype=np.float64)  # checked before
             for k in range(len(features)):
@@ -219,7 +217,7 @@ class Spline(Term):
 
     def _divide_all(
         self,
-        pieces: Pieces,
+        pieces: Division,
         at: NDArray[np.intp],
         features: NDArray[np.intp],
         rows: NDArray[np.intp],
@@ -227,7 +225,7 @@ class Spline(Term):
         advice: Advice,
     ) -> None:
         """Place the knots of the features at `at`, all at once but for those of few values."""
-        find, few = tail_knots, self._few(advice)
+        find, few = tail_knots, advice.few
         if advice.quantiles:
             find = all_spread_knots
         else:
@@ -245,14 +243,11 @@ class Spline(Term):
             placed = ~apart & ~has_none
             pieces.set_many(some[placed], found[placed])
 
-    def _few(self, advice: Advice) -> int:
-        """Return how many values are few; 0 if the user says how many pieces to make."""
-        return 0 if self.n_bins is not None else max(advice.few, 2)
-
     def _suited(self, advice: Advice, features: NDArray[np.intp], data: ColumnData) -> Advice:
-        """Return the advice for these features, and for this form."""
-        if self.n_bins is None:
-            advice = self._shared(advice, features, data)
+        """Return the advice for these features, and for this form; or what the user says."""
+        if self.n_bins is not None:
+            return replace(advice, n_bins=int(self.n_bins), few=0)
+        advice = self._shared(advice, features, data)
         if self.form is None:  # curves that are held to one need not be as fine
             return advice
         few = min(advice.few, MOST_HELD + 1)
@@ -282,13 +277,13 @@ class Spline(Term):
         return samples(data.table, rows, features, data.weights, data.most_bytes, data.n_threads)
 
     def _divide(
-        self, pieces: Pieces, k: int, seen: Sample, advice: Advice, data: ColumnData
+        self, pieces: Division, k: int, seen: Sample, advice: Advice, data: ColumnData
     ) -> None:
         """Place the knots of one feature by what its values are."""
         lo, hi, n_bins = pieces.lo[k], pieces.hi[k], pieces.n_wanted
         if self._rule == "quantile":
             return pieces.set_knots(k, quantile_knots(seen, lo, hi, n_bins), seen)
-        few = self._few(advice)
+        few = advice.few
         if few and len(distinct := seen.distinct) <= few:
             distinct = with_ends(distinct, lo, hi)
             if len(distinct) <= few:
@@ -304,7 +299,7 @@ class Spline(Term):
         self,
         features: NDArray[np.intp],
         data: ColumnData,
-        pieces: Pieces,
+        pieces: Division,
         at: NDArray[np.intp],
         advice: Advice,
     ) -> TermGroup:
@@ -355,33 +350,35 @@ class Spline(Term):
                 f"{self.monotone} and {self.curvature}. Use degree=1."
             )
         n_bins = self._suited(advice, features, data).n_bins
-        n_bins = n_bins if self.n_bins is None else int(self.n_bins)
         rule = checked_rule(self._rule, data.label(int(features[0])))
         if not isinstance(rule, str):
             n_bins = len(rule) - 1
+        empty = np.all(np.stack(data.ranges(features)) == 0.0, axis=0)
+        if not isinstance(rule, str) or 2 * np.count_nonzero(empty) <= len(features):
+            return self._divided(features, data, rule, n_bins)
+        # Hashed text is mostly columns of zeros; their curves are zero, in however many pieces.
+        rest = [] if empty.all() else self._divided(features[~empty], data, rule, n_bins)
+        return [*rest, *self._divided(features[empty], data, rule, 1)]
+
+    def _divided(
+        self, features: NDArray[np.intp], data: ColumnData, rule: str | Floats, n_bins: int
+    ) -> list[TermGroup]:
+        """Return curves that are zero at zero, of at most so many pieces."""
+        table, (lo, hi) = data.table.select(features), data.ranges(features)
         plan = KnotPlan([rule] * len(features), np.full(len(features), n_bins))
         basis = BSplineBasis(int(self.degree), n_bins + (self.degree == 0))
-        lo, hi = data.ranges(features)
-        axes = axes_from_zero(
-            data.table.select(features),
-            lo,
-            hi,
-            basis,
-            plan,
-            lambda k: data.label(int(features[k])),
-            data.kept,
-            data.weights,
-        )
+
+        def label(k: int) -> str:
+            return data.label(int(features[k]))
+
+        axes = axes_from_zero(table, lo, hi, basis, plan, label, data.kept, data.weights)
         native = self.scale == "native"
         order = int(self.penalty_order)
         embedding = Embedding.of(axes, basis, order, native=native, through_zero=True)
         if not native:
-            table = data.table.select(features)
             embedding = no_longer_than_linear(table, embedding, data.kept, data.weights)
-        groups = []
-        for at in split_by(data.has_gap[features][:, None]):
-            groups.append(self._finished(features[at], data, embedding.of_features(at)))
-        return groups
+        split = split_by(data.has_gap[features][:, None])
+        return [self._finished(features[at], data, embedding.of_features(at)) for at in split]
 
 
 def _has_few(block: AnyArray, few: int) -> NDArray[np.bool_]:

@@ -21,12 +21,12 @@ from splinear.model.additive import Model
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.model.scoring import Scorer, scorers_of
-from splinear.solvers import smoothing, working_sets
-from splinear.solvers.margin_proof import Solve
-from splinear.solvers.margin_sums import MarginSums
-from splinear.solvers.passes import RowPasses
-from splinear.solvers.problem import Result, Start, Stopping
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.hinge import smoothing, working_sets
+from splinear.solvers.hinge.margin_proof import SolveMargins
+from splinear.solvers.newton.passes import RowPasses
+from splinear.solvers.problems.margin_sums import MarginSums
+from splinear.solvers.problems.problem import Result, Start, Stopping
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.checks import column_ranges
 from splinear.tables.device import DeviceTable
 from splinear.tables.table import Table
@@ -81,7 +81,7 @@ def device_rows(
     return cast(TrainingRows, in_memory_of(backend, make, data.table, layout))
 
 
-def _solver(data: TrainingSet) -> Solve:
+def _solver(data: TrainingSet) -> SolveMargins:
     """Return smoothing where rows are many, and else working sets."""
     if has_many_rows(data.rows.n_rows, data.rows.layout.n_parameters):
         return smoothing.solve

@@ -13,14 +13,14 @@ import numpy as np
 from splinear._compat import Interval
 from splinear._types import Constraints, Floats
 from splinear.model.layout import Layout
-from splinear.solvers import dual_cd
-from splinear.solvers.certificate import certify_problem, solve_and_certify
-from splinear.solvers.losses import Loss
-from splinear.solvers.margin_sums import RowMargins
-from splinear.solvers.memory import NEED_DUAL, BytesPerRow
-from splinear.solvers.problem import Problem, Result, Start, Stopping
-from splinear.solvers.refinement import stand_in
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.hinge import dual_cd
+from splinear.solvers.problems.losses import Loss
+from splinear.solvers.problems.margin_sums import RowMargins
+from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
+from splinear.solvers.proofs.certificate import certify_problem, solve_and_certify
+from splinear.solvers.proofs.refinement import stand_in
+from splinear.solvers.rows.memory import NEED_DUAL, BytesPerRow
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training import tall

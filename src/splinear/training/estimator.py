@@ -23,11 +23,11 @@ from splinear.model.additive import Model
 from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
 from splinear.model.layout import Layout
-from splinear.solvers.certificate import fine_enough
-from splinear.solvers.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
-from splinear.solvers.problem import Start, Stopping, stack
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.watch import Watch
+from splinear.solvers.problems.problem import Start, Stopping, stack
+from splinear.solvers.problems.watch import Watch
+from splinear.solvers.proofs.certificate import fine_enough
+from splinear.solvers.rows.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.checks import column_ranges, feature_label
 from splinear.tables.device import DeviceTable, to_cupy_like
 from splinear.tables.table import Table

@@ -15,8 +15,8 @@ from sklearn.model_selection import check_cv
 from splinear._compat import safe_indexing
 from splinear._types import AnyArray, Floats, Input
 from splinear.model.additive import Model
-from splinear.solvers.certificate import fine_enough
-from splinear.solvers.problem import Result, Stopping, stack
+from splinear.solvers.problems.problem import Result, Stopping, stack
+from splinear.solvers.proofs.certificate import fine_enough
 from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.set import TrainingSet
@@ -36,14 +36,16 @@ class Fold:
     held_out: AnyArray  # numbers of the rows that are not
 
 
-def make_folds(cv: Input, y: AnyArray, kept: AnyArray | None, *, classifier: bool) -> list[Fold]:
+def make_folds(
+    cv: Input, y: AnyArray, kept: AnyArray | None, groups: Input = None, *, classifier: bool
+) -> list[Fold]:
     """Divide the rows as `cv` says: by a number of folds, a splitter, or given splits.
 
-    `kept` (n,) marks the rows that count; None: all.
+    `kept` (n,) marks the rows that count, None: all; `groups` (n,) those that belong together.
     """
     counts = np.ones(len(y), dtype=bool) if kept is None else kept
-    folds = []
-    for train, test in check_cv(cv, y, classifier=classifier).split(np.empty((len(y), 0)), y):
+    splitter, folds = check_cv(cv, y, classifier=classifier), []
+    for train, test in splitter.split(np.empty((len(y), 0)), y, groups):
         chosen = np.zeros(len(y), dtype=bool)
         chosen[train] = True
         held_out = np.arange(len(y))[test]

@@ -10,10 +10,10 @@ from splinear._types import Floats
 from splinear.model.chains import Chain
 from splinear.model.grouping import split_by
 from splinear.model.pairs import PairGroup
-from splinear.solvers.iterate import Iterate
-from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.pair_rows import standardized
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.newton.iterate import Iterate
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.solvers.rows.pair_rows import standardized
+from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["grid_evidence", "is_worth_a_pass", "mean_square"]
 

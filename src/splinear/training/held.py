@@ -52,7 +52,7 @@ class HeldFeatures:
                 if basis.degree != 1:
                     others.add(feature)
                 elif len(group.form_widths[j]):
-                    knots[feature] = group.knots_of(j)
+                    knots[feature] = group.embedding.axes.edges_of(j)
         return cls(knots, frozenset(others))
 
     def check(self, pairs: Collection[FeaturePair], label: Callable[[int], str]) -> None:

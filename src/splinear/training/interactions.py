@@ -26,11 +26,11 @@ from splinear._types import Floats
 from splinear.model.chains import Chain
 from splinear.model.grouping import split_by
 from splinear.model.pairs import PairGroup
-from splinear.solvers.iterate import Iterate
-from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.memory import BytesPerRow
-from splinear.solvers.pair_rows import MOST_CELLS
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.newton.iterate import Iterate
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.solvers.rows.memory import BytesPerRow
+from splinear.solvers.rows.pair_rows import MOST_CELLS
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.terms.base import ColumnData
 from splinear.terms.pair import N_BINS, LevelEffects, Pair
 from splinear.terms.plan import FeaturePair, TermPlan

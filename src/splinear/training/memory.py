@@ -1,4 +1,4 @@
-"""What a fit needs within `max_memory`: the estimator's side of splinear.solvers.memory."""
+"""What a fit needs within `max_memory`: the estimator's side of splinear.solvers.rows.memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from sklearn.base import BaseEstimator
 
 from splinear.model.layout import Layout
-from splinear.solvers.disk import code_bytes
-from splinear.solvers.memory import (
+from splinear.solvers.rows.disk import code_bytes
+from splinear.solvers.rows.memory import (
     ENTRY_BYTES,
     BytesPerRow,
     MemoryPlan,

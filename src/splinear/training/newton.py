@@ -10,18 +10,18 @@ import numpy as np
 
 from splinear.model.information import Information
 from splinear.model.layout import Layout
-from splinear.solvers import newton
-from splinear.solvers.certificate import fine_enough, minimize_and_certify
-from splinear.solvers.choosing import choose, choose_with_pairs, final_edf
-from splinear.solvers.information import gather
-from splinear.solvers.iterate import Iterate
-from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.losses import SmoothLoss, SquaredError
-from splinear.solvers.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
-from splinear.solvers.path import newton_path
-from splinear.solvers.problem import Result, Start, Stopping, stack, start_at
-from splinear.solvers.rows import TrainingRows
-from splinear.solvers.smoothness import Smoothness
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.newton.iterate import Iterate
+from splinear.solvers.newton.path import newton_path
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.solvers.problems.losses import SmoothLoss, SquaredError
+from splinear.solvers.problems.problem import Result, Start, Stopping, stack, start_at
+from splinear.solvers.proofs.certificate import fine_enough, minimize_and_certify
+from splinear.solvers.reml.choosing import choose, choose_with_pairs, final_edf
+from splinear.solvers.reml.information import gather
+from splinear.solvers.reml.smoothness import Smoothness
+from splinear.solvers.rows.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training.advice import advise_smooth
@@ -82,11 +82,10 @@ class NewtonTrainer:
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C, or choose the variances first."""
         fit = partial(self._fit_given, C=self.C) if self.C is not None else self._fit_chosen
-        order = data.rows.order() if data.rows.is_here else None  # drawn once, if it is held
+        if data.rows.is_here:  # little beside what the solver has per row
+            data = data.with_rows(data.rows.holding_order())
         with one_blas_thread():
-            trained = fit(data, stopping, starts)
-        del order
-        return trained
+            return fit(data, stopping, starts)
 
     def _fit_given(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None, C: float

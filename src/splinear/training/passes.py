@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from splinear.model.layout import Layout
-from splinear.solvers.margin_proof import ExactPasses, Solve, solve_and_certify
-from splinear.solvers.margin_sums import MarginSums
-from splinear.solvers.problem import Start, Stopping, stack
+from splinear.solvers.hinge.margin_proof import ExactPasses, SolveMargins, solve_margins
+from splinear.solvers.problems.margin_sums import MarginSums
+from splinear.solvers.problems.problem import Start, Stopping, stack
 from splinear.training.running import one_blas_thread
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import LastFit, Trained, starts_like
@@ -30,7 +30,7 @@ class PassTrainer:
     """
 
     margins: Callable[[TrainingSet], MarginSums]
-    solver: Callable[[TrainingSet], Solve]
+    solver: Callable[[TrainingSet], SolveMargins]
 
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
@@ -49,8 +49,6 @@ class PassTrainer:
         start = None if starts is None else Start(*stack(data.centered(starts)))
         rows = cast(ExactPasses, data.rows)
         with one_blas_thread():
-            results = solve_and_certify(
-                rows, self.margins(data), stopping, start, self.solver(data)
-            )
+            results = solve_margins(rows, self.margins(data), stopping, start, self.solver(data))
         results = data.restored([replace(found, alpha=None, slopes=None) for found in results])
         return Trained(data, data.rows.layout, results)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from splinear.solvers import newton
-from splinear.solvers.certificate import minimize_and_certify
-from splinear.solvers.loss_sums import Separable
-from splinear.solvers.losses import Loss, SquaredHinge
-from splinear.solvers.problem import Problem, Result, Start, Stopping
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.problems.loss_sums import Separable
+from splinear.solvers.problems.losses import Loss, SquaredHinge
+from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
+from splinear.solvers.proofs.certificate import minimize_and_certify
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.training.running import one_blas_thread
 
 __all__ = ["check_forms", "follow_primal", "proven_primal"]

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from splinear._types import AnyArray
 from splinear.model.layout import Layout
-from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.losses import Loss, SmoothLoss
-from splinear.solvers.problem import Result, Start
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.solvers.problems.losses import Loss, SmoothLoss
+from splinear.solvers.problems.problem import Result, Start
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.training.interactions import Interactions
 from splinear.training.outputs.base import Outputs, Problems, Target
 from splinear.training.weighted import WeightedRows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 MOST_AT_ONCE = 2**24  # values of a table of numbers that is made once, and not whenever it is read
+
+MOST_OF_SHARES = 2.0  # the sum of weights that are shares of a whole
+MANY_ROWS = 10  # which are more than they would count as
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,7 @@ def read_rows(
     y = _checked_target(estimator, y, table.shape[0], numeric=numeric)
     refuse_columns(table, categorical, reset=columns is None)
     weights = check_weights(sample_weight, table.shape[0])
+    _warn_of_shares(estimator, weights)
     kept = None if weights is None or np.all(weights > 0) else weights > 0
     if table.is_sparse and table.is_on_disk and _zeros_count(estimator):
         table = WithZeros(table)
@@ -250,6 +255,23 @@ def _learn(
 def _n_counted(table: Table, weights: Floats | None) -> int:
     """Return the number of rows that count."""
     return table.shape[0] if weights is None else int(np.count_nonzero(weights))
+
+
+def _warn_of_shares(estimator: BaseEstimator, weights: Floats | None) -> None:
+    """Warn of weights that add up to one row, where the smoothness is chosen by their number."""
+    if weights is None or getattr(estimator, "C", 1.0) is not None:
+        return
+    if getattr(estimator, "loss", None) == "poisson":  # exposures, in any unit
+        return
+    total, n_rows = float(weights.sum()), int(np.count_nonzero(weights))
+    if total < MOST_OF_SHARES and n_rows >= MANY_ROWS:
+        warnings.warn(
+            f"sample_weight adds up to {total:.3g}, so that {n_rows:,} rows count as little as "
+            "that: curves will be flat. A weight says as how many rows a row counts; multiply the "
+            "weights, for example so that their mean is 1.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def term_plan(estimator: BaseEstimator) -> TermPlan:

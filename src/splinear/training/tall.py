@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from splinear.solvers import dual_cd, smoothing
-from splinear.solvers.losses import SquaredHinge
-from splinear.solvers.margin_sums import RowMargins, has_ramps
-from splinear.solvers.problem import Problem, Result, Start, Stopping
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.hinge import dual_cd, smoothing
+from splinear.solvers.problems.losses import SquaredHinge
+from splinear.solvers.problems.margin_sums import RowMargins, has_ramps
+from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.training.running import one_blas_thread
 
 __all__ = ["has_many_rows", "is_tall", "solve", "suits_newton"]

@@ -10,8 +10,8 @@ from splinear._types import Floats
 from splinear.model.additive import Model
 from splinear.model.information import Information
 from splinear.model.layout import Layout
-from splinear.solvers.memory import BytesPerRow
-from splinear.solvers.problem import Result, Start, Stopping
+from splinear.solvers.problems.problem import Result, Start, Stopping
+from splinear.solvers.rows.memory import BytesPerRow
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training.outputs.base import Outputs, Reader, Target

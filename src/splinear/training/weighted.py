@@ -8,7 +8,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.model.layout import Layout
-from splinear.solvers.rows import TrainingRows
+from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["WeightedRows"]
 

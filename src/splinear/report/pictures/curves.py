@@ -23,6 +23,7 @@ _CELLS = 40
 _MOST_OF_BAND = 0.35  # of the curve's height, above and below it; a wider band is cut off
 _FEW = 12  # values that are marked
 _LETTERS = 9  # of the name of a class
+_LINE_HEIGHT = 11.0  # by which names at the ends of lines are apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,12 +184,12 @@ def _missing(panel: CurvePanel, up: Axis, x: float) -> list[str]:
     return out
 
 
-def end_labels(names: Sequence[str], heights: Floats, x: float, *, apart: float = 11.0) -> str:
+def end_labels(names: Sequence[str], heights: Floats, x: float) -> str:
     """Write the name of each line at its end, moved where two would overlap."""
     order = np.argsort(heights, kind="stable")
     places = heights[order].astype(np.float64)
     for _ in range(50):  # push neighbors apart until none overlap
-        close = np.maximum(0.0, apart - np.diff(places)) / 2
+        close = np.maximum(0.0, _LINE_HEIGHT - np.diff(places)) / 2
         if close.max(initial=0.0) < 0.01:
             break
         places[:-1] -= close

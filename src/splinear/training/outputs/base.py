@@ -10,21 +10,20 @@ from collections.abc import Callable
 from typing import Protocol
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers.loss_sums import LossSum, Separable
-from splinear.solvers.losses import ConvexLoss, SmoothLoss
-from splinear.solvers.memory import BytesPerRow
-from splinear.solvers.problem import Problem
+from splinear.solvers.problems.loss_sums import LossSum, Separable
+from splinear.solvers.problems.losses import ConvexLoss, SmoothLoss
+from splinear.solvers.problems.problem import Problem
+from splinear.solvers.rows.memory import BytesPerRow
 from splinear.training.weighted import WeightedRows
 
 __all__ = [
     "ClassOutputs",
-    "MarginTarget",
     "NumberOutputs",
     "Outputs",
     "Problems",
     "Reader",
+    "SeparateOutputs",
     "Target",
-    "separable",
 ]
 
 Problems = Callable[[int], Problem]  # from the number of an output to its problem
@@ -112,8 +111,22 @@ class Target(Protocol):
         ...
 
 
-class MarginTarget:
-    """A target of signs, 1 and -1: margins have no unit, and nothing is subtracted."""
+class SeparateOutputs:
+    """A target whose outputs know nothing of each other: a sum of losses each.
+
+    Scores have no unit, and nothing is subtracted, unless a subclass says so.
+    """
+
+    outputs: Outputs
+
+    def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
+        """Pose the problem of each output."""
+        raise NotImplementedError
+
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
+        """Return a sum of losses per output."""
+        problem_of = self.problems(rows, loss, bias=1.0)
+        return [Separable(problem_of(k), loss) for k in range(self.outputs.n_outputs)]
 
     @property
     def spread(self) -> float:
@@ -142,9 +155,3 @@ class Reader(Protocol):
     def read(self, y: AnyArray, kept: AnyArray | None) -> Target:
         """Check y (n,) or (n, n_labels); `kept` (n,) marks the rows that count."""
         ...
-
-
-def separable(target: Target, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
-    """Return a sum of losses per output, none of which knows of the others."""
-    problem_of = target.problems(rows, loss, bias=1.0)
-    return [Separable(problem_of(k), loss) for k in range(target.outputs.n_outputs)]

@@ -38,11 +38,14 @@ class ClassReader:
         Whether several classes are trained together, by softmax, or each against the rest.
     classes : ndarray or None
         All classes that there are, sorted; None: those of the rows that count.
+    relative : bool
+        Whether weights of classes say how classes compare, and not how much all rows count.
     """
 
     class_weight: ClassWeight
     coupled: bool
     classes: AnyArray | None = None
+    relative: bool = False
 
     @property
     def numeric(self) -> bool:
@@ -63,11 +66,12 @@ class ClassReader:
             )
         classes = self._found(_distinct(y, kept))
         index = numbered(y, classes)
+        weighing = self.class_weight, self.relative
         if len(classes) == 2:
-            return BinaryTarget(Binary(classes), index, self.class_weight)
+            return BinaryTarget(Binary(classes), index, *weighing)
         if self.coupled:
-            return SoftmaxTarget(Softmax(classes), index, self.class_weight)
-        return OneVsRestTarget(OneVsRest(classes), index, self.class_weight)
+            return SoftmaxTarget(Softmax(classes), index, *weighing)
+        return OneVsRestTarget(OneVsRest(classes), index, *weighing)
 
     def _labels(self, y: AnyArray) -> Target:
         indicator = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
@@ -75,7 +79,8 @@ class ClassReader:
         if self.classes is not None and n_labels != len(self.classes):
             raise ValueError(f"y has {n_labels} labels; expected {len(self.classes)}.")
         indicator = (indicator != 0).astype(np.int8)
-        return MultiLabelTarget(MultiLabel(n_labels), indicator, self.class_weight)
+        labels = MultiLabel(n_labels)
+        return MultiLabelTarget(labels, indicator, self.class_weight, self.relative)
 
     def _found(self, found: AnyArray) -> AnyArray:
         """Return the classes, once those found have been compared with those that are known."""

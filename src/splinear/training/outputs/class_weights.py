@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 
 from splinear._types import AnyArray, Floats
+from splinear.training.weighted import WeightedRows
 
-__all__ = ["ClassWeight", "class_weights", "kept_pieces"]
+__all__ = ["ClassWeight", "class_weights", "costs_by_class", "evened", "kept_pieces"]
 
 ClassWeight = dict[Any, float] | Literal["balanced"] | None
 
@@ -37,6 +38,45 @@ def class_weights(
     else:
         weights[present] = counts.sum() / (len(present) * counts[present])
     return weights
+
+
+def costs_by_class(
+    class_weight: ClassWeight,
+    classes: AnyArray,
+    index: AnyArray,
+    rows: WeightedRows,
+    *,
+    relative: bool,
+) -> Floats:
+    """Return what the rows of every class cost; if relative, no more together than they say."""
+    weights = class_weights(class_weight, classes, index, rows.kept)
+    if class_weight is None or not relative:
+        return weights
+    totals = np.zeros(len(classes))
+    for start in range(0, len(index), STEP):
+        piece = slice(start, start + STEP)
+        own = None if rows.weights is None else rows.weights[piece]
+        totals += np.bincount(index[piece], own, minlength=len(classes))
+    return evened(weights, totals)
+
+
+def evened(weights: Floats, totals: Floats) -> Floats:
+    """Scale the weights of classes so that rows count for as much as they say.
+
+    A smoothness that is chosen from the data would otherwise take a row of a rare class that weighs
+    much for many rows. In a model without curves, of shares p by weight, the gradients w (e_y - p)
+    of the rows then have as much variance as the rows have information, w (1 - |p|^2) each.
+    `totals` are the sums of what the rows of each class weigh without these.
+    """
+    most = float(weights.max())
+    if not most > 0.0:
+        return weights
+    w = weights / most  # squares of the weights themselves may be infinite
+    weight = totals * w
+    p = weight / max(float(weight.sum()), 1e-300)
+    information = float(weight.sum() * (1.0 - p @ p))
+    variance = float(weight @ (w * (1.0 - 2.0 * p + p @ p)))
+    return w * (information / variance) if information > 0.0 and variance > 0.0 else weights
 
 
 def _check(classes: AnyArray, weights: Floats) -> None:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.losses import ConvexLoss, SmoothLoss
-from splinear.solvers.memory import BytesPerRow
-from splinear.solvers.problem import Problem
-from splinear.solvers.softmax import Softmax as SoftmaxSum
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.solvers.problems.losses import ConvexLoss, SmoothLoss
+from splinear.solvers.problems.problem import Problem
+from splinear.solvers.problems.softmax import Softmax as SoftmaxSum
+from splinear.solvers.rows.memory import BytesPerRow
 from splinear.tables.device import special_functions, taken
-from splinear.training.outputs.base import MarginTarget, Problems, separable
-from splinear.training.outputs.class_weights import ClassWeight, class_weights
+from splinear.training.outputs.base import Problems, SeparateOutputs
+from splinear.training.outputs.class_weights import ClassWeight, costs_by_class
 from splinear.training.weighted import WeightedRows
 
 __all__ = [
@@ -104,7 +104,7 @@ class Softmax(OneVsRest):
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryTarget(MarginTarget):
+class BinaryTarget(SeparateOutputs):
     """Two classes: one problem, in which each of them has its weight.
 
     `index` (n,) holds the number of each row's class.
@@ -113,6 +113,7 @@ class BinaryTarget(MarginTarget):
     outputs: Binary
     index: AnyArray
     class_weight: ClassWeight = None
+    relative: bool = False
 
     @property
     def need(self) -> BytesPerRow:
@@ -121,17 +122,15 @@ class BinaryTarget(MarginTarget):
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Pose the problem of the second class against the first."""
-        costs = class_weights(self.class_weight, self.outputs.classes, self.index, rows.kept)
+        costs = costs_by_class(
+            self.class_weight, self.outputs.classes, self.index, rows, relative=self.relative
+        )
         placed = rows.place_weights()
         return lambda _: sided(rows, self.index == 1, costs, placed, loss, bias)
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
-        """Return the sum of losses of the one output."""
-        return separable(self, rows, loss)
-
 
 @dataclass(frozen=True, eq=False)
-class OneVsRestTarget(MarginTarget):
+class OneVsRestTarget(SeparateOutputs):
     """Several classes: a problem each, in which every row weighs by its own class.
 
     `index` (n,) holds the number of each row's class.
@@ -140,6 +139,7 @@ class OneVsRestTarget(MarginTarget):
     outputs: OneVsRest
     index: AnyArray
     class_weight: ClassWeight = None
+    relative: bool = False
 
     @property
     def need(self) -> BytesPerRow:
@@ -151,16 +151,13 @@ class OneVsRestTarget(MarginTarget):
         placed, alike = self._placed(rows), np.ones(2)
         return lambda k: sided(rows, self.index == k, alike, placed, loss, bias)
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
-        """Return a sum of losses per class."""
-        return separable(self, rows, loss)
-
     def _placed(self, rows: WeightedRows) -> Floats | None:
         """Return the weights of rows times those of their classes, in the order of training."""
         if self.class_weight is None:
             return rows.place_weights()
-        classes = self.outputs.classes
-        by_class = class_weights(self.class_weight, classes, self.index, rows.kept)
+        by_class = costs_by_class(
+            self.class_weight, self.outputs.classes, self.index, rows, relative=self.relative
+        )
         return rows.place_weights(by_class[self.index])
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.losses import ConvexLoss, SmoothLoss
-from splinear.solvers.memory import BytesPerRow
-from splinear.solvers.problem import Problem
+from splinear.solvers.problems.losses import ConvexLoss
+from splinear.solvers.problems.problem import Problem
+from splinear.solvers.rows.memory import BytesPerRow
 from splinear.tables.device import special_functions
-from splinear.training.outputs.base import MarginTarget, Problems, separable
-from splinear.training.outputs.class_weights import ClassWeight, class_weights
+from splinear.training.outputs.base import Problems, SeparateOutputs
+from splinear.training.outputs.class_weights import ClassWeight, costs_by_class
 from splinear.training.outputs.classes import sided
 from splinear.training.weighted import WeightedRows
 
@@ -51,7 +50,7 @@ class MultiLabel:
 
 
 @dataclass(frozen=True, eq=False)
-class MultiLabelTarget(MarginTarget):
+class MultiLabelTarget(SeparateOutputs):
     """Labels: a problem each. 0 and 1 are the classes that have weights, of every label.
 
     `indicator` (n, n_labels) holds 0 and 1.
@@ -60,6 +59,7 @@ class MultiLabelTarget(MarginTarget):
     outputs: MultiLabel
     indicator: AnyArray
     class_weight: ClassWeight = None
+    relative: bool = False
 
     @property
     def need(self) -> BytesPerRow:
@@ -72,11 +72,7 @@ class MultiLabelTarget(MarginTarget):
 
         def problem_of(k: int) -> Problem:
             has = self.indicator[:, k]
-            costs = class_weights(self.class_weight, classes, has, rows.kept)
+            costs = costs_by_class(self.class_weight, classes, has, rows, relative=self.relative)
             return sided(rows, has > 0, costs, placed, loss, bias)
 
         return problem_of
-
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
-        """Return a sum of losses per label."""
-        return separable(self, rows, loss)

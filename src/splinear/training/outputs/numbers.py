@@ -8,12 +8,11 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.losses import ConvexLoss, SmoothLoss
-from splinear.solvers.memory import BytesPerRow
-from splinear.solvers.problem import Problem
-from splinear.tables.target import read_numbers
-from splinear.training.outputs.base import Problems, separable
+from splinear.solvers.problems.losses import ConvexLoss
+from splinear.solvers.problems.problem import Problem
+from splinear.solvers.rows.memory import BytesPerRow
+from splinear.tables.target import target_numbers
+from splinear.training.outputs.base import Problems, SeparateOutputs
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["NumberReader", "Regression", "RegressionTarget", "power_of_two"]
@@ -47,7 +46,7 @@ class Regression:
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionTarget:
+class RegressionTarget(SeparateOutputs):
     """`values` (n,); `fixed_center`, or else their mean, is subtracted.
 
     Without it sums of squares would lose digits, and a penalized intercept would be pulled to 0.
@@ -92,10 +91,6 @@ class RegressionTarget:
         )
         return lambda _: problem
 
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
-        """Return the sum of losses of the one output."""
-        return separable(self, rows, loss)
-
     def _left(self, rows: WeightedRows) -> Floats:
         """Return what the center leaves of the values, in the order of training."""
         return rows.rows.place(self.values - self.center(rows))
@@ -120,7 +115,7 @@ class NumberReader:
 
     def read(self, y: AnyArray, kept: AnyArray | None) -> RegressionTarget:
         """Check y (n,), which must be finite, and not too large, in the rows that count."""
-        values = read_numbers(y, kept)
+        values = target_numbers(y, kept)
         largest = float(np.abs(values if kept is None else values[kept]).max())
         if largest > LARGEST:
             raise ValueError(

@@ -12,11 +12,10 @@ import numpy as np
 from sklearn.metrics import d2_tweedie_score
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers.loss_sums import LossSum
-from splinear.solvers.losses import ConvexLoss, SmoothLoss
-from splinear.solvers.memory import BytesPerRow
-from splinear.solvers.problem import Problem
-from splinear.training.outputs.base import Problems, separable
+from splinear.solvers.problems.losses import ConvexLoss
+from splinear.solvers.problems.problem import Problem
+from splinear.solvers.rows.memory import BytesPerRow
+from splinear.training.outputs.base import Problems, SeparateOutputs
 from splinear.training.outputs.numbers import NumberReader
 from splinear.training.weighted import WeightedRows
 
@@ -69,7 +68,7 @@ class OfAll:
     mean: float
 
 
-class LogTarget:
+class LogTarget(SeparateOutputs):
     """A target of `values`, of which logarithms are learned, less that of the largest.
 
     So targets that are all the same are 0, to the last bit.
@@ -83,20 +82,10 @@ class LogTarget:
         """The largest value."""
         return float(self.values.max()) if self.of_all is None else self.of_all.largest
 
-    @property
-    def spread(self) -> float:
-        """The unit of the scores."""
-        return 1.0
-
     def center(self, rows: WeightedRows) -> float:
         """Return the logarithm of the largest value."""
         del rows
         return float(np.log(self.largest))
-
-    def unit(self, rows: WeightedRows) -> float:
-        """Return 1."""
-        del rows
-        return 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +106,6 @@ class PositiveTarget(LogTarget):
         logs = np.log(self.values) - np.log(self.largest)
         problem = _posed(rows, -1, logs, rows.place_weights(), loss, bias)
         return lambda _: problem
-
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
-        """Return the sum of losses of the one output."""
-        return separable(self, rows, loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +135,6 @@ class CountTarget(LogTarget):
         logs = np.log(counts) - np.log(self.largest)
         problem = _posed(rows, 1, logs, rows.place_weights(counts), loss, bias)
         return lambda _: problem
-
-    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
-        """Return the sum of losses of the one output."""
-        return separable(self, rows, loss)
 
 
 def _posed(

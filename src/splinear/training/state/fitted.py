@@ -77,11 +77,11 @@ def fitted_plain(of: Fitted) -> dict[str, Plain]:
     }
 
 
-def restore(estimator: Fitted, data: object, where: str = "fitted") -> None:
+def restore(estimator: Fitted, data: object) -> None:
     """Set what an estimator has learned, from plain data."""
     f = Fields(
         data,
-        where,
+        "fitted",
         "columns names outputs model edf information duals importances n_iter dual_gap certified "
         "objective",
     )

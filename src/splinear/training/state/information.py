@@ -8,9 +8,8 @@ import numpy as np
 
 from splinear.model.information import Information, Thinned
 from splinear.model.layout import Layout
-from splinear.model.pairs import N_BANDS
-from splinear.solvers.log_link import Gamma, Poisson
-from splinear.solvers.losses import SmoothLoss, SquaredError
+from splinear.solvers.problems.log_link import Gamma, Poisson
+from splinear.solvers.problems.losses import SmoothLoss, SquaredError
 from splinear.training.state.checking import Fields, Plain, no_plain_form, plain_array
 
 __all__ = ["information_from", "information_plain"]
@@ -60,7 +59,7 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
         "blocks ties totals coupling slopes factors n_rows n_coupled misfit weight dispersion "
         "pair_blocks pair_slopes",
     )
-    shapes = [(*group.shape, group.embedding.basis.support) for group in layout.groups]
+    shapes = [group.block_shape for group in layout.groups]
     blocks = [
         _blocks(own, f"{f.at('blocks')}[{k}]", shapes) for k, own in enumerate(f.items("blocks"))
     ]
@@ -68,7 +67,7 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
     if n == 0:
         raise ValueError(f"{f.at('blocks')}: there is no output.")
     factors = _factors(f, layout) if f.has("factors") else None
-    of_pairs = [(*group.shape, N_BANDS) for group in layout.pairs]
+    of_pairs = [group.block_shape for group in layout.pairs]
     name = f.text("dispersion", list(DISPERSIONS)) if f.has("dispersion") else None
     return Information(
         blocks=blocks,

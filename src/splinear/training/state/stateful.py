@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sklearn.base import BaseEstimator
-
+from splinear._compat import NamedOnce
 from splinear.training.state.checking import Plain
 
 __all__ = ["Codec", "Stateful"]
@@ -39,7 +38,7 @@ class Codec:
     restore: Callable[[Any, object], None]
 
 
-class Stateful(BaseEstimator):
+class Stateful(NamedOnce):
     """Base of estimators whose state holds no objects of private classes."""
 
     _CODEC: Codec

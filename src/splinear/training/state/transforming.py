@@ -34,9 +34,9 @@ def transformer_plain(of: Transformer) -> Plain:
     }
 
 
-def restore(transformer: Transformer, data: object, where: str = "fitted") -> None:
+def restore(transformer: Transformer, data: object) -> None:
     """Set what a transformer has learned, from plain data."""
-    f = Fields(data, where, "n_features names embedding")
+    f = Fields(data, "fitted", "n_features names embedding")
     n = f.integer("n_features", 1)
     embedding = embedding_from(f.get("embedding"), f.at("embedding"), n)
     names = names_from(f, n)

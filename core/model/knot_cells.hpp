@@ -1,0 +1,74 @@
+// Where among knots a value may be, told by some bits of a number; see simd::CellMap.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "simd/knot_tree.hpp"
+
+namespace splinear {
+
+// The cell of a value, from 0 on, as the kernels compute it.
+inline int cell_of(const simd::CellMap& map, float x) noexcept {
+    const float y = std::min(std::max(x - map.origin, map.least), map.most);
+    return (std::bit_cast<std::int32_t>(y) >> map.shift) - map.first;
+}
+
+// How many knots are in one cell, at most.
+inline int most_in_a_cell(const simd::CellMap& map, std::span<const float> knots) noexcept {
+    int most = 0;
+    for (std::size_t i = 0, first = 0; i < knots.size(); ++i) {
+        if (cell_of(map, knots[i]) != cell_of(map, knots[first])) first = i;
+        most = std::max(most, static_cast<int>(i - first) + 1);
+    }
+    return most;
+}
+
+// Cells of equal length between powers of two, counted from an origin below the first knot: the
+// nearer that is, the more of the cells are near it. It is as near as n_cells allow.
+inline simd::CellMap cells_with(int shift, std::span<const float> knots, int n_cells) noexcept {
+    const auto bits = [](float x) { return std::bit_cast<std::int32_t>(x); };
+    const std::int32_t span_of_cells = (n_cells - 2) << shift;
+    const std::int32_t least_bits = bits(std::numeric_limits<float>::min()) + span_of_cells;
+    const float span = knots.back() - knots.front();
+    float before = 0.0f;
+    for (int i = 0; i < 40; ++i)  // each halves what is missing, at least
+        before = std::bit_cast<float>(std::max(bits(span + before), least_bits) - span_of_cells);
+    const float origin = knots.front() - before;
+    const float most = std::max(knots.back() - origin, before);
+    return {origin, before, most, shift, bits(before) >> shift, 0};
+}
+
+// The map to at most n_cells, a power of two, by which the fewest knots are in one cell. One cell
+// for all of them would do.
+inline simd::CellMap map_to_cells(std::span<const float> knots, int n_cells) noexcept {
+    constexpr int mantissa_bits = 23;
+    const int even = mantissa_bits - std::countr_zero(static_cast<unsigned>(n_cells));
+    simd::CellMap best{0.0f, 0.0f, 0.0f, 0, 0, static_cast<int>(knots.size())};
+    for (int shift = mantissa_bits - 1; shift >= even && best.window > 1; --shift) {
+        simd::CellMap map = cells_with(shift, knots, n_cells);
+        map.window = most_in_a_cell(map, knots);
+        if (cell_of(map, knots.back()) < n_cells && map.window < best.window) best = map;
+    }
+    return best;
+}
+
+// The first leaf of every cell, with a leaf per knot: how many knots are in cells before it, but so
+// that there are leaves in all of the window.
+template <class Leaf, std::size_t N>
+void first_leaves(const simd::CellMap& map, std::span<const float> knots,
+                  std::array<Leaf, N>& leaves) noexcept {
+    const std::size_t last = knots.size() - static_cast<std::size_t>(map.window);
+    std::size_t leaf = 0;
+    for (std::size_t cell = 0; cell < N; ++cell) {
+        while (leaf < last && cell_of(map, knots[leaf]) < static_cast<int>(cell)) ++leaf;
+        leaves[cell] = static_cast<Leaf>(leaf);
+    }
+}
+
+}  // namespace splinear

@@ -1,0 +1,1 @@
+"""Losses that bend at a point: dual coordinate descent, and passes over all rows."""

@@ -1,0 +1,133 @@
+"""Dual coordinate descent in the core, the embedding being computed on the fly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from splinear import _core
+from splinear.model.group import TermGroup
+from splinear.solvers.problems.losses import ConvexLoss, Loss
+from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
+from splinear.solvers.problems.watch import Watch
+from splinear.solvers.rows.training_rows import TrainingRows
+
+__all__ = ["follow_path", "solve"]
+
+
+def solve(
+    rows: TrainingRows,
+    problem: Problem,
+    stopping: Stopping,
+    start: Start | None = None,
+    *,
+    keep_alpha: bool = False,
+) -> Result:
+    """Solve the problem to a relative duality gap of stopping.tol."""
+    return follow_path(rows, problem, stopping, [1.0], start, keep_alpha=keep_alpha)[0]
+
+
+def follow_path(
+    rows: TrainingRows,
+    problem: Problem,
+    stopping: Stopping,
+    Cs: Sequence[float],
+    start: Start | None = None,
+    *,
+    keep_alpha: bool = False,
+) -> list[Result]:
+    """Solve the problem with all costs times each C in turn; `start` is for the first.
+
+    Each problem starts where the straight line through the last two solutions leads. Fewer results
+    than Cs if the watch stopped it.
+    """
+    problem = problem.scaled(float(Cs[0]))
+    unit = _unit(rows, problem)
+    start = start or Start()
+    groups, norms = rows.in_unit(unit, stopping.n_threads)
+    results, error = _core.train(
+        groups,
+        _compiled(problem.loss),
+        problem.core(unit, norms),
+        _core.DualOptions(
+            tol=stopping.tol,
+            max_iter=stopping.max_iter,
+            seed=stopping.seed,
+            n_threads=stopping.n_threads,
+            keep_alpha=keep_alpha,
+        ),
+        _core.DualStart(
+            alpha=None if start.alpha is None else start.alpha * unit,
+            coef=np.ascontiguousarray(start.coef) if start.proximal else None,
+            intercept=float(start.intercept) if start.proximal else 0.0,
+        ),
+        [float(C) / float(Cs[0]) for C in Cs],
+        stopping.watch if len(Cs) == 1 else _PathWatch(stopping.watch, Cs),
+    )
+    if error is not None:
+        stopping.watch.fail(cast(BaseException, error))
+    return [_out_of_unit(found, unit) for found in results]
+
+
+@dataclass
+class _PathWatch:
+    """The watch of a path, which tells at which C every pass was made.
+
+    The core counts the passes of each C from 1 on, and makes at least one.
+    """
+
+    watch: Watch
+    Cs: Sequence[float]
+    n_begun: int = 0
+
+    def poll(self) -> bool:
+        """Tell whether to stop now."""
+        return self.watch.poll()
+
+    def on_pass(self, n_iter: int, gap: float, n_active: int) -> bool:
+        """Pass progress on, and tell whether to stop."""
+        self.n_begun += n_iter == 1
+        C = float(self.Cs[max(self.n_begun, 1) - 1])
+        return self.watch.at(C).on_pass(n_iter, gap, n_active)
+
+
+def _unit(rows: TrainingRows, problem: Problem) -> float:
+    """Return r^2, the largest squared length of an embedding, or about that.
+
+    Scaling all embeddings by 1 / r and the costs by r^2 leaves the model as it is, and keeps
+    squared lengths in the range of a float even where native units are as large as 1e300.
+    """
+    largest = max((float(_largest(group)) for group in rows.layout.groups), default=0.0)
+    return min(max(largest, problem.bias**2), 1e280) or 1.0
+
+
+def _compiled(loss: ConvexLoss) -> _core.Loss:
+    if not isinstance(loss, Loss):
+        raise TypeError(f"Dual coordinate descent needs a loss with a compiled twin; got {loss!r}.")
+    return loss.core()
+
+
+def _out_of_unit(found: _core.DualResult, unit: float) -> Result:
+    alpha = found.alpha if len(found.alpha) else None
+    if alpha is not None:
+        alpha /= unit  # in place: there may be many
+    return Result(
+        coef=found.coef,
+        intercept=found.intercept,
+        primal=found.primal / unit,
+        dual=found.dual / unit,
+        gap=found.gap,
+        n_iter=found.n_iter,
+        converged=found.converged,
+        certified=found.converged,
+        alpha=alpha,
+    )
+
+
+def _largest(group: TermGroup) -> float:
+    """Return the largest variance of a group, of curves or gaps."""
+    of_gaps = group.missing_variance.max(initial=0.0) if group.has_gaps else 0.0
+    return max(float(group.embedding.variance.max(initial=0.0)), float(of_gaps))

@@ -1,0 +1,106 @@
+"""What the hinge by few passes is worth on X itself, whatever its passes have seen of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from splinear.solvers.hinge import smoothing
+from splinear.solvers.newton.iterate import Space
+from splinear.solvers.newton.passes import RowPasses
+from splinear.solvers.problems.margin_sums import MarginSums
+from splinear.solvers.problems.problem import Result, Start, Stopping, stack
+from splinear.solvers.proofs.certificate import AIM, LAST_AIM, with_gap
+
+__all__ = ["ExactPasses", "SolveMargins", "certify", "solve_margins"]
+
+
+class ExactPasses(RowPasses, Protocol):
+    """Rows that can be had in full precision, too."""
+
+    def exactly(self) -> RowPasses:
+        """Return the same rows in full precision, in the same order."""
+        ...
+
+
+SolveMargins = Callable[[RowPasses, MarginSums, Stopping, Start | None], list[Result]]
+
+
+def solve_margins(
+    rows: ExactPasses,
+    total: MarginSums,
+    stopping: Stopping,
+    start: Start | None = None,
+    solve: SolveMargins = smoothing.solve,
+) -> list[Result]:
+    """Solve on rounded rows, and on X itself from there if X is too far from what was asked for."""
+    aim = max(AIM * stopping.tol, LAST_AIM) if rows.is_coded else stopping.tol
+    solved = solve(rows, total, replace(stopping, tol=aim), start)
+    found = _certified(rows, total, solved, stopping)
+    n_iter = found[0].n_iter
+    is_over = stopping.watch.reason is not None or n_iter >= stopping.max_iter
+    if all(one.certified for one in found) or is_over or not rows.is_coded:
+        return found
+    left = replace(
+        stopping,
+        tol=AIM * stopping.tol,
+        max_iter=stopping.max_iter - n_iter,
+        watch=stopping.watch.after(n_iter),
+    )
+    again = solve(rows.exactly(), total, left, _from(found))
+    again = [replace(one, n_iter=one.n_iter + n_iter) for one in again]
+    again = _certified(rows, total, again, stopping)
+    pairs = zip(found, again, strict=True)
+    return [after if after.certified or after.gap < one.gap else one for one, after in pairs]
+
+
+def _from(found: list[Result]) -> Start:
+    """Return where to go on: the models, and the dual variables of solvers that have them."""
+    alphas = [one.alpha for one in found if one.alpha is not None]
+    return Start(*stack(found), alpha=np.stack(alphas) if len(alphas) == len(found) else None)
+
+
+def _certified(
+    rows: RowPasses, total: MarginSums, solved: list[Result], stopping: Stopping
+) -> list[Result]:
+    """Certify what was found, if there is time for it."""
+    if not stopping.watch.in_haste:
+        try:
+            return certify(rows, total, solved, stopping)
+        except KeyboardInterrupt as error:
+            stopping.watch.fail(error)
+    return [replace(found, converged=False, certified=False) for found in solved]
+
+
+def certify(
+    rows: RowPasses, total: MarginSums, results: list[Result], stopping: Stopping
+) -> list[Result]:
+    """Return what was found with the objective and the gap of every output on X itself.
+
+    One reading of X in full precision tells the scores and the sums of R, the results' `slopes`,
+    which are feasible whatever X is; see `solvers.proofs.certificate`.
+    """
+    coef, intercepts = stack(results)
+    slopes = [found.slopes for found in results if found.slopes is not None]
+    R = slopes[0][None] if len(slopes) == 1 else np.stack(slopes)
+    F, sums = rows.on_values(coef, R, stopping.n_threads)
+    F = F + intercepts[:, None]
+    losses, parts = total.gaps(F, R)
+    space = Space(rows, len(results), stopping.n_threads, total.kind.bias)
+    theta = space.join(coef, intercepts)
+    pull = space.stiffen(theta)
+    q = pull + space.join(sums, np.asarray(R.sum(axis=1)))
+    primal = 0.5 * np.einsum("kp,kp->k", theta, pull) + losses
+    gap = parts + 0.5 * np.einsum("kp,kp->k", q, space.soften(q))
+    return [
+        _noting_rounding(found, with_gap(found, float(value), float(left), stopping.tol))
+        for found, value, left in zip(results, primal, gap, strict=True)
+    ]
+
+
+def _noting_rounding(solved: Result, found: Result) -> Result:
+    """Note where a solver had reached its aim in vain."""
+    return replace(found, rounded=solved.converged and not found.certified)

@@ -1,0 +1,1 @@
+"""Newton's method: a point, its Hessian, steps, and paths of C."""

@@ -1,0 +1,54 @@
+"""Newton's method for growing C, each solution leading to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.solvers.problems.problem import Result, Start, Stopping, stack
+from splinear.solvers.rows.training_rows import TrainingRows
+
+__all__ = ["newton_path"]
+
+# How far the next start goes on in the direction of the last change, the change being measured by
+# the logarithm of C: models change less and less, so not all the way.
+REACH = 0.5
+
+
+def newton_path(
+    rows: TrainingRows,
+    total: LossSum,
+    Cs: Sequence[float],
+    stopping: Stopping,
+    start: Start | None = None,
+) -> list[list[Result]]:
+    """Minimize with all variances times each C in turn; one result per output for each.
+
+    Fewer than there are Cs if the watch stopped it.
+    """
+    path: list[list[Result]] = []
+    for k, C in enumerate(Cs):
+        if k > 0:
+            start = _next_start(path, Cs[max(0, k - 2) : k + 1])
+        here = rows.with_layout(rows.layout.scaled(C))
+        own = replace(stopping, watch=stopping.watch.at(float(C)))
+        path.append(newton.solve(here, total, own, start))
+        if stopping.watch.poll():
+            break
+    return path
+
+
+def _next_start(path: list[list[Result]], Cs: Sequence[float]) -> Start:
+    """Go on from the last model; `Cs` are those of the last two (or one) and of the next."""
+    coef, intercept = stack(path[-1])
+    if len(path) > 1 and Cs[0] != Cs[1]:
+        before, now, to = np.log(Cs)
+        reach = REACH * min((to - now) / (now - before), 1.0)
+        coef_before, intercept_before = stack(path[-2])
+        coef = coef + reach * (coef - coef_before)
+        intercept = intercept + reach * (intercept - intercept_before)
+    return Start(coef=coef, intercept=intercept)

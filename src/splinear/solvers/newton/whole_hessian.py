@@ -1,0 +1,185 @@
+"""The whole Hessian of one output's curves, as one dense matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
+from splinear.solvers.newton.iterate import Space
+
+__all__ = [
+    "FEW_SAMPLED",
+    "MAX_DENSE",
+    "WholeHessian",
+    "entries_per_row",
+    "forms_hessian",
+    "numbered",
+    "penalty_entries",
+]
+
+MAX_DENSE = 2500  # coefficients per output, up to which the matrix may be formed
+FEW_SAMPLED = 0.5  # of a function's part of the diagonal
+
+
+def forms_hessian(layout: Layout) -> bool:
+    """Tell whether the Hessian of one output's curves is small enough to be formed."""
+    return int(layout.used[: layout.n_of_curves].sum()) < MAX_DENSE
+
+
+def entries_per_row(space: Space) -> float:
+    """Return how many functions of all curves are not zero in a row."""
+    per_row = 0.0
+    for group in space.layout.groups:
+        # Of two functions, as a 0/1 column has them, one is zero.
+        n_free = group.embedding.used.sum(axis=1)
+        most = np.minimum(np.maximum(n_free - 1, 1), group.embedding.basis.support)
+        per_row += float(most[n_free > 0].sum())
+    n_terms = sum(group.n_features for group in space.layout.groups)
+    return per_row * space.rows.n_values / (space.rows.n_rows * max(1, n_terms))
+
+
+class WholeHessian:
+    """Where parameters stand in the matrix: those that are free, and the intercept at the end.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n,)
+        Where each row of the matrix stands in a vector theta; the intercept is the last of both.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        used = space.used[: space.layout.n_of_curves]
+        raw = used.copy()
+        for group, own in zip(space.layout.groups, space.layout.split(raw), strict=True):
+            if group.has_gaps:  # a gap counts in its curve, even if it has no deviation
+                own[:, -1] = True
+        self._raw = numbered(raw)
+        self._free = np.append(self._raw[used], int(raw.sum()))
+        self._place = numbered(used)
+        self.places = np.append(np.flatnonzero(used), -1)
+        pairs = zip(space.layout.groups, space.layout.split(self._raw), strict=True)
+        self._ties = [tie for group, places in pairs for tie in _ties(group, places)]
+
+    def of_losses(
+        self,
+        h: Floats,
+        blocks: list[Floats],
+        n_sample: int,
+        more: Iterable[Floats] = (),
+    ) -> Floats:
+        """Return the part that the rows have, from the first n_sample of them.
+
+        `h` are the second derivatives of all rows. Rows are in random order, so the first are a
+        sample. The diagonal is that of all rows, which the `blocks` have, where the sample has too
+        little: functions that few rows reach would be taken for free. `more` are
+        matrices (n_features, stride, stride) that are added, one per group of curves.
+        """
+        H = self.raw(h, n_sample)
+        if n_sample < self.space.n_rows:
+            at = np.arange(len(H) - 1)
+            of_all, of_sample = self.diagonal(h, blocks)[:-1], H[at, at]
+            H[at, at] = np.where(of_sample < FEW_SAMPLED * of_all, of_all, of_sample)
+        for own, places in zip(more, self.space.layout.split(self._raw), strict=False):
+            for matrix, at in zip(own, places, strict=True):
+                there = np.flatnonzero(at >= 0)
+                H[np.ix_(at[there], at[there])] += matrix[np.ix_(there, there)]
+        return self.finished(H)
+
+    def raw(self, h: Floats, n_sample: int) -> Floats:
+        """Return the matrix of the first rows, in terms of tables, in which gaps stand alone."""
+        space, n = self.space, int(self._free[-1]) + 1
+        share = n_sample / space.n_rows
+        H: Floats = _core.hessian_some(
+            space.rows.first(space.n_rows).groups,
+            self._raw,
+            n,
+            np.ascontiguousarray(h[:n_sample]) / share,
+            1.0,
+            space.n_threads,
+        )
+        return H.reshape(n, n)
+
+    def diagonal(self, h: Floats, blocks: list[Floats]) -> Floats:
+        """Return the diagonal of that of all rows."""
+        flat = np.concatenate([own[:, :, 0].ravel() for own in blocks])
+        return np.append(flat[self._raw >= 0], h.sum())
+
+    def finished(self, H: Floats) -> Floats:
+        """Return a matrix of tables as that of parameters; levels are left to the intercept."""
+        space, n = self.space, len(H)
+        of_level = float(H[-1, -1]) * space.has_level
+        H[-1, -1] += space.stiffness_of_b
+        for tie in self._ties:
+            tie.apply(H, of_level)
+        if len(self._free) < n:
+            H = np.ascontiguousarray(H[np.ix_(self._free, self._free)])
+        return H
+
+    def add_penalty(self, H: Floats, layout: Layout) -> None:
+        """Add the penalty of a layout of the same parameters, in place."""
+        for to, beside, values in penalty_entries(layout, self._place):
+            H[to, beside] += values
+
+
+def penalty_entries(
+    layout: Layout, places: AnyArray
+) -> Iterator[tuple[AnyArray, AnyArray, Floats]]:
+    """Yield rows, columns and entries of the penalty's matrix; no entry twice at a time.
+
+    `places` are the numbers of parameters in the matrix, -1 of those that are not in it.
+    """
+    for group, at in zip(layout.groups, layout.split(places), strict=True):
+        bands = group.penalty_bands
+        for p in range(bands.shape[2]):
+            n = group.stride - p
+            values, to, beside = bands[:, :n, p], at[:, :n], at[:, p:]
+            there = (values != 0.0) & (to >= 0) & (beside >= 0)
+            yield to[there], beside[there], values[there]
+            if p:
+                yield beside[there], to[there], values[there]
+
+
+def numbered(mask: AnyArray) -> AnyArray:
+    """Return 0, 1, ... where the mask is set, and -1 elsewhere."""
+    return np.where(mask, np.cumsum(mask) - 1, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tie:
+    """How one feature's coefficients hang together with its gap, and with the intercept.
+
+    `level` are the numbers of those that its level is a mean of, by `weights`; `curve` those of
+    which a gap has the mean, by `mean`.
+    """
+
+    level: AnyArray
+    weights: Floats
+    curve: AnyArray
+    mean: Floats
+    gap: int
+
+    def apply(self, H: Floats, of_level: float) -> None:
+        """Tie the gap to its curve, and leave the level to the intercept."""
+        if len(self.curve):
+            H[self.curve] += self.mean[:, None] * H[self.gap]
+            H[:, self.curve] += H[:, self.gap][:, None] * self.mean
+        if len(self.level):
+            H[self.level[:, None], self.level] += of_level * np.outer(self.weights, self.weights)
+
+
+def _ties(group: TermGroup, places: AnyArray) -> Iterator[_Tie]:
+    """Yield those of a group's features, if there are any."""
+    if not (group.has_gaps or group.has_level):
+        return
+    for j in np.flatnonzero(group.used.any(axis=1)):
+        curve = np.flatnonzero(group.embedding.used[j]) if group.has_gaps else np.zeros(0, np.intp)
+        level = np.flatnonzero(group.level_weights[j]) if group.has_level else np.zeros(0, np.intp)
+        mean, weights = group.mean[j, curve], group.level_weights[j, level]
+        yield _Tie(places[j, level], weights, places[j, curve], mean, int(places[j, -1]))

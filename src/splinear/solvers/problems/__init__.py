@@ -1,0 +1,1 @@
+"""What is minimized: problems, losses and their sums, and what may stop a fit."""

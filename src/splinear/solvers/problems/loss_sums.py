@@ -1,0 +1,400 @@
+"""Sums of smooth losses over rows, as functions of the rows' scores: what Newton's method sees.
+
+Scores F are (n_outputs, n_rows). One output of a binary problem or a regression is `Separable`;
+`solvers.problems.softmax` couples the outputs of all classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.solvers.problems import per_row
+from splinear.solvers.problems.losses import Loss, SmoothLoss, SquaredError
+from splinear.solvers.problems.problem import Problem
+
+__all__ = [
+    "FARTHEST",
+    "LAST_SHIFT",
+    "MAX_SHIFTS",
+    "NEARLY_STRAIGHT",
+    "ROUNDING",
+    "Curvature",
+    "Diagonal",
+    "Likened",
+    "LossSum",
+    "Separable",
+    "misfit",
+    "missing_curvature",
+]
+
+MAX_SHIFTS = 100
+LAST_SHIFT = 1e-6  # of Newton's method: what is left behind it is about its square
+NEARLY_STRAIGHT = 1.0  # a loss on the wrong side of 0, from so far on
+ROUNDING = 1e-12  # of probabilities
+STEP = 2**14  # rows at a time
+LEAST_MEAN = 1e-12  # of a count, as a share of it
+FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
+
+
+class LossSum(Protocol):
+    """A sum of losses of the scores F (n_outputs, n_rows)."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores a row."""
+        ...
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether it equals its quadratic model."""
+        ...
+
+    @property
+    def farthest(self) -> float:
+        """How far a score may move for its rise to say what curvature a step should have had."""
+        ...
+
+    @property
+    def uses_pearson(self) -> bool:
+        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
+        ...
+
+    def dispersion(self, misfit: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods.
+
+        `misfit` is twice the sum of the losses, or Pearson's statistic, per degree of freedom that
+        the model leaves.
+        """
+        ...
+
+    def on_threads(self, n: int) -> LossSum:
+        """Return the same sum, computed on n threads."""
+        ...
+
+    @property
+    def bias(self) -> float | None:
+        """B of intercepts with the penalty 1/2 b^2 / B^2; None: they are free."""
+        ...
+
+    def each(self, F: Floats) -> Floats:
+        """Return the terms of the sum, (n_rows,)."""
+        ...
+
+    def value(self, F: Floats) -> float:
+        """Return the sum."""
+        ...
+
+    def gradient(self, F: Floats) -> Floats:
+        """Return its derivatives with respect to F, same shape."""
+        ...
+
+    def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
+        """Return its second derivatives at F.
+
+        Of a row that is far on the wrong side the loss is nearly straight, and a Newton step would
+        be far too long. If `cautious`, the curvature of such a row is that of a parabola that
+        touches the loss at f and at -f, where f is how far the row is from the middle.
+        """
+        ...
+
+    def gap(self, F: Floats, R: Floats) -> float:
+        """Return L(F) + L*(R) - sum(R * F), with L the sum and L* its convex conjugate.
+
+        It is 0 at least, and is 0 where R are the derivatives at F; infinite where L* is.
+        """
+        ...
+
+    def best_shift(self, F: Floats) -> Floats:
+        """Return the numbers (n_outputs,) whose addition to F makes the sum least."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Likened:
+    """What a sum over rows elsewhere has in common with one of the same losses over rows here."""
+
+    like: LossSum
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores per row."""
+        return self.like.n_outputs
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether it equals its quadratic model."""
+        return self.like.is_quadratic
+
+    @property
+    def farthest(self) -> float:
+        """How far a score may move for its rise to say what curvature a step should have had."""
+        return self.like.farthest
+
+    @property
+    def uses_pearson(self) -> bool:
+        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
+        return self.like.uses_pearson
+
+    @property
+    def bias(self) -> float | None:
+        """B of penalized intercepts; None: they are free."""
+        return self.like.bias
+
+    def dispersion(self, misfit: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        return self.like.dispersion(misfit)
+
+
+def misfit(total: LossSum, F: Floats, losses: float) -> float:
+    """Return what the dispersion is estimated from, given the sum of the losses at the scores F.
+
+    It is twice that sum or, for counts, Pearson's statistic sum_i c_i (y_i - mu_i)^2 / mu_i, which
+    by the first and second derivatives g and h of the losses is sum_i g_i^2 / h_i.
+    """
+    if not total.uses_pearson:
+        return 2.0 * losses
+    g, h = np.abs(total.gradient(F)), total.curvature(F).diagonal
+    least = np.maximum(LEAST_MEAN * g, np.finfo(float).tiny)  # a mean may have vanished
+    return float((g * (g / np.maximum(h, least))).sum(axis=1).sum())
+
+
+def missing_curvature(total: LossSum, F: Floats, D: Floats, curvature: Curvature) -> Floats:
+    """Return the curvature (n_rows,) that rows lack which a step led astray, that moved F by D.
+
+    A row whose loss rose by more than its quadratic model said gets what would have said so. Where
+    losses soon grow beyond all bounds, that is measured on a part of the way.
+    """
+    if isinstance(total, Separable) and total.twin is not None:
+        h, far = np.ascontiguousarray(curvature.diagonal[0]), total.farthest
+        found: Floats = _core.missing_bends(*total.twin, F[0], D[0], h, far, total.n_threads)
+        return found
+    D = np.clip(D, -total.farthest, total.farthest)
+    rise = total.each(F + D) - total.each(F)
+    rise -= np.einsum("ki,ki->i", total.gradient(F), D)
+    said = 0.5 * np.einsum("ki,ki->i", curvature.times(D), D)
+    squares = np.maximum(np.einsum("ki,ki->i", D, D), np.finfo(float).tiny)
+    return np.where(rise > 2.0 * said, 2.0 * (rise - said) / squares, 0.0)
+
+
+class Curvature(Protocol):
+    """Second derivatives of a sum of losses."""
+
+    @property
+    def diagonal(self) -> Floats:
+        """Return the diagonal, (n_outputs, n_rows)."""
+        ...
+
+    @property
+    def independent(self) -> Floats:
+        """Return the diagonal of one that says as much of differences of outputs, and no more.
+
+        Classes then count as if each were a number of events with a Poisson distribution.
+        """
+        ...
+
+    def between(self, k: int, m: int) -> Floats:
+        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
+        ...
+
+    def times(self, V: Floats) -> Floats:
+        """Multiply by V (n_outputs, n_rows)."""
+        ...
+
+    def level(self, V: Floats) -> Floats:
+        """Return the numbers (n_outputs,) whose addition to V makes the sums of times(V) zero."""
+        ...
+
+    def raised(self, extra: Floats) -> Curvature:
+        """Return it with more on the diagonal: extra (n_rows,) for each output."""
+        ...
+
+    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
+        """Return that of the rows of these numbers, each times its weight."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Separable:
+    """sum_i c_i loss(y_i f_i - t_i), with a single output.
+
+    The core computes it, if it knows the loss; else NumPy does.
+    """
+
+    problem: Problem
+    loss: SmoothLoss
+    n_outputs: int = 1
+    bias: float | None = None
+    n_threads: int = 1
+    _known: dict[str, Floats] = field(default_factory=dict)  # at the scores "F", until asked for
+
+    def on_threads(self, n: int) -> Separable:
+        """Return the same sum, computed on n threads."""
+        return self if n == self.n_threads else replace(self, n_threads=n)
+
+    @cached_property
+    def _cost(self) -> Floats:
+        return self.problem.cost
+
+    @cached_property
+    def twin(self) -> tuple[_core.Loss, _core.DualProblem] | None:
+        """The compiled loss and problem; None: there are none."""
+        if not isinstance(self.loss, Loss) or not _core.is_smooth(loss := self.loss.core()):
+            return None
+        return loss, replace(self.problem, y=self.problem.y.astype(np.int8, copy=False)).core()
+
+    def _at(self, F: Floats, what: str) -> Floats:
+        """Return "value" (1,), "slopes" (n,) or "bends" (n,) at F, all of them anew if need be.
+
+        They are handed over, and not kept.
+        """
+        if self._known.get("F") is not F or what not in self._known:
+            self._known.clear()
+            self._known.update(self._computed(F), F=F)
+        return self._known.pop(what)
+
+    def _computed(self, F: Floats) -> dict[str, Floats]:
+        if self.twin is not None:
+            in_all, slopes, bends = _core.loss_sums(*self.twin, F[0], self.n_threads)
+            return {"value": np.array([in_all]), "slopes": slopes, "bends": bends}
+        margin = self.problem.margin(F[0])
+        slopes, bends = self.loss.derivatives(margin)
+        bends *= self._cost
+        slopes *= self._cost
+        slopes *= self.problem.y
+        in_all = float(self._cost @ self.loss.value(margin))
+        return {"value": np.array([in_all]), "slopes": slopes, "bends": bends}
+
+    def each(self, F: Floats) -> Floats:
+        """Return the terms of the sum, (n_rows,)."""
+        if self.twin is not None:
+            each: Floats = _core.loss_each(*self.twin, F[0], self.n_threads)
+            return each
+        return self._cost * self.loss.value(self.problem.margin(F[0]))
+
+    def value(self, F: Floats) -> float:
+        """Return the sum."""
+        return float(self._at(F, "value")[0])
+
+    def gradient(self, F: Floats) -> Floats:
+        """Return its derivatives with respect to F, same shape."""
+        return self._at(F, "slopes")[None]
+
+    def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
+        """Return its second derivatives at F: a diagonal, as y_i^2 = 1."""
+        if cautious and self.twin is not None:
+            n = self.n_threads
+            bends: Floats = _core.cautious_bends(*self.twin, F[0], NEARLY_STRAIGHT, n)
+            return Diagonal(bends[None], n)
+        second = self._at(F, "bends")[None]
+        if cautious:
+            margin = self.problem.margin(F[0])
+            wrong = np.flatnonzero(margin < -NEARLY_STRAIGHT)
+            second[0, wrong] = self._cost[wrong] * self.loss.caution(margin[wrong])
+        return Diagonal(second, self.n_threads)
+
+    def gap(self, F: Floats, R: Floats) -> float:
+        """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
+        if self.twin is not None:
+            return _core.loss_gap(*self.twin, F[0], np.ascontiguousarray(R[0]), self.n_threads)
+        pieces = [slice(start, start + STEP) for start in range(0, F.shape[1], STEP)]
+        return float(sum(self._gap_of(F[0], R[0], some) for some in pieces))
+
+    def _gap_of(self, F: Floats, R: Floats, some: slice) -> float:
+        """Return the part of some rows: few at a time take little memory."""
+        counts = np.flatnonzero(self._cost[some]) + some.start
+        cost, alpha = self._cost[counts], -self.problem.y[counts] * R[counts]
+        feasible = np.clip(alpha, *self.loss.range(cost))
+        if not np.all(np.abs(alpha - feasible) <= ROUNDING * cost):
+            return np.inf
+        m = self.problem.some(counts).margin(F[counts])
+        return float(self.loss.gap(feasible, m, cost).sum())
+
+    def best_shift(self, F: Floats) -> Floats:
+        """Return the number (1,) whose addition to F makes the sum least."""
+        if self.twin is not None:
+            found = _core.loss_shift(
+                *self.twin,
+                F[0],
+                last=LAST_SHIFT,
+                farthest=FARTHEST,
+                max_steps=MAX_SHIFTS,
+                n_threads=self.n_threads,
+            )
+            return np.array([found])
+        known = self.loss.shift(self.problem.margin(F[0]), self._cost)
+        if known is not None:
+            sign = float(self.problem.y[0])  # of all rows, where there is a formula
+            return np.array([sign * known])
+        shift = np.zeros(1)
+        for _ in range(MAX_SHIFTS):
+            margin = self.problem.margin(F[0] + shift)
+            slopes, bends = self.loss.derivatives(margin)
+            slope = float((self.problem.y * slopes) @ self._cost)
+            bend = float(self._cost @ bends)
+            step = np.clip(-slope / bend if bend > 0 else -np.sign(slope), -1.0, 1.0)
+            shift += step
+            if abs(step) <= LAST_SHIFT or abs(shift[0]) > FARTHEST:
+                break
+        return shift
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether it equals its quadratic model."""
+        return isinstance(self.loss, SquaredError)
+
+    @property
+    def farthest(self) -> float:
+        """How far a score may move for its rise to say what curvature a step should have had."""
+        return self.loss.farthest
+
+    @property
+    def uses_pearson(self) -> bool:
+        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
+        return self.loss.uses_pearson
+
+    def dispersion(self, misfit: float) -> float:
+        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        return self.loss.dispersion(misfit)
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonal:
+    """Second derivatives of a sum in which no row's outputs depend on each other."""
+
+    diagonal: Floats
+    n_threads: int = 1
+
+    @cached_property
+    def _total(self) -> float:
+        return max(float(self.diagonal.sum()), np.finfo(float).tiny)
+
+    @property
+    def independent(self) -> Floats:
+        """Return the diagonal."""
+        return self.diagonal
+
+    def between(self, k: int, m: int) -> Floats:
+        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
+        return np.asarray(self.diagonal[k] if k == m else np.zeros(self.diagonal.shape[1]))
+
+    def times(self, V: Floats) -> Floats:
+        """Multiply by V (n_outputs, n_rows)."""
+        return self.diagonal * V
+
+    def level(self, V: Floats) -> Floats:
+        """Return the numbers whose addition to V makes the sums of times(V) zero."""
+        return np.asarray(-np.einsum("ki,ki->k", self.diagonal, V) / self._total)
+
+    def raised(self, extra: Floats) -> Curvature:
+        """Return it with more on the diagonal."""
+        return replace(self, diagonal=per_row.raised(self.diagonal, extra, self.n_threads))
+
+    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
+        """Return that of the rows of these numbers, each times its weight."""
+        return Diagonal(np.take(self.diagonal, numbers, axis=1) * weights)

@@ -1,0 +1,280 @@
+"""Objective and gap of a model on X itself, whatever form of X a solver has seen.
+
+Solvers read X as codes of 16 bits (a sparse X in single precision), and their certificate is about
+X so rounded. For any scores F and any feasible derivatives R of the losses by them, the Fenchel-
+Young inequality bounds how far a model theta is from the optimum:
+
+    P(theta) - P* <= L(F) + L*(R) - sum(R F) + 1/2 q'K q,    q = S theta + sum_i R_i B_i,
+
+S being the penalty's matrix and K its inverse. What a solver ends with, -alpha_i y_i or the losses'
+derivatives, is feasible whatever X is. So one reading of X in double precision, for F and for the
+sum over B_i, proves something about X itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.newton.iterate import Space, dot
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.solvers.problems.problem import Problem, Result, Start, Stopping, stack
+from splinear.solvers.problems.watch import Watch
+from splinear.solvers.proofs.rounding import rows_in_doubt
+from splinear.solvers.rows.training_rows import TrainingRows
+
+__all__ = [
+    "certify_problem",
+    "certify_sum",
+    "fine_enough",
+    "minimize_and_certify",
+    "solve_and_certify",
+    "with_gap",
+]
+
+AIM = 0.95  # of the tolerance on rounded rows, so that rounding may cost the rest
+LEAST_AIM = 5e-4  # on codes: about what is left then is rounding
+LAST_AIM = 5e-5  # on codes where nothing can follow: single precision can tell no less
+CLOSE = 0.4  # of that aim: closer to rounded rows is not worth a try
+TURNS = 3  # on codes whose rounding is made up for
+WORTH_IT = 0.9  # of the gap before: what a turn must reach for another to follow
+SPARSE_AIM = 2e-5  # on sparse rows in single precision, if X itself can follow
+FEW = 20  # passes over X itself that are worth a try, beyond as many as there were on rounded rows
+
+Solve = Callable[[TrainingRows, Stopping, list[Result] | None], list[Result]]
+Certify = Callable[[list[Result]], list[Result]]
+FlatIfLower = Callable[[float], "list[Result] | None"]
+
+
+def fine_enough(rows: TrainingRows, tol: float) -> TrainingRows:
+    """Return rows for what is not certified: X itself if `tol` is finer than rounding."""
+    can_tell = tol >= LEAST_AIM or not rows.is_coded or not rows.plan.holds_values
+    return rows if can_tell else rows.exactly()
+
+
+def solve_and_certify(
+    rows: TrainingRows,
+    stopping: Stopping,
+    solve: Solve,
+    certify: Certify,
+    flat: FlatIfLower,
+    *,
+    refines: bool = False,
+) -> list[Result]:
+    """Solve on rounded rows, and on X itself from there if X is too far from what was asked for.
+
+    `solve` is given rows, when to stop, and where to begin; `certify` returns results with their
+    objective and gap on X; `flat` returns the model without curves, if its objective is lower than
+    a number. Codes are tried once more first, which takes a fraction of the time: if `solve`
+    refines, that is, makes up for their rounding from where it begins, as closely as X would be;
+    else more closely, where rounding costs little. Where not all of X may be in memory, or passes
+    or time are at an end, it is left at that; but no model is worse than a flat one.
+    """
+    aim = _aim(rows, stopping.tol)
+    solved = solve(rows, replace(stopping, tol=aim), None)
+    found = _certified(certify, solved, 0, stopping.watch)
+    closer = aim - 1.5 * max(map(_cost_of_rounding, found, solved))
+    if aim < stopping.tol:  # what was asked for has been reached, but for rounding
+        most = min(stopping.max_iter, FEW + 2 * found[0].n_iter)
+        stopping = replace(stopping, max_iter=most)
+    if refines:
+        found = _refined(rows, stopping, solve, certify, found)
+    elif rows.is_coded and closer >= CLOSE * aim and not _is_over(found, stopping):
+        found = _go_on(rows, replace(stopping, tol=closer), solve, certify, found)
+    if rows.plan.holds_values and not _is_over(found, stopping):
+        found = _go_on(rows.exactly(), stopping, solve, certify, _not_astray(found, stopping, flat))
+    return _not_astray(found, stopping, flat)
+
+
+def _not_astray(found: list[Result], stopping: Stopping, flat: FlatIfLower) -> list[Result]:
+    """Return the flat model instead, where rounding has led to one that is worse on X."""
+    if stopping.watch.in_haste or all(one.certified for one in found):
+        return found
+    try:
+        lower = flat(found[0].primal)
+    except KeyboardInterrupt as error:
+        stopping.watch.fail(error)
+        return found
+    if lower is None:
+        return found
+    pairs = zip(lower, found, strict=True)
+    return [replace(own, n_iter=one.n_iter, rounded=one.rounded) for own, one in pairs]
+
+
+def _refined(
+    rows: TrainingRows, stopping: Stopping, solve: Solve, certify: Certify, found: list[Result]
+) -> list[Result]:
+    """Solve on codes in several turns, each of which corrects for their rounding."""
+    closely = replace(stopping, tol=max(AIM * stopping.tol, LAST_AIM))
+    for _ in range(TURNS):
+        is_astray = not found[0].gap < 1.0  # or no number
+        if not rows.is_coded or is_astray or _is_over(found, stopping):
+            break
+        before, found = found, _go_on(rows, closely, solve, certify, found)
+        if not found[0].gap < WORTH_IT * before[0].gap:
+            break
+    return found
+
+
+def _is_over(found: list[Result], stopping: Stopping) -> bool:
+    """Whether there is a proof already, or passes or time are at an end."""
+    proven = all(one.certified for one in found)
+    stopped = stopping.watch.reason is not None
+    return proven or stopped or found[0].n_iter >= stopping.max_iter
+
+
+def _go_on(
+    on: TrainingRows, stopping: Stopping, solve: Solve, certify: Certify, found: list[Result]
+) -> list[Result]:
+    """Return what is found from there on some rows, if it is better on X."""
+    n_iter, watch = found[0].n_iter, stopping.watch
+    when = replace(stopping, max_iter=stopping.max_iter - n_iter, watch=watch.after(n_iter))
+    try:
+        solved = solve(on, when, found)
+    except KeyboardInterrupt as error:  # before the first step there
+        watch.fail(error)
+        return found
+    again = _certified(certify, solved, n_iter, watch)
+    if watch.in_haste:  # what was reached since has no certificate
+        return found
+    return again if again[0].certified or _is_lower(again[0], found[0]) else found
+
+
+def _is_lower(one: Result, other: Result) -> bool:
+    """Tell whether a model has the lower objective on X, or a better proof of the same."""
+    if one.primal == other.primal or math.isnan(other.primal):
+        return not one.gap > other.gap
+    return one.primal < other.primal
+
+
+def _cost_of_rounding(found: Result, solved: Result) -> float:
+    """Return by how much the gap on X is above that on rounded rows; infinite if unknown."""
+    cost = found.gap - solved.gap
+    return max(cost, 0.0) if math.isfinite(cost) else math.inf
+
+
+def _certified(certify: Certify, solved: list[Result], n_before: int, watch: Watch) -> list[Result]:
+    """Certify what was found after passes made before, if there is time for it.
+
+    Note where a solver had reached its aim in vain.
+    """
+    none = [replace(found, converged=False, certified=False) for found in solved]
+    if watch.in_haste:
+        return none
+    try:
+        certified = certify(solved)
+    except KeyboardInterrupt as error:
+        watch.fail(error)
+        return none
+    return [
+        replace(
+            found, n_iter=found.n_iter + n_before, rounded=own.converged and not found.certified
+        )
+        for found, own in zip(certified, solved, strict=True)
+    ]
+
+
+def _aim(rows: TrainingRows, tol: float) -> float:
+    """Return the tolerance for rounded rows."""
+    if not rows.is_coded:  # single precision is as good as X itself for nearly all that is asked
+        return max(AIM * tol, SPARSE_AIM if rows.plan.holds_values else 0.0)
+    return max(AIM * tol, LEAST_AIM if rows.plan.holds_values else LAST_AIM)
+
+
+def certify_problem(
+    rows: TrainingRows, problem: Problem, start: Start | None, found: Result, stopping: Stopping
+) -> Result:
+    """Return what dual coordinate descent has found with its objective and gap on X itself."""
+    if found.alpha is None:
+        raise ValueError("A certificate needs the dual variables.")
+    coef, intercept, layout = found.coef, found.intercept, rows.layout
+    losses = gap = slope = 0.0
+    sums = np.zeros_like(coef)
+    for piece in rows.values(rows_in_doubt(rows, problem, found, stopping.n_threads)):
+        some, alpha = problem.some(piece.places), found.alpha[piece.places]
+        F = piece.scores(coef[None], stopping.n_threads)[0]
+        R = -some.y * alpha
+        sums += piece.sums(R[None], stopping.n_threads)[0]
+        slope += float(R.sum())
+        own = _losses_and_gap(some, F + intercept, alpha)
+        losses, gap = losses + own[0], gap + own[1]
+    if start is not None and start.proximal and start.coef is not None:
+        coef, intercept = coef - start.coef, intercept - float(start.intercept)
+    b = intercept / problem.bias if problem.bias > 0 else 0.0
+    penalty, distance = layout.distance(coef, sums)
+    gap += 0.5 * distance + 0.5 * (b + problem.bias * slope) ** 2
+    primal = 0.5 * penalty + 0.5 * b**2 + losses
+    return with_gap(found, primal, gap, stopping.tol)
+
+
+def _losses_and_gap(problem: Problem, scores: Floats, alpha: Floats) -> tuple[float, float]:
+    """Return the sum of the losses of some rows, and that of their parts of the gap."""
+    counts = np.flatnonzero(problem.cost)
+    cost, m = problem.cost[counts], problem.margin(scores)[counts]
+    alpha = np.clip(alpha[counts], *problem.loss.range(cost))
+    return float(cost @ problem.loss.value(m)), float(problem.loss.gap(alpha, m, cost).sum())
+
+
+def minimize_and_certify(
+    rows: TrainingRows, total: LossSum, stopping: Stopping, start: Start | None
+) -> list[Result]:
+    """Minimize one sum by Newton's method, and certify that on X itself.
+
+    Returns one result per output, each with the slopes that prove it.
+    """
+
+    def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
+        return newton.solve(on, total, when, start if last is None else Start(*stack(last)))
+
+    def certify(results: list[Result]) -> list[Result]:
+        return certify_sum(rows, total, results, stopping)
+
+    def flat(worse: float) -> list[Result] | None:
+        first = newton.begin(rows, total, stopping.n_threads, None)
+        return None if first.value >= worse else certify(first.results(stopping.tol))
+
+    return solve_and_certify(rows, stopping, solve, certify, flat)
+
+
+def certify_sum(
+    rows: TrainingRows, total: LossSum, results: list[Result], stopping: Stopping
+) -> list[Result]:
+    """Return what Newton's method has found with its objective and gap on X itself.
+
+    The results are those of all outputs of the sum, which have the two in common.
+    """
+    coef, total = np.stack([found.coef for found in results]), total.on_threads(stopping.n_threads)
+    slopes = [found.slopes for found in results if found.slopes is not None]
+    R = slopes[0][None] if len(slopes) == 1 else np.stack(slopes)
+    F, sums = rows.on_values(coef, R, stopping.n_threads)
+    intercepts = np.array([found.intercept for found in results])
+    F += intercepts[:, None]
+    space = Space(rows, len(results), stopping.n_threads, total.bias)
+    theta = np.column_stack([coef, intercepts])
+    pull = space.stiffen(theta)
+    gap = total.gap(F, R) + space.gap(pull + space.join(sums, R.sum(axis=1)), theta)
+    # R sums to zero but for rounding, which other intercepts would gain from.
+    tilt = 0.0
+    if space.is_free:
+        tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F)))
+    primal = 0.5 * dot(theta, pull) + total.value(F)
+    return [with_gap(found, primal, gap, stopping.tol, tilt) for found in results]
+
+
+def with_gap(found: Result, primal: float, gap: float, tol: float, tilt: float = 0.0) -> Result:
+    """Return a result with this objective and gap; `tilt` is what else may be missing."""
+    relative = gap / primal if primal != 0.0 else 0.0
+    proven = bool(relative <= tol and tilt <= tol * primal and math.isfinite(primal))
+    return replace(
+        found,
+        primal=primal,
+        dual=primal - gap,
+        gap=relative,
+        converged=proven,
+        certified=proven,
+    )

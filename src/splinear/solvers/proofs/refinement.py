@@ -1,0 +1,52 @@
+"""Codes as a stand-in for X: the problem on X, posed on codes.
+
+Let alpha be dual variables, and theta a model. On codes, with
+
+    targets    t_i + y_i (f(code_i) - f(x_i)),            f being the curves of theta,
+    penalty    1/2 |w - w_0|^2,   w_0 = sum_i alpha_i y_i (phi(x_i) - phi(code_i)),
+
+margins and weights at alpha and theta are those of X, and nearby they differ by what rounding makes
+of the difference alone. So what solves this problem is far closer to what solves that on X, at the
+price of codes; and again from there, closer still.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.solvers.problems.problem import Problem, Result, Start
+from splinear.solvers.proofs.rounding import rows_in_doubt
+from splinear.solvers.rows.training_rows import TrainingRows
+
+__all__ = ["stand_in"]
+
+
+def stand_in(
+    rows: TrainingRows, problem: Problem, start: Start | None, found: Result, n_threads: int
+) -> tuple[Problem, Start]:
+    """Return the problem on codes that stands for that on X near a result, and where to begin.
+
+    Rows that rounding leaves no doubt about keep their targets.
+    """
+    assert found.alpha is not None
+    doubt = rows_in_doubt(rows, problem, found, n_threads)
+    sums = -rows.sums((problem.y * found.alpha)[None], n_threads)[0]
+    targets: Floats = rows.scores(found.coef[None], n_threads)[0]
+    seen = np.zeros(rows.n_rows, dtype=bool)
+    for piece in rows.values(doubt):
+        here = piece.places
+        targets[here] -= piece.scores(found.coef[None], n_threads)[0]
+        sums += piece.sums((problem.y[here] * found.alpha[here])[None], n_threads)[0]
+        seen[here] = True
+    targets[~seen] = 0.0
+    targets *= problem.y
+    if problem.targets is not None:
+        targets += problem.targets
+    shift, intercept = rows.layout.soften(sums), 0.0
+    if start is not None and start.proximal and start.coef is not None:
+        shift, intercept = shift + start.coef, float(start.intercept)
+    first = Start(coef=shift, intercept=intercept, proximal=True, alpha=found.alpha)
+    return replace(problem, targets=targets), first

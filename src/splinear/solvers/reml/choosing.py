@@ -1,0 +1,227 @@
+"""Which rows choose the smoothness, and which of two choices is better on held-out rows.
+
+- Narrow tables: REML, a variance per term (`solvers.reml.smoothness`). Variances do not depend
+  on the number of rows, so of many rows a sample decides.
+- Wide tables: there REML sees each term as if the others were known, and counts degrees of freedom
+  twice where terms say the same thing; its variances come out too small. So a sample of the rows is
+  divided: on one part REML finds a variance per term, and one number for all; on the other part the
+  models of both, with all variances times 1, 8, 64, ..., are compared, and the best is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from splinear._types import Floats
+from splinear.model.layout import Layout
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.newton.iterate import Iterate
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.solvers.problems.problem import Result, Start, Stopping, stack, start_at
+from splinear.solvers.reml.smoothness import (
+    MAX_TURNS,
+    SETTLED,
+    Smoothness,
+    choose_smoothness,
+    degrees_of_freedom,
+)
+from splinear.solvers.rows.training_rows import TrainingRows
+
+__all__ = ["WIDE", "choose", "choose_with_pairs", "enough_rows", "final_edf"]
+
+WIDE, FEW_ROWS = 200, 20  # a table is wide from this many terms on, or if a term has so few rows
+LEAST_ROWS = 200  # that can be divided
+MOST_ROWS = 50_000  # that REML looks at...
+ROWS_PER_LEVEL = 5  # ...unless a category needs more: its variance is that of single levels
+MOST_VALUES = 10**8  # of a wide table that a pass over its sample reads, all outputs counted
+# Blocks alone overestimate degrees of freedom more and more, and it is better to stop early.
+SETTLED_WIDE, MAX_TURNS_WIDE = 0.1, 8
+HELD_OUT = 0.25  # of the rows of a wide table
+# Larger variances are tried as long as they are better; fewer where there are many more rows than
+# in the sample, which will say more than the prior does.
+GROWTH, MOST_TRIALS, MOST_TRIALS_OF_MANY = 8.0, 3, 2
+MANY = 4  # times the rows of the sample
+BETTER = 0.98  # of the loss so far: what a larger variance must reach to be worth its while
+TRIAL_TOL = 1e-2  # of models that are compared
+
+TotalsOf = Callable[[TrainingRows], Sequence[LossSum]]
+WeightOf = Callable[[TrainingRows], float]
+
+
+def choose(
+    rows: TrainingRows,
+    totals_of: TotalsOf,
+    stopping: Stopping,
+    weight_of: WeightOf,
+) -> Smoothness:
+    """Choose the variances of all terms, in place of those of rows.layout.
+
+    totals_of(rows) are the sums of losses over some rows, and weight_of(rows) is their weight in
+    all.
+    """
+    n_terms, narrow = _n_curves(rows.layout), _is_narrow(rows, weight_of)
+    if narrow or rows.n_rows < LEAST_ROWS:
+        return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, weight_of)
+    n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
+    most = int(np.clip(MOST_VALUES // (n_terms * n_outputs), 4_000, MOST_ROWS))
+    n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
+    n_held_out = min(rows.n_rows - n_fit, max(4_000, n_fit // 3))
+    trials = _Trials(rows.first(n_fit), rows.first(n_fit + n_held_out), totals_of, stopping)
+    if rows.n_rows > MANY * n_fit:
+        trials.most = MOST_TRIALS_OF_MANY
+    for pooled in (True, False):
+        onward = replace(stopping, watch=stopping.watch.after(trials.n_turns))
+        found = _by_reml(trials.fit, totals_of, onward, weight_of, wide=True, pooled=pooled)
+        trials.compare(found)
+        if stopping.watch.poll():
+            break
+    return trials.best
+
+
+def choose_with_pairs(
+    rows: TrainingRows,
+    totals_of: TotalsOf,
+    stopping: Stopping,
+    weight_of: Callable[[TrainingRows], float],
+    curves: Smoothness,
+) -> Smoothness:
+    """Choose the variances of surfaces, which rows.layout has, too; `curves` were chosen without.
+
+    Those of curves are chosen anew, except for wide tables.
+    """
+    few = rows.first(_enough(rows.layout))
+    layout = curves.layout.with_pairs(rows.layout.pairs)
+    starts = [start_at(start, layout) for start in curves.starts]
+    return choose_smoothness(
+        few,
+        totals_of(few),
+        replace(stopping, watch=stopping.watch.after(curves.n_turns).during("smoothness")),
+        weight=weight_of(few),
+        begin=replace(curves, layout=layout, starts=starts),
+        only_pairs=not _is_narrow(rows, weight_of),
+    )
+
+
+def _n_curves(layout: Layout) -> int:
+    return sum(group.n_features for group in layout.groups)
+
+
+def _is_narrow(rows: TrainingRows, weight_of: Callable[[TrainingRows], float]) -> bool:
+    n_terms = _n_curves(rows.layout)
+    return n_terms < WIDE and FEW_ROWS * n_terms < weight_of(rows)
+
+
+def final_edf(
+    chosen: Smoothness,
+    rows: TrainingRows,
+    totals: Sequence[LossSum],
+    results: Sequence[Result],
+    n_threads: int,
+) -> tuple[Floats, ...]:
+    """Return the degrees of freedom of the final models; compute them if a sample was used.
+
+    `results` has one model per output of all totals.
+    """
+    if chosen.n_rows == rows.n_rows:
+        return chosen.edf
+    points, left = [], list(results)
+    for total in totals:
+        own, left = left[: total.n_outputs], left[total.n_outputs :]
+        points.append(newton.begin(rows, total, n_threads, Start(*stack(own))))
+    return degrees_of_freedom(points, rows.layout)
+
+
+def _enough(layout: Layout) -> int:
+    """Return the number of rows that are enough for REML."""
+    most_levels = max((g.size for g in layout.groups if g.levels is not None), default=0)
+    return enough_rows(most_levels)
+
+
+def enough_rows(most_levels: int) -> int:
+    """Return the number of rows that are enough for REML, given the most levels of a category."""
+    return max(MOST_ROWS, ROWS_PER_LEVEL * most_levels)
+
+
+def _by_reml(
+    rows: TrainingRows,
+    totals_of: TotalsOf,
+    stopping: Stopping,
+    weight_of: WeightOf,
+    *,
+    wide: bool = False,
+    pooled: bool = False,
+) -> Smoothness:
+    return choose_smoothness(
+        rows,
+        totals_of(rows),
+        replace(stopping, watch=stopping.watch.during("smoothness")),
+        weight=weight_of(rows),
+        pooled=pooled,
+        settled=SETTLED_WIDE if wide else SETTLED,
+        in_all=wide,
+        max_turns=MAX_TURNS_WIDE if wide else MAX_TURNS,
+    )
+
+
+@dataclass
+class _Trials:
+    """Models trained on some rows, `fit`, and compared on what `all` has more."""
+
+    fit: TrainingRows
+    all: TrainingRows
+    totals_of: TotalsOf
+    stopping: Stopping
+    most: int = MOST_TRIALS
+    best_loss: float = np.inf
+    _best: Smoothness | None = None
+    n_turns: int = 0
+    n_trials: int = 0
+
+    @property
+    def best(self) -> Smoothness:
+        """The best so far."""
+        assert self._best is not None
+        return replace(self._best, n_turns=self.n_turns)
+
+    def compare(self, found: Smoothness) -> None:
+        """Try the variances found, and larger ones as long as these are better."""
+        self.n_turns += found.n_turns
+        layout, starts, last = found.layout, found.starts, np.inf
+        for _ in range(self.most):
+            points = self._trained(layout, starts)
+            starts = [Start(coef=p.parameters, intercept=p.theta[:, -1]) for p in points]
+            loss = self._loss(points)
+            if self._best is None or loss < BETTER * self.best_loss:
+                edf = degrees_of_freedom(points, layout)
+                self.best_loss = loss
+                self._best = replace(found, layout=layout, edf=edf, starts=starts)
+            if not loss < BETTER * last or self.stopping.watch.poll():
+                return
+            layout, last = layout.scaled(GROWTH), loss
+
+    def _trained(self, layout: Layout, starts: Sequence[Start]) -> list[Iterate]:
+        self.n_trials += 1
+        watch = self.stopping.watch.during(f"trial {self.n_trials}")
+        rows, totals, points = self.fit.with_layout(layout), self.totals_of(self.fit), []
+        for k, (total, start) in enumerate(zip(totals, starts, strict=True)):
+            own = watch.of(k) if len(totals) > 1 else watch
+            stopping = replace(self.stopping, watch=own, tol=TRIAL_TOL)
+            point = newton.begin(rows, total, stopping.n_threads, start)
+            for point in newton.descend(point, stopping):  # noqa: B007, B020 (the last is wanted)
+                pass
+            points.append(point)
+        return points
+
+    def _loss(self, points: Sequence[Iterate]) -> float:
+        """Return the losses of the rows held out."""
+        n_fit, loss = self.fit.n_rows, 0.0
+        pairs = zip(self.totals_of(self.fit), self.totals_of(self.all), strict=True)
+        for point, (of_fit, of_all) in zip(points, pairs, strict=True):
+            rows = self.all.with_layout(point.space.layout)
+            F: Floats = rows.scores(point.parameters, self.stopping.n_threads)
+            F += point.theta[:, -1:]
+            loss += of_all.value(F) - of_fit.value(np.ascontiguousarray(F[:, :n_fit]))
+        return loss

@@ -1,0 +1,102 @@
+"""From the rows to the information that a fitted model keeps of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import Floats
+from splinear.model.information import Information, Thinned, thinned_within
+from splinear.model.layout import Layout
+from splinear.solvers.newton.iterate import Space
+from splinear.solvers.newton.passes import RowPasses, Thinning
+from splinear.solvers.problems.loss_sums import Curvature, LossSum, misfit
+
+__all__ = ["gather"]
+
+MOST_COUPLED = 1_000  # rows of the matrix of thinned terms, all outputs counted
+PIECES = (16, 12, 8, 6, 4)  # of thinned curves: as many as the matrix has room for
+# Rows that say how terms hang together, which takes a product for each pair of them; what there is
+# to say of one term all rows do.
+LEAST_ROWS, MOST_ROWS, MOST_PRODUCTS = 3_072, 8_192, 2_000_000
+
+
+def gather(
+    rows: RowPasses,
+    total: LossSum,
+    parameters: Floats,
+    intercept: Floats,
+    n_threads: int,
+    *,
+    weight: float | None = None,
+    dispersion: Callable[[float], float] | None = None,
+) -> Information:
+    """Return the second derivatives at a model: parameters (n_outputs, n), intercept (n_outputs,).
+
+    `weight` is that of all rows if `dispersion` is to be estimated. How surfaces hang together with
+    curves and with each other is not kept.
+    """
+    space, total = Space(rows, total.n_outputs, n_threads), total.on_threads(n_threads)
+    F = space.lifted(rows.scores(parameters, n_threads), intercept)
+    curvature = total.curvature(F)
+    blocks = space.blocks(curvature.diagonal)
+    thinned = thinned_within(rows.layout, total.n_outputs, MOST_COUPLED, PIECES)
+    n_rows = rows.first(_enough_rows(rows.layout, total.n_outputs)).n_rows
+    slopes, n_of_curves = rows.raw_sums(total.gradient(F), n_threads), rows.layout.n_of_curves
+    return Information(
+        blocks=blocks,
+        ties=space.ties(curvature.diagonal, blocks),
+        totals=space.totals(curvature.diagonal),
+        factors=None if thinned is None else thinned.factors,
+        coupling=np.zeros(0) if thinned is None else _coupling(space, curvature, thinned, n_rows),
+        n_rows=rows.n_rows,
+        n_coupled=n_rows,
+        slopes=rows.layout.gather(slopes)[:, :n_of_curves],
+        misfit=misfit(total, F, total.value(F)),
+        weight=weight,
+        dispersion=dispersion,
+        pair_blocks=space.pair_blocks(curvature.independent),
+        pair_slopes=slopes[:, n_of_curves:],
+    )
+
+
+def _enough_rows(layout: Layout, n_outputs: int) -> int:
+    n_terms = n_outputs * sum(group.n_features for group in layout.groups)
+    pairs = max(1, n_terms * (n_terms + 1) // 2)
+    return int(np.clip(MOST_PRODUCTS // pairs, LEAST_ROWS, MOST_ROWS))
+
+
+def _coupling(space: Space, curvature: Curvature, thinned: Thinned, n_rows: int) -> Floats:
+    """Return the upper half of the matrix of all outputs, from the first rows."""
+    n, n_outputs = thinned.n_reached + 1, space.n_outputs
+    products = _products(space, thinned, n_rows)
+    some = curvature.some(np.arange(n_rows), np.full(n_rows, space.n_rows / n_rows))
+    if n_outputs == 1:
+        return _upper_half(products(np.ascontiguousarray(some.between(0, 0))), space.n_threads)
+    whole = np.zeros((n_outputs, n, n_outputs, n))
+    for k in range(n_outputs):
+        for m in range(k, n_outputs):
+            whole[k, :, m] = products(np.ascontiguousarray(some.between(k, m)))
+    return _upper_half(whole.reshape(n_outputs * n, n_outputs * n), space.n_threads)
+
+
+def _products(space: Space, thinned: Thinned, n_rows: int) -> Callable[[Floats], Floats]:
+    """Return what makes the matrix of second derivatives (n_rows,), where the rows are."""
+    if isinstance(space.rows, Thinning):
+        return space.rows.thinned(thinned, n_rows)
+    groups, factors = space.rows.first(n_rows).groups, np.array(thinned.factors, dtype=np.int64)
+    n, n_threads = thinned.n_reached + 1, space.n_threads
+
+    def products(h: Floats) -> Floats:
+        found: Floats = _core.hessian_thinned(groups, factors, thinned.places, n, h, 1.0, n_threads)
+        return found.reshape(n, n)
+
+    return products
+
+
+def _upper_half(matrix: Floats, n_threads: int) -> Floats:
+    """Return what is on the diagonal and beyond it, row by row."""
+    half: Floats = _core.upper_half(np.ascontiguousarray(matrix), n_threads)
+    return half

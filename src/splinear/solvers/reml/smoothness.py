@@ -1,0 +1,351 @@
+"""How smooth each term should be, from the data themselves and without folds.
+
+A penalized fit is a Bayesian one. With d_j = T^{-1} coef_j the differences that the penalty is of,
+exp(-1/2 sum_k w_jk d_jk^2 / t_j) is a prior on the curve of feature j, and its variance t_j can be
+chosen to make the data most likely once the curves are integrated out (restricted maximum
+likelihood, REML, as in mixed models). The maximum is where
+
+    t_j = sum_k w_jk d_jk^2 / e_j,     e_j = sum_k (1 - w_jk Var(d_jk) / t_j),
+
+Var(d_jk) being the posterior variance and e_j the degrees of freedom that the curve uses. Iterating
+this (the Fellner-Schall update; see Wood and Fasiolo, "A generalized Fellner-Schall method for
+smoothing parameter optimization", Biometrics 2017) never lets t_j become negative, and costs little
+when each turn takes one Newton step. Of the Hessian only the diagonal blocks are used, one per
+feature, with the intercept integrated out: variances are taken as if the curves of the other
+features were known. The deviation of a gap is a term of one coefficient, with its own variance.
+
+The weights w_jk let one edge be cheaper than many small steps: a heavy-tailed prior on increments,
+fitted like t_j. In every turn
+
+    w_jk = v_jk / sqrt(E_jk + mean_k E_jk),     E_jk = v_jk (d_jk^2 + Var(d_jk)),
+
+scaled to mean 1 before v_jk = (median gap / gap)^(1/4), which makes short pieces between knots
+stiffer than long ones. Without the variance in E_jk the weights would chase noise. docs/defaults.md
+says what they are worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear._types import Floats
+from splinear.curves.basis import BSplineBasis
+from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup
+from splinear.penalties import DifferencePenalty
+from splinear.solvers.newton import descent as newton
+from splinear.solvers.newton.iterate import Iterate
+from splinear.solvers.problems.loss_sums import LossSum, misfit
+from splinear.solvers.problems.problem import Start, Stopping
+from splinear.solvers.reml.pace import LEAST, MOST, Pace
+from splinear.solvers.reml.posterior import Measures
+from splinear.solvers.reml.turns import turns_from
+from splinear.solvers.rows.training_rows import TrainingRows
+
+__all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom"]
+
+LEAST_TURNS, MAX_TURNS = 5, 40
+# What turns may still change of a term's degrees of freedom: a share of them, or of this many.
+SETTLED, LEAST_FREEDOM = 0.01, 10.0
+MOST_RATE = 0.8  # of one change to the last, for all the changes to come
+SETTLED_LOSSES = 2e-3  # change of the losses in the turn's step
+MOST_CHANGE = 1e3  # of a variance in one turn
+LEAST_NOISE = 1e-4  # of the variance of the targets; curves through all points have no optimum
+GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothness:
+    """A layout with the variances chosen, and the models found on the way.
+
+    `edf` holds the degrees of freedom of each group's terms, (n_features,), summed over outputs.
+    """
+
+    layout: Layout
+    edf: tuple[Floats, ...]
+    starts: list[Start]
+    n_turns: int
+    n_rows: int  # that were looked at
+
+
+def choose_smoothness(
+    rows: TrainingRows,
+    totals: Sequence[LossSum],
+    stopping: Stopping,
+    *,
+    weight: float | None = None,
+    pooled: bool = False,
+    settled: float = SETTLED,
+    in_all: bool = False,
+    max_turns: int = MAX_TURNS,
+    begin: Smoothness | None = None,
+    only_pairs: bool = False,
+) -> Smoothness:
+    """Choose the variances of all terms, in place of those of rows.layout.
+
+    If `pooled`, all are those of rows.layout times one number, and there are no edge weights. The
+    turns end when no term's degrees of freedom will change by more than a share `settled` of them
+    (of 10, if a term has fewer), as far as the last two changes tell; if `in_all`, when all of them
+    together have changed by no more than that share; or with max_turns.
+    The first turn begins with the layout and the models of `begin`, if given; if `only_pairs`, the
+    variances of curves stay those of that layout.
+
+    `totals` are the sums of losses of all outputs, which share the result: negative
+    log-likelihoods, once they are divided by their dispersion (of the squared error, the variance
+    of the residuals). That is estimated along; `weight` is that of all rows, None their number.
+    After Ctrl-C the last turn counts, and the exception is kept.
+    """
+    weight = float(rows.n_rows) if weight is None else weight
+    how = _Way(weight, pooled, settled, in_all, max_turns, only_pairs)
+    turns = _turns(rows, totals, stopping, how, begin)
+    found = next(turns)
+    try:
+        for found in turns:  # noqa: B007 (the last one is wanted)
+            pass
+    except KeyboardInterrupt as error:
+        stopping.watch.fail(error)
+    return found
+
+
+@dataclass(frozen=True)
+class _Way:
+    """What choose_smoothness was asked for."""
+
+    weight: float
+    pooled: bool
+    settled: float
+    in_all: bool
+    max_turns: int
+    only_pairs: bool
+
+
+def _turns(
+    rows: TrainingRows,
+    totals: Sequence[LossSum],
+    stopping: Stopping,
+    how: _Way,
+    begin: Smoothness | None,
+) -> Iterator[Smoothness]:
+    """Yield what every turn has found, until little changes."""
+    first = rows.layout if how.pooled else _with_static_weights(rows.layout)
+    layout = first if begin is None else begin.layout
+    moves, pace, noise = _Moves(how.settled, in_all=how.in_all), Pace(), None
+    starts = [None] * len(totals) if begin is None else begin.starts
+    points = [
+        newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
+        for total, start in zip(totals, starts, strict=True)
+    ]
+    losses, turns = sum(point.losses for point in points), turns_from(points, stopping)
+    flat = losses if begin is None else _without_curves(rows, totals, stopping.n_threads)
+    for n_turns in range(1, how.max_turns + 1):
+        found = turns.follow(layout)
+        measures = Measures.of_all(found, layout)
+        edf = [measure.edf for measure in measures]
+        noise = _noise(found, edf, how.weight, flat, noise if layout.pairs else None)
+        gap = np.nan  # costs a pass over the rows, so only on request
+        if stopping.watch.tell is not None:
+            gap = max(point.relative_gap for point in found)
+        if how.pooled:
+            layout = first.scaled(_common_factor(first, measures, noise))
+        else:
+            new = _updated_layout(layout, first, measures, noise, with_edges=n_turns > 1)
+            if not how.in_all:
+                new = pace.lengthened(layout, new, first)
+            layout = layout.with_pairs(new.pairs) if how.only_pairs else new
+        yield Smoothness(layout, tuple(edf), [_start(p) for p in found], n_turns, rows.n_rows)
+        if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
+            return
+        losses, before = sum(point.losses for point in found), losses
+        is_still = abs(losses - before) <= SETTLED_LOSSES * before
+        if moves.are_over(edf) and is_still and n_turns >= LEAST_TURNS:
+            return
+
+
+def _without_curves(rows: TrainingRows, totals: Sequence[LossSum], n_threads: int) -> float:
+    """Return the losses of the models without curves."""
+    return sum(newton.begin(rows, total, n_threads).losses for total in totals)
+
+
+class _Moves:
+    """How the degrees of freedom of all terms move from turn to turn."""
+
+    def __init__(self, share: float, *, in_all: bool) -> None:
+        self._share, self._in_all = share, in_all
+        self._edf: Floats | None = None
+        self._move: Floats | None = None
+
+    def are_over(self, edf: list[Floats]) -> bool:
+        """Take the next ones, and tell whether those to come are small.
+
+        Where a move is shorter than the last one, the next will be so by the same factor: in all
+        they then come to move / (1 - factor).
+        """
+        now = np.concatenate(edf)
+        if self._edf is None:
+            self._edf = now
+            return False
+        move, last, self._edf = np.abs(now - self._edf), self._move, now
+        self._move = move
+        if self._in_all:
+            return bool(move.sum() <= self._share * now.sum())
+        if last is None:
+            return False
+        rate = np.divide(move, last, out=np.zeros_like(move), where=last > 0)
+        to_come = move / (1.0 - np.minimum(rate, MOST_RATE))
+        return bool(np.all(to_come <= self._share * np.maximum(now, LEAST_FREEDOM)))
+
+
+def degrees_of_freedom(points: Sequence[Iterate], layout: Layout) -> tuple[Floats, ...]:
+    """Return e_j of every group's terms at the models of all outputs."""
+    return tuple(measure.edf for measure in Measures.of_all(list(points), layout))
+
+
+def _start(point: Iterate) -> Start:
+    return Start(coef=point.parameters, intercept=point.theta[:, -1])
+
+
+def _noise(
+    points: list[Iterate], edf: list[Floats], weight: float, flat: float, before: float | None
+) -> float:
+    """Return the dispersion; 1 for losses that are log-likelihoods as they are.
+
+    `flat` is the sum of losses without any curves. Rows that repeat each other seem to have no
+    noise at all: then it is a tiny share of the variance of the targets. Where it was estimated
+    `before`, only half the way is gone: surfaces can take nearly as many degrees of freedom as
+    there are rows, and more noise and fewer degrees would follow each other forever.
+    """
+    used = sum(float(e.sum()) for e in edf) + len(points)
+    off = sum(misfit(point.total, point.F, point.losses) for point in points)
+    least = max(2.0 * LEAST_NOISE * flat / weight, np.finfo(float).tiny)
+    found = points[0].total.dispersion(max(off / max(1.0, weight - used), least))
+    return found if before is None else float(np.sqrt(found) * np.sqrt(before))
+
+
+def _updated_layout(
+    layout: Layout, first: Layout, measures: list[Measures], noise: float, *, with_edges: bool
+) -> Layout:
+    """Return the layout with the variances and weights that the measures ask for."""
+    n = len(layout.groups)
+    groups = zip(layout.groups, first.groups, measures[:n], strict=True)
+    pairs = zip(layout.pairs, first.pairs, measures[n:], strict=True)
+    curves = [_updated(*those, noise, with_edges=with_edges) for those in groups]
+    surfaces = [_updated_pairs(*those, noise, with_edges=with_edges) for those in pairs]
+    return layout.with_groups(curves).with_pairs(surfaces)
+
+
+def _updated(
+    group: TermGroup, first: TermGroup, measure: Measures, noise: float, *, with_edges: bool
+) -> TermGroup:
+    """Return the group with the variances and weights that the measures ask for."""
+    size, n = group.size, measure.n_outputs
+    squares = n * measure.squares[:, :size] * group.edge_weights / noise
+    freedom = measure.freedom
+    variance = _variances(
+        group.embedding.variance, first.embedding.variance, squares.sum(axis=1), freedom[:, :size]
+    )
+    missing_variance = group.missing_variance
+    if group.has_gaps:
+        gap_squares = n * measure.squares[:, -1] / noise
+        missing_variance = _variances(
+            missing_variance, first.missing_variance, gap_squares, freedom[:, -1:]
+        )
+    edges = group.edges
+    if with_edges and _has_steps(group):
+        edges = _edges(first.embedding.used, first.edges, measure, noise)
+    return group.with_variance(variance, missing_variance, edges)
+
+
+def _updated_pairs(
+    group: PairGroup, first: PairGroup, measure: Measures, noise: float, *, with_edges: bool
+) -> PairGroup:
+    """Return surfaces with the variances and weights that the measures ask for."""
+    squares = measure.n_outputs * measure.squares * group.edge_weights / noise
+    variance = _variances(group.variance, first.variance, squares.sum(axis=1), measure.freedom)
+    edges = _edges(first.used, None, measure, noise) if with_edges else group.edges
+    return group.with_variance(variance, edges)
+
+
+def _common_factor(first: Layout, measures: list[Measures], noise: float) -> float:
+    """Return the one number that all variances of the first layout are to be multiplied by."""
+    squares = freedom = 0.0
+    groups: tuple[TermGroup | PairGroup, ...] = (*first.groups, *first.pairs)
+    for group, measure in zip(groups, measures, strict=True):
+        squares += measure.n_outputs * float((group.precision * measure.squares).sum()) / noise
+        freedom += float(measure.freedom.sum())
+    return float(np.clip(squares / freedom if freedom > 0 else 1.0, LEAST, MOST))
+
+
+def _variances(now: Floats, first: Floats, squares: Floats, freedom: Floats) -> Floats:
+    free = freedom.sum(axis=1)
+    wanted = np.divide(squares, free, out=np.zeros_like(squares), where=free > 0)
+    wanted = np.clip(wanted, now / MOST_CHANGE, now * MOST_CHANGE)
+    return np.where(first > 0, np.clip(wanted, LEAST * first, MOST * first), 0.0)
+
+
+def _has_steps(group: TermGroup) -> bool:
+    """Tell whether the penalty of a group is of increments, which may have edges."""
+    penalty = group.embedding.penalty
+    is_curve = isinstance(group.embedding.basis, BSplineBasis) and group.levels is None
+    return is_curve and isinstance(penalty, DifferencePenalty) and penalty.order == 1
+
+
+def _edges(
+    there: NDArray[np.bool_], first: Floats | None, measure: Measures, noise: float
+) -> Floats:
+    """Return the weights w_jk that the increments ask for, where there are any.
+
+    `first` are the v_jk; None: all 1.
+    """
+    size = there.shape[1]
+    static = np.ones(there.shape) if first is None else first
+    count = np.maximum(there.sum(axis=1, keepdims=True), 1)
+    squares = measure.squares[:, :size] / noise + measure.variance[:, :size]
+    expected = np.where(there, static * squares, 0.0)
+    mean = expected.sum(axis=1, keepdims=True) / count
+    weights = 1.0 / np.sqrt(expected + mean + np.finfo(float).tiny)
+    in_all = np.where(there, weights, 0.0).sum(axis=1, keepdims=True)
+    weights *= np.divide(count, in_all, out=np.ones_like(in_all), where=in_all > 0)
+    return np.where(count > 1, weights * static, 1.0)
+
+
+def _with_static_weights(layout: Layout) -> Layout:
+    """Make short pieces between knots stiffer than long ones."""
+    groups = []
+    for group in layout.groups:
+        knots = group.embedding.axes.knots
+        straight = isinstance(group.embedding.basis, BSplineBasis) and (
+            group.embedding.basis.degree == 1
+        )
+        if knots is None or not straight or not _has_steps(group):
+            groups.append(group)
+            continue
+        variance, missing_variance = group.embedding.variance, group.missing_variance
+        groups.append(group.with_variance(variance, missing_variance, _static_weights(group)))
+    return layout.with_groups(groups)
+
+
+def _static_weights(group: TermGroup) -> Floats:
+    """Return v_jk of all features, those with as many knots at once."""
+    static = np.ones((group.n_features, group.size))
+    placed = [group.embedding.axes.knots_of(j) for j in range(group.n_features)]
+    n_knots = np.array([0 if knots is None else len(knots) for knots in placed])
+    for n in np.unique(n_knots[n_knots > 2]).tolist():
+        at = np.flatnonzero(n_knots == n)
+        together = [knots for j in at if (knots := placed[j]) is not None]
+        static[at, 1:n] = _gap_weights(np.stack(together))
+    return static
+
+
+def _gap_weights(knots: Floats) -> Floats:
+    """Return the stiffness of every piece, (n, n_knots - 1), of mean 1 for each feature."""
+    with np.errstate(over="ignore"):  # between the largest numbers, or beside the smallest
+        gaps = np.minimum(np.diff(knots, axis=1), np.finfo(np.float64).max)
+        ascending, n = np.sort(gaps, axis=1), gaps.shape[1]
+        median = 0.5 * (ascending[:, [(n - 1) // 2]] + ascending[:, [n // 2]])
+        weights = np.clip((median / gaps) ** GAP_POWER, *GAP_LIMITS)
+    return np.asarray(weights / weights.mean(axis=1, keepdims=True))

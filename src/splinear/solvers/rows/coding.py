@@ -1,0 +1,49 @@
+"""From the rows of X to codes, and back to rows that the core reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from splinear import _core
+from splinear._types import AnyArray
+from splinear.model.group import TermGroup
+from splinear.model.layout import Layout
+from splinear.solvers.rows.disk import codes_on_disk
+from splinear.solvers.rows.memory import MemoryPlan
+from splinear.solvers.rows.order import Order
+from splinear.tables.chunks import as_dense
+from splinear.tables.table import Table
+
+__all__ = ["code_rows", "copied_codes", "read_codes"]
+
+
+def code_rows(
+    X: Table, layout: Layout, order: Order, plan: MemoryPlan, n_threads: int
+) -> list[_core.Codes]:
+    """Code the rows of X in the order of training, group by group: in memory, or in files."""
+    if plan.rows_per_block is not None:
+        return codes_on_disk(
+            X, order.of, order.n_rows, layout.groups, plan.rows_per_block, n_threads
+        )
+    codes = [_core.Codes(order.n_rows, g.n_features, g.grid) for g in layout.groups]
+    axes = [group.embedding.axes.core() for group in layout.groups]
+    for rows, piece in X.long_chunks():
+        places = order.of(rows)
+        for group, ax, out in zip(layout.groups, axes, codes, strict=True):
+            out.fill(as_dense(piece), group.features.astype(np.int64), places, ax, n_threads)
+    return codes
+
+
+def read_codes(codes: Sequence[_core.Codes], layout: Layout) -> list[_core.Rows]:
+    """Return the rows that codes stand for, one per group."""
+    pairs = zip(layout.groups, codes, strict=True)
+    return [_core.coded_rows(own, group.embedding.axes.core()) for group, own in pairs]
+
+
+def copied_codes(array: AnyArray, group: TermGroup) -> _core.Codes:
+    """Return codes from an array of them, (n_rows, n_features), in memory of their own."""
+    n = len(array)
+    mapped = _core.Codes(np.ascontiguousarray(array), group.grid, max(n, 1))
+    return mapped.some_rows(np.arange(n))  # pages of a map are released after use: no array is one

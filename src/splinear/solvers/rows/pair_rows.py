@@ -1,0 +1,144 @@
+"""Where the training rows stand on the chains of surfaces, and passes over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.model.chains import Chain
+from splinear.model.pairs import PairGroup, split_blocks, surfaces
+from splinear.solvers.rows.order import Order
+from splinear.tables.chunks import as_dense
+from splinear.tables.table import Table
+
+__all__ = [
+    "MOST_CELLS",
+    "PRICE",
+    "GridRows",
+    "PairRows",
+    "nearest_nodes",
+    "positions_of",
+    "standardized",
+]
+
+PRICE = 8.0  # of a surface in a product with the Hessian, for each row
+MOST_CELLS = 16  # of a grid along each feature, that of missing values included
+
+
+@dataclass(frozen=True, eq=False)
+class PairRows:
+    """Rows as all surfaces of a layout see them: 4 bytes per row and feature that has one.
+
+    Where they were made of values, positions are in double precision.
+
+    Attributes
+    ----------
+    chains : tuple of Chain
+        Those that surfaces are over.
+    positions : ndarray of shape (n_chains, n_rows)
+    groups : tuple of PairGroup
+        Only their shapes and chains matter here.
+    """
+
+    chains: tuple[Chain, ...]
+    positions: NDArray[np.float32] | Floats
+    groups: tuple[PairGroup, ...]
+
+    price = PRICE
+
+    @cached_property
+    def _core(self) -> _core.Surfaces | _core.ExactSurfaces:
+        return surfaces(self.positions, self.chains, self.groups)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of surfaces."""
+        return sum(group.n_pairs for group in self.groups)
+
+    def first(self, n: int) -> PairRows:
+        """Return the first n rows alone."""
+        return PairRows(self.chains, self.positions[:, :n].copy(), self.groups)
+
+    def some(self, numbers: AnyArray) -> PairRows:
+        """Return the rows of these numbers alone."""
+        return PairRows(self.chains, self.positions[:, numbers].copy(), self.groups)
+
+    def of_values(self, X: AnyArray, numbers: AnyArray) -> PairRows:
+        """Return rows `numbers` of X, of which all columns are given, in double precision."""
+        positions = [chain.positions(X[numbers, chain.feature]) for chain in self.chains]
+        return PairRows(self.chains, np.stack(positions), self.groups)
+
+    def scores(self, tables: Floats, n_threads: int) -> Floats:
+        """Return the sum of all surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes)."""
+        return self._core.score(np.ascontiguousarray(tables), n_threads)
+
+    def sums(self, R: Floats, n_threads: int) -> Floats:
+        """Return the derivative of sum(R * scores) by the tables, (n_outputs, n_nodes)."""
+        return self._core.sum(np.ascontiguousarray(R), n_threads)
+
+    def blocks(self, H: Floats, n_threads: int) -> list[list[Floats]]:
+        """Return the blocks of sum_i h_i B_i B_i' on the diagonal for each row h of H and group.
+
+        By bands, in shapes (n_pairs, size, 5); see PairGroup.band_distances.
+        """
+        found = self._core.blocks(np.ascontiguousarray(H), n_threads)
+        return [split_blocks(own, self.groups) for own in found]
+
+
+@dataclass(frozen=True, eq=False)
+class GridRows:
+    """Rows as cells of grids, in which pairs are looked for.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (n_features, n_rows)
+        Numbers from 0 to 15.
+    """
+
+    cells: NDArray[np.uint8]
+
+    def evidence(self, G: Floats, H: Floats, pairs: AnyArray, n_threads: int) -> Floats:
+        """Return how much pairs (n_pairs, 2) of features say together, (n_outputs, n_pairs).
+
+        G and H (n_outputs, n_rows) are first and second derivatives.
+        """
+        found, to = [], np.ascontiguousarray
+        for g, h in zip(G, H, strict=True):
+            found.append(_core.pair_evidence(self.cells, to(g), to(h), pairs, n_threads))
+        return np.stack(found)
+
+
+def nearest_nodes(positions: AnyArray) -> NDArray[np.uint8]:
+    """Return the numbers of the nodes that rows are nearest to, same shape."""
+    nodes: NDArray[np.uint8] = np.clip(np.rint(positions), 0, MOST_CELLS - 1).astype(np.uint8)
+    return nodes
+
+
+def standardized(G: Floats, H: Floats) -> Floats:
+    """Return the evidence of grids (n_pairs, n_cells): see core/pairs/evidence.hpp."""
+    q = H / (H + 1.0)
+    found = 0.5 * (G**2 / (H + 1.0)).sum(axis=1)
+    mean, variance = 0.5 * q.sum(axis=1), 0.5 * (q**2).sum(axis=1)
+    spread = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    return np.where(variance > 0.0, (found - mean) / spread, 0.0)
+
+
+def positions_of(
+    chains: Sequence[Chain], table: Table, order: Order, n: int
+) -> NDArray[np.float32]:
+    """Return where the first n rows of a table in an order stand, (n_chains, n)."""
+    out = np.empty((len(chains), n), dtype=np.float32)
+    columns = np.array([chain.feature for chain in chains], dtype=np.intp)
+    for here, piece in table.chunks(columns):
+        places = order.of(here)
+        taken = (places >= 0) & (places < n)
+        values, to = as_dense(piece)[taken], places[taken]
+        for k, chain in enumerate(chains):
+            out[k, to] = chain.positions(values[:, k])
+    return out

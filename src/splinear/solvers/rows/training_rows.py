@@ -1,0 +1,360 @@
+"""The training rows in the form that the core reads, prepared once for any number of problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splinear import _core
+from splinear._types import AnyArray, Floats
+from splinear.model.chains import Chain
+from splinear.model.layout import Layout
+from splinear.model.pairs import PairGroup, chains_of, split_blocks
+from splinear.solvers.problems.loss_sums import Curvature, LossSum
+from splinear.solvers.rows.coding import code_rows, read_codes
+from splinear.solvers.rows.memory import MemoryPlan
+from splinear.solvers.rows.order import Order, divided
+from splinear.solvers.rows.pair_rows import GridRows, PairRows, nearest_nodes, positions_of
+from splinear.solvers.rows.row_parts import nonzero_parts, takes_nonzeros, value_parts
+from splinear.solvers.rows.row_sample import sample_rows
+from splinear.solvers.rows.value_piece import ValuePiece, all_scores, all_sums
+from splinear.tables.chunks import Chunk, as_dense
+from splinear.tables.table import Table
+
+__all__ = ["TrainingRows"]
+
+COLUMNS_TO_HOLD = 50  # values per row from which on the order of rows stays in memory
+
+_PIECE, _SPARSE_PIECE = 2**15, 2**16  # rows of X in full precision
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """The rows of X that count, shuffled once so that a pass may take them nearly in order.
+
+    Every value is rounded to one of at least 32,768 places along its axis, a code of 16 bits: 2
+    bytes per value beyond X, in memory or in a file (4 for a category of more than 65,534 levels).
+    Of a sparse X every value that is not zero takes 8 bytes, its place in single precision. What
+    that rounding costs is seen from X itself, which `values` reads and `exactly` trains on.
+    """
+
+    parts: tuple[_core.Rows, ...]  # one per group of the layout
+    layout: Layout
+    kept: AnyArray | None  # (n,) which rows of X count; None: all
+    n_given: int  # rows of X
+    seed: int
+    n_values: int  # read in a pass
+    is_coded: bool
+    table: Table  # X itself
+    plan: MemoryPlan = field(default_factory=MemoryPlan)
+    n_first: int | None = None  # only this many of them, see first()
+    pairs: PairRows | None = None  # as surfaces see them, if there are any
+    _one_reader: Lock = field(default_factory=Lock, repr=False)
+    _held: Order | None = field(default=None, repr=False)  # where there is memory for it
+    is_here = True
+
+    @classmethod
+    def prepare(
+        cls,
+        X: Table,
+        layout: Layout,
+        *,
+        exact: bool = False,
+        seed: int = 0,
+        kept: AnyArray | None = None,
+        weights: Floats | None = None,
+        n_threads: int = 1,
+        plan: MemoryPlan | None = None,
+    ) -> TrainingRows:
+        """Code the rows of X, or if `exact` note their order; of a sparse X, take the non-zeros.
+
+        Where there are gaps, the mean m_j of the basis over the rows, by their `weights`, becomes
+        part of the layout.
+        """
+        plan = plan or MemoryPlan()
+        order = Order.draw(X.shape[0], kept, seed)
+        nonzeros = takes_nonzeros(X, layout)
+        is_coded = not nonzeros and not exact
+        if nonzeros and not exact:
+            parts = nonzero_parts(X, layout, order, plan)
+        elif is_coded:
+            codes = code_rows(X, layout, order, plan, n_threads)
+            parts = read_codes(codes, layout)
+        else:
+            parts = value_parts(X.whole(), layout, order.place(np.arange(X.shape[0])), nonzeros)
+        n_values = (
+            int(X.values_per_row * X.shape[0])
+            if nonzeros
+            else X.shape[0] * sum(g.n_features for g in layout.groups)
+        )
+        rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, X, plan)
+        # 4 bytes per row, which are little beside the codes of many columns.
+        if not plan.is_bounded and n_values >= COLUMNS_TO_HOLD * X.shape[0]:
+            rows = replace(rows, _held=order)
+        return rows.with_gap_means(rows, weights, n_threads)
+
+    def exactly(self) -> TrainingRows:
+        """Return the same rows in full precision, in the same order; X is in memory then."""
+        numbers, whole = self.place(np.arange(self.n_given)), self.table.whole()
+        parts = value_parts(whole, self.layout, numbers, takes_nonzeros(self.table, self.layout))
+        return replace(
+            self,
+            parts=tuple(parts),
+            is_coded=False,
+            plan=replace(self.plan, rows_per_block=None),
+            pairs=None if self.pairs is None else self.pairs.of_values(as_dense(whole), numbers),
+        )
+
+    def values(self, only: NDArray[np.bool_] | None = None) -> Iterator[ValuePiece]:
+        """Yield X itself in full precision, some rows at a time, in the order of X.
+
+        `only` says which of the rows, in the order of training; None: all.
+        """
+        if only is not None:
+            yield from self._pieces(only)
+            return
+        with self._one_reader:  # the others wait for what it has read
+            all_of_it = self._only_piece
+        if all_of_it is None:
+            yield from self._pieces()
+        else:
+            yield all_of_it
+
+    @cached_property
+    def _only_piece(self) -> ValuePiece | None:
+        """A sparse X that is one piece, for the problems of all outputs; None: it is not."""
+        if not takes_nonzeros(self.table, self.layout) or self.n_rows > self._piece_rows:
+            return None
+        first = next(self._pieces(), None)
+        return first if first is not None and len(first.places) == self.n_rows else None
+
+    @property
+    def _piece_rows(self) -> int:
+        # Pieces of a long table need little memory; adding up their tables must cost little too.
+        least = _SPARSE_PIECE if takes_nonzeros(self.table, self.layout) else _PIECE
+        return max(least, self.table.rows_of(2 * self.layout.n_parameters))
+
+    def _pieces(self, only: NDArray[np.bool_] | None = None) -> Iterator[ValuePiece]:
+        order, step = self.order(), self._piece_rows
+        nonzeros = takes_nonzeros(self.table, self.layout)
+        for rows, chunk in self.table.long_chunks():
+            # Of sparse rows each piece would go through the whole chunk; of others few may count.
+            for some in [rows] if nonzeros else divided(rows, 2 * step):
+                places, begin = order.of(some), some.start - rows.start
+                inside = np.arange(begin, begin + len(places))
+                if self.kept is not None or only is not None:
+                    there = places >= 0
+                    if only is not None:
+                        there[there] = only[places[there]]
+                    places, inside = places[there], inside[there]
+                for start in range(0, len(places), step):
+                    here = slice(start, start + step)
+                    yield self._piece(chunk, inside[here], places[here], nonzeros)
+
+    def _piece(
+        self, chunk: Chunk, numbers: AnyArray, places: AnyArray, nonzeros: bool
+    ) -> ValuePiece:
+        parts = value_parts(chunk, self.layout, numbers, nonzeros)
+        pairs = zip(self.layout.groups, parts, strict=True)
+        groups = [group.core(part) for group, part in pairs]
+        own = None if self.pairs is None else self.pairs.of_values(as_dense(chunk), numbers)
+        return ValuePiece(self.layout, groups, places, own)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Rows that count."""
+        if self.n_first is not None:
+            return self.n_first
+        return self.n_given if self.kept is None else int(np.count_nonzero(self.kept))
+
+    @cached_property
+    def groups(self) -> list[_core.Group]:
+        """The groups of the layout over these rows, for the core."""
+        pairs = zip(self.layout.groups, self.parts, strict=True)
+        return [group.core(part) for group, part in pairs]
+
+    def with_layout(self, layout: Layout) -> TrainingRows:
+        """Return the same rows for a layout of the same groups, with other variances or means."""
+        return replace(self, layout=layout)
+
+    def in_unit(self, unit: float, n_threads: int) -> tuple[list[_core.Group], AnyArray | None]:
+        """Return the groups for embeddings in a unit of which this is the square, and their norms.
+
+        The squared norms of sparse rows, of which there may be many outputs, are computed once for
+        all of them. None: the core computes those of each output, and keeps them no longer than it
+        needs them. On disk that takes a while, and can be stopped.
+        """
+        with self._one_reader:  # the others wait for what it computes
+            if unit not in self._in_units:
+                groups = self.with_layout(self.layout.scaled(1.0 / unit)).groups
+                shares = takes_nonzeros(self.table, self.layout) and not self.is_on_disk
+                norms = _core.squared_norms(groups, n_threads) if shares else None
+                self._in_units[unit] = groups, norms
+            return self._in_units[unit]
+
+    @cached_property
+    def _in_units(self) -> dict[float, tuple[list[_core.Group], AnyArray | None]]:
+        return {}
+
+    def placed(self, groups: tuple[PairGroup, ...], table: Table) -> PairRows:
+        """Return where the rows stand on surfaces; their values are those of a table."""
+        chains = chains_of(groups)
+        return PairRows(chains, positions_of(chains, table, self.order(), self.n_rows), groups)
+
+    def nearest(self, chains: Sequence[Chain], table: Table, n: int) -> GridRows:
+        """Return the first n rows as cells of grids, whose values are those of a table."""
+        return GridRows(nearest_nodes(positions_of(chains, table, self.order(), n)))
+
+    def with_pairs(self, layout: Layout, pairs: PairRows) -> TrainingRows:
+        """Return the same rows for a layout that has surfaces, too."""
+        return replace(self, layout=layout, pairs=pairs)
+
+    def first(self, n: int) -> TrainingRows:
+        """Return the first n rows alone: a sample, as rows are in random order."""
+        if n >= self.n_rows:
+            return self
+        parts = tuple(_core.first_rows(part, n) for part in self.parts)
+        n_values, pairs = self.n_values * n // self.n_rows, self.pairs and self.pairs.first(n)
+        return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
+
+    def some(self, numbers: AnyArray, n_threads: int = 1) -> TrainingRows:
+        """Return the rows of these numbers alone, in the order of training, for passes over them.
+
+        What is given per row of X has no place among them.
+        """
+        at = numbers.astype(np.int64)
+        parts = tuple(_core.some_rows(part, at, n_threads) for part in self.parts)
+        n, pairs = len(numbers), None if self.pairs is None else self.pairs.some(numbers)
+        n_values = self.n_values * n // self.n_rows
+        return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
+
+    @property
+    def n_sampled(self) -> int:
+        """Rows that a sample of them may have at most: else it is all of them."""
+        return self.n_rows - 1
+
+    def sampled(
+        self, curvature: Curvature, n: int, n_threads: int = 1
+    ) -> tuple[TrainingRows, Curvature]:
+        """Return about n rows and their second derivatives, which stand for all.
+
+        Rows are taken by how much they add to the Hessian, and weigh accordingly; where a model is
+        sure of most rows, few of them make nearly all of it.
+        """
+        numbers, weights = sample_rows(curvature.diagonal, n, self.is_on_disk, n_threads)
+        some = self.first(n) if self.is_on_disk else self.some(numbers, n_threads)
+        return some, curvature.some(numbers, weights)
+
+    @property
+    def value_price(self) -> float:
+        """What a value costs in a pass over the rows: numbers that are multiplied and added."""
+        return 2.0 if self.is_coded else 20.0
+
+    def adopted(self, total: LossSum) -> LossSum:
+        """Return a sum of losses over these rows as it is: they are here."""
+        return total
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the rows are in a file, of which a block at a time is in memory."""
+        return self.plan.rows_per_block is not None
+
+    def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
+        """Return sum_k f_k(x_i) of every output and every row that counts.
+
+        `parameters` is (n_outputs, n_parameters); the result (n_outputs, n_rows), in the order of
+        training.
+        """
+        return self.table_scores(self.layout.tables(parameters), n_threads)
+
+    def table_scores(self, tables: Floats, n_threads: int = 1) -> Floats:
+        """Return the same, from tables."""
+        return all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
+
+    def zero_scores(self, n_outputs: int) -> Floats:
+        """Return the scores of parameters that are 0."""
+        return np.zeros((n_outputs, self.n_rows))
+
+    def curved(
+        self, parameters: Floats, h: Floats, n_threads: int = 1
+    ) -> tuple[Floats, float, Floats]:
+        """Return the scores of one output's curves, and sums(h * scores), in one call.
+
+        Scores have a level added, which is returned too, at which the sum of h * scores is 0.
+        """
+        tables = np.ascontiguousarray(self.layout.tables(parameters))
+        scores, level, sums = _core.curved_sums(
+            self.groups, tables[0], np.ascontiguousarray(h[0]), n_threads
+        )
+        return scores[None], level, self.layout.gather(sums[None])
+
+    def sums(self, R: Floats, n_threads: int = 1) -> Floats:
+        """Return the derivative of sum(R * scores(parameters)) by parameters, R (n_outputs, n)."""
+        return self.layout.gather(self.raw_sums(R, n_threads))
+
+    def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
+        """Return the same derivative by the entries of the tables, in which gaps stand alone."""
+        return all_sums(self.groups, self.pairs, R, n_threads)
+
+    def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
+        """Return the diagonal blocks of sum_i h_i B_i B_i' of curves, per row h of H and group.
+
+        By bands, in shapes (n_features, stride, support): entry [j, k, p] is that of functions k
+        and k + p. The row of a gap holds the sum of h over gaps.
+        """
+        flat = _core.blocks_many(self.groups, np.ascontiguousarray(H), n_threads)
+        return [split_blocks(own, self.layout.groups) for own in flat.reshape(len(H), -1)]
+
+    def place(self, values: AnyArray) -> AnyArray:
+        """Return one value per row of X, (n_given,), in the order of training, (n_rows,)."""
+        return self.order().place(values)[: self.n_first]
+
+    def weight(self, weights: Floats | None) -> float:
+        """Return the weight of these rows in all, given that of every row of X (None: 1 each)."""
+        return float(self.n_rows if weights is None else self.place(weights).sum())
+
+    def restore(self, values: AnyArray) -> AnyArray:
+        """Undo place(); rows that do not count get 0."""
+        return self.order().restore(values)
+
+    def order(self) -> Order:
+        """Return the order of training; unless it is held, it is drawn again."""
+        return self._held or Order.draw(self.n_given, self.kept, self.seed)
+
+    def holding_order(self) -> TrainingRows:
+        """Return the rows with their order in memory, 4 bytes per row."""
+        return replace(self, _held=self.order())
+
+    def with_gap_means(
+        self, over: TrainingRows, weights: Floats | None, n_threads: int
+    ) -> TrainingRows:
+        """Return the rows with m_j of groups that have gaps, over these rows or finer ones."""
+        if not any(group.has_gaps for group in self.layout.groups):
+            return self
+        w = np.ones(self.n_rows) if weights is None else self.place(weights)
+        sums = [
+            _core.sum_all([own], w, n_threads).reshape(group.shape) if group.has_gaps else None
+            for group, own in zip(self.layout.groups, over.groups, strict=True)
+        ]
+        return self.with_layout(self.layout.with_gap_means(sums, float(w.sum())))
+
+    def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
+        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        R = np.ascontiguousarray(R)
+        F, sums = np.zeros_like(R), np.zeros_like(parameters)
+        for piece in self.values():
+            _core.put_rows(F, piece.places, piece.scores(parameters, n_threads), n_threads)
+            sums += piece.sums(_core.take_rows(R, piece.places, n_threads), n_threads)
+        return F, sums
+
+    def weighted_first(self, weights: Floats | None, n: int) -> tuple[TrainingRows, Floats]:
+        """Return the first n rows, or all, and their weights, given that of every row of X."""
+        w = np.ones(self.n_rows) if weights is None else self.place(weights)
+        if n < self.n_rows and w[:n].sum() > 0:
+            return self.first(n), w[:n]
+        return self, w
