@@ -1,4 +1,4 @@
-// The rows that dual coordinate descent still visits.
+// The set of rows that dual coordinate descent visits, and the random order of visits.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,17 @@
 
 namespace splinear {
 
-// One bit per row, 64 to a word. The rows were shuffled once when they were coded; so a pass visits
-// words in a new random order and, inside a word, starts at a random row. It reads memory in long
-// runs, and the order needs no index per row.
+// One bit per row, 64 rows per word. Rows were shuffled once, when they were coded, so it is enough
+// that a pass visits the words in random order and starts at a random row within each: memory is
+// read in long runs, and no index per row is needed.
 //
-// Rows on disk are visited a block at a time. A block is some units, runs of rows_per_unit rows;
-// which of them make a block is drawn anew for every pass, so that all rows meet each other.
+// Rows on disk are visited in blocks of several units, each a run of rows_per_unit rows. Which
+// units form a block is drawn anew for every pass; with fixed blocks, rows of different blocks
+// would never be visited together.
 class ActiveSet {
 public:
-    // rows_per_unit: a multiple of 64; or all rows, which are one unit then.
+    // All rows are active at first. rows_per_unit is a multiple of 64, or at least n_rows for a
+    // single unit.
     ActiveSet(std::ptrdiff_t n_rows, std::ptrdiff_t rows_per_unit)
         : words_per_unit_(static_cast<std::size_t>(n_pieces(rows_per_unit, std::ptrdiff_t{64}))),
           words_(static_cast<std::size_t>(n_pieces(n_rows, std::ptrdiff_t{64}))),
@@ -33,6 +35,7 @@ public:
         for (std::ptrdiff_t i = 0; i < n_rows; ++i) set(i, true);
     }
 
+    // Threads may call this at once for rows of different words, i.e. different row / 64.
     void set(std::ptrdiff_t row, bool active) noexcept {
         const std::uint64_t bit = std::uint64_t{1} << (row & 63);
         std::uint64_t& word = words_[static_cast<std::size_t>(row >> 6)];
@@ -45,7 +48,7 @@ public:
         return total;
     }
 
-    // Calls visit(row) for every active row, in order.
+    // Calls visit(row) for every active row, in ascending order.
     template <class Visit>
     void for_each(const Visit& visit) const {
         for (std::size_t word = 0; word < words_.size(); ++word)
@@ -53,10 +56,10 @@ public:
                 visit(static_cast<std::ptrdiff_t>(word) * 64 + std::countr_zero(left));
     }
 
-    // The units in the order of visits: unit u begins with row u * rows_per_unit.
+    // The units in the order of visits. Unit u starts at row u * rows_per_unit.
     std::span<const std::uint32_t> units() const noexcept { return units_; }
 
-    // Puts the units in a new random order, but for the last, which may be shorter.
+    // Shuffles the units, except for the last, which may be shorter and stays last.
     void deal(Random& random) {
         if (units_.size() < 2) return;
         shuffle(std::span(units_).first(units_.size() - 1), random);
@@ -70,8 +73,8 @@ public:
         }
     }
 
-    // Calls visit(row) once for every row of units()[begin], ..., units()[end - 1] that is active
-    // when its word's turn comes.
+    // Calls visit(row) for every active row of units()[begin, end), in random order. `visit` may
+    // call set(); changes take effect at the next word.
     template <class Visit>
     void for_each_in_random_order(std::size_t begin, std::size_t end, Random& random,
                                   const Visit& visit) {
@@ -92,8 +95,8 @@ public:
 
 private:
     std::size_t words_per_unit_;
-    std::vector<std::uint64_t> words_;
-    std::vector<std::uint32_t> order_;
+    std::vector<std::uint64_t> words_;  // bit b of word k: whether row 64 k + b is active
+    std::vector<std::uint32_t> order_;  // words in the order of visits, unit by unit
     std::vector<std::uint32_t> units_;
 };
 

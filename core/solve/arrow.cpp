@@ -11,11 +11,12 @@
 namespace splinear {
 namespace {
 
-constexpr double least_left = 1e-6;  // of a block: sums have no more digits
+// Lower bound of ArrowGroup::left: u_j and M_j are sums that are no more accurate than that.
+constexpr double least_left = 1e-6;
 constexpr std::size_t numbers_per_task = 512;
 constexpr std::size_t features_at_once = 8;
 
-// From a gradient by parameters to one by tables.
+// Converts the gradient r of feature j from parameters to tables.
 void scatter(const ArrowGroup& group, std::size_t j, const double* r, double* out) noexcept {
     const std::size_t stride = group.stride();
     const std::uint8_t* used = &group.used[j * stride];
@@ -29,7 +30,7 @@ void scatter(const ArrowGroup& group, std::size_t j, const double* r, double* ou
     if (size < stride) out[size] = used[size] ? of_missing : 0.0;
 }
 
-// From tables to parameters.
+// Converts `out` of feature j, in place, from tables to parameters.
 void settle(const ArrowGroup& group, std::size_t j, double* out) noexcept {
     const std::size_t stride = group.stride();
     const std::uint8_t* used = &group.used[j * stride];

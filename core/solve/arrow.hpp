@@ -1,4 +1,14 @@
-// The blocks of features on the diagonal of a Hessian, and what ties them to the intercept.
+// The block preconditioner of Newton's method for one output. It keeps, of the Hessian, the block
+// of every feature and its coupling to the intercept: an arrow-shaped matrix
+//
+//     M_1           u_1        M_j  block of feature j, penalty included
+//          ...      ...        u_j  sum_i h_i B(x_ij)
+//               M_p u_p        s    sum_i h_i, plus the intercept's penalty if it has one
+//     u_1' ... u_p' s
+//
+// As a curve can shift the mean score just as the intercept can, the intercept is measured at the
+// mean of the curves, b + sum_j u_j'theta_j / s. In these coordinates the blocks are
+// M_j - u_j u_j' / s and nothing couples them, so every feature is solved for by itself.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +20,19 @@
 
 namespace splinear {
 
-// The features of one group. All that is said of tables, in which a missing value has a value of
-// its own, and not of parameters, in which it has a deviation from its curve's mean.
+// The features of one group. M_j and u_j are in terms of tables, in which a missing value has a
+// value of its own. The vectors that are solved for are in terms of parameters, in which it has a
+// deviation from the curve's mean (see docs/mathematics.md, Gaps).
 struct ArrowGroup {
-    BandedBlocks blocks;             // M_j
-    std::vector<std::uint8_t> used;  // which parameters take part, n_features x stride
-    std::vector<double> mean;        // n_features x size; empty: no missing values in this group
-    std::vector<double> ties;        // u_j / s, s being the intercept's own second derivative
-    std::vector<double> solved;      // M_j^{-1} u_j / s
-    std::vector<double> left;        // 1 - u_j'M_j^{-1}u_j / s, per feature
+    BandedBlocks blocks;             // M_j, factored
+    std::vector<std::uint8_t> used;  // n_features x stride; 0: the parameter is fixed at 0
+    std::vector<double> mean;        // m_j, n_features x size; empty: no missing values
+    std::vector<double> ties;        // u_j / s, n_features x stride
+    std::vector<double> solved;      // M_j^{-1} u_j / s, n_features x stride
+    std::vector<double> left;        // 1 - u_j'M_j^{-1}u_j / s, one per feature
 
-    // `tied` are the u_j. Throws std::invalid_argument for arrays of the wrong size. Unless
-    // blocks.is_definite() nothing is to be solved with it.
+    // `tied` holds the u_j. Throws std::invalid_argument for arrays of the wrong size. If
+    // blocks.is_definite() is false, the group cannot be solved with.
     ArrowGroup(BandedBlocks blocks, std::vector<std::uint8_t> used, std::vector<double> mean,
                std::vector<double> tied, double s, int n_threads = 1);
 
@@ -30,31 +41,31 @@ struct ArrowGroup {
     std::size_t n_parameters() const noexcept { return n_features() * stride(); }
 };
 
-// Some features of one group, and where they stand in a vector of all of them.
+// The features [first, last) of one group, as one parallel task.
 struct ArrowPart {
     const ArrowGroup* group;
-    std::size_t number;  // of the group
+    std::size_t number;  // index of the group
     std::size_t first;
     std::size_t last;
-    std::size_t start;    // of the first one's parameters
-    std::size_t feature;  // the number of the first one among all features
+    std::size_t start;    // index of the first feature's parameters among those of all groups
+    std::size_t feature;  // index of the first feature among the features of all groups
 };
 
-// All features, some at a time: what a thread is to do at once.
+// Divides the features of all groups into tasks.
 std::vector<ArrowPart> arrow_parts(std::span<const ArrowGroup* const> groups);
 
-// The number of parameters of all groups. Throws std::invalid_argument if one of them cannot be
-// solved with.
+// Returns the number of parameters of all groups, without the intercept. Throws
+// std::invalid_argument if a block is not positive definite.
 std::size_t checked_size(std::span<const ArrowGroup* const> groups);
 
-// Solves for some features, whose numbers begin at r and `out`; writes to `tilts` by how much each
-// moves the intercept, whose own number is `of_intercept`.
+// Solves for the features of `part`, by the Sherman-Morrison formula for M_j - u_j u_j' / s. `r`
+// and `out` point to the parameters of its first feature; `of_intercept` is the intercept's entry
+// of the right side. Writes u_j'out_j / s, by which feature j lowers the intercept, to `tilts`.
 void solve_part(const ArrowPart& part, double s, const double* r, double of_intercept, double* out,
                 double* tilts) noexcept;
 
-// The inverse, times vectors r, each of the parameters of all groups and the intercept's at the
-// end. The intercept is measured at the mean of the curves, so that in place of M_j stands
-// M_j - u_j u_j' / s. Threads change no bit.
+// Multiplies each of the vectors r by the inverse of the arrow matrix. A vector holds the
+// parameters of all groups, then the intercept. The result does not depend on n_threads.
 std::vector<double> solve_arrow(std::span<const ArrowGroup* const> groups, double s,
                                 std::span<const double> r, int n_threads);
 

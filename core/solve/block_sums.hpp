@@ -1,4 +1,4 @@
-// Sums over rows, some at a time, so that they do not depend on the number of threads.
+// Sums over rows in blocks of fixed size, so that they do not depend on the number of threads.
 #pragma once
 
 #include <array>
@@ -12,10 +12,12 @@
 
 namespace splinear {
 
+// Partial sums: number i of a block is added to lane i % sum_lanes. This lets the compiler use
+// vector instructions without changing the order of additions.
 inline constexpr std::size_t sum_lanes = 8;
 using Lanes = std::array<double, sum_lanes>;
 
-// In an order that vector instructions can follow.
+// Adds the simd::loss_rows numbers of a block.
 inline void add_block(const double* block, Lanes& sums) noexcept {
     for (std::size_t i = 0; i < simd::loss_rows; i += sum_lanes)
         for (std::size_t l = 0; l < sum_lanes; ++l) sums[l] += block[i + l];
@@ -29,7 +31,9 @@ inline double total(const Lanes& sums) noexcept {
 
 inline constexpr Row rows_per_sum_task = 32 * static_cast<Row>(simd::loss_rows);
 
-// Adds up what each(begin, end, sums) finds in blocks of the rows; pieces are added in order.
+// Computes n_sums sums over the rows. each(begin, end, sums) adds a block of at most
+// simd::loss_rows rows to n_sums Lanes; blocks run in parallel tasks, whose sums are added in
+// order.
 template <std::size_t n_sums, class Each>
 std::array<double, n_sums> add_up(Row n_rows, int n_threads, const Each& each) {
     using Partial = std::array<double, n_sums>;
@@ -47,7 +51,7 @@ std::array<double, n_sums> add_up(Row n_rows, int n_threads, const Each& each) {
     return all;
 }
 
-// A problem's rows at scores, as the loops of losses read them.
+// A view of the problem's rows at the given scores, as the loops in simd/losses.hpp read them.
 inline simd::LossRows loss_rows_of(const DualProblem& problem, const double* scores) noexcept {
     return {scores,
             problem.y.data(),

@@ -1,4 +1,5 @@
-// The proof of how close to the optimum a model is: the dual, and the duality gap over all rows.
+// The certificate of a fit: dual objective and duality gap over all rows, which bound how far the
+// model is from the optimum.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@
 
 namespace splinear {
 
-// A row's part of the dual.
+// dual_i(alpha_i) + alpha_i t_i, the contribution of row i to the dual objective.
 template <DualLoss Loss>
 double dual_of_row(const DualData<Loss>& data, const DualState& state, std::size_t i) noexcept {
     const double c = state.cost(data.problem, i);
@@ -22,7 +23,7 @@ double dual_of_row(const DualData<Loss>& data, const DualState& state, std::size
     return c == 0.0 ? 0.0 : data.loss.dual(alpha, c) + alpha * data.problem.target(i);
 }
 
-// The dual without its part -1/2 (|w|^2 - |w_0|^2).
+// The dual objective without its last part, -1/2 (|w|^2 - |w_0|^2).
 template <DualLoss Loss>
 double sum_of_duals(const DualData<Loss>& data, const DualState& state) noexcept {
     double sum = 0.0;
@@ -30,9 +31,9 @@ double sum_of_duals(const DualData<Loss>& data, const DualState& state) noexcept
     return sum;
 }
 
-// Computes the exact dual and gap over all rows, and chooses anew which of them to visit. Returns
-// whether the gap of w, or of w times the stretch, which is made 1 if it does not help, is within
-// the tolerance.
+// Computes dual objective and gap over all rows, including inactive ones, at w and at stretch * w,
+// and decides anew which rows are active. Resets the stretch to 1 if it does not reduce the gap.
+// Returns whether the relative gap is within the tolerance.
 template <DualLoss Loss>
 bool certify(const DualData<Loss>& data, StopRequest& stop, DualState& state) {
     struct Part {

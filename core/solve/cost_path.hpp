@@ -1,4 +1,4 @@
-// From the solution of one problem to a start of the next, whose costs are all larger or smaller.
+// Warm starts along a path of problems that differ by a common factor of all costs.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,16 @@
 
 namespace splinear {
 
-// Remembers the last solution. The dual variables follow a straight line, over the costs, through
-// their values in the last two problems (in none, before the first), as far as that is good for the
-// dual.
+// As a function of the cost factor, every dual variable is extrapolated along the straight line
+// through its values in the last two problems (before the first one it is 0, at cost 0). If costs
+// grow, it goes only as far along that line as increases the dual objective.
 template <DualLoss Loss>
 class CostPath {
 public:
     explicit CostPath(const DualData<Loss>& data) : data_(data) {}
 
-    // Moves on to all costs times `factor`. solved: the state is the solution of a problem.
+    // Multiplies all costs by `factor` and moves the state to the start of the new problem.
+    // `solved`: the state is the solution of a problem, and is remembered for the next call.
     void change_costs(double factor, bool solved, DualState& state) {
         const std::vector<double> before = state.alpha;
         extrapolate(factor, state);
@@ -28,19 +29,19 @@ public:
         const auto tables_before = state.tables;
         const double bias_before = state.bias_weight;
         follow(before, factor, state);
-        // Smaller costs may have made the old values infeasible.
+        // With smaller costs the old dual variables may not be feasible, so there is no going back.
         if (solved && factor > 1.0) step_back(before, tables_before, bias_before, state);
         if (solved) {
             last_alpha_ = before;
             last_factor_ = last;
         }
-        state.gap *= factor;  // a guess, until rows are visited
+        state.gap *= factor;  // an estimate until rows are visited
         state.dual = sum_of_duals(data_, state) -
                      0.5 * (squared_weight(data_.rows, state) - state.start_weight);
     }
 
 private:
-    // Moves every dual variable to where the line through its last two values meets the new cost.
+    // Extrapolates every dual variable to the new cost, clipped to its feasible range.
     void extrapolate(double factor, DualState& state) {
         std::vector<double>& alpha = state.alpha;
         const double reach =
@@ -51,7 +52,7 @@ private:
                                           factor * state.cost(data_.problem, i));
     }
 
-    // Carries over to the model that the dual variables were `before`.
+    // Updates the model for the change of the dual variables from `before` to state.alpha.
     void follow(const std::vector<double>& before, double factor, DualState& state) {
         const std::vector<double>& alpha = state.alpha;
         std::size_t n_moved = 0;
@@ -60,15 +61,17 @@ private:
             n_moved += alpha[i] != before[i];
             n_bent += alpha[i] != factor * before[i];
         }
-        // Where most dual variables grow with the costs, the tables do as well, and fewer rows are
-        // left to add. Elsewhere scaling would do nothing but enlarge the tables' rounding errors.
+        // If most dual variables grow in proportion to the costs, scale the model first, so that
+        // fewer rows have to be added. Otherwise scaling would only amplify rounding errors.
         const double grown = n_bent < n_moved && state.start_weight == 0.0 ? factor : 1.0;
         if (grown != 1.0) data_.rows.blend(grown, state.tables, 0.0, state.tables);
         state.bias_weight *= grown;
         add_growth(data_, [&](std::size_t i) { return alpha[i] - grown * before[i]; }, state);
     }
 
-    // Goes back toward the values `before`, to where the dual is highest on the way.
+    // Moves back along the segment to the old point (`before`, `tables`, `bias_weight`), to where
+    // the dual objective is highest. On the segment |w|^2 is quadratic, so the tables are blended
+    // only once.
     void step_back(const std::vector<double>& before, const GroupedRows::Tables& tables,
                    double bias_weight, DualState& state) {
         const GroupedRows& rows = data_.rows;
@@ -88,7 +91,7 @@ private:
             const double along = at_goal - at_start - square;
             return sum_of_duals(data_, state) - 0.5 * share * (along + share * square);
         };
-        constexpr int n_sections = 9;  // to about a hundredth
+        constexpr int n_sections = 9;  // accurate to about 0.01
         const double share = highest_in_unit_interval(dual_at, n_sections);
         move_to(share);
         rows.blend(share, state.tables, 1.0 - share, tables);
@@ -96,7 +99,7 @@ private:
     }
 
     const DualData<Loss>& data_;
-    std::vector<double> last_alpha_;  // of the problem before, if there was one
+    std::vector<double> last_alpha_;  // solution of the problem before the current one, if any
     double last_factor_ = 0.0;        // its cost factor
 };
 

@@ -4,15 +4,18 @@
 //   dual:    max_a    D(a) = sum_i (dual_i(a_i) + a_i t_i) + 1/2 |w_0|^2 - 1/2 |w|^2,
 //                     w = w_0 + sum_i a_i y_i phi_i
 //
-// with phi_i the embedding of row i (see operators/operator.hpp) and the bias B as one more entry.
+// phi_i is the embedding of row i (see operators/operator.hpp), with the bias B as one more entry.
 // Classification has y_i = -1 or 1 and t_i = 0; regression has y_i = 1 and the target t_i, and its
-// "margin" is the residual. w_0 is 0 but for training that goes on from an earlier model. After
-// Hsieh et al., "A dual coordinate descent method for large-scale linear SVM" (ICML 2008), with
-// three changes. Rows are scored in batches, and most are found to be at their optimum: they are
-// done. The others, the violators, are collected into a team; the problem restricted to a team is
-// solved by coordinate steps that need only the products of its members' embeddings, over and over
-// until little is left to gain, so that rows which pull against each other (as all do through an
-// intercept) settle at once and not over many passes. And the tables are written once per team.
+// "margin" is the residual. w_0 is 0 unless training continues from an earlier model.
+//
+// The method is that of Hsieh et al., "A dual coordinate descent method for large-scale linear SVM"
+// (ICML 2008), with three changes:
+// - Rows are scored in batches. Most turn out to be at their optimum and need no step.
+// - The others, the violators, are collected into a team of up to 64 rows. The problem restricted
+//   to the team is solved by coordinate steps that need only the Gram matrix of its embeddings, so
+//   rows whose steps work against each other (all do, through the intercept) settle within the team
+//   instead of over many passes.
+// - The model is updated once per team.
 #pragma once
 
 #include <algorithm>
@@ -31,9 +34,12 @@
 
 namespace splinear {
 
+// Solves one problem, or a path of problems that differ by a factor of all costs. Not thread-safe;
+// uses options.n_threads threads internally, whose number does not change the result.
 template <DualLoss Loss>
 class DualCoordinateDescent {
 public:
+    // `rows`, the arrays of `problem` and `monitor` must outlive the solver.
     DualCoordinateDescent(const GroupedRows& rows, const Loss& loss, const DualProblem& problem,
                           const DualOptions& options, Monitor& monitor)
         : stop_(monitor),
@@ -54,10 +60,10 @@ public:
         }
     }
 
-    DualCoordinateDescent(const DualCoordinateDescent&) = delete;  // its parts point to each other
+    DualCoordinateDescent(const DualCoordinateDescent&) = delete;  // members refer to each other
     DualCoordinateDescent& operator=(const DualCoordinateDescent&) = delete;
 
-    // Begins at another model, from other dual variables, or both.
+    // Starts from another model w_0, from other dual variables, or both, instead of zeros.
     void start_at(const DualStart& start) {
         const double bias = data_.problem.bias;
         if (!start.coef.empty()) {
@@ -73,9 +79,11 @@ public:
         }
     }
 
-    // Goes on with all costs times `factor`; see CostPath.
+    // Multiplies all costs by `factor` and prepares a warm start; see CostPath.
     void change_costs(double factor) { path_.change_costs(factor, solved_, state_); }
 
+    // Runs passes until the gap over all rows is at most tol, max_iter is reached, or the monitor
+    // stops the fit. The result is certified over all rows in every case.
     DualResult run() {
         int n_iter = 0;
         state_.set_aside_above = DualState::unbounded;
@@ -95,21 +103,23 @@ public:
 
     bool stopped() const noexcept { return stop_.made(); }
 
-    // The dual variables, for callers that need no solver anymore.
+    // Moves the dual variables out; the solver cannot be used afterward.
     std::vector<double> take_alpha() noexcept { return std::move(state_.alpha); }
 
 private:
-    // Steps later in a pass have made the gap smaller than it was when rows were visited.
+    // A certificate is worth computing once the estimated gap is below this multiple of tol: steps
+    // later in a pass have reduced the gap since its rows were visited.
     static constexpr double check_early = 1.5;
-    static constexpr double most_by_stretch = 32.0;  // times as small, about, a gap may become
+    // Stretching the model divides the gap by about this much at most.
+    static constexpr double most_by_stretch = 32.0;
 
     struct Estimate {
         double gap;    // relative
-        bool is_near;  // to the tolerance, or below it
+        bool is_near;  // whether a certificate is likely to succeed
     };
 
-    // Given the gap of the rows that were visited, each as it was then. Near the tolerance it is
-    // told more closely where that costs little, and of a longer model.
+    // `visited` is the sum of the visited rows' gaps, each at the time of its visit. Where that is
+    // cheap and the gap is near the tolerance, the gap is computed anew, at the best stretch.
     Estimate estimated_gap(double visited) {
         const double tol = data_.options.tol;
         const double gap = state_.relative(visited);
@@ -134,14 +144,14 @@ private:
     }
 
     StopRequest stop_;
-    const std::vector<float> squared_norm_;  // unless the problem has them
+    const std::vector<float> squared_norm_;  // empty if the problem provides them
     const DualData<Loss> data_;
     DualState state_;
     DualPass<Loss> pass_;
     CostPath<Loss> path_;
     Stretch<Loss> stretch_;
-    bool moved_ = false;  // to another start: dual and gap are to be computed first
-    bool solved_ = false;
+    bool moved_ = false;   // the start is not zero: run() must compute dual and gap first
+    bool solved_ = false;  // the state is the solution of a problem
 };
 
 }  // namespace splinear

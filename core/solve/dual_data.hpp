@@ -1,4 +1,5 @@
-// What stays as it is while a problem, or a path of them, is solved.
+// The immutable half of dual coordinate descent: rows, loss, problem and options. What changes
+// during a fit is in dual_state.hpp.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +16,13 @@
 
 namespace splinear {
 
-inline constexpr Row rows_per_score = 16;  // rows that are scored together
+inline constexpr Row rows_per_score = 16;  // rows scored by one call of the operators
 
-// A multiple of 64, so that tasks share no word of an ActiveSet.
+// A multiple of 64, so that no two tasks write to the same word of an ActiveSet.
 inline constexpr Row rows_per_task = 4096;
 
-// Calls body(begin, end) for all rows, rows_per_score at a time, spread over threads in tasks of
-// rows_per_task. The monitor is asked now and then whether to stop.
+// Calls body(begin, end) for all rows, rows_per_score at a time, in parallel tasks of rows_per_task
+// rows. Polls the monitor in between, but does not end early.
 template <class Body>
 void over_all_rows(const GroupedRows& rows, int n_threads, StopRequest& stop, const Body& body) {
     const Row rows_at_once = 8 * n_threads * rows_per_task;
@@ -33,7 +34,7 @@ void over_all_rows(const GroupedRows& rows, int n_threads, StopRequest& stop, co
     });
 }
 
-// Of the embedding of every row, without the bias.
+// |phi_i|^2 of every row, without the bias.
 inline std::vector<float> squared_norms(const GroupedRows& rows, int n_threads, StopRequest& stop) {
     std::vector<float> norms(index(rows.n_rows()));
     over_all_rows(rows, n_threads, stop, [&](Row begin, Row end) {
@@ -43,6 +44,7 @@ inline std::vector<float> squared_norms(const GroupedRows& rows, int n_threads, 
     return norms;
 }
 
+// Does not own the rows and squared norms.
 template <DualLoss Loss>
 struct DualData {
     const GroupedRows& rows;
@@ -51,7 +53,8 @@ struct DualData {
     DualOptions options;
     std::span<const float> squared_norm;  // see squared_norms()
 
-    // The squared length of a row's embedding, bias included: exact even where the bias is large.
+    // |phi_i|^2 including the bias: the curvature of the dual along coordinate i. The bias is added
+    // in double precision, so that a large one does not swamp the rest.
     double curvature(std::size_t i) const noexcept {
         return static_cast<double>(squared_norm[i]) + problem.bias * problem.bias;
     }

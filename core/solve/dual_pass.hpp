@@ -1,4 +1,4 @@
-// One pass of dual coordinate descent: a visit of every active row.
+// One pass of dual coordinate descent: every active row is visited once, in random order.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +19,22 @@
 
 namespace splinear {
 
-// Rows are scored in batches. Most are at their optimum, and done; the others join a team.
+// Rows are scored in batches. Rows that violate optimality join a team (team.hpp), which is solved
+// when it is full. Rows at a bound that are unlikely to leave it become inactive ("shrinking").
 template <DualLoss Loss>
 class DualPass {
 public:
     DualPass(const DualData<Loss>& data, StopRequest& stop)
         : data_(data), stop_(stop), random_(data.options.seed), team_(data) {}
 
-    // Returns the sum of the visited rows' gaps, each as it was on the visit.
+    // Returns the sum of the visited rows' gaps, each at the time of its visit.
     double run(DualState& state) {
         quiet_ = quiet_share * data_.options.tol * state.primal() /
                  static_cast<double>(data_.rows.n_rows());
         state.gap = 0.0;
         violation_ = 0.0;
         state.active.deal(random_);
-        // Blocks of nearly one size: the rows of a small one would pull the model their way.
+        // Blocks of nearly equal size: the last one visited biases the model, a small one more so.
         const std::size_t n_units = state.active.units().size();
         const std::size_t n_blocks = n_pieces(n_units, units_per_block);
         for (std::size_t b = 0; b < n_blocks && !stop_.made(); ++b)
@@ -45,19 +46,20 @@ public:
 
 private:
     static constexpr std::size_t max_batch = 1024;
-    // Turns of the teams of a pass, after the first. Where products cost most of a pass, many: for
-    // cubic curves they save three quarters of the passes.
+    // How often the teams of a block are solved again, with the Gram matrices that were kept. It
+    // pays more where those are expensive: for cubic curves it saves three quarters of the passes.
     static constexpr int n_again = 2;
     static constexpr int n_again_often = 20;
-    // A row whose part of the gap is below this share of its part of the tolerance is left alone.
+    // Rows whose gap is below this share of tol * primal / n_rows are not worth a step.
     static constexpr double quiet_share = 0.1;
-    // Of the largest slope in a pass, how far inside its bound a row is set aside. Sparse rows have
-    // little in common, and what one violator does moves few of the others.
+    // A row at its bound becomes inactive if its |slope| exceeds the largest violation of the last
+    // pass, or this share of it for sparse rows: these overlap little, so steps on some rows change
+    // the scores of few others.
     static constexpr double far_share = 0.1;
 
-    // Visits the active rows of some units, and releases them. Rows from disk are visited once more
-    // while they are here, after Yu et al., "Large linear classification when data cannot fit in
-    // memory" (KDD 2010); their gaps count as they were on the first visit.
+    // Visits the active rows of units()[begin, end). Rows on disk are visited twice while they are
+    // in memory, as in Yu et al., "Large linear classification when data cannot fit in memory"
+    // (KDD 2010), and then released; their gaps and violations are those of the first visit.
     void visit_block(std::size_t begin, std::size_t end, DualState& state) {
         visit_units(begin, end, state);
         if (state.active.units().size() == 1) return;
@@ -86,8 +88,8 @@ private:
         team_.forget();
     }
 
-    // Scores the rows of the batch and screens them. When the team is full it is solved for, and
-    // the rest of the batch, whose scores have changed by that, is scored again.
+    // Scores and screens the rows of the batch. When the team is full it is solved, which changes
+    // the model, so the rest of the batch is scored again.
     void visit_batch(DualState& state) {
         std::span<const Row> left = batch_;
         while (!left.empty() && !stop_.made()) {
@@ -105,8 +107,8 @@ private:
         batch_.clear();
     }
 
-    // Puts the row on the team if a step on it would gain something; sets it aside if it is so
-    // far inside its bound that no step of the size of the last pass would bring it back.
+    // Adds the row to the team if a step on it is worthwhile; makes it inactive if it is at its
+    // bound and its slope is too large for the steps of a pass to move it away.
     void screen(Row i, double score, DualState& state) {
         const std::size_t k = index(i);
         const Loss& loss = data_.loss;
@@ -128,8 +130,8 @@ private:
     void solve_team(DualState& state) {
         if (team_.is_empty()) return;
         team_.solve(state);
-        // The next team will take about as many rows to fill; half of them make a batch. What is
-        // left of a batch then is scored again: where long batches gain nothing, they are short.
+        // The next team will fill after about as many rows; a batch is half of that, because what
+        // is left of a batch must be scored again. Batches stay short where they save nothing.
         constexpr auto whole = static_cast<std::size_t>(rows_per_score);
         const std::size_t most = data_.rows.scores_one_by_one() ? whole : max_batch;
         batch_size_ = std::clamp(screened_ / 2 / whole * whole, whole, most);
@@ -140,11 +142,11 @@ private:
     StopRequest& stop_;
     Random random_;
     Team<Loss> team_;
-    double violation_ = 0.0;  // the largest slope in this pass
-    double quiet_ = 0.0;      // a gap that is left alone
+    double violation_ = 0.0;  // largest |slope| of a violator in this pass
+    double quiet_ = 0.0;      // rows with a smaller gap get no step
     std::vector<Row> batch_;
     std::size_t batch_size_ = team_size;
-    std::size_t screened_ = 0;  // rows since the last team was solved for
+    std::size_t screened_ = 0;  // rows screened since the last team was solved
     std::array<double, max_batch> scores_{};
 };
 

@@ -1,4 +1,4 @@
-// What moves while a problem is solved: the dual variables, and the model that they make.
+// The mutable half of dual coordinate descent: the dual variables, and the model w they define.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace splinear {
 
-inline constexpr std::size_t team_size = 64;
+inline constexpr std::size_t team_size = 64;  // rows whose steps are computed jointly, see team.hpp
 
 struct DualState {
     static constexpr double unbounded = std::numeric_limits<double>::infinity();
@@ -26,36 +26,37 @@ struct DualState {
           tables(data.rows.zero_tables()),
           workspace(data.rows.workspace()) {}
 
+    // some_gap relative to the primal objective dual + some_gap.
     double relative(double some_gap) const noexcept {
         return some_gap > 0.0 ? some_gap / (dual + some_gap) : 0.0;
     }
     double primal() const noexcept { return dual + gap; }
 
-    // The cost of a row in the problem at hand.
+    // The cost c_i of a row at the current point of a path of costs.
     double cost(const DualProblem& problem, std::size_t i) const noexcept {
         return cost_factor * problem.cost(i);
     }
 
-    ActiveSet active;  // the rows that are still visited
-    std::vector<double> alpha;
-    GroupedRows::Tables tables;  // w
+    ActiveSet active;            // rows that passes visit
+    std::vector<double> alpha;   // one per row
+    GroupedRows::Tables tables;  // w without the bias entry
     GroupedRows::Workspace workspace;
-    double bias_weight = 0.0;
+    double bias_weight = 0.0;   // the entry of w for the bias: the intercept is B times this
     double start_weight = 0.0;  // |w_0|^2
-    double cost_factor = 1.0;   // all costs are those of the problem times this
-    double dual = 0.0;
-    double gap = 0.0;  // of the rows seen in the last pass; of all rows after certify()
-    double set_aside_above = unbounded;  // a slope
-    double stretch = 1.0;                // the model to return is w times this; see stretch.hpp
-    double proven_gap = 0.0;             // of that model and all rows, by certify()
+    double cost_factor = 1.0;   // multiplies all costs of the problem
+    double dual = 0.0;          // D(alpha)
+    double gap = 0.0;  // sum over the rows seen in the last pass; over all rows after certify()
+    double set_aside_above = unbounded;  // rows at a bound with a larger |slope| become inactive
+    double stretch = 1.0;                // the returned model is stretch * w; see stretch.hpp
+    double proven_gap = 0.0;             // P(stretch * w) - D(alpha) over all rows, by certify()
 };
 
-// |w|^2, the bias included.
+// |w|^2, including the bias entry.
 inline double squared_weight(const GroupedRows& rows, const DualState& state) {
     return rows.squared_weight(state.tables) + state.bias_weight * state.bias_weight;
 }
 
-// Adds every row's embedding, times what its dual variable has grown by, to the model.
+// w += sum_i growth(i) y_i phi_i, where growth(i) is the change of alpha_i.
 template <DualLoss Loss, class Growth>
 void add_growth(const DualData<Loss>& data, const Growth& growth, DualState& state) {
     constexpr auto together = static_cast<Row>(team_size);

@@ -21,9 +21,10 @@ using simd::Margins;
 
 using Evaluate = void (*)(const Margins&, LossTerms&);
 
+// The inner loops of a loss; null if it is not smooth.
 struct Loops {
-    Evaluate terms;
-    Evaluate derivatives;
+    Evaluate terms;        // value and derivatives
+    Evaluate derivatives;  // derivatives only, which is cheaper
     bool is_quadratic;
 };
 
@@ -35,7 +36,7 @@ Loops loops_of(const AnyLoss& loss) {
     return {nullptr, nullptr, false};
 }
 
-// The rows of a problem at scores, all of them shifted.
+// The rows of a problem at the given scores, plus a common shift.
 class ScoredRows {
 public:
     ScoredRows(const DualProblem& problem, std::span<const double> scores)
@@ -43,6 +44,8 @@ public:
 
     Row size() const noexcept { return size_; }
 
+    // Reads margins and costs of a block of at most loss_rows rows; returns their number. The rest
+    // of the block gets cost 0.
     std::size_t read(Row begin, Row end, Margins& to) const noexcept {
         const std::size_t n = index(end - begin);
         simd::read_margins(rows_, shift, index(begin), n, to);
@@ -58,8 +61,9 @@ private:
     Row size_;
 };
 
-using Partial = std::array<double, 4>;
+using Partial = std::array<double, 4>;  // of which callers use one to three
 
+// Returns the loops of the loss, after checking the arguments.
 Loops checked(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores) {
     must_be("the number of scores, one per row,", scores.size(), problem.y.size());
     const Loops loops = loops_of(loss);
@@ -67,8 +71,8 @@ Loops checked(const AnyLoss& loss, const DualProblem& problem, std::span<const d
     return loops;
 }
 
-// p log(p / q) - off, q = p - off being the probability 1 / (1 + exp(m)): a series where terms
-// would cancel.
+// p log(p / q) - p + q with q = 1 / (1 + exp(m)), and off = p - q. Uses a series for small off / q,
+// where the terms would cancel.
 double divergence(double p, double off, double m) noexcept {
     const double e = std::exp(-std::abs(m));
     const double q = (m > 0.0 ? e : 1.0) / (1.0 + e);
@@ -79,9 +83,11 @@ double divergence(double p, double off, double m) noexcept {
     return std::max(0.0, p * minus_log_q - entropy - off);
 }
 
-// The part of a row with dual variable alpha; rows cost something.
+// The contribution to loss_gap() of a row with dual variable alpha, margin m and cost c > 0. For
+// the logistic loss it is c times the Kullback-Leibler divergence of alpha / c from the predicted
+// probability.
 double gap_of(bool is_quadratic, double alpha, double m, double c) noexcept {
-    constexpr double rounding = 1e-12;
+    constexpr double rounding = 1e-12;  // of c, by which alpha may be infeasible
     if (is_quadratic) {
         const double off = alpha + c * m;
         return 0.5 * off * off / c;
@@ -93,7 +99,7 @@ double gap_of(bool is_quadratic, double alpha, double m, double c) noexcept {
     return c * (divergence(p, off, m) + divergence(1.0 - p, -off, -m));
 }
 
-// Sums of the derivatives by a shift.
+// The first three derivatives of L(F + b) with respect to b, at b = rows.shift.
 Partial slopes_of_shift(Evaluate derivatives, const ScoredRows& rows, int n_threads) {
     return add_up<4>(rows.size(), n_threads, [&](Row begin, Row end, auto& sums) {
         Margins at;
@@ -111,7 +117,8 @@ Partial slopes_of_shift(Evaluate derivatives, const ScoredRows& rows, int n_thre
     });
 }
 
-// Halley's step to a root of the slope, or Newton's where the third derivative misleads it.
+// Halley's step toward a root of the slope, or Newton's where the third derivative would change it
+// by more than a factor of 2; no longer than 1.
 double step_down(const Partial& sums) noexcept {
     const auto [slope, bend, third, unused] = sums;
     if (!(bend > 0.0)) return slope > 0.0 ? -1.0 : slope < 0.0 ? 1.0 : -slope;
@@ -225,8 +232,8 @@ Buffer<double> cautious_bends(const AnyLoss& loss, const DualProblem& problem,
         loops.derivatives(at, terms);
         for (std::size_t i = 0; i < n; ++i) {
             const double m = at.margin[i];
-            // The slopes of the logistic loss at m and at -m add up to -1; a square is its
-            // parabola.
+            // The slopes of the logistic loss at m and -m sum to -c, so the parabola's second
+            // derivative is (slope(m) - slope(-m)) / (2 m) = (2 slope(m) + c) / (2 m).
             const bool is_far = !loops.is_quadratic && m < -far;
             out[index(first) + i] =
                 is_far ? (2.0 * terms.slope[i] + at.cost[i]) / (2.0 * m) : terms.bend[i];

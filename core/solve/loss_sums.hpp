@@ -1,4 +1,9 @@
-// Sums of smooth losses over rows, for Newton's method.
+// Sums of smooth losses over the rows, and their derivatives, for Newton's method with one output.
+//
+// L(F) = sum_i c_i loss(m_i) is a function of the scores F, with margins m_i = y_i F_i - t_i and
+// costs c_i as in DualProblem. Functions of a loss throw std::invalid_argument if the loss is not
+// smooth (see is_smooth()), or unless arrays have one entry per row. No result depends on
+// n_threads.
 #pragma once
 
 #include <cstddef>
@@ -11,59 +16,63 @@
 
 namespace splinear {
 
-// A sum of losses L(F), and its derivatives by the scores F: those of row i times y_i.
 struct LossSums {
-    double value = 0.0;
-    Buffer<double> slopes;  // L'
-    Buffer<double> bends;   // L'', a diagonal
+    double value = 0.0;     // L(F)
+    Buffer<double> slopes;  // dL/dF_i, one per row
+    Buffer<double> bends;   // d2L/dF_i^2, one per row
 };
 
-// out = scores + share moves.
+// out = scores + share * moves.
 void move_scores(std::span<const double> scores, std::span<const double> moves, double share,
                  int n_threads, double* out);
 
-// scores (n_outputs x n_rows) += levels, one per output, in place.
+// Adds levels[k] to row k of scores (n_outputs x n_rows), in place.
 void add_levels(std::span<const double> levels, std::size_t n_rows, int n_threads, double* scores);
 
-// The sum of every row of numbers (n_outputs x n_rows). Threads change no bit.
+// The n_outputs sums over the rows of numbers (n_outputs x n_rows).
 std::vector<double> row_sums(std::span<const double> numbers, std::size_t n_outputs, int n_threads);
 
-// Whether there is a loop for the derivatives of a loss.
+// Whether the functions below are implemented for a loss: logistic loss and squared error.
 bool is_smooth(const AnyLoss& loss);
 
-// Losses of rows with these scores. They throw std::invalid_argument unless there is one score per
-// row, and for losses that are not smooth. Threads change no bit.
+// L(F).
 double loss_value(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,
                   int n_threads);
+
+// c_i loss(m_i) of every row.
 Buffer<double> loss_each(const AnyLoss& loss, const DualProblem& problem,
                          std::span<const double> scores, int n_threads);
+
+// L(F) and its first two derivatives.
 LossSums loss_sums(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,
                    int n_threads);
 
-// L'', but of a row whose margin is below -far, where the loss is nearly straight, that of a
-// parabola which touches the loss at the margin m and at -m.
+// The second derivatives, with more curvature where the loss is nearly straight: a row with a
+// margin m below -far gets that of the parabola which touches the loss at m and at -m. See "Steps
+// that fail" in docs/mathematics.md.
 Buffer<double> cautious_bends(const AnyLoss& loss, const DualProblem& problem,
                               std::span<const double> scores, double far, int n_threads);
 
-// The curvature that rows lack whose losses rise by more than twice what a quadratic model with the
-// second derivatives `bends` says, if scores move by `moves`, each by `farthest` at most; others:
-// 0.
+// The curvature that a quadratic model with second derivatives `bends` lacks when the scores move
+// by `moves`, each clipped to [-farthest, farthest]. Nonzero only for rows whose loss rises above
+// its tangent by more than twice what the model predicts.
 Buffer<double> missing_bends(const AnyLoss& loss, const DualProblem& problem,
                              std::span<const double> scores, std::span<const double> moves,
                              std::span<const double> bends, double farthest, int n_threads);
 
-// L(F) + L*(R) - sum_i R_i F_i, L* being the convex conjugate: 0 where R are the derivatives at the
-// scores F, and infinite where L* is.
+// L(F) + L*(R) - sum_i R_i F_i, where L* is the convex conjugate and R are the `slopes`: 0 if R is
+// the gradient of L at the scores F, and infinite if R is not in the domain of L*.
 double loss_gap(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,
                 std::span<const double> slopes, int n_threads);
 
-// The number whose addition to all scores makes the sum least. It is found step by step, no farther
-// away than `farthest`, unless the loss is a square; steps end with one of at most `last`.
 struct ShiftLimits {
-    double last;
-    double farthest;
+    double last;      // stop after a step of at most this length
+    double farthest;  // stop beyond this distance from 0
     int max_steps;
 };
+
+// The number b that minimizes L(F + b), added to all scores: the optimal free intercept. Closed
+// form for the squared error, otherwise by Halley's method within the limits.
 double loss_shift(const AnyLoss& loss, const DualProblem& problem, std::span<const double> scores,
                   const ShiftLimits& limits, int n_threads);
 

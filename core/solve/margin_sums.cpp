@@ -30,7 +30,7 @@ Ramp ramp_of(const AnyLoss& loss, const RampShape& shape) {
     return as(RampLoss::epsilon_insensitive, tube->epsilon);
 }
 
-// A block of rows: margins, costs and signs.
+// A block of n <= loss_rows rows; the rest of the arrays has cost 0 and y = 0.
 struct Block {
     Margins at;
     double y[loss_rows];
@@ -58,7 +58,7 @@ private:
     Row size_;
 };
 
-// Adds rows that are in between, and their slopes, to the sums of their side.
+// Adds the number of rows on the ramp, and their |slope|, to the sums of their side.
 void add_sides(const Ramp& ramp, const Block& block, const RampTerms& terms, Lanes* sums) noexcept {
     double side[4][loss_rows];
     const bool by_slope = ramp.loss == RampLoss::epsilon_insensitive;
@@ -75,7 +75,7 @@ void add_sides(const Ramp& ramp, const Block& block, const RampTerms& terms, Lan
     for (std::size_t k = 0; k < 4; ++k) add_block(side[k], sums[k]);
 }
 
-// The range of a dual variable, per unit of cost.
+// The feasible range of a dual variable, per unit of cost.
 struct Range {
     double low;
     double high;
@@ -153,7 +153,7 @@ std::vector<double> ramp_along(const AnyLoss& loss, const DualProblem& problem,
 std::array<double, 2> ramp_gaps(const AnyLoss& loss, const DualProblem& problem,
                                 std::span<const double> scores, std::span<const double> slopes,
                                 int n_threads) {
-    constexpr double rounding = 1e-12;  // of a cost
+    constexpr double rounding = 1e-12;  // of the cost, by which a slope may be infeasible
     const Ramp ramp = ramp_of(loss, {1.0, 0.0, 0.0});
     const Range range = range_of(ramp.loss);
     const RampRows rows(problem, scores);

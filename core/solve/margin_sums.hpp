@@ -1,5 +1,10 @@
-// Sums of smoothed losses of margins over rows, for Newton's method on them; see
-// splinear/solvers/problems/margin_sums.py. Threads change no bit.
+// Sums over the rows of smoothed hinge, squared hinge and epsilon-insensitive losses, for Newton's
+// method. The kink of a loss is replaced by a parabola: the slope becomes a ramp, linear over a
+// width, e.g. clip(s + (1 - m) / width, 0, 1) for the hinge at margin m, with center s. See
+// splinear/solvers/problems/margin_sums.py.
+//
+// All functions throw std::invalid_argument unless arrays have one entry per row, and for losses
+// that have no ramp. No result depends on n_threads.
 #pragma once
 
 #include <array>
@@ -11,43 +16,39 @@
 
 namespace splinear {
 
-// The width of a ramp and its centers, of rows with y = -1 and y = 1; for the epsilon-insensitive
-// loss, of residuals below and above 0.
+// The two sides `low` and `high` are rows with y = -1 and y = 1; for the epsilon-insensitive loss,
+// residuals below and above 0.
 struct RampShape {
     double width;
-    double low;
-    double high;
+    double low;   // center of the ramp
+    double high;  // likewise
 };
 
-// What is known at a point: sums of the losses themselves, the rows' part of the gap to the
-// smoothed losses' slopes, and of either side how many rows are in between, and the sum of their
-// slopes.
+// Measurements at a point. Arrays of two have one entry per side.
 struct RampMeasures {
-    double losses = 0.0;
-    double parts = 0.0;
-    std::array<double, 2> bent{};
-    std::array<double, 2> centers{};
+    double losses = 0.0;              // sum of the losses themselves, not smoothed
+    double parts = 0.0;               // gap between these and the slopes of the smoothed losses
+    std::array<double, 2> bent{};     // number of rows on the ramp
+    std::array<double, 2> centers{};  // sum of |slope| per unit of cost over these rows
 };
 
-// All throw std::invalid_argument unless there is one score per row, and for losses that have no
-// ramp.
-
-// slopes: the derivatives of the smoothed sum by the scores.
+// Also writes the derivatives of the smoothed sum with respect to the scores to `slopes`.
 RampMeasures ramp_measures(const AnyLoss& loss, const DualProblem& problem, const RampShape& ramp,
                            std::span<const double> scores, int n_threads, double* slopes);
 
-// The second derivatives.
+// Writes the second derivatives of the smoothed sum to `bends`, one per row.
 void ramp_bends(const AnyLoss& loss, const DualProblem& problem, const RampShape& ramp,
                 std::span<const double> scores, int n_threads, double* bends);
 
-// The slopes of the smoothed sum by t at scores + t moves, one for each t of `shares`.
+// The derivatives with respect to t of the smoothed sum at scores + t * moves, for each t in
+// `shares`.
 std::vector<double> ramp_along(const AnyLoss& loss, const DualProblem& problem,
                                const RampShape& ramp, std::span<const double> scores,
                                std::span<const double> moves, std::span<const double> shares,
                                int n_threads);
 
-// The sum of the losses, and the rows' part of the gap to any derivatives by the scores; infinite
-// where these are not feasible.
+// The sum of the losses themselves, and the sum of the rows' gaps to the dual variables
+// -y_i slopes_i: infinite if these are not feasible.
 std::array<double, 2> ramp_gaps(const AnyLoss& loss, const DualProblem& problem,
                                 std::span<const double> scores, std::span<const double> slopes,
                                 int n_threads);

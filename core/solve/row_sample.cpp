@@ -15,7 +15,7 @@ constexpr Row per_task = 8192;
 
 using Sums = std::array<double, 2>;
 
-// What add(i, sums) adds up in every piece of n rows.
+// Divides n rows into pieces; returns, for each, the sums that add(i, sums) accumulates.
 template <class Add>
 std::vector<Sums> sums_of_pieces(Row n, int n_threads, const Add& add) {
     std::vector<Sums> found(index(n_pieces(n, per_task)));
@@ -34,8 +34,8 @@ Sums total(const std::vector<Sums>& pieces) {
     return all;
 }
 
-// The t at which n rows are expected. Rows that are sure to be taken count for no more than that,
-// which leaves more to the others, of which some may become sure.
+// The t at which n rows are expected, by fixed-point iteration: rows with g_i >= t are taken for
+// sure and count as one each, which lowers t for the others, of which more may then reach it.
 double level(std::span<const double> h, double floor, double n, int n_threads) {
     const auto n_rows = static_cast<Row>(h.size());
     double t = std::numeric_limits<double>::infinity();
@@ -52,7 +52,7 @@ double level(std::span<const double> h, double floor, double n, int n_threads) {
     }
 }
 
-// What was found in pieces of the rows, one after the other.
+// Concatenates the samples of consecutive pieces of the rows.
 RowSample joined(const std::vector<RowSample>& found) {
     RowSample out;
     for (const RowSample& own : found) {
@@ -84,7 +84,7 @@ RowSample sample_rows(std::span<const double> h, double n, double evenly, int n_
     parallel_pieces(0, n_rows, per_task, n_threads, [&](Row begin, Row end) {
         const std::size_t piece = index(begin / per_task);
         double passed = std::floor(before[piece] + 0.5);
-        double here = 0.0;  // added up as before, so that a piece ends where the next one begins
+        double here = 0.0;  // added up as in `sums`, so that a piece ends where the next begins
         for (Row i = begin; i < end; ++i) {
             const double p = probability(index(i));
             here += p;

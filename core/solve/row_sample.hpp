@@ -1,4 +1,4 @@
-// A sample of rows that stands for all of them.
+// Weighted samples of rows, for products with the Hessian that need not be exact.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,17 @@ namespace splinear {
 
 struct RowSample {
     std::vector<std::int64_t> rows;  // ascending
-    std::vector<double> weights;     // sums over the rows times these stand for sums over all
+    std::vector<double> weights;     // 1 / probability: weighted sums estimate sums over all rows
 };
 
-// Row i is taken with probability p_i = min(1, g_i / t) such that n are expected, and weighs
-// 1 / p_i; g_i is h_i plus `evenly` of the mean of h. As rows are in random order, those are taken
-// at which the sum of p passes a whole number. Nothing is taken if the sum of h is not positive.
+// Samples about n rows. Row i is taken with probability p_i = min(1, g_i / t) and weight 1 / p_i,
+// where g_i = h_i + evenly * mean(h), and t is such that the p_i sum to n. Rows are assumed to be
+// in random order, so no random numbers are drawn: a row is taken if the running sum of p, rounded,
+// increases at it. The sample is empty if the sum of h is not positive. The result does not depend
+// on n_threads.
 RowSample sample_rows(std::span<const double> h, double n, double evenly, int n_threads);
 
-// The rows whose number is not 0, and these numbers. Threads change no bit.
+// The rows with h_i != 0, and h_i as their weights. The result does not depend on n_threads.
 RowSample nonzero_rows(std::span<const double> h, int n_threads);
 
 }  // namespace splinear

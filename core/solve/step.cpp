@@ -25,19 +25,20 @@ double sum(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
+// to += share * more.
 void add(double share, const double* more, std::size_t n, double* to) noexcept {
     for (std::size_t i = 0; i < n; ++i) to[i] += share * more[i];
 }
 
-// Squared lengths in the norm of what preconditions, without products by it: of the step, of the
-// direction, and the product of both.
+// Lengths in the norm of the preconditioner M, by recurrences instead of products with M.
 struct Length {
     double radius;
-    double direction;
-    double step = 0.0;
-    double both = 0.0;
+    double direction;   // d'M d, for the direction d
+    double step = 0.0;  // s'M s, for the step s
+    double both = 0.0;  // s'M d
 
-    // Goes t along the direction, or up to the radius; returns how far, and whether to there.
+    // Updates the lengths for s += t d, with t reduced so that s stays within the radius. Returns
+    // that t, and whether the radius was reached.
     std::pair<double, bool> go(double t) {
         const double before = step;
         const double longer = before + 2.0 * t * both + t * t * direction;
@@ -53,15 +54,15 @@ struct Length {
         return {far < infinite ? room / far : 0.0, true};
     }
 
-    // Takes the next direction, z + beta times the last, after going t along that.
+    // Updates the lengths for the next direction z + beta d, after a step of t along d; rz = r'z.
     void turn(double t, double beta, double rz) {
         both = beta * (both + t * direction);
         direction = rz + beta * beta * direction;
     }
 };
 
-// The vectors of conjugate gradients. What is done with parameters is done feature by feature, some
-// at a time, and summed up in their order.
+// The vectors of conjugate gradients and the operations on them. Parameters are processed in
+// parallel tasks of some features (ArrowPart), whose dot products are added in order.
 class Vectors {
 public:
     Vectors(const StepModel& model, std::span<const double> gradient, bool keeps_scores,
@@ -84,22 +85,22 @@ public:
           more_dots_(parts_.size()),
           scores_(keeps_scores ? model.h.size() : 0) {
         std::ranges::transform(gradient, residual_.begin(), [](double g) { return -g; });
-        if (is_free()) residual_[n_] = 0.0;  // it follows every step, and has followed the last
+        if (is_free()) residual_[n_] = 0.0;  // a free intercept is at its optimum
         over_rows(
             [&](std::size_t first, std::size_t n) { std::fill_n(scores_.data() + first, n, 0.0); });
     }
 
-    // Makes z of the residual; returns their product.
+    // z = M^{-1} r; returns r'z.
     double precondition() {
         return solve([](const ArrowPart&, std::size_t) {});
     }
 
-    // Takes z as the direction, plus beta times the last one.
+    // d = z + beta d.
     void turn(double beta) {
         for (std::size_t i = 0; i <= n_; ++i) direction_[i] = z_[i] + beta * direction_[i];
     }
 
-    // Multiplies the direction by H; returns their product, and that of direction and residual.
+    // Computes H d, with a free intercept eliminated; returns d'H d and d'r.
     std::array<double, 2> multiply() {
         const auto level = is_free() ? std::nullopt : std::optional(direction_[n_]);
         curved_ = curved_sums(model_.groups, tables(), model_.h, level, n_threads_);
@@ -117,7 +118,7 @@ public:
                 sum(more_dots_) + direction_[n_] * residual_[n_]};
     }
 
-    // Goes t along the direction.
+    // s += t d, and likewise its scores.
     void go(double t) {
         add(t, direction_.data(), n_ + 1, to_.data());
         over_rows([&](std::size_t first, std::size_t n) {
@@ -125,7 +126,7 @@ public:
         });
     }
 
-    // What is left then; makes z of it, and returns their product.
+    // r -= t H d, then z = M^{-1} r; returns r'z.
     double leave(double t) {
         residual_[n_] -= t * product_[n_];
         return solve([&](const ArrowPart& part, std::size_t n) {
@@ -133,7 +134,7 @@ public:
         });
     }
 
-    // The gap of the model where the residual is what is left.
+    // The gap of the quadratic model at s: 1/2 r'S^{-1} r.
     double gap() {
         over_parts([&](const ArrowPart& part, std::size_t, std::size_t n) {
             const GroupPenalty& penalty = *model_.penalties[part.number];
@@ -148,7 +149,7 @@ public:
         return 0.5 * (sum(tilts_) + of_b);
     }
 
-    // The farthest that a row's score has moved.
+    // The largest absolute change of a row's score.
     double reach() {
         std::vector<double> found(n_pieces(scores_.size(), index(rows_per_task)));
         over_rows([&](std::size_t first, std::size_t n) {
@@ -160,6 +161,7 @@ public:
         return found.empty() ? 0.0 : *std::ranges::max_element(found);
     }
 
+    // Moves s and its scores to `step`; no other call may follow.
     void hand_over(FoundStep& step) {
         step.to = std::move(to_);
         step.scores = std::move(scores_);
@@ -167,6 +169,7 @@ public:
 
 private:
     bool is_free() const noexcept { return !model_.of_intercept; }
+    // Whether levels of curves are moved to the (free) intercept.
     bool has_levels(const GroupPenalty& penalty) const noexcept {
         return is_free() && !penalty.level_weights().empty();
     }
@@ -176,6 +179,7 @@ private:
         return n;
     }
 
+    // Calls use(part, index of the part, number of parameters) for all parts, in parallel.
     template <class Use>
     void over_parts(const Use& use) {
         parallel_for(std::ssize(parts_), n_threads_, [&](std::ptrdiff_t p) {
@@ -184,13 +188,16 @@ private:
         });
     }
 
+    // Calls use(first row, number of rows) for pieces of scores_, in parallel; no calls if scores
+    // are not kept.
     template <class Use>
     void over_rows(const Use& use) {
         parallel_pieces(0, static_cast<Row>(scores_.size()), rows_per_task, n_threads_,
                         [&](Row first, Row last) { use(index(first), index(last - first)); });
     }
 
-    // z = M^{-1} residual without levels, which the intercept has, after before(part, numbers).
+    // z = M^{-1} r, with the levels of curves moved to the intercept; returns r'z. Calls
+    // before(part, number of parameters) first, in the same task.
     template <class Before>
     double solve(const Before& before) {
         over_parts([&](const ArrowPart& part, std::size_t p, std::size_t n) {
@@ -207,7 +214,7 @@ private:
         return sum(dots_) + residual_[n_] * z_[n_];
     }
 
-    // The direction in terms of tables, in which missing values have values of their own.
+    // The direction as tables, in which a missing value has a value of its own.
     std::span<const double> tables() {
         if (!has_missing_) return std::span(direction_).first(n_);
         std::copy_n(direction_.begin(), n_, tables_.begin());
@@ -222,7 +229,8 @@ private:
         return tables_;
     }
 
-    // From derivatives by tables to those by parameters, 0 where none is used.
+    // Converts derivatives with respect to tables into those with respect to parameters; 0 where a
+    // parameter is not used.
     void gather(const ArrowPart& part, const double* sums, double* out) const {
         const std::size_t stride = part.group->stride();
         const bool has_missing = !part.group->mean.empty();
@@ -239,9 +247,10 @@ private:
 
     const StepModel& model_;
     int n_threads_;
-    std::size_t n_;  // parameters without the intercept
+    std::size_t n_;  // number of parameters, without the intercept
     std::vector<ArrowPart> parts_;
     bool has_missing_;
+    // s, r, z, d and H d, n_ + 1 entries each; d as tables, empty without missing values.
     std::vector<double> to_, residual_, z_, direction_, product_, tables_;
     std::vector<double> tilts_, levels_;    // per feature
     std::vector<double> dots_, more_dots_;  // per part
@@ -276,7 +285,8 @@ FoundStep least_step(const StepModel& model, std::span<const double> gradient,
     const double goal = limits.accuracy * limits.accuracy * rz;
     Length length{limits.radius, rz};
     out.left = infinite;
-    // Whether what the losses add to the gap of the model is little; see solvers/newton/steps.py.
+    // Whether a bound on what the losses add to the gap of the quadratic model is small; see "What
+    // a step proves" in docs/mathematics.md.
     const auto is_near = [&] {
         if (limits.is_quadratic) return true;
         const double reach = vectors.reach();
@@ -286,7 +296,7 @@ FoundStep least_step(const StepModel& model, std::span<const double> gradient,
     while (out.n_products < limits.max_products && rz > 0.0) {
         ++out.n_products;
         const auto [curvature, slope] = vectors.multiply();
-        if (!(curvature > 0.0 && curvature < infinite)) break;  // there are no more digits
+        if (!(curvature > 0.0 && curvature < infinite)) break;  // nothing but rounding is left
         double t = 0.0;
         std::tie(t, out.at_edge) = length.go(rz / curvature);
         out.decrease += t * slope - 0.5 * t * t * curvature;
@@ -295,10 +305,10 @@ FoundStep least_step(const StepModel& model, std::span<const double> gradient,
         if (out.at_edge || stop.made()) break;
         const double previous = rz;
         rz = vectors.leave(t);
-        // The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
+        // The gap is at least rz / 2, since M is at least the penalty's matrix S.
         out.left = rz <= 2.0 * limits.gap ? vectors.gap() : infinite;
         if (out.left <= limits.gap) break;
-        // Where only the model's own gap is missing, it is worth going on.
+        // If only the gap of the quadratic model is still too large for a certificate, go on.
         if (rz <= goal && !(limits.keeps_scores && is_near())) break;
         vectors.turn(rz / previous);
         length.turn(t, rz / previous, rz);

@@ -1,4 +1,4 @@
-// Whether a monitor has asked a fit to stop.
+// Rate-limited access to a Monitor, and whether it has asked the fit to stop.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ public:
 
     bool made() const noexcept { return made_; }
 
-    // Asks the monitor, unless it was asked a moment ago.
+    // Asks the monitor, at most every 50 ms.
     void poll() {
         using namespace std::chrono_literals;
         const auto now = std::chrono::steady_clock::now();
@@ -22,7 +22,7 @@ public:
         if (monitor_.poll()) made_ = true;
     }
 
-    // Tells the monitor about a pass.
+    // Reports a pass to the monitor.
     void pass(const Progress& progress) {
         if (monitor_.pass(progress)) made_ = true;
     }

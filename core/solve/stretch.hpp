@@ -1,13 +1,13 @@
-// How long a model should be.
+// The multiple s of the model w at which the duality gap is smallest.
 //
-// The primal may be taken at any model; the one that the dual variables make, w, is a bit too short
-// as long as rows that could be beyond the margin are not. At s w it is
+// The primal objective may be evaluated at any model. The one that the dual variables define, w,
+// tends to be slightly too short before convergence, when rows still fall short of the margin. At
+// s w the gap is
 //
 //   P(s w) - D(a) = sum_i gap_i(a_i, margin_i at s w) + 1/2 (1 - s)^2 |w|^2,
 //
-// whatever w_0 is; s = 1 is what every row's part of the gap adds up to. Where classes can be told
-// apart, losses of 1e-3 a row count for more than the model's norm, and this saves a third of the
-// passes.
+// whatever w_0 is. Where classes are separable, a shortfall of 1e-3 per row costs more than the
+// longer model, and choosing s saves a third of the passes.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,14 @@ class Stretch {
 public:
     explicit Stretch(const DualData<Loss>& data) : data_(data) {}
 
-    // Whether few enough rows are visited that scoring them costs little: s follows from them, as
-    // the others are far from where the loss bends.
+    // Whether active rows are few enough that scoring them all is cheap. They suffice to choose s,
+    // since inactive rows are far from where the loss bends.
     bool is_cheap(const DualState& state) const noexcept {
         return state.active.units().size() == 1 &&
                n_rows_per_active * state.active.count() <= data_.rows.n_rows();
     }
 
-    // Sets state.stretch to the best s. Returns the gap there, of the rows that are visited.
+    // Sets state.stretch to the best s in [1, 2]; returns the gap there, over the active rows.
     double choose(DualState& state) {
         gather(state);
         const double square = squared_weight(data_.rows, state);
@@ -46,7 +46,7 @@ public:
             }
             return gap;
         };
-        constexpr int n_sections = 24;  // of an interval that becomes 1e5 times shorter by them
+        constexpr int n_sections = 24;  // accurate to about 1e-5
         const double share = highest_in_unit_interval(
             [&](double longer) { return -gap_at(1.0 + longer); }, n_sections);
         state.stretch = 1.0 + share;
@@ -54,9 +54,9 @@ public:
     }
 
 private:
-    static constexpr Row n_rows_per_active = 16;
+    static constexpr Row n_rows_per_active = 16;  // cheap if at most one row in 16 is active
 
-    // The rows that are visited, and their scores.
+    // Collects the active rows and computes their scores.
     void gather(const DualState& state) {
         rows_.clear();
         state.active.for_each([&](Row i) { rows_.push_back(i); });

@@ -1,4 +1,4 @@
-// A team of violators: the problem restricted to a few rows, solved on their Gram matrix.
+// A team of violators: the dual problem restricted to up to 64 rows, solved on their Gram matrix.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,9 @@
 
 namespace splinear {
 
-// Collects rows until it is full; solve() then takes steps on them, over and over until little is
-// left to gain, and writes the tables once. Products cost most of that; they are kept for a while.
+// Collects rows until it is full. solve() then sweeps over them with exact coordinate steps until
+// little of their gap is left, and updates the model once. The Gram matrix is the expensive part,
+// so matrices are kept and used again by solve_again().
 template <DualLoss Loss>
 class Team {
 public:
@@ -23,13 +24,13 @@ public:
     bool is_full() const noexcept { return rows_.size() == team_size; }
     bool is_empty() const noexcept { return rows_.empty(); }
 
-    // score: of the row by the model, intercept included.
+    // Adds a row. `score` is its current score, including the intercept.
     void join(Row row, double score) {
         scores_[rows_.size()] = score;
         rows_.push_back(row);
     }
 
-    // Leaves the team empty.
+    // Solves for the rows that have joined; the team is empty afterward.
     void solve(DualState& state) {
         fill_gram(state);
         ++n_solved_;
@@ -38,8 +39,7 @@ public:
         settle(state);
     }
 
-    // Solves for the teams since forget() once more, by the products that were kept of them: rows
-    // of different teams pull against each other, too.
+    // Solves for all kept teams once more: steps of different teams work against each other, too.
     void solve_again(DualState& state) {
         if (kept_.size() < 2) return;
         for (const Kept& team : kept_) {
@@ -52,7 +52,7 @@ public:
         }
     }
 
-    // Whether these are all teams since forget().
+    // Whether all teams solved since forget() were kept.
     bool has_kept_all() const noexcept { return n_solved_ == kept_.size(); }
 
     void forget() noexcept {
@@ -62,10 +62,10 @@ public:
 
 private:
     static constexpr int max_sweeps = 100;
-    static constexpr double settled = 0.1;        // share of a team's gap that may be left
-    static constexpr std::size_t most_kept = 64;  // teams, of 32 KB each
+    static constexpr double settled = 0.1;        // sweeps end at this share of the team's gap
+    static constexpr std::size_t most_kept = 64;  // kept teams, 32 KB each
 
-    // What a sweep reads and writes of one row, side by side.
+    // Everything that a sweep reads and writes of one row, contiguous in memory.
     struct Member {
         double alpha;
         double y;
@@ -74,13 +74,14 @@ private:
         double cost;
     };
 
-    // A team, and the products of its members.
+    // A solved team and its Gram matrix.
     struct Kept {
         std::vector<Row> rows;
         std::vector<double> gram;
     };
 
-    // Takes steps on the members, by their products and scores. Leaves the team empty.
+    // Sweeps over the members, given their Gram matrix and scores, and updates the model. The team
+    // is empty afterward.
     void settle(DualState& state) {
         const std::size_t m = rows_.size();
         std::copy_n(scores_.begin(), m, scores_before_.begin());
@@ -98,7 +99,7 @@ private:
         rows_.clear();
     }
 
-    // gram_[a * m + b]: product of the embeddings of members a and b, bias included.
+    // gram_[a * m + b] = phi_a'phi_b for members a and b, including the bias; m members.
     void fill_gram(DualState& state) {
         const std::size_t m = rows_.size();
         const double bias2 = data_.problem.bias * data_.problem.bias;
@@ -109,8 +110,8 @@ private:
         }
     }
 
-    // One exact step on every member, each moving all members' scores; returns the sum of their
-    // gaps as they were before their steps.
+    // One exact coordinate step on every member; each updates the scores of all members. Returns
+    // the sum of the members' gaps, each before its step.
     double sweep() {
         const std::size_t m = rows_.size();
         double gap = 0.0;
@@ -127,8 +128,8 @@ private:
         return gap;
     }
 
-    // Carries the members' new alphas over, and the dual with them: 1/2 |w|^2 has grown by the
-    // steps times the mean of the scores before and after.
+    // Copies the members' new alphas to the state and updates the dual objective. 1/2 |w|^2 changes
+    // by the sum over members of the step times the mean of the scores before and after.
     void take_steps(DualState& state) {
         for (std::size_t a = 0; a < rows_.size(); ++a) {
             const Member& member = members_[a];
@@ -145,12 +146,12 @@ private:
 
     const DualData<Loss>& data_;
     std::vector<Kept> kept_;
-    std::size_t n_solved_ = 0;  // teams since forget()
+    std::size_t n_solved_ = 0;  // teams solved since forget()
     std::vector<Row> rows_;
     std::array<Member, team_size> members_{};
-    std::array<double, team_size> scores_{};  // intercept included
+    std::array<double, team_size> scores_{};  // including the intercept
     std::array<double, team_size> scores_before_{};
-    std::array<double, team_size> steps_{};
+    std::array<double, team_size> steps_{};  // change of y alpha
     std::array<double, team_size * team_size> gram_{};
 };
 

@@ -23,7 +23,7 @@ void check_sizes(Groups groups, const DualProblem& problem, const DualStart& sta
     must_fit("the size of coef, of all groups,", start.coef, n_coefficients(groups));
 }
 
-// Asks nobody.
+// Never stops a fit.
 class Undisturbed final : public Monitor {
 public:
     bool poll() override { return false; }

@@ -1,4 +1,4 @@
-// Dual coordinate descent with everything chosen at run time.
+// Entry points of dual coordinate descent: basis, penalty, rows and loss are chosen at run time.
 #pragma once
 
 #include <span>
@@ -10,13 +10,14 @@
 
 namespace splinear {
 
-// The squared lengths of the rows' embeddings, for problems that have the rows in common. Throws
-// std::invalid_argument for groups that do not belong together.
+// Returns |phi_i|^2 of every row, without the bias, for problems that share their rows. Throws
+// std::invalid_argument if the groups do not fit together.
 std::vector<float> squared_norms(Groups groups, int n_threads);
 
-// Fits for all costs times each of `factors` in turn, each starting from the one before; fewer
-// results than factors if the monitor stopped it. Throws std::invalid_argument for groups that do
-// not belong together, and for arrays of the wrong size.
+// Solves the problem with all costs multiplied by each of `factors` in turn, every fit starting
+// from the solution of the one before. Returns one result per factor, or fewer if the monitor stops
+// the fit. Throws std::invalid_argument if the groups do not fit together or an array has the wrong
+// size.
 std::vector<DualResult> train(Groups groups, const AnyLoss& loss, const DualProblem& problem,
                               const DualOptions& options, const DualStart& start,
                               std::span<const double> factors, Monitor& monitor);
