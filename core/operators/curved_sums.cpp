@@ -14,13 +14,13 @@ namespace {
 constexpr Row rows_per_task = 4096;
 constexpr std::size_t lanes = 8;
 
-// Few numbers are added up before other threads have begun.
+// One thread for few rows: it is done before others have started.
 int threads_for(std::span<const double> h, int n_threads) {
     constexpr std::size_t few = 4 * rows_per_task;
     return h.size() <= few ? 1 : n_threads;
 }
 
-// The sums of h and of h times scores over some rows, in an order that vector instructions follow.
+// sum_i h_i and sum_i h_i scores_i over n rows, in an order that allows vector instructions.
 std::array<double, 2> weighted(const double* h, const double* scores, std::size_t n) noexcept {
     std::array<double, lanes> weights{};
     std::array<double, lanes> products{};
@@ -37,7 +37,7 @@ std::array<double, 2> weighted(const double* h, const double* scores, std::size_
     return out;
 }
 
-// The same of all rows, in an order that does not depend on threads.
+// The same over all rows, in an order that does not depend on n_threads.
 std::array<double, 2> weighted_all(std::span<const double> h, const double* scores, int n_threads) {
     const auto n = static_cast<Row>(h.size());
     std::vector<std::array<double, 2>> found(index(n_pieces(n, rows_per_task)));

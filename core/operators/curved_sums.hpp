@@ -1,4 +1,5 @@
-// A product with a Hessian: scores of a direction, weighted, and summed back.
+// The product of the losses' Hessian with a direction: score the direction, multiply the scores by
+// the rows' second derivatives, and sum back.
 #pragma once
 
 #include <optional>
@@ -11,15 +12,15 @@
 namespace splinear {
 
 struct CurvedSums {
-    Buffer<double> scores;
-    double level = 0.0;
-    double total = 0.0;  // the sum of h_i scores_i
-    std::vector<double> sums;
+    Buffer<double> scores;     // coef'B_i + level, one per row
+    double level = 0.0;        // the intercept's part of the direction
+    double total = 0.0;        // sum_i h_i scores_i, the intercept's part of the product
+    std::vector<double> sums;  // sum_i h_i scores_i B_i, the rest of the product
 };
 
-// Scores coef'B_i + level, the level being the given one or, if there is none, that of which their
-// sum with weights h is 0; and the sum of h_i scores_i B_i. For what B_i is, and what it throws,
-// see passes.hpp. Threads change no bit.
+// Multiplies sum_i h_i (B_i, 1)(B_i, 1)' by (coef, level). Without a given level, it is chosen such
+// that `total` is 0: the optimal free intercept. B_i and exceptions are as in passes.hpp. The
+// result does not depend on n_threads.
 CurvedSums curved_sums(Groups groups, std::span<const double> coef, std::span<const double> h,
                        std::optional<double> level, int n_threads);
 

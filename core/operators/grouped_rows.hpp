@@ -1,4 +1,4 @@
-// The rows of all groups of features together: what the solver sees of the data.
+// The rows of all groups of features together: the solver's view of the data.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace splinear {
 
-// A row's embedding is the concatenation of those of the groups. The same functions as an Operator,
-// on one list of tables per group; with one group they cost nothing beyond it.
+// The embedding of a row is the concatenation of its embeddings in the groups. The members are
+// those of Operator, with one GroupTables and one workspace per group.
 class GroupedRows {
 public:
     using Tables = std::vector<GroupTables>;
     using Workspace = std::vector<TeamIndex>;
 
-    // Throws std::invalid_argument for groups that do not belong together; they must live as long.
+    // The groups must outlive this. Throws std::invalid_argument if they do not fit together.
     GroupedRows(Groups groups, int n_threads) {
         check(groups);
         for (const Group* group : groups) {
@@ -90,7 +90,7 @@ public:
         return tables;
     }
 
-    // coef: those of all groups, one group after the other.
+    // coef: the coefficients of all groups, group after group.
     Tables tables_of(std::span<const double> coef) const {
         Tables tables;
         for (std::size_t g = 0; g < operators_.size(); ++g) {
@@ -109,14 +109,15 @@ public:
         return coef;
     }
 
-    // tables <- a tables + b others.
+    // tables = a * tables + b * others.
     void blend(double a, Tables& tables, double b, const Tables& others) const {
         for (std::size_t g = 0; g < operators_.size(); ++g)
             operators_[g]->blend(a, tables[g], b, others[g]);
     }
 
 private:
-    // out += what compute(g, share) writes, for all groups but the first.
+    // Adds the n numbers that compute(g, share) writes to `share` to out, for all groups but the
+    // first.
     template <class Compute>
     void add_others(std::size_t n, double* out, const Compute& compute) const {
         if (operators_.size() == 1) return;

@@ -1,8 +1,8 @@
-// The second derivatives of many coefficients at once.
+// The whole Hessian of hessian.hpp.
 //
-// Where every row has all features, a pair of features at a time: the sums of their products per
-// pair of cells stay in the nearest cache, and then go to their places in the matrix. What belongs
-// to one pair of features belongs to no other, so that pairs are divided among threads.
+// Dense rows are processed one pair of features at a time: sums of their products per pair of cells
+// (see rows/columns.hpp) stay in the first-level cache and are then added to the matrix. Pairs of
+// features have no entries in common, so they are divided among threads.
 #include "operators/hessian.hpp"
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace splinear {
 namespace {
 
-// Rows that are read before their products are added up: the more, the less often sums per pair of
-// cells go to their places in the matrix; of few columns more have room.
+// The number of rows that are read before their products are added up. The more, the less often
+// sums of cells are added to the matrix; few columns leave room for more rows.
 Row rows_together(std::size_t n_columns) {
     constexpr std::size_t values = std::size_t{1} << 19;
     constexpr std::size_t least = 8192;
@@ -33,13 +33,13 @@ std::size_t support(const Group& group) {
                       group.basis);
 }
 
-// Numbers per feature that are left.
+// Coefficients per feature after thinning.
 std::size_t thinned_stride(const Group& group, std::int64_t factor) {
     return n_thinned(group.size(), support(group), static_cast<std::size_t>(factor)) +
            (group.has_missing() ? 1 : 0);
 }
 
-// Copies what is above the diagonal to below it, a tile at a time, as columns are read as rows.
+// Copies the upper triangle to the lower one, in tiles, since it reads columns and writes rows.
 void mirror(std::vector<double>& matrix, std::size_t n, int n_threads) {
     constexpr std::size_t tile = 32;
     const auto size = static_cast<std::ptrdiff_t>(n);
@@ -51,6 +51,7 @@ void mirror(std::vector<double>& matrix, std::size_t n, int n_threads) {
     });
 }
 
+// Computes the matrix for groups of dense rows.
 class DenseHessian {
 public:
     DenseHessian(Groups groups, std::span<const std::int64_t> factors,
@@ -91,6 +92,7 @@ public:
     }
 
 private:
+    // Reads the rows [begin, end) into all columns.
     void read(Row begin, Row end) {
         constexpr Row per_task = 256;
         const auto n = static_cast<std::size_t>(end - begin);
@@ -110,13 +112,13 @@ private:
                 if (!column.cells.empty())
                     column.renumber(index(first - begin), index(last - begin));
         });
-        // All but the bias, which counts in every row.
+        // All but the bias, which is nonzero in every row.
         parallel_for(static_cast<Row>(columns_.size() - 1), n_threads_,
                      [&](Row c) { columns_[index(c)].list_rows(); });
     }
 
-    // The products of one column with itself and those behind it, over the rows in which both may
-    // count.
+    // Adds the products of one column with itself and all later ones. Of two columns the rarer one
+    // determines which rows are visited.
     void add_pairs(std::size_t first, const double* h, std::size_t n) {
         PlacedColumn& a = columns_[first];
         const simd::CellColumn weighted = times(a.rows, a.shape, h, a.scaled);
@@ -141,6 +143,8 @@ private:
         return b.is_rare && (!a.is_rare || b.listed.size() < a.listed.size());
     }
 
+    // Adds the products of columns a and b over n rows: of_a are the weights of a times h, of_b
+    // those of b.
     void add_pair(const PlacedColumn& a, const PlacedColumn& b, const simd::CellColumn& of_a,
                   const simd::CellColumn& of_b, std::size_t n, CellSums& sum) {
         const std::size_t per_pair = a.shape.width * b.shape.width;
@@ -157,6 +161,7 @@ private:
         }
     }
 
+    // Adds to an entry of the upper triangle; negative indices are skipped.
     void add(std::int64_t row, std::int64_t column, double value) noexcept {
         if (row < 0 || column < 0) return;
         const auto low = static_cast<std::size_t>(std::min(row, column));
@@ -164,6 +169,7 @@ private:
         total_[low * n_ + high] += value;
     }
 
+    // Adds the sums per cell of a column with itself to the matrix.
     void place_own(const PlacedColumn& a, std::span<const double> sum) noexcept {
         const std::size_t width = a.shape.width;
         const double* value = sum.data();
@@ -173,12 +179,13 @@ private:
                     if (p <= q) add(a.places[k * width + p], a.places[k * width + q], *value);
     }
 
+    // Adds the sums per pair of cells of two columns to the matrix.
     void place_joint(const PlacedColumn& a, const PlacedColumn& b,
                      std::span<const double> sum) noexcept {
         const std::size_t wa = a.shape.width;
         const std::size_t wb = b.shape.width;
         const double* value = sum.data();
-        // Columns are in the order of their places, so that all of this is above the diagonal.
+        // Columns are in the order of their places, so all of this is above the diagonal.
         for (std::size_t k = 0; k < a.n_cells(); ++k)
             for (std::size_t l = 0; l < b.n_cells(); ++l)
                 for (std::size_t p = 0; p < wa; ++p, value += wb) {
@@ -191,7 +198,7 @@ private:
                 }
     }
 
-    // Where there are more pairs of cells than rows to fill them.
+    // Adds products to the matrix row by row, if there are many more pairs of cells than rows.
     void add_directly(const PlacedColumn& a, const PlacedColumn& b, const simd::CellColumn& of_a,
                       const simd::CellColumn& of_b, std::size_t n) noexcept {
         const std::size_t wa = a.shape.width;
@@ -217,7 +224,7 @@ private:
     std::vector<double> total_;
 };
 
-// What is not zero in a row of (B_i, B), and its place.
+// The nonzero entries of (B_i, bias) for one row, with their places in the matrix.
 struct PlacedRow {
     std::vector<std::size_t> place;
     std::vector<double> value;
@@ -229,6 +236,7 @@ struct PlacedRow {
     }
 };
 
+// Appends the entries of row i of one group to `out`.
 void read_row(const Group& group, Row i, std::span<const std::int64_t> places, PlacedRow& out) {
     std::visit(
         [&](const auto& source, const auto& basis) {
@@ -244,7 +252,7 @@ void read_row(const Group& group, Row i, std::span<const std::int64_t> places, P
         group.rows, group.basis);
 }
 
-// Row by row, for rows of which most values are zero.
+// The matrix row by row, for sparse rows.
 std::vector<double> hessian_by_row(Groups groups, std::span<const std::int64_t> places,
                                    std::size_t n, std::span<const double> h, double bias,
                                    int n_threads) {
@@ -271,7 +279,7 @@ std::vector<double> hessian_by_row(Groups groups, std::span<const std::int64_t> 
         }
     };
     const auto n_rows = static_cast<Row>(h.size());
-    // Few pieces, as each holds a matrix; their number does not depend on the threads.
+    // Few pieces, since each holds a matrix; their number does not depend on n_threads.
     constexpr Row n_parts = 8;
     const Row piece = std::max<Row>(n_pieces(n_rows, n_parts), 1);
     std::vector<double> total = sum_over(RowsOfAll{groups}, n_rows, piece, n * n, n_threads, part);
@@ -279,7 +287,7 @@ std::vector<double> hessian_by_row(Groups groups, std::span<const std::int64_t> 
     return total;
 }
 
-// How many coefficients are left of all groups.
+// Checks the factors and returns the number of coefficients of all groups after thinning.
 std::size_t check_factors(Groups groups, std::span<const std::int64_t> factors) {
     check(groups);
     must_be("the number of factors, one per group,", factors.size(), groups.size());

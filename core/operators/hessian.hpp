@@ -1,7 +1,8 @@
-// Second derivatives, which primal methods sum over the rows; passes.hpp says what B_i is.
+// Hessians of sums of losses: sum_i h_i B_i B_i', where h_i is the second derivative of row i's
+// loss and B_i its vector of basis functions (see passes.hpp).
 //
-// They throw std::invalid_argument for groups that do not belong together, and for arrays of the
-// wrong size.
+// All functions throw std::invalid_argument if groups do not fit together or arrays have the wrong
+// size. No result depends on n_threads.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +15,26 @@
 
 namespace splinear {
 
-// The blocks of sum_i h_i B_i B_i' on its diagonal, one per feature, by bands: for feature j of a
-// group, entry [(j * stride + k) * support + p] of the group's part is sum_i h_i B_jk B_j,k+p.
+// The diagonal blocks, one per feature, as bands: group after group, n_features x stride x support
+// numbers each, where entry [j, k, p] is sum_i h_i B_ijk B_ij(k+p).
 std::vector<double> blocks_all(Groups groups, std::span<const double> h, int n_threads);
 
-// The whole of sum_i h_i (B_i, B)(B_i, B)' over the first h.size() rows, n x n, row by row. Entry k
-// of B_i stands at places[k], which are 0, 1, ..., n - 2 in this order; a negative place leaves it
-// out. The bias B is the last entry.
+// The whole matrix sum_i h_i (B_i, bias)(B_i, bias)' over the first h.size() rows, n x n in
+// row-major order. Entry k of B_i has row and column places[k] of the matrix, or none if that is
+// negative; places that are not negative are 0, 1, ..., n - 2 in this order. The bias is last.
 std::vector<double> hessian_some(Groups groups, std::span<const std::int64_t> places, std::size_t n,
                                  std::span<const double> h, double bias, int n_threads);
 
-// The same of thinned groups, of B-splines of degree 0 and 1: the B_i of a group whose factor is m
-// are those of curves with fewer coefficients, one for every m functions (degree 0), or one at the
-// functions 0, m, 2m, ... and one behind the last of these, the coefficients between lying on
-// straight lines (degree 1). A factor of 1 leaves a group as it is, and `places` are of what is
-// left.
+// The same for thinned curves. In a group with factor m > 1, B-splines of degree 0 or 1 on dense
+// rows, curves have fewer coefficients: one per m neighboring functions (degree 0), or one at
+// functions 0, m, 2m, ... and one beyond the last of these, with linear interpolation between
+// (degree 1). A factor of 1 leaves a group as it is. `places` has one entry per thinned
+// coefficient.
 std::vector<double> hessian_thinned(Groups groups, std::span<const std::int64_t> factors,
                                     std::span<const std::int64_t> places, std::size_t n,
                                     std::span<const double> h, double bias, int n_threads);
 
-// What a matrix, n x n, has on its diagonal and beyond it, row by row.
+// The diagonal and upper triangle of an n x n matrix, row by row: n (n + 1) / 2 numbers.
 Buffer<double> upper_half(std::span<const double> matrix, std::size_t n, int n_threads);
 
 }  // namespace splinear

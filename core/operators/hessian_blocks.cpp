@@ -1,4 +1,4 @@
-// The diagonal blocks of the second derivatives, one per feature.
+// blocks_all() of hessian.hpp: the diagonal blocks of a Hessian, one per feature.
 #include <cmath>
 #include <variant>
 
@@ -9,7 +9,7 @@
 namespace splinear {
 namespace {
 
-// Non-zero by non-zero.
+// The blocks of a group of sparse rows, entry by entry.
 template <class S>
 std::vector<double> sparse_blocks(const S& rows, const Group& group, std::span<const double> h,
                                   int n_threads) {
@@ -43,13 +43,14 @@ std::vector<double> sparse_blocks(const S& rows, const Group& group, std::span<c
     return std::visit(blocks_of, group.basis);
 }
 
-// Two columns of one feature, and the sums of their products per cell.
+// Two columns of the same feature, and the sums of their products per cell.
 struct OwnPair {
     std::size_t a;
     std::size_t b;
     CellSums sum;
 };
 
+// All pairs of columns of the same feature.
 std::vector<OwnPair> own_pairs(const std::vector<ColumnShape>& shapes) {
     std::vector<OwnPair> pairs;
     for (std::size_t a = 0; a < shapes.size(); ++a)
@@ -61,6 +62,7 @@ std::vector<OwnPair> own_pairs(const std::vector<ColumnShape>& shapes) {
     return pairs;
 }
 
+// Adds the sums of a pair to the bands of its feature's block.
 void add_bands(OwnPair& pair, const ColumnShape& a, const ColumnShape& b, std::size_t stride,
                std::size_t support, std::vector<double>& out) {
     const double* value = pair.sum.total().data();
@@ -75,7 +77,8 @@ void add_bands(OwnPair& pair, const ColumnShape& a, const ColumnShape& b, std::s
             }
 }
 
-// Some rows at a time; then every feature is one thread's own.
+// The blocks of a group of dense rows. Some rows are read at a time, in parallel; then each pair of
+// columns is one task, so that no two threads write to the same sums.
 std::vector<double> dense_blocks(const ColumnReader& reader, const Group& group,
                                  std::span<const double> h, int n_threads) {
     constexpr Row together = 1024;

@@ -1,4 +1,4 @@
-// The operator for categories of many levels: every level has a coefficient of its own.
+// The operator for categories with many levels under a ridge penalty.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace splinear {
 
-// B-splines of degree 0 without differences: a code is the place in the feature's table, that of a
-// missing value too. In double precision; a row costs as much with a hundred levels as with a
-// million.
+// A category is a B-spline of degree 0 under D_0: the code of a level, or of a missing value, is an
+// index into the feature's table. Double precision; the cost of a row does not depend on the number
+// of levels.
 template <class C>
 class LevelOperator final : public Operator {
 public:
-    // variance: s_j^2 of every feature.
+    // variance: s_j^2, one per feature.
     LevelOperator(const CodedRowsOf<C>& source, std::size_t n_levels,
                   std::span<const double> variance, int n_threads,
                   const MissingValues& missing = {})
@@ -126,12 +126,13 @@ private:
         return total;
     }
 
-    // A step on one level moves the mean of the curve, and with it the value where x is missing.
+    // A step on one level changes the mean of the curve, and thereby the value at a missing x.
     void add_step(std::size_t j, std::size_t level, double change, double* table) const noexcept {
         table[level] += change;
         if (missing_.any()) table[n_levels_] += missing_.mean(j)[level] * change;
     }
 
+    // phi'phi of two rows.
     double product(const C* x, const C* y) const noexcept {
         double total = 0.0;
         for (std::size_t j = 0; j < variance_.size(); ++j) {
@@ -143,6 +144,7 @@ private:
         return total;
     }
 
+    // Feature j's part of it, if it is missing in one of the rows, or in both.
     double missing_product(std::size_t j, C x, C y) const noexcept {
         if (x == y) return missing_norm_[j];
         return variance_[j] * missing_.mean(j)[x >= n_levels_ ? y : x];
@@ -153,7 +155,7 @@ private:
     int n_threads_;
     std::vector<double> variance_;
     MissingValues missing_;
-    std::vector<double> missing_norm_;  // per feature, the squared length of a missing value's part
+    std::vector<double> missing_norm_;  // per feature, |phi|^2 of a missing value
 };
 
 }  // namespace splinear

@@ -16,9 +16,8 @@ namespace {
 
 using OperatorPtr = std::unique_ptr<Operator>;
 
-// The operator by vector instructions; or nothing if the reference was asked for, the basis is too
-// large, or coefficients are held at zero. A source or basis without such a function takes the
-// reference.
+// The operator that uses vector kernels. Null if SPLINEAR_INSTRUCTIONS asks for the reference, or
+// the kernels do not support the group. Combinations without an overload use the reference.
 template <int Degree>
 OperatorPtr fast_operator(const CodedRows& rows, const BSpline<Degree>& basis,
                           const DifferencePenalty& penalty, const Group& group, int n_threads) {
@@ -44,8 +43,8 @@ OperatorPtr fast_operator(const SparseRowsOf<Argument>& rows, const BSpline<Degr
     return SparseSplineOperator<Degree, Argument>::make(rows, basis, penalty, group.variance);
 }
 
-// Where a code is a level and levels have nothing to do with each other, and the vector
-// instructions do not serve so many of them.
+// The operator for categories under a ridge penalty (D_0), if they have more levels than the vector
+// kernels support; otherwise null.
 template <class C>
 OperatorPtr level_operator(const CodedRowsOf<C>& rows, const BSpline<0>& basis,
                            const DifferencePenalty& penalty, const Group& group, int n_threads) {
@@ -66,7 +65,7 @@ OperatorPtr make(const S& source, const B& basis, const P& penalty, const Group&
     if constexpr (requires { level_operator(source, basis, penalty, group, n_threads); })
         if (auto made = level_operator(source, basis, penalty, group, n_threads)) return made;
     if constexpr (has_too_wide_codes<S, B>)
-        return nullptr;  // check() has thrown
+        return nullptr;  // unreachable: check() throws
     else if constexpr (DenseSource<S>)
         return std::make_unique<RowOperator<S, B, P>>(source, basis, penalty, group.variance,
                                                       group.missing());
@@ -84,15 +83,14 @@ OperatorPtr make_operator(const Group& group, int n_threads) {
 }
 
 OperatorPtr make_pass_operator(const Group& group, int n_threads) {
-    simd::chosen();  // an unknown SPLINEAR_INSTRUCTIONS is an error even where no kernel is asked
-                     // for
+    simd::chosen();  // throws for an unknown SPLINEAR_INSTRUCTIONS even if no kernel is needed
     return std::visit(
         [&]<class S, class B, class P>(const S& source, const B& basis,
                                        const P& penalty) -> OperatorPtr {
             if constexpr (belong_together<B, P>)
                 return make(source, basis, penalty, group, n_threads);
             else
-                return nullptr;  // check() has thrown
+                return nullptr;  // unreachable: check() throws
         },
         group.rows, group.basis, group.penalty);
 }

@@ -1,4 +1,4 @@
-// From run-time choices to an operator.
+// Chooses the operator of a group, from types that are known only at run time.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace splinear {
 
-// The fastest operator that serves the group, which must have been checked and live as long.
+// The fastest operator for the group, which must have passed check() and must outlive it.
 std::unique_ptr<Operator> make_operator(const Group& group, int n_threads);
 
-// The same for passes alone: it is not prepared for anything else.
+// The same without Operator::prepare(), for score(), sum() and sums() only.
 std::unique_ptr<Operator> make_pass_operator(const Group& group, int n_threads);
 
 }  // namespace splinear

@@ -17,44 +17,46 @@
 namespace splinear {
 namespace {
 
-constexpr Row rows_per_float_sum = 2048;  // in single precision
+constexpr Row rows_per_float_sum = 2048;  // rows that may be summed in single precision
 constexpr std::size_t rows_at_once = 64;
-constexpr std::size_t features_per_part = 16;  // where few rows are shared by many threads
+constexpr std::size_t features_per_part = 16;  // see sum_parts_over()
 
-// A group that the kernels of several outputs serve: B-splines of degree 0 or 1 on 16-bit codes.
+// A group that the kernels for several outputs support: B-splines of degree 0 or 1 on 16-bit codes.
 struct ManyGroup {
     const CodedRows* rows;
     simd::ManyShape shape;
     std::size_t stride;
 
-    // Nothing for other groups, and where vector instructions are not wanted.
+    // None for other groups, and if SPLINEAR_INSTRUCTIONS asks for the reference.
     static std::optional<ManyGroup> of(const Group& group) {
         const auto* rows = std::get_if<CodedRows>(&group.rows);
         const bool is_flat = std::holds_alternative<BSpline<0>>(group.basis);
         const bool is_straight = std::holds_alternative<BSpline<1>>(group.basis);
         if (rows == nullptr || !(is_flat || is_straight) || simd::chosen() == nullptr)
             return std::nullopt;
-        // One entry more, as a missing value's code and its neighbor are looked up too.
+        // One more entry, because the kernels read the code of a missing value and its neighbor.
         const simd::ManyShape shape{is_flat ? 0 : 1, is_flat ? 0 : rows->grid().fraction_bits,
                                     group.stride() + 1, group.n_features()};
         return ManyGroup{rows, shape, group.stride()};
     }
 
+    // The size of tables for simd::output_lanes outputs.
     std::size_t length() const noexcept {
         return shape.n_features * shape.entries * simd::output_lanes;
     }
 
+    // The index of function k of feature j in such tables; outputs are next to each other.
     std::size_t entry(std::size_t j, std::size_t k) const noexcept {
         return (j * shape.entries + k) * simd::output_lanes;
     }
 
-    // Of one partial sum of so many numbers.
+    // The number of rows of one partial sum of `length` numbers.
     Row rows_per_sum(std::size_t length) const noexcept {
         return rows_per_piece(rows->n_rows(), length / 4, shape.n_features, rows_per_float_sum);
     }
 
-    // Calls use(codes, first row, number of rows) for the rows from begin to end, some at a time;
-    // the codes are those from some feature on.
+    // Calls use(codes, first row, number of rows) for the rows [begin, end), up to rows_at_once at
+    // a time. codes[a] points to the code of `feature` in row first + a.
     template <class Use>
     void over_rows(Row begin, Row end, const Use& use, std::size_t feature = 0) const {
         std::array<const Code*, rows_at_once> codes;
@@ -65,8 +67,8 @@ struct ManyGroup {
     }
 };
 
-// The outputs first, ..., first + count - 1, and where the group's numbers begin in those of an
-// output: of `length` numbers per output the group's are those from `offset` on.
+// The outputs first, ..., first + count - 1, and where a group's numbers are in an array of
+// `length` numbers per output: from `offset` on.
 struct OutputRange {
     std::size_t first;
     std::size_t count;
@@ -76,7 +78,8 @@ struct OutputRange {
     std::size_t start_of(std::size_t o) const noexcept { return (first + o) * length + offset; }
 };
 
-// Puts the scores of some outputs into out (n_outputs x n_rows); coef is n_outputs x length.
+// Writes the group's scores for some outputs to out (n_outputs x n_rows), or adds them if it is not
+// the first group. coef is n_outputs x length.
 void put_scores(const ManyGroup& group, std::span<const double> coef, const OutputRange& outputs,
                 int n_threads, double* out) {
     const Put how = outputs.offset == 0 ? Put::first : Put::more;
@@ -105,14 +108,14 @@ void put_scores(const ManyGroup& group, std::span<const double> coef, const Outp
     });
 }
 
-// Kernels of one output take as long for a few features as for a whole tile of them: up to so many
-// are looked up one by one, in tables that fit a few registers or longer ones.
+// Whether it is faster to process features one by one: the kernels for one output take as long for
+// a few features as for a whole tile. Fewer still if tables fit in a few registers.
 bool has_few(const ManyGroup& group) {
     const bool is_long = group.shape.entries > static_cast<std::size_t>(simd::short_entries);
     return group.shape.n_features <= (is_long ? 8u : 4u);
 }
 
-// Puts the scores of few features into out (n_rows), one output.
+// The same as put_scores() for one output and few features; out has n_rows entries.
 void put_few_scores(const ManyGroup& group, std::span<const double> coef, Put how, int n_threads,
                     double* out) {
     std::vector<float> tables(group.shape.n_features * group.shape.entries);
@@ -134,7 +137,8 @@ void put_few_scores(const ManyGroup& group, std::span<const double> coef, Put ho
                   });
 }
 
-// Single-precision numbers of some outputs for the rows i, ..., i + n - 1, `lanes` per row.
+// Copies r (n_outputs x n_rows) of some outputs for the rows i, ..., i + n - 1 to `to`, in single
+// precision, `lanes` numbers per row.
 void gather(std::span<const double> r, std::size_t n_rows, const OutputRange& outputs,
             std::size_t lanes, std::size_t i, std::size_t n, float* to) {
     for (std::size_t o = 0; o < outputs.count; ++o)
@@ -142,7 +146,7 @@ void gather(std::span<const double> r, std::size_t n_rows, const OutputRange& ou
             to[a * lanes + o] = static_cast<float>(r[(outputs.first + o) * n_rows + i + a]);
 }
 
-// The group's part of the sums of some outputs, written to out (n_outputs x length).
+// Writes the group's sums for some outputs to out (n_outputs x length).
 void write_sums(const ManyGroup& group, std::span<const double> r, const OutputRange& outputs,
                 int n_threads, double* out) {
     const std::size_t n_rows = index(group.rows->n_rows());
@@ -166,8 +170,9 @@ void write_sums(const ManyGroup& group, std::span<const double> r, const OutputR
     }
 }
 
-// The group's blocks of some outputs, written to out (n_outputs x length). For each bin there are
-// sums of three products, of `lanes` outputs each; of one output of degree 0, a sum.
+// Writes the group's blocks for some outputs to out (n_outputs x length). The kernels sum, for each
+// bin, the three products of its two functions, `lanes` outputs each; or a single number per bin
+// for one output of degree 0.
 void write_blocks(const ManyGroup& group, std::span<const double> h, const OutputRange& outputs,
                   int n_threads, double* out) {
     const bool is_one = outputs.count == 1;
@@ -177,7 +182,7 @@ void write_blocks(const ManyGroup& group, std::span<const double> h, const Outpu
     const std::size_t n_features = group.shape.n_features;
     const std::size_t per_feature = group.shape.entries * per_bin;
     const std::size_t n_rows = index(group.rows->n_rows());
-    // Of n features from `feature` on, in the rows from begin to end.
+    // The sums for the features `feature`, ..., feature + n - 1 over the rows [begin, end).
     const auto add = [&](Row begin, Row end, std::size_t feature, std::size_t n) {
         AlignedFloats own(n * per_feature);
         simd::ManyShape shape = group.shape;
@@ -221,9 +226,9 @@ void write_blocks(const ManyGroup& group, std::span<const double> h, const Outpu
     }
 }
 
-// Calls together(group, outputs) for groups that the kernels serve, if there are at least `least`
-// outputs, and alone(output, number of the group) for each output otherwise. `starts` says where
-// the parts of the groups begin.
+// For each group: if the kernels support it and there are at least `least` outputs, calls
+// together(group, outputs) for runs of up to simd::output_lanes outputs; otherwise
+// alone(output, index of the group) for each output. `starts` is that of starts_of().
 template <class Together, class Alone>
 void over_groups(Groups groups, const std::vector<std::size_t>& starts, std::size_t n_outputs,
                  std::size_t least, const Together& together, const Alone& alone) {
@@ -239,7 +244,7 @@ void over_groups(Groups groups, const std::vector<std::size_t>& starts, std::siz
     }
 }
 
-// Where the parts of the groups begin, and where the last one ends.
+// The start of each group's numbers, length_of(group) many, and the end of the last one's.
 template <class LengthOf>
 std::vector<std::size_t> starts_of(Groups groups, const LengthOf& length_of) {
     std::vector<std::size_t> starts{0};
@@ -247,6 +252,7 @@ std::vector<std::size_t> starts_of(Groups groups, const LengthOf& length_of) {
     return starts;
 }
 
+// Lengths of a group's sums and blocks.
 std::size_t n_numbers(const Group& group) { return group.n_coefficients(); }
 
 std::size_t n_in_bands(const Group& group) { return group.n_coefficients() * group.support(); }

@@ -1,4 +1,6 @@
-// score_all(), sum_all() and blocks_all() of several outputs, which share the reading of the rows.
+// score_all() and sum_all() of passes.hpp and blocks_all() of hessian.hpp for several outputs (e.g.
+// classes), which share the reading of the rows. Arrays of several outputs are stored output by
+// output.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +12,15 @@
 
 namespace splinear {
 
-// score_all() of n_outputs vectors of coefficients, one after the other: n_outputs x n_rows.
+// Scores for coef (n_outputs x n_coefficients): n_outputs x n_rows.
 Buffer<double> score_many(Groups groups, std::size_t n_outputs, std::span<const double> coef,
                           int n_threads);
 
-// sum_all() of n_outputs vectors of numbers per row: n_outputs times the length of all tables.
+// Sums for r (n_outputs x n_rows): n_outputs x n_coefficients.
 std::vector<double> sum_many(Groups groups, std::size_t n_outputs, std::span<const double> r,
                              int n_threads);
 
-// blocks_all() of n_outputs vectors of numbers per row, one after the other.
+// Blocks for h (n_outputs x n_rows): n_outputs times what blocks_all() returns.
 std::vector<double> blocks_many(Groups groups, std::size_t n_outputs, std::span<const double> h,
                                 int n_threads);
 

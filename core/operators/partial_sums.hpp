@@ -1,4 +1,5 @@
-// Sums over rows in pieces, so that they do not depend on the number of threads.
+// Sums of vectors over rows, in pieces whose size does not depend on the number of threads and
+// which are added in order: threads do not change the result.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 
 namespace splinear {
 
-// total += all sums, one after the other. Threads have a range of the numbers each: on many threads
-// one of them would take as long to add up sums as all of them to compute these.
+// Adds all sums to total, in order. Each thread adds a range of the entries: with many threads, a
+// single one would take as long to add the sums as all of them to compute them.
 template <class Sum>
 void add_in_order(std::span<const Sum> sums, int n_threads, std::vector<double>& total) {
     constexpr std::ptrdiff_t numbers_per_task = 256;
@@ -29,9 +30,9 @@ void add_in_order(std::span<const Sum> sums, int n_threads, std::vector<double>&
                     });
 }
 
-// How many pieces of sums of so many numbers are computed before they are added up. Where sums are
-// short there is room for many: threads then need not wait for each other after every piece. Of
-// rows on disk no more than a block is read before it is released.
+// How many pieces are computed before their sums, `length` numbers each, are added up. As many as
+// fit in some memory, so that threads do not wait for each other after every few pieces; but rows
+// on disk must be released after one block.
 template <class Rows>
 Row pieces_at_once(const Rows& rows, Row n_rows, Row piece, std::size_t length, int n_threads) {
     constexpr std::size_t numbers_kept = std::size_t{1} << 20;
@@ -41,9 +42,8 @@ Row pieces_at_once(const Rows& rows, Row n_rows, Row piece, std::size_t length, 
     return std::min(n_pieces(n_rows, piece), most);
 }
 
-// The sum of what part(begin, end, out) makes of `out`, a vector of `length` numbers that may have
-// others in it before, for the pieces of the first n_rows rows. The pieces
-// are spread over threads and their sums added in order.
+// Sums over the first n_rows rows, in parallel pieces of `piece` rows. part(begin, end, out) sets
+// `out`, a vector that may hold anything before, to the piece's sum of `length` numbers.
 template <class Rows, class Part>
 std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_t length,
                              int n_threads, const Part& part) {
@@ -61,10 +61,10 @@ std::vector<double> sum_over(const Rows& rows, Row n_rows, Row piece, std::size_
     return total;
 }
 
-// The same of sums whose parts can be computed apart, and nothing that is added up changes:
-// write(begin, end, to) writes the sum of a piece, write_part(begin, end, p, to) the numbers from
-// starts[p] to starts[p + 1] of it. The last pieces, one per thread, are computed in parts, so that
-// no thread is long without work while others end theirs.
+// The same for sums of which parts can be computed separately, with the same bits.
+// write(begin, end, to) writes the sum of a piece, write_part(begin, end, p, to) its entries
+// starts[p], ..., starts[p + 1] - 1. The last pieces, one per thread, are computed in parts, so
+// that no thread is idle for long while others finish theirs.
 template <class Rows, class Write, class WritePart>
 std::vector<double> sum_parts_over(const Rows& rows, Row n_rows, Row piece,
                                    std::span<const std::size_t> starts, int n_threads,
@@ -98,7 +98,7 @@ std::vector<double> sum_parts_over(const Rows& rows, Row n_rows, Row piece,
     return total;
 }
 
-// Where the numbers of parts of so many features begin, and where those of the last one end.
+// `starts` of sum_parts_over() for parts of features_per_part features each.
 inline std::vector<std::size_t> part_starts(std::size_t n_features, std::size_t per_feature,
                                             std::size_t features_per_part) {
     std::vector<std::size_t> starts;
@@ -112,9 +112,9 @@ inline bool has_sparse_rows(const Group& group) {
     return std::visit([]<class S>(const S&) { return is_sparse<S>; }, group.rows);
 }
 
-// Rows of one partial sum over dense rows, `most` of them where there are many. Few rows have many
-// short pieces, so that many threads can share them; but adding up a piece's sums is to cost little
-// against its rows.
+// The number of rows of one piece, at most `most`, for dense rows. Few rows are divided into many
+// short pieces so that many threads can share them, but not into so short ones that adding up their
+// sums would be more work than the rows themselves.
 inline Row rows_per_piece(Row n_rows, std::size_t length, std::size_t n_features, Row most) {
     constexpr Row pieces = 64;
     constexpr Row step = 64;
@@ -123,8 +123,9 @@ inline Row rows_per_piece(Row n_rows, std::size_t length, std::size_t n_features
     return std::clamp(whole_pieces(n_pieces(n_rows, pieces), step), least, most);
 }
 
-// Rows of one partial sum: enough that adding it up is less work than the rows themselves. Of
-// sparse rows most have a slope of zero in a certificate, and take no time.
+// The number of rows of one piece, at least `at_least`, such that adding up its sum is less work
+// than the rows themselves. Sparse rows count for a quarter of their entries: in a certificate most
+// rows have a slope of zero and are skipped.
 inline Row rows_per_sum(const Group& group, std::size_t length, Row at_least) {
     std::size_t per_row = group.n_features();
     std::visit(
@@ -136,8 +137,8 @@ inline Row rows_per_sum(const Group& group, std::size_t length, Row at_least) {
     return std::max(at_least, static_cast<Row>(length / (per_row + 1)));
 }
 
-// Throws std::invalid_argument for groups that do not belong together, and unless there is one
-// number per row.
+// Throws std::invalid_argument if the groups do not fit together, or unless per_row has one entry
+// per row.
 inline void check_per_row(Groups groups, std::span<const double> per_row) {
     check(groups);
     must_be("the number of weights, one per row,", per_row.size(), index(groups.front()->n_rows()));

@@ -12,7 +12,7 @@
 namespace splinear {
 namespace {
 
-// The penalty that leaves everything as it is.
+// The identity penalty, L = I.
 AnyPenalty no_penalty(const AnyBasis& any) {
     return std::visit(
         []<class B>(const B& basis) -> AnyPenalty {
@@ -25,7 +25,8 @@ AnyPenalty no_penalty(const AnyBasis& any) {
         any);
 }
 
-// The group whose coefficients are the values themselves: variances of 1, no penalty, a mean of 0.
+// The same group with variances of 1, the identity penalty and a mean of 0, so that the operator's
+// tables are plain coefficients.
 Group plain(const Group& group) {
     const std::size_t n = group.n_features();
     const std::size_t n_missing = group.has_missing() ? n : 0;
@@ -35,7 +36,7 @@ Group plain(const Group& group) {
         group.rows};
 }
 
-// Of the features of part p, in the rows from begin to end.
+// Operator::write_sums() of part p for the rows [begin, end).
 void write_part(const Operator& op, std::span<const double> r, Row begin, Row end, std::size_t p,
                 double* to) {
     std::vector<Row> here(index(end - begin));
@@ -81,11 +82,11 @@ std::vector<double> sum_one(const Group& group, std::span<const double> r, int n
 
 void put_scores(const Group& group, std::span<const double> coef, Put how, int n_threads,
                 double* out) {
-    constexpr Row piece = 256;  // at most
+    constexpr Row piece = 256;  // maximum number of rows per call of score()
     const Group own = plain(group);
     const auto op = make_pass_operator(own, 1);
     const GroupTables tables = op->tables_of(coef);
-    // Few rows are divided among many threads, too; how does not change their scores.
+    // Even few rows are shared by many threads; scores do not depend on the division.
     const Row shares = 4 * static_cast<Row>(n_threads);
     const Row step = op->rows_together();
     const Row share = whole_pieces(n_pieces(op->n_rows(), shares), step);

@@ -1,14 +1,13 @@
-// What primal methods do with the rows: score all of them, and sum over them.
+// Passes over the rows for primal methods: score all rows, and sum over them.
 //
-// B_i is row i's vector of basis functions, all features of all groups one after the other,
-// `stride` entries per feature; few of them are not zero for B-splines. In a group with missing
-// values the last entry of a feature is 1 where it is missing, and all others are 0. Variance,
-// penalty and mean of a group are not used. Sums are taken in single precision over 2,048 rows at
-// most and in double precision over these, or in double precision throughout; the result does not
-// depend on the number of threads.
+// B_i is row i's vector of basis functions: group after group, feature after feature, `stride`
+// entries per feature. In a group with missing values the last entry of a feature is 1 where it is
+// missing, and then all its others are 0. Variance, penalty and mean of a group are not used. Sums
+// are accumulated in single precision over at most 2,048 rows and in double precision over these,
+// or in double precision throughout. No result depends on n_threads.
 //
-// All throw std::invalid_argument for groups that do not belong together, and for arrays of the
-// wrong size.
+// Functions of all groups throw std::invalid_argument if groups do not fit together or arrays have
+// the wrong size.
 #pragma once
 
 #include <cstddef>
@@ -19,24 +18,24 @@
 
 namespace splinear {
 
-// What becomes of numbers per row: they are written where others are added to them afterward.
+// Whether scores overwrite (first) or are added to (more) what an array holds.
 enum class Put { first, more };
 
 inline void put(Put how, double score, double& to) noexcept {
     to = how == Put::first ? score : to + score;
 }
 
-// Puts coef'B_i of one group into out[i], for every row i.
+// Writes coef'B_i of one group to out[i], or adds it, for every row i.
 void put_scores(const Group& group, std::span<const double> coef, Put how, int n_threads,
                 double* out);
 
 // coef'B_i of every row i.
 std::vector<double> score_all(Groups groups, std::span<const double> coef, int n_threads);
 
-// sum_i r_i B_i of one group, of which r has a number per row: that is not checked.
+// sum_i r_i B_i of one group. r must have one entry per row; this is not checked.
 std::vector<double> sum_one(const Group& group, std::span<const double> r, int n_threads);
 
-// sum_i r_i B_i.
+// sum_i r_i B_i of all groups.
 std::vector<double> sum_all(Groups groups, std::span<const double> r, int n_threads);
 
 }  // namespace splinear

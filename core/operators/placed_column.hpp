@@ -1,4 +1,4 @@
-// A column of basis functions, and where they stand in a matrix of second derivatives.
+// A column of basis functions (see rows/columns.hpp) with its places in a Hessian.
 #pragma once
 
 #include <algorithm>
@@ -11,44 +11,46 @@
 
 namespace splinear {
 
-// How many functions are left of `size` if one in `factor` is kept, and one at the end; see
-// hessian_thinned().
+// The number of functions after thinning `size` of them by a factor; see hessian_thinned().
 inline std::size_t n_thinned(std::size_t size, std::size_t support, std::size_t factor) {
     if (factor == 1) return size;
     return support == 1 ? (size - 1) / factor + 1 : (size - 2) / factor + 2;
 }
 
+// The shape of a column after thinning.
 inline ColumnShape thinned(ColumnShape shape, std::size_t factor) {
     if (factor == 1) return shape;
-    const std::size_t support = shape.n_used;  // all of it: there are at most two functions
+    const std::size_t support = shape.n_used;  // 1 or 2, so one column holds all functions
     shape.size = n_thinned(shape.size, support, factor);
     shape.missing_cell = shape.size + 1 - support;
     return shape;
 }
 
-// A column, and where its functions stand in the matrix. Cells without a place are one, cell 0.
+// A column and the places of its functions in the matrix. Cells none of whose functions has a place
+// are merged into cell 0.
 struct PlacedColumn {
     std::size_t group = 0;
-    std::size_t number = 0;   // among the group's columns
-    std::size_t factor = 1;   // of thinning
-    std::size_t missing = 0;  // the cell of a missing value, before thinning
-    ColumnShape shape{};
-    std::vector<std::int32_t> cells;   // new number of every cell
-    std::vector<std::int64_t> places;  // n_cells x width; -1: none
-    Column rows{};
-    std::vector<double> scaled{};  // the weights times h
-    bool is_rare = false;          // whether few rows count, and these are listed
-    std::vector<std::int32_t> listed{};
+    std::size_t number = 0;              // index among the group's columns
+    std::size_t factor = 1;              // thinning factor
+    std::size_t missing = 0;             // the cell of missing values before thinning
+    ColumnShape shape{};                 // after thinning
+    std::vector<std::int32_t> cells;     // from cells of `shape` to merged cells
+    std::vector<std::int64_t> places;    // merged cells x width; -1: no place
+    Column rows{};                       // cells and weights of the rows in memory
+    std::vector<double> scaled{};        // the weights times h
+    bool is_rare = false;                // whether `listed` is used
+    std::vector<std::int32_t> listed{};  // the rows in which a function with a place is nonzero
 
     std::size_t n_cells() const noexcept { return places.size() / shape.width; }
+    // Converts the rows [begin, end), as a ColumnReader wrote them, to thinned and merged cells.
     void renumber(std::size_t begin, std::size_t end) {
         if (factor > 1) thin(begin, end);
         for (std::size_t i = begin; i < end; ++i)
             rows.cell[i] = cells[static_cast<std::size_t>(rows.cell[i])];
     }
 
-    // Lists the rows in which a function that has a place is not zero, if these are few: of columns
-    // of zeros and ones, for example, which have no function of their own at zero.
+    // Lists the rows in which a function with a place is nonzero, if these are few; for example, in
+    // a column of zeros and ones, whose function at zero has no place.
     void list_rows() {
         const std::size_t n = rows.cell.size();
         listed.clear();
@@ -60,7 +62,8 @@ struct PlacedColumn {
         }
     }
 
-    // From the functions that are not zero to those that are kept on both sides of them.
+    // Thinning: moves weight from nonzero functions to the kept ones on both sides, by linear
+    // interpolation.
     void thin(std::size_t begin, std::size_t end) {
         const double step = 1.0 / static_cast<double>(factor);
         for (std::size_t i = begin; i < end; ++i) {
@@ -78,8 +81,10 @@ struct PlacedColumn {
     }
 
 private:
-    static constexpr std::size_t rare_share = 4;  // to pick rows takes as long as to add them up
+    // Few: at most one row in 4. Picking rows takes about as long as adding them up.
+    static constexpr std::size_t rare_share = 4;
 
+    // Whether a function with a place is nonzero in row i.
     bool counts(std::size_t i) const noexcept {
         const auto cell = static_cast<std::size_t>(rows.cell[i]);
         if (cell == 0 || shape.is_unit) return cell != 0;
@@ -90,9 +95,10 @@ private:
     }
 };
 
-// Some rows of a column.
+// A copy of some rows of a column.
 class PickedRows {
 public:
+    // The result is valid until the next call.
     simd::CellColumn pick(const simd::CellColumn& from, std::span<const std::int32_t> rows) {
         const auto width = static_cast<std::size_t>(from.width);
         cell_.resize(rows.size());
@@ -112,6 +118,8 @@ private:
     std::vector<double> weight_;
 };
 
+// Makes a column of the shape `whole`. `places` are those of its feature's functions after
+// thinning, and of missing values.
 inline PlacedColumn placed(const ColumnShape& whole, std::size_t factor,
                            std::span<const std::int64_t> places) {
     PlacedColumn column;

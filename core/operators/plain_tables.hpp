@@ -1,4 +1,4 @@
-// Tables in double precision: what the operators that use no vector instructions share.
+// Base class of operators that use double precision and no vector kernels.
 #pragma once
 
 #include <cmath>
@@ -14,13 +14,13 @@
 
 namespace splinear {
 
-// The tables hold the coefficients in the basis, coef_j = s_j T w_j, so that a row scores sum_j
-// coef_j' B(x_ij) and adding delta times its embedding to w adds delta s_j^2 L B(x_ij) to coef_j.
-// model/missing.hpp says what stands behind them.
+// A table holds a feature's coefficients in the basis, coef_j = s_j T w_j, so that a row's score is
+// sum_j coef_j'B(x_ij), and adding delta phi to w adds delta s_j^2 L B(x_ij) to coef_j. In groups
+// with missing values two more numbers follow them, see model/missing.hpp.
 template <Basis B, Penalty P>
 class PlainTables : public Operator {
 public:
-    // variance: s_j^2 of every feature.
+    // variance: s_j^2, one per feature.
     PlainTables(B basis, P penalty, std::span<const double> variance, const MissingValues& missing)
         : basis_(std::move(basis)),
           penalty_(std::move(penalty)),
@@ -48,37 +48,38 @@ public:
     }
 
 protected:
-    static constexpr int at_missing = -1;
+    static constexpr int at_missing = -1;  // takes the place of the index of a basis function
 
     std::size_t size() const noexcept { return static_cast<std::size_t>(basis_.size()); }
     std::size_t support() const noexcept { return static_cast<std::size_t>(basis_.support()); }
     std::size_t width() const noexcept { return size() + missing_.table_extra(); }
 
-    // Writes the functions that are not zero and returns the index of the first; or at_missing. A
-    // group without missing values was not meant to have any: they are as zero then.
+    // Writes the values of the nonzero basis functions to w and returns the index of the first, or
+    // returns at_missing for NaN. In a group without missing values NaN counts as 0.
     int evaluate(double argument, double* w) const noexcept {
         if (!std::isnan(argument)) return basis_.evaluate(argument, w);
         return missing_.any() ? at_missing : basis_.evaluate(0.0, w);
     }
 
-    // sum_p coef[p] w[p] over the functions that are not zero.
+    // sum_p coef[p] w[p] over the nonzero basis functions.
     double product(const double* coef, const double* w) const noexcept {
         double total = 0.0;
         for (std::size_t p = 0; p < support(); ++p) total += coef[p] * w[p];
         return total;
     }
 
-    // The value of a curve.
+    // The value of a curve, given what evaluate() returned.
     double value(const double* table, int start, const double* w) const noexcept {
         return start == at_missing ? table[size()] : product(table + start, w);
     }
 
+    // Adds factor * B(x) to out, given what evaluate() returned for x.
     void spread(int start, const double* w, double factor, double* out) const noexcept {
         for (std::size_t p = 0; p < support(); ++p)
             out[static_cast<std::size_t>(start) + p] += factor * w[p];
     }
 
-    // The same where a table has a place for the missing values.
+    // The same for an x that may be missing: that adds to the entry behind the coefficients.
     void spread_or_missing(int start, const double* w, double factor, double* out) const noexcept {
         if (start == at_missing)
             out[size()] += factor;
@@ -86,7 +87,7 @@ protected:
             spread(start, w, factor, out);
     }
 
-    // out <- s_j^2 L times a row's basis vector, the mean one where it is missing.
+    // out = s_j^2 L B(x), with the mean basis vector where x is missing.
     void smooth_row(std::size_t j, int start, const double* w, double* out) const noexcept {
         std::fill_n(out, size(), 0.0);
         if (start == at_missing)
@@ -96,15 +97,16 @@ protected:
         penalty_.smooth(out);
     }
 
-    // Of the row whose smooth_row() is `smooth` with another one, which is at `start`.
+    // Feature j's part of phi'phi for two rows: `smooth` is smooth_row() of one, and `start` and
+    // `w` are what evaluate() returned for the other.
     double row_product(std::size_t j, const double* smooth, bool both_missing, int start,
                        const double* w) const noexcept {
         if (start != at_missing) return product(smooth + start, w);
         return missing_.mean_product(j, smooth) + (both_missing ? missing_.variance(j) : 0.0);
     }
 
-    // Adds to a feature's table what the sums of its basis functions, times s_j^2, and the steps of
-    // its missing values come to.
+    // Adds sum_a steps[a] phi_a to feature j's table, given sum = s_j^2 sum_a steps[a] B(x_a) over
+    // rows in which it is not missing, and the sum of the steps of the others. Overwrites `sum`.
     void add_sums(std::size_t j, std::vector<double>& sum, double missing_steps,
                   double* table) const noexcept {
         if (missing_steps != 0.0) missing_.add_mean(j, variance_[j] * missing_steps, sum.data());
@@ -113,7 +115,7 @@ protected:
         if (missing_.any()) missing_.settle(j, missing_steps, table);
     }
 
-    // The squared length of one feature's part of an embedding.
+    // |phi|^2 of feature j's part of an embedding.
     double part_norm(std::size_t j, int start, const std::vector<double>& w) const {
         if (start == at_missing) return missing_.squared_norm(j, penalty_, variance_[j]);
         return variance_[j] * penalty_.quadratic(start, w);

@@ -1,4 +1,4 @@
-// The reference operator: any basis, any penalty, any processor, in double precision.
+// The reference operator for dense rows: any basis, any penalty, any processor, double precision.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class RowOperator final : public PlainTables<B, P> {
     static constexpr std::size_t rows_at_once = 64;
 
 public:
-    // variance: s_j^2 of every feature.
+    // variance: s_j^2, one per feature.
     RowOperator(const S& source, B basis, P penalty, std::span<const double> variance,
                 const MissingValues& missing = {})
         : Base(std::move(basis), std::move(penalty), variance, missing), source_(source) {
@@ -55,7 +55,7 @@ public:
         }
     }
 
-    // out[a * m + b] = sum_j s_j^2 B(x_{rows[a], j})' L B(x_{rows[b], j}) for a < b, m =
+    // out[a * m + b] = sum_j s_j^2 B(x_{rows[a], j})'L B(x_{rows[b], j}) for a < b, m =
     // rows.size().
     void gram(std::span<const Row> rows, double* out, TeamIndex&) const override {
         const std::size_t m = rows.size();
@@ -74,7 +74,8 @@ public:
         }
     }
 
-    // coef_j += s_j^2 L sum_a steps[a] B(x_{rows[a], j}): one smoothing per feature, not per row.
+    // coef_j += s_j^2 L sum_a steps[a] B(x_{rows[a], j}): L is applied once per feature, not per
+    // row.
     void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
              TeamIndex&) const override {
         std::vector<double> w(support());
@@ -117,13 +118,14 @@ public:
     }
 
 private:
+    // Whether B-splines of many rows can be evaluated together, one feature at a time.
     static constexpr bool has_columns = requires(const S& source, const B& basis) {
         typename S::Places;
         basis.n_bins;
         basis.weights(0.0, nullptr);
     };
 
-    // The same for simd::column_rows rows, feature by feature, to the bit.
+    // score() for simd::column_rows rows, one feature at a time; the results are bit-identical.
     void score_columns(std::span<const Row> rows, const GroupTables& tables, double* out) const {
         typename S::Column argument;
         std::vector<double> w(support());
@@ -141,8 +143,8 @@ private:
         }
     }
 
-    // The sums of n features from `feature` on, added to their tables: some rows at a time, and of
-    // these one feature after the other.
+    // Adds the sums of the features `feature`, ..., feature + n - 1 to `tables`, which begins with
+    // the first of them. Rows are processed in batches, one feature after the other.
     void sum_features(std::size_t feature, std::size_t n, std::span<const Row> rows,
                       const double* steps, std::vector<double>& tables) const {
         std::array<double, rows_at_once> arguments;
@@ -171,7 +173,7 @@ private:
     }
 
     const S& source_;
-    std::vector<double> missing_norm_;  // per feature
+    std::vector<double> missing_norm_;  // per feature, |phi|^2 of a missing value
 };
 
 }  // namespace splinear

@@ -1,4 +1,4 @@
-// The operator of Fourier and Hermite curves on coded rows, in single precision.
+// The operator for Fourier and Hermite curves on coded rows: vector kernels in single precision.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,11 @@
 
 namespace splinear {
 
-// RowOperator is the reference, to which bases of more than simd::max_series functions, and missing
-// values, are left.
+// RowOperator is the reference; it also serves bases of more than simd::max_series functions and
+// groups with missing values.
 class SeriesOperator final : public Operator {
 public:
+    // Null if the basis has more than simd::max_series functions.
     static std::unique_ptr<SeriesOperator> make(const CodedRows& source, const Fourier& basis,
                                                 const DiagonalPenalty& penalty,
                                                 std::span<const double> variance,
@@ -135,6 +136,7 @@ private:
                 width_.data(), smoother_.data()};
     }
 
+    // Adds steps[a] variance[j] smoother[k] B_k(x_{rows[a], j}) to the tables.
     void add_scaled(std::span<const Row> rows, const double* steps, const float* variance,
                     const float* smoother, GroupTables& tables) const {
         const auto codes = padded(rows);
@@ -147,7 +149,7 @@ private:
             kernels_.add(how, variance, &codes[a], &single[a], tables.single.data());
     }
 
-    // Pointers to the rows; the first stands in for those missing to a multiple of 16.
+    // Pointers to the rows, padded to a multiple of simd::lanes with the first one.
     std::vector<const Code*> padded(std::span<const Row> rows) const {
         const std::size_t n = whole_pieces(rows.size(), std::size_t{simd::lanes});
         std::vector<const Code*> codes(n, codes_.row(rows.front()));
@@ -161,11 +163,11 @@ private:
     int degree_;
     const simd::SeriesKernels& kernels_;
     int n_threads_;
-    std::vector<float> variance_;
-    std::vector<float> first_;
-    std::vector<float> width_;
-    std::vector<float> smoother_;
-    std::vector<float> ones_;  // in the place of variance or smoother
+    std::vector<float> variance_;  // s_j^2
+    std::vector<float> first_;     // argument of code 0, per feature
+    std::vector<float> width_;     // change of the argument per code
+    std::vector<float> smoother_;  // the diagonal of L
+    std::vector<float> ones_;      // replaces variance_ and smoother_ in plain sums
 };
 
 }  // namespace splinear

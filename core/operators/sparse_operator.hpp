@@ -1,4 +1,4 @@
-// The operator for sparse rows: what it does grows with their non-zeros.
+// The reference operator for sparse rows: any basis and penalty, at a cost per nonzero value.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace splinear {
 
-// The curves are zero at zero (the penalty holds the coefficients of functions that are not), so
-// that features which a row does not list add nothing.
+// Curves are zero at zero (the penalty fixes coefficients of functions that are not), so features
+// that a row does not list contribute nothing.
 template <class S, Basis B, Penalty P>
 class SparseOperator final : public PlainTables<B, P> {
     using Base = PlainTables<B, P>;
@@ -44,7 +44,7 @@ public:
         }
     }
 
-    // Feature by feature: most are in one row of a team only, and have no products.
+    // Feature by feature: most occur in only one row of a team and have no products.
     void gram(std::span<const Row> rows, double* out, TeamIndex& team) const override {
         const std::size_t m = rows.size();
         std::fill_n(out, m * m, 0.0);

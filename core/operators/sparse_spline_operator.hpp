@@ -1,4 +1,4 @@
-// The operator for B-splines on sparse rows: tables no longer than their features need.
+// The operator for B-splines on sparse rows, with tables no longer than each feature needs.
 #pragma once
 
 #include <algorithm>
@@ -20,21 +20,23 @@
 
 namespace splinear {
 
-// Under D_d, whose inverse is lower triangular, what lies behind the last function that a feature's
-// values reach has differences of 0 and changes nothing before it: it is not stored. Tables are in
-// the precision of the arguments. Without missing values.
+// A feature's coefficients behind the last basis function that its values reach are not stored:
+// under D_d their differences are 0, and since D_d^{-1} is lower triangular, they do not affect the
+// others. See TablePlaces for where tables are; the two numbers before each are the feature's
+// variance and the table's size. Tables have the precision of the arguments. Missing values are not
+// supported.
 template <int Degree, class Argument>
 class SparseSplineOperator final : public Operator {
 public:
     using Rows = SparseRowsOf<Argument>;
 
-    // The operator, or nothing where single precision or the tables' lengths do not do. variance:
-    // s_j^2 of every feature.
+    // Null if single precision or the lengths of the tables are not sufficient. variance: s_j^2,
+    // one per feature.
     static std::unique_ptr<Operator> make(const Rows& rows, BSpline<Degree> basis,
                                           const DifferencePenalty& penalty,
                                           std::span<const double> variance) {
-        // A difference of order d is smaller than the coefficients by about n^d; and sums without a
-        // penalty are asked for in double precision.
+        // Differences of order d are smaller than the coefficients by a factor of about n^d. Sums
+        // without a penalty must be in double precision.
         const bool is_single = std::is_same_v<Argument, float>;
         const double ratio = std::pow(static_cast<double>(basis.size()), penalty.order());
         if (is_single && (penalty.order() == 0 || ratio > largest_ratio)) return nullptr;
@@ -110,7 +112,7 @@ public:
         Argument* to = numbers(tables).data();
         for (std::size_t a = 0; a < rows.size(); ++a) {
             const auto step = static_cast<Argument>(steps[a]);
-            if (step == 0) continue;  // as for most rows: few decide
+            if (step == 0) continue;  // in certificates, true for most rows
             for (const auto& entry : source_.row(rows[a])) {
                 const Cell at = cell(static_cast<double>(entry.argument));
                 for (std::size_t p = 0; p < support; ++p)
@@ -185,15 +187,16 @@ private:
 
     static constexpr double largest_ratio = 1 << 17;
     static constexpr std::size_t support = Degree + 1;
-    static constexpr std::size_t most_shared = 1024;  // features at a time: what a cache holds
+    static constexpr std::size_t most_shared = 1024;  // features at a time, to fit in the cache
 
-    // The functions that are not zero at a place.
+    // The nonzero basis functions at an argument.
     struct Cell {
         std::size_t first;
         std::array<Argument, support> w;
     };
 
-    // The features that rows share, and what each row has of them: whole rows against all before.
+    // products[b * stride + a] for a < b, if has_ramps(): the entries of each row, restricted to
+    // features that occur in several rows, are multiplied with all previous rows at once.
     void multiply_ramps(std::span<const Row> rows, std::size_t stride, Argument* products,
                         TeamIndex& team) const {
         std::vector<Argument> variance;
@@ -207,7 +210,7 @@ private:
             for (std::size_t b = 0; b < rows.size(); ++b) {
                 const auto entries = source_.row(rows[b]);
                 own.resize(entries.size() + 1);
-                std::size_t n = 0;  // without a branch that would be wrong every other time
+                std::size_t n = 0;  // branch-free: which entries are shared is unpredictable
                 for (const auto& entry : entries) {
                     const std::uint32_t number = team.number_of(entry.place);
                     own[n] = {number - 1, entry.argument};
@@ -222,7 +225,8 @@ private:
         });
     }
 
-    // Feature by feature: most are in one row of a team only, and have no products.
+    // The same for any degree and order, feature by feature: most occur in only one row of a team
+    // and have no products.
     void multiply_cells(std::span<const Row> rows, std::size_t stride, Argument* products,
                         TeamIndex& team) const {
         std::vector<Cell> cells;
@@ -243,12 +247,12 @@ private:
         });
     }
 
-    // A missing value, which the group was not meant to have, is as zero.
+    // NaN counts as 0, since the group has no missing values.
     int evaluate(double argument, double* w) const noexcept {
         return basis_.evaluate(argument > 0.0 ? argument : 0.0, w);
     }
 
-    // B(t)'L_d B(t); see simd/sparse.hpp.
+    // B(t)'L_1 B(t) for degree 1; see simd/sparse.hpp.
     static double ramp_norm(double argument) noexcept {
         const double t = argument > 0.0 ? argument : 0.0;
         const auto bin = static_cast<double>(static_cast<int>(t));
@@ -263,7 +267,7 @@ private:
         return at;
     }
 
-    // out <- s^2 L B(x), as many of them.
+    // out = the first out.size() entries of s^2 L B(x).
     void smooth_cell(const Cell& x, Argument variance, std::span<Argument> out) const noexcept {
         const Argument* rows = &smoother_[x.first * stride_];
         for (std::size_t k = 0; k < out.size(); ++k) {
@@ -279,6 +283,7 @@ private:
         return total;
     }
 
+    // The part of GroupTables that is used.
     template <class Tables>
     static auto& numbers(Tables& tables) noexcept {
         if constexpr (std::is_same_v<Argument, float>)
@@ -288,7 +293,7 @@ private:
     }
 
     std::size_t size() const noexcept { return static_cast<std::size_t>(basis_.size()); }
-    // See simd/sparse.hpp.
+    // Degree 1 under D_1 with f(0) = 0, for which simd/sparse.hpp has closed forms.
     bool has_ramps() const noexcept {
         return Degree == 1 && penalty_.order() == 1 && penalty_.held() == 1;
     }
@@ -302,7 +307,7 @@ private:
         }
     }
 
-    // w <- D_d coef_j, of all coefficients of the basis.
+    // w = D_d coef_j, for all coefficients of the basis.
     void read_differences(const GroupTables& tables, std::size_t j, std::span<double> w) const {
         const std::size_t n = source_.places().size(j);
         std::copy_n(&numbers(tables)[source_.places().start(j)], n, w.begin());
@@ -314,9 +319,9 @@ private:
     BSpline<Degree> basis_;
     DifferencePenalty penalty_;
     std::vector<double> variance_;
-    std::size_t stride_;
-    std::vector<Argument> smoother_;
-    GroupTables zero_;  // and the headers
+    std::size_t stride_;              // row length of smoother_
+    std::vector<Argument> smoother_;  // L_d, one padded row per basis function
+    GroupTables zero_;                // tables of zeros, with headers
 };
 
 }  // namespace splinear

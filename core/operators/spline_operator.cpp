@@ -24,8 +24,8 @@ SplineOperator::SplineOperator(const CodedRows& source, const DifferencePenalty&
         variance_[j] = static_cast<float>(variance[j]);
 }
 
-// Rounding moves a coefficient by about 1e-7 of itself, and a difference of order d is smaller than
-// the coefficients by about n^d.
+// Single precision changes a coefficient by about 1e-7 of itself, and differences of order d are
+// smaller than the coefficients by a factor of about n^d.
 bool SplineOperator::needs_exact_tables() const noexcept {
     constexpr double largest_ratio = 1 << 17;
     return missing_.any() || std::pow(static_cast<double>(size_), shape_.order) > largest_ratio;
@@ -50,7 +50,7 @@ GroupTables SplineOperator::tables_of(std::span<const double> coef) const {
     return tables;
 }
 
-// A feature's table in single precision.
+// Rounds feature j's table from double to single precision.
 void SplineOperator::round(const GroupTables& tables, std::size_t j, float* single) const noexcept {
     const double* exact = &tables.exact[j * exact_width()];
     std::transform(exact, exact + size_, single, [](double c) { return static_cast<float>(c); });
@@ -60,7 +60,7 @@ void SplineOperator::round(const GroupTables& tables, std::size_t j, float* sing
 
 void SplineOperator::score(std::span<const Row> rows, const GroupTables& tables,
                            double* out) const {
-    // Many at a time, as tables are read for all of them; but a share for every thread.
+    // Many rows per task, because tables are read once for all of them; but work for every thread.
     const std::size_t share = n_pieces(rows.size(), 2 * static_cast<std::size_t>(n_threads_));
     const std::size_t n = std::clamp(whole_pieces(share, std::size_t{simd::lanes}),
                                      std::size_t{simd::lanes}, max_rows_at_once);
@@ -70,15 +70,15 @@ void SplineOperator::score(std::span<const Row> rows, const GroupTables& tables,
     });
 }
 
-// Up to max_rows_at_once rows. Long tables do not fit the nearest caches together: all rows are
-// scored by some of them before the next are read.
+// Scores up to max_rows_at_once rows. Long tables do not all fit in the cache, so all rows are
+// scored with some of them before the next are read.
 void SplineOperator::score_together(std::span<const Row> rows, const AlignedFloats& tables,
                                     double* out) const {
     std::array<const Code*, max_rows_at_once> codes;
     std::array<float, max_rows_at_once> scores;
     const std::size_t n = whole_pieces(rows.size(), std::size_t{simd::lanes});
     for (std::size_t a = 0; a < n; ++a) {
-        codes[a] = codes_.row(rows[a < rows.size() ? a : 0]);  // the first for what is missing
+        codes[a] = codes_.row(rows[a < rows.size() ? a : 0]);  // padded with the first row
         scores[a] = 0.0f;
     }
     const std::size_t step = is_long() ? long_tables_at_once : shape_.n_features;
@@ -106,7 +106,7 @@ void SplineOperator::gram(std::span<const Row> rows, double* out, TeamIndex&) co
     });
 }
 
-// Every part of the features gives its share of all products; they are added up in order.
+// By products(): every part of the features computes its share, and shares are added in order.
 void SplineOperator::gram_by_part(const Pointers& codes, double* out) const {
     const std::size_t m = codes.size();
     std::vector<float> shares(n_parts() * m * m);
@@ -120,8 +120,8 @@ void SplineOperator::gram_by_part(const Pointers& codes, double* out) const {
         out[i % (m * m)] += static_cast<double>(shares[i]);
 }
 
-// A row's product with others is their score by tables that hold that row's embedding alone. One
-// tile of features at a time, so that those tables stay in the nearest cache.
+// By scores: phi_a'phi_b is the score of row b with the tables of w = phi_a. One tile of features
+// at a time, so that these tables stay in the cache.
 void SplineOperator::gram_by_score(const Pointers& codes, double* out) const {
     const std::size_t m = codes.size();
     in_parallel(m, m * m / 2, [&](std::size_t a) {
@@ -143,9 +143,10 @@ void SplineOperator::gram_by_score(const Pointers& codes, double* out) const {
     });
 }
 
-// Makes tables hold the embedding of a row, given those that hold its values but know of no missing
-// ones: a feature that the row misses gets the table of a missing value; in all others the product
-// of a missing value with the row is added.
+// Completes the tables of w = phi of a row, for features first, ..., first + n - 1, which the
+// kernel has filled as if nothing were missing. A feature that is missing in the row gets the table
+// of a missing value; for the others, the entries for a missing x are set to the product of the
+// row's part of phi with that of a missing value.
 void SplineOperator::couple_missing(const Code* row, std::size_t first, std::size_t n,
                                     float* tables) const {
     const std::uint32_t missing_code = codes_.grid().missing_code;
@@ -166,7 +167,7 @@ void SplineOperator::couple_missing(const Code* row, std::size_t first, std::siz
             case 2: BSpline<2>::weights(a, w.data()); break;
             default: BSpline<3>::weights(a, w.data());
         }
-        // At the right end of the axis the last weight, that of a missing value's entry, is zero.
+        // At the right end of the axis at[degree] is an entry for missing values; its weight is 0.
         const float* at = missing_row + (row[i] >> shape_.fraction_bits);
         double common = 0.0;
         for (std::size_t p = 0; p < n_copies; ++p) common += w[p] * static_cast<double>(at[p]);
@@ -178,7 +179,7 @@ void SplineOperator::add(std::span<const Row> rows, const double* steps, GroupTa
                          TeamIndex&) const {
     const auto codes = pointers(rows);
     const std::vector<float> single(steps, steps + rows.size());
-    // Some parts for every thread, so that none is long without one.
+    // Several parts per thread, so that none is idle for long.
     const std::size_t share = n_pieces(shape_.n_features, 4 * static_cast<std::size_t>(n_threads_));
     const std::size_t n = std::min(whole_pieces(share, std::size_t{simd::tile}), features_per_part);
     in_parallel(n_pieces(shape_.n_features, n), rows.size(), [&](std::size_t p) {
@@ -190,7 +191,8 @@ void SplineOperator::add(std::span<const Row> rows, const double* steps, GroupTa
     });
 }
 
-// A tile of features at a time: the sums per basis function, smoothed in double precision.
+// add() for tables in double precision, one tile of features at a time: plain sums per basis
+// function by the kernel, to which L is applied in double precision.
 void SplineOperator::add_exactly(const Part& all, const Pointers& codes,
                                  const std::vector<float>& steps, GroupTables& tables) const {
     AlignedFloats sums(simd::tile * entries());
@@ -206,6 +208,8 @@ void SplineOperator::add_exactly(const Part& all, const Pointers& codes,
     }
 }
 
+// Adds to feature j's table, given the plain sums per basis function. `change` is scratch memory of
+// size_ numbers.
 void SplineOperator::add_to_feature(std::size_t j, const float* sums, std::vector<double>& change,
                                     GroupTables& tables) const {
     const double missing_steps = missing_sum(sums);
@@ -220,8 +224,7 @@ void SplineOperator::add_to_feature(std::size_t j, const float* sums, std::vecto
     round(tables, j, &tables.single[j * entries()]);
 }
 
-// The steps of a feature's missing values, which lie with the weights of fraction 0 behind the
-// others.
+// The sum of the steps of a feature's missing values, which are behind those of basis functions.
 double SplineOperator::missing_sum(const float* sums) const noexcept {
     double total = 0.0;
     for (int p = 0; missing_.any() && p <= shape_.degree; ++p)
@@ -229,7 +232,7 @@ double SplineOperator::missing_sum(const float* sums) const noexcept {
     return total;
 }
 
-// Features at the end that are summed one by one.
+// The number of features at the end that are summed one by one; see few_to_sum.
 std::size_t SplineOperator::n_few() const noexcept {
     const std::size_t left = shape_.degree > 1 ? 0 : shape_.n_features % simd::tile;
     return left <= few_to_sum ? left : 0;
@@ -256,7 +259,7 @@ std::vector<double> SplineOperator::sums(const GroupTables& tables) const {
     return out;
 }
 
-// One feature's; returns where the next one's go.
+// Writes the sums of one feature; returns the end of what was written.
 double* SplineOperator::copy_sums(const float* table, double* out) const noexcept {
     out = std::copy_n(table, size_, out);
     if (missing_.any()) *out++ = missing_sum(table);
@@ -302,7 +305,8 @@ std::vector<double> SplineOperator::coefficients(const GroupTables& tables) cons
     return coef;
 }
 
-// L_d, one padded row per basis function; L_0 is never read.
+// Computes what prepare() needs of the penalty: L_d, which is not stored for d = 0, and either the
+// tables of missing values or the choice of the pair kernel.
 void SplineOperator::fill_smoother() {
     if (missing_.any())
         fill_missing_rows();
@@ -335,8 +339,9 @@ void SplineOperator::fill_missing_rows() {
     }
 }
 
-// The kernels of minima and of hats serve if all features that vary weigh the same. Hats take no
-// features that do not vary, as those of minima, whose codes are zero, do.
+// min_products() and hat_products() apply if all features that are not constant have the same
+// variance. The codes of constant features (variance 0) are 0, which adds 0 to min_products() but
+// 1 to hat_products().
 void SplineOperator::note_pair_kernel() {
     const float largest = *std::max_element(variance_.begin(), variance_.end());
     const auto n_varying = std::count(variance_.begin(), variance_.end(), largest);
@@ -353,7 +358,7 @@ void SplineOperator::note_pair_kernel() {
     }
 }
 
-// n features, or as many as there are, from `first` on.
+// Up to n features from `first` on.
 SplineOperator::Part SplineOperator::part_from(std::size_t first, std::size_t n) const noexcept {
     Part part{first, shape_};
     part.shape.n_features = std::min(n, shape_.n_features - first);

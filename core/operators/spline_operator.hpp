@@ -1,4 +1,4 @@
-// The operator for B-splines on coded rows, in single precision and by vector instructions.
+// The operator for B-splines on coded rows: vector kernels in single precision.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,17 @@
 
 namespace splinear {
 
-// RowOperator is the reference. A feature's table is padded to a multiple of 16 entries; more basis
-// functions than fit simd::max_entries are left to others.
+// RowOperator is the reference; it also serves bases of more than simd::max_entries functions. The
+// table of a feature is padded to a multiple of 16 entries.
 //
-// The coefficients are in GroupTables::single; and the same in double precision, where differences
-// of the rounded ones would not give the weights any more, or there are missing values, in ::exact.
-// A missing value is a code of fraction 0 in the bin behind the last basis function, so that the
-// kernels read its value like any other from the degree + 1 entries there, which all hold it.
+// GroupTables::single holds the coefficients. GroupTables::exact holds them in double precision as
+// well if there are missing values, or if the weights w could not be recovered from differences of
+// rounded coefficients. The code of a missing value has fraction 0 in the bin behind the last basis
+// function; the degree + 1 entries there all hold the curve's value at a missing x, so the kernels
+// need no special case.
 class SplineOperator final : public Operator {
 public:
-    // Nothing if the basis is too large, or the codes are not those of its bins.
+    // Null if the basis is too large, or the codes are not those of its bins.
     template <int Degree>
     static std::unique_ptr<SplineOperator> make(const CodedRows& source,
                                                 const BSpline<Degree>& basis,
@@ -70,11 +71,12 @@ public:
     bool has_dear_products() const noexcept override { return pair_kernel_ == nullptr; }
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override;
 
-    // For degrees up to 1 in equal units under D_1 by the kernel of minima, under D_0 by that of
-    // hats; else by the embeddings or by scoring.
+    // If all variances are equal and there are no missing values, degrees 0 and 1 under D_1 use
+    // min_products(), and degree 1 under D_0 uses hat_products(). Otherwise products() of the
+    // kernels, if they have it, or scores.
     void gram(std::span<const Row> rows, double* out, TeamIndex&) const override;
 
-    // The features are divided among the threads, so every table has one writer.
+    // Threads divide the features, so every table has one writer.
     void add(std::span<const Row> rows, const double* steps, GroupTables& tables,
              TeamIndex&) const override;
 
@@ -93,16 +95,16 @@ private:
     using Pointers = std::vector<const Code*>;
     using PairKernel = decltype(simd::Kernels::min_products);
 
-    // A run of whole tiles of features, for one thread.
+    // A run of whole tiles of features, processed by one thread.
     struct Part {
-        std::size_t first;
-        simd::Shape shape;
+        std::size_t first;  // feature
+        simd::Shape shape;  // n_features is that of the part
     };
     static constexpr std::size_t features_per_part = 8 * simd::tile;
     static constexpr std::size_t max_rows_at_once = 16 * simd::lanes;
     static constexpr std::size_t long_tables_at_once = simd::tile;
-    // The kernel takes as long to sum a few features as a whole tile of them: up to so many, or as
-    // many as tiles leave over, are summed one by one.
+    // The kernel takes as long for a few features as for a whole tile. If at most this many
+    // features are left over by whole tiles, they are summed one by one instead.
     static constexpr std::size_t few_to_sum = 10;
 
     SplineOperator(const CodedRows& source, const DifferencePenalty& penalty,
@@ -145,7 +147,7 @@ private:
     static Pointers shifted(std::span<const Code* const> codes, std::size_t j);
     Pointers pointers(std::span<const Row> rows) const;
 
-    // Threads only where there is work for longer than it takes to wake them.
+    // Calls task(i) for all i < n_tasks; in parallel only if the work outweighs waking the threads.
     template <class Task>
     void in_parallel(std::size_t n_tasks, std::size_t n_rows, const Task& task) const {
         constexpr std::size_t worth_it = std::size_t{1} << 17;  // codes
@@ -154,6 +156,7 @@ private:
                      [&](std::ptrdiff_t i) { task(static_cast<std::size_t>(i)); });
     }
 
+    // The rows of L_d, or null for L_0 = I.
     const float* smoother() const noexcept {
         return penalty_.order() == 0 ? nullptr : smoother_.data();
     }
@@ -164,20 +167,20 @@ private:
     const simd::Kernels& kernels_;
     int n_threads_;
     MissingValues missing_;
-    std::size_t size_ = 0;  // of the basis
-    simd::Shape shape_{};   // its n_basis has room for the missing values' entries
-    AlignedFloats smoother_;
+    std::size_t size_ = 0;    // number of basis functions
+    simd::Shape shape_{};     // n_basis includes the entries for missing values
+    AlignedFloats smoother_;  // L_d, one padded row per basis function
     int n_bins_ = 0;
     AlignedFloats (*norm_polynomials_)(const DifferencePenalty&, int, std::size_t) = nullptr;
-    AlignedFloats polynomial_;
-    std::vector<float> variance_;
-    std::vector<float> ones_;
-    std::vector<double> exact_variance_;
-    AlignedFloats missing_rows_;  // per feature, the table that holds a missing value's embedding
-    std::vector<double> missing_norm_;  // and its squared length
-    PairKernel pair_kernel_ = nullptr;  // where one serves
-    double pair_factor_ = 0.0;          // the common s^2
-    double pair_offset_ = 0.0;          // to be added to what the kernel says
+    AlignedFloats polynomial_;            // |phi|^2 within each bin, see norm_polynomial.hpp
+    std::vector<float> variance_;         // s_j^2
+    std::vector<float> ones_;             // replaces variance_ in plain sums
+    std::vector<double> exact_variance_;  // s_j^2
+    AlignedFloats missing_rows_;          // per feature, the table w = phi of a missing value
+    std::vector<double> missing_norm_;    // per feature, |phi|^2 of a missing value
+    PairKernel pair_kernel_ = nullptr;    // null if neither pair kernel applies
+    double pair_factor_ = 0.0;            // the common s^2
+    double pair_offset_ = 0.0;            // added to the kernel's result before multiplying by s^2
 };
 
 }  // namespace splinear

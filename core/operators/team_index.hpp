@@ -1,4 +1,4 @@
-// The features of a few sparse rows, and which of the rows list them.
+// An inverted index of a team of sparse rows: for every feature, the rows that contain it.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 
 namespace splinear {
 
-// The products of a team of rows and its steps both go feature by feature: what is in the rows is
-// sorted once for both. Whoever calls an operator keeps one of these for it, and one per thread;
-// operators of dense rows leave it empty.
+// gram() and add() of sparse operators both go feature by feature; the index is built by the first
+// and reused by the second. Every caller of an operator keeps its own, one per thread. Operators of
+// dense rows do not use it. Features are identified by the place of their table (TablePlaces).
 class TeamIndex {
 public:
     struct Occurrence {
-        std::uint32_t row;  // rows[row] has the feature
-        double argument;
+        std::uint32_t row;  // rows[row] contains the feature
+        double argument;    // of its basis
     };
 
-    // Calls body(feature, its occurrences in the rows) for all features that occur. The source must
-    // be the same in all calls.
+    // Calls body(feature, its occurrences) for every feature that occurs in the rows. All calls
+    // must pass the same source.
     template <class Source, class Body>
     void for_each_feature(const Source& source, std::span<const Row> rows, const Body& body) {
         if (!std::ranges::equal(rows, sorted_)) sort(source, rows);
@@ -35,8 +35,8 @@ public:
         }
     }
 
-    // Numbers the features that more than one of the rows list, `most` of them at a time, and calls
-    // body(their places) each time; number_of() is theirs meanwhile.
+    // Finds the features that occur in more than one of the rows. Calls body(places) for runs of up
+    // to `most` of them; during the call number_of() returns their numbers within the run.
     template <class Source, class Body>
     void for_each_shared(const Source& source, std::span<const Row> rows, std::size_t most,
                          const Body& body) {
@@ -51,19 +51,20 @@ public:
         }
     }
 
-    // From 1 on; 0 for a feature that is not among those that body() was called with.
+    // The number of a feature within the current run of for_each_shared(), starting from 1; 0 if it
+    // is not in the run.
     std::uint32_t number_of(std::uint32_t place) const noexcept { return marks_[place / 2]; }
 
 private:
     template <class Source>
     void find_shared(const Source& source, std::span<const Row> rows) {
         marks_.resize(source.places().length() / 2 + 1, 0);
-        sorted_.clear();  // features_ will not be theirs
+        sorted_.clear();  // features_ is overwritten
         std::size_t n = 0;
         for (const Row row : rows) n += source.row(row).size();
         features_.resize(n);
         shared_.resize(n);
-        // No branches: whether a feature was seen before is as good as random.
+        // Branch-free: whether a feature was seen before is unpredictable.
         std::size_t n_features = 0;
         std::size_t n_shared = 0;
         for (const Row row : rows)
@@ -92,7 +93,8 @@ private:
                 ++n;
             }
         occurrences_.resize(n);
-        std::uint32_t next = 0;  // from counts to the place behind each feature's occurrences
+        // A counting sort: place_ goes from counts to starts, and below from starts to ends.
+        std::uint32_t next = 0;
         for (const std::uint32_t j : features_) next += std::exchange(place_[j / 2], next);
         for (std::size_t a = 0; a < rows.size(); ++a)
             for (const auto& entry : source.row(rows[a]))
@@ -102,14 +104,15 @@ private:
         for (const std::uint32_t j : features_) ends_.push_back(std::exchange(place_[j / 2], 0));
     }
 
-    std::vector<std::uint32_t>
-        place_;  // per two places, which no two tables start at; all zero between calls
-    std::vector<std::uint16_t> marks_;     // likewise
-    std::vector<std::uint32_t> shared_;    // by their places
-    std::vector<Row> sorted_;              // the rows that the next three are about
-    std::vector<std::uint32_t> features_;  // by their places
-    std::vector<std::uint32_t> ends_;
-    std::vector<Occurrence> occurrences_;
+    // Indexed by a feature's place / 2, which is unique because tables have headers of two numbers.
+    // All zero between calls.
+    std::vector<std::uint32_t> place_;
+    std::vector<std::uint16_t> marks_;
+    std::vector<std::uint32_t> shared_;    // features in more than one row, by place
+    std::vector<Row> sorted_;              // the rows that the next three members describe
+    std::vector<std::uint32_t> features_;  // features that occur, by place
+    std::vector<std::uint32_t> ends_;      // end of each feature's occurrences
+    std::vector<Occurrence> occurrences_;  // feature by feature
 };
 
 }  // namespace splinear
