@@ -1,4 +1,4 @@
-// The arguments of a basis for many values of one feature.
+// Maps many values of one feature to arguments of its basis at once.
 #pragma once
 
 #include <cmath>
@@ -9,10 +9,11 @@
 
 namespace splinear {
 
-// out[i] = axis.argument(x[i]) for simd::column_rows values, to the bit.
+// out[i] = axis.argument(x[i]), bit for bit, for simd::column_rows values.
 inline void place_column(const Axis& axis, const double* x, double* out) {
     const auto knots = axis.knots();
-    if (!knots.empty() && std::isinf(knots.back() - knots.front())) {  // cells may be so wide too
+    // The vector loop cannot handle a distance between knots that overflows.
+    if (!knots.empty() && std::isinf(knots.back() - knots.front())) {
         for (std::size_t i = 0; i < simd::column_rows; ++i) out[i] = axis.argument(x[i]);
         return;
     }

@@ -1,4 +1,4 @@
-// From the values of a feature to the argument of its basis.
+// Maps the values of a feature to arguments of its basis.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +10,16 @@
 
 namespace splinear {
 
-// Maps [lo, hi] onto [first, last], the part of the basis's own axis that is used ([0, n_bins] for
-// B-splines, [-1, 1] for Fourier), and clamps what lies outside. A constant feature maps to
-// `first`. With `knots` (ascending, lo to hi) the map is linear between them and sends them to
-// equally spaced places: the axis warped by its quantiles.
+// Maps [lo, hi] to [first, last], the range of arguments that is used ([0, n_bins] for B-splines,
+// [-1, 1] for Fourier), and clamps values outside. A constant feature (lo >= hi) maps to `first`.
+// With `knots` (ascending, from lo to hi; not owned) the map is linear between neighboring knots
+// and sends them to equally spaced arguments.
 class Axis {
 public:
     Axis(double lo, double hi, double first, double last) : first_(first), last_(last) {
         if (!(lo < hi)) return;
-        // A power of two brings the width near one, so that neither 1e300 overflows nor 1e-300
-        // vanishes on the way; scaling by it is exact.
+        // Scaling by a power of two, which is exact, brings the width close to 1, so that values
+        // like 1e300 do not overflow and values like 1e-300 do not underflow below.
         const double width = hi - lo;
         const int exponent = std::isinf(width) ? 1023 : std::ilogb(width);
         prescale_ = std::ldexp(1.0, std::clamp(-exponent, -1022, 1023));
@@ -32,8 +32,8 @@ public:
         knots_ = knots;
     }
 
-    // What argument() computes from, for callers that do many values at once: where there are
-    // no knots it is first() + (x prescale() - scaled_lo()) slope(), clamped.
+    // The parts of argument(), for callers that process many values at once. Without knots it is
+    // first() + (x * prescale() - scaled_lo()) * slope(), clamped.
     bool has_knots() const noexcept { return !knots_.empty(); }
     std::span<const double> knots() const noexcept { return knots_; }
     double prescale() const noexcept { return prescale_; }
@@ -43,6 +43,7 @@ public:
     double first() const noexcept { return first_; }
     double last() const noexcept { return last_; }
 
+    // The argument of x; first() for NaN.
     double argument(double x) const noexcept {
         const double a = knots_.empty() ? first_ + (x * prescale_ - lo_) * slope_ : warped(x);
         if (!(a > first_)) return first_;  // also for a NaN
@@ -63,8 +64,8 @@ private:
         return first_ + (static_cast<double>(cell) + fraction) * (last_ - first_) / n_cells;
     }
 
-    // The last knot that is not above x, for x from the first knot to below the last. Halving
-    // without a branch: which way a value goes cannot be predicted.
+    // The index of the last knot <= x, for first knot <= x < last knot. Branch-free bisection,
+    // since the branches would be unpredictable.
     std::size_t cell_of(double x) const noexcept {
         const double* at = knots_.data();
         for (std::size_t n = knots_.size() - 1; n > 1;) {
@@ -83,16 +84,16 @@ private:
     std::span<const double> knots_;
 };
 
-// The basis's argument of a value; NaN where it is missing.
+// The same as axis.argument(x), but NaN for a missing value.
 inline double argument_of(const Axis& axis, double x) noexcept {
     return std::isnan(x) ? x : axis.argument(x);
 }
 
-// One axis per feature.
+// One axis per feature. Owns the knots.
 class Axes {
 public:
-    // lo, hi, first, last: one entry per feature. knots: empty, or n_knots entries per feature, of
-    // which NaN at the end stand for none. A feature that has none at all is a straight line.
+    // lo, hi, first, last: one entry per feature. knots: empty, or the same number of entries per
+    // feature, padded with NaN at the end. The axis of a feature without knots is linear.
     Axes(std::span<const double> lo, std::span<const double> hi, std::span<const double> first,
          std::span<const double> last, std::vector<double> knots = {})
         : knots_(std::move(knots)) {
@@ -114,6 +115,7 @@ public:
     const Axis& operator[](std::size_t j) const noexcept { return axes_[j]; }
 
 private:
+    // The knots without the NaN at the end.
     static std::span<const double> given(std::span<const double> knots) {
         while (!knots.empty() && std::isnan(knots.back())) knots = knots.first(knots.size() - 1);
         return knots;

@@ -1,4 +1,4 @@
-// What the features of a group have in common: one basis, one penalty, one size of tables.
+// A group of features with the same basis, the same penalty and tables of the same size.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,14 @@
 
 namespace splinear {
 
-// An additive model, without its coefficients, of some of the features.
+// An additive model of some of the features, without its coefficients. Parameters and tables of a
+// feature have `stride` numbers: `size` coefficients, and one more if there are missing values.
 struct GroupModel {
     AnyBasis basis;
     AnyPenalty penalty;
-    std::vector<double> variance;  // s_j^2, 0 for a feature that takes no part
-    std::vector<double> mean;      // n_features x size; empty: no missing values in this group
-    std::vector<double> missing_variance;  // g_j; empty without missing values
+    std::vector<double> variance;          // s_j^2; 0: the curve is fixed at 0
+    std::vector<double> mean;              // m_j, n_features x size; empty: no missing values
+    std::vector<double> missing_variance;  // g_j; empty: no missing values
 
     std::size_t n_features() const noexcept { return variance.size(); }
     std::size_t size() const noexcept { return static_cast<std::size_t>(basis_size(basis)); }
@@ -33,16 +34,17 @@ struct GroupModel {
     MissingValues missing() const noexcept { return {mean, missing_variance}; }
 };
 
+// Bases of which all functions are nonzero everywhere.
 template <class B>
 constexpr bool is_series =
     std::is_same_v<B, Fourier> || std::is_same_v<B, Hermite> || std::is_same_v<B, Sampled>;
 
-// B-splines go with differences, the others with weights; a matrix goes with all of them.
+// Difference penalties require B-splines, diagonal ones a series; a matrix works with any basis.
 template <class B, class P>
 constexpr bool belong_together =
     std::is_same_v<P, MatrixPenalty> || std::is_same_v<P, DiagonalPenalty> == is_series<B>;
 
-// Throws std::invalid_argument for parts that do not belong together.
+// Throws std::invalid_argument if the parts of a model do not fit together.
 inline void check(const GroupModel& model) {
     must(model.n_features() > 0, "a group must have features");
     must(model.mean.empty() == model.missing_variance.empty(),

@@ -42,7 +42,7 @@ GroupPenalty::GroupPenalty(AnyPenalty penalty, std::vector<std::uint8_t> used,
         }
     }
     if (!has_levels) return;
-    // Variances are none of its business: those of 1 will do.
+    // p_j does not depend on the variances, so they are set to 1.
     std::vector<std::uint8_t> curves = used_;
     for (std::size_t i = size_; i < used_.size() && stride_ > size_; i += stride_) curves[i] = 0;
     const std::vector<double> ones(curves.begin(), curves.end());

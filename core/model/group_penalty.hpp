@@ -1,4 +1,5 @@
-// The penalty of the features of one group, with their variances.
+// The penalty of all features of one group, with variances and weights: the matrix S_j of each
+// feature, its inverse, and the levels of curves.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +11,19 @@
 
 namespace splinear {
 
-// 1/2 theta_j'S_j theta_j of the parameters theta_j of every feature j, `stride` numbers: S_j =
-// T^{-T} P_j T^{-1} of its coefficients, P_j being w_jk / t_j on the diagonal, and 1 / g_j of the
-// deviation of its missing values. Parameters that are not used take no part.
+// The penalty is 1/2 sum_j theta_j'S_j theta_j, where theta_j are the `stride` parameters of
+// feature j: its `size` coefficients and, in a group with missing values, their deviation. S_j is
+// T^{-T} diag(w_jk / t_j) T^{-1} for the coefficients and 1 / g_j for the deviation. Parameters
+// that are not used are fixed at 0. Immutable, so that threads may share it.
+//
+// Functions of a range [first, last) of features take and return arrays that begin with the
+// parameters of `first`.
 class GroupPenalty {
 public:
-    // used (n_features x stride); weights w_jk (n_features x size), 0 where none is used; variances
-    // t_j; missing_variance g_j, empty for a group without missing values. `has_levels`: curves can
-    // be moved up as a whole, which the intercept does as well. Throws std::invalid_argument for
-    // arrays of the wrong size.
+    // used: n_features x stride. weights: w_jk, n_features x size, 0 where not used. variance: t_j.
+    // missing_variance: g_j, empty for a group without missing values. has_levels: constants are
+    // among the curves, so that the intercept can take over their levels. Throws
+    // std::invalid_argument for arrays of the wrong size.
     GroupPenalty(AnyPenalty penalty, std::vector<std::uint8_t> used,
                  std::span<const double> weights, std::span<const double> variance,
                  std::span<const double> missing_variance, bool has_levels);
@@ -28,24 +33,26 @@ public:
     std::size_t n_parameters() const noexcept { return used_.size(); }
     bool is_used(std::size_t i) const noexcept { return used_[i] != 0; }
 
-    // The weights p_j = S_j 1 / 1'S_j 1 by which p_j'theta_j is the level of curve j, at which the
-    // penalty is least where it is 0. Empty: curves have none.
+    // The weights p_j = S_j 1 / (1'S_j 1), n_features x stride; empty without levels. The level of
+    // curve j is p_j'theta_j: subtracting it from all coefficients minimizes the penalty.
     const std::vector<double>& level_weights() const noexcept { return levels_; }
 
-    // Of the features from `first` to last - 1, whose parameters begin at theta. Adds S_j theta_j
-    // to what is at `to`.
+    // to_j += S_j theta_j.
     void add_pull(std::size_t first, std::size_t last, const double* theta, double* to) const;
 
-    // Writes S_j^{-1} g_j to what is at `to`.
+    // to_j = S_j^{-1} g_j.
     void soften(std::size_t first, std::size_t last, const double* g, double* to) const;
 
-    // Writes g_j'S_j^{-1} g_j of each of them to `to`.
+    // Writes g_j'S_j^{-1} g_j to `to`, one number per feature.
     void write_softness(std::size_t first, std::size_t last, const double* g, double* to) const;
 
-    // Takes the levels off; writes them to `to`, one per feature.
+    // Subtracts the level of each curve from its coefficients, in place, and writes it to `to`, one
+    // number per feature.
     void take_levels(std::size_t first, std::size_t last, double* theta, double* to) const noexcept;
 
-    // Takes what a gradient has along levels off, which is known to be 0 but for rounding.
+    // Makes the entries of each g_j sum to 0, by subtracting a multiple of p_j. Where an intercept
+    // is free, the gradient along the level of a curve is 0 except for rounding, which a weak
+    // penalty would amplify.
     void take_slopes(std::size_t first, std::size_t last, double* g) const noexcept;
 
 private:
@@ -53,9 +60,9 @@ private:
     std::size_t size_;
     std::size_t stride_;
     std::vector<std::uint8_t> used_;
-    std::vector<double> stiffness_;  // P_j, then 1 / g_j, 0 where nothing is used
-    std::vector<double> softness_;   // t_j / w_jk, then g_j, likewise
-    std::vector<double> levels_;
+    std::vector<double> stiffness_;  // w_jk / t_j, then 1 / g_j; 0 where not used
+    std::vector<double> softness_;   // t_j / w_jk, then g_j; 0 where not used
+    std::vector<double> levels_;     // p_j
 };
 
 }  // namespace splinear

@@ -1,4 +1,4 @@
-// Where among knots a value may be, told by some bits of a number; see simd::CellMap.
+// Builds maps from values to small ranges of knots by the bits of a float; see simd::CellMap.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 
 namespace splinear {
 
-// The cell of a value, from 0 on, as the kernels compute it.
+// The index of a value's cell, as the kernels compute it.
 inline int cell_of(const simd::CellMap& map, float x) noexcept {
     const float y = std::min(std::max(x - map.origin, map.least), map.most);
     return (std::bit_cast<std::int32_t>(y) >> map.shift) - map.first;
 }
 
-// How many knots are in one cell, at most.
+// The largest number of knots in one cell.
 inline int most_in_a_cell(const simd::CellMap& map, std::span<const float> knots) noexcept {
     int most = 0;
     for (std::size_t i = 0, first = 0; i < knots.size(); ++i) {
@@ -29,23 +29,24 @@ inline int most_in_a_cell(const simd::CellMap& map, std::span<const float> knots
     return most;
 }
 
-// Cells of equal length between powers of two, counted from an origin below the first knot: the
-// nearer that is, the more of the cells are near it. It is as near as n_cells allow.
+// The map that drops the lowest `shift` bits of x - origin. Cells have equal widths between powers
+// of two, so the closer the origin is below the first knot, the more cells are near that knot; it
+// is as close as n_cells cells allow.
 inline simd::CellMap cells_with(int shift, std::span<const float> knots, int n_cells) noexcept {
     const auto bits = [](float x) { return std::bit_cast<std::int32_t>(x); };
     const std::int32_t span_of_cells = (n_cells - 2) << shift;
     const std::int32_t least_bits = bits(std::numeric_limits<float>::min()) + span_of_cells;
     const float span = knots.back() - knots.front();
     float before = 0.0f;
-    for (int i = 0; i < 40; ++i)  // each halves what is missing, at least
+    for (int i = 0; i < 40; ++i)  // a fixed-point iteration; each step at least halves the error
         before = std::bit_cast<float>(std::max(bits(span + before), least_bits) - span_of_cells);
     const float origin = knots.front() - before;
     const float most = std::max(knots.back() - origin, before);
     return {origin, before, most, shift, bits(before) >> shift, 0};
 }
 
-// The map to at most n_cells, a power of two, by which the fewest knots are in one cell. One cell
-// for all of them would do.
+// The map to at most n_cells cells, a power of two, with the fewest knots in one cell. Falls back
+// to a single cell for all knots.
 inline simd::CellMap map_to_cells(std::span<const float> knots, int n_cells) noexcept {
     constexpr int mantissa_bits = 23;
     const int even = mantissa_bits - std::countr_zero(static_cast<unsigned>(n_cells));
@@ -58,8 +59,8 @@ inline simd::CellMap map_to_cells(std::span<const float> knots, int n_cells) noe
     return best;
 }
 
-// The first leaf of every cell, with a leaf per knot: how many knots are in cells before it, but so
-// that there are leaves in all of the window.
+// The first leaf of every cell, where knot k is leaf k: the number of knots in earlier cells, but
+// at most so many that map.window leaves follow.
 template <class Leaf, std::size_t N>
 void first_leaves(const simd::CellMap& map, std::span<const float> knots,
                   std::array<Leaf, N>& leaves) noexcept {

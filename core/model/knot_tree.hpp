@@ -1,4 +1,4 @@
-// Makes trees of knots; see simd/knot_tree.hpp.
+// Builds the search trees of knots that vector kernels descend; see simd/knot_tree.hpp.
 #pragma once
 
 #include <algorithm>
@@ -17,23 +17,25 @@
 
 namespace splinear {
 
-// The depth of a tree for so many bins, or 0 if there are too many.
+// The depth of a tree for n_bins bins, or 0 if there are too many.
 inline int tree_depth(std::size_t n_bins) noexcept {
     int depth = simd::least_depth;
     while (depth <= simd::most_depth && (std::size_t{1} << depth) <= n_bins) ++depth;
     return depth <= simd::most_depth ? depth : 0;
 }
 
-// Whether single precision holds the knots, and the widths between them have inverses there.
 inline bool is_moderate(double x) noexcept { return 1e-30 < x && x < 1e30; }
 inline bool is_single(double x) noexcept { return static_cast<double>(static_cast<float>(x)) == x; }
+
+// Whether the knots are exact in single precision, and the distances between them can be inverted
+// there.
 inline bool have_single_tree(std::span<const double> knots) noexcept {
     for (std::size_t k = 0; k < knots.size(); ++k)
         if (!is_single(knots[k]) || (k > 0 && !is_moderate(knots[k] - knots[k - 1]))) return false;
     return knots.size() > 1;
 }
 
-// Where things lie in all trees of one depth, so that it is computed once for many of them.
+// The order of nodes and leaves in all trees of one depth, computed once for many trees.
 class TreeOrder {
 public:
     explicit TreeOrder(int depth)
@@ -50,8 +52,8 @@ public:
     std::size_t n_leaves() const noexcept { return of_leaf_.size(); }
     std::size_t bin_of_leaf(std::size_t leaf) const noexcept { return of_leaf_[leaf]; }
 
-    // Writes as many nodes as there are leaves: the last knot, which is none, and those of all
-    // levels; infinity where there are fewer knots. Bin b begins at the knot step b - before.
+    // Writes n_leaves() numbers: the last knot, which is not a node, then the nodes of all levels,
+    // padded with infinity. Bin b of the tree begins at knots[step * b - before].
     void write_nodes(std::span<const double> knots, std::size_t step, std::size_t before,
                      float* nodes) const noexcept {
         nodes[0] = static_cast<float>(knots.back());
@@ -59,6 +61,7 @@ public:
             nodes[i] = knot_at(knots, step * of_node_[i] - before);
     }
 
+    // The k-th knot, or infinity behind the last.
     static float knot_at(std::span<const double> knots, std::size_t k) noexcept {
         return k < knots.size() ? static_cast<float>(knots[k])
                                 : std::numeric_limits<float>::infinity();
@@ -66,20 +69,21 @@ public:
 
 private:
     int depth_;
-    std::vector<std::size_t> of_node_;  // the bin that begins there
-    std::vector<std::size_t> of_leaf_;
+    std::vector<std::size_t> of_node_;  // the bin that begins at a node
+    std::vector<std::size_t> of_leaf_;  // the bin of a leaf
 };
 
-// Trees of which a leaf is a pair of neighbors among these places: what is below the first knot,
-// the bins, and what is behind the last one. So a value need not be clamped, and is compared with
-// one knot less on its way: with the one between the two at last. Leaves in a row are all such
-// pairs, so that each place but the first and the last is in two of them.
+// Trees whose leaves are pairs of neighboring places. The places are, in order: below the first
+// knot, the bins, and behind the last knot. So values need no clamping, and a tree has one level
+// less: which place of the pair a value is in is decided by the knot between the two, at the end.
+// With KnotForm::fences, leaves are not a tree but a row of all pairs of neighbors, so that every
+// place but the first and the last is in two of them.
 class PairTrees {
 public:
-    // Whether that many bins are not too many.
+    // Whether trees of n_bins bins are supported.
     static bool take(std::size_t n_bins) noexcept { return tree_depth(n_bins + 1) > 0; }
 
-    // For n_bins at most.
+    // n_bins: the largest number of bins of a feature.
     PairTrees(std::size_t n_bins, simd::KnotForm form)
         : form_(form), n_pairs_(n_pieces(n_bins + 2, std::size_t{2})), order_(depth_for(n_bins)) {
         if (form == simd::KnotForm::fences) sections_ = n_bins + 1;
@@ -93,8 +97,8 @@ public:
         return 5 * order_.n_leaves() * std::max(sections_, std::size_t{1});
     }
 
-    // Writes the tree of one feature; record(place) returns the four numbers of the leaf whose
-    // places are that, which is even, and the next.
+    // Writes the tree of one feature, n_floats() numbers. record(place) returns the four numbers
+    // that the kernel needs of the leaf with the places `place` and place + 1.
     template <class Record>
     void plant(std::span<const double> knots, const Record& record, float* tree) const {
         if (form_ == simd::KnotForm::fences) return plant_in_a_row(knots, record, tree);
@@ -116,7 +120,7 @@ public:
     }
 
 private:
-    // In sections, unless there are too many.
+    // Whether the leaves fit in a tree with sections.
     bool is_short() const noexcept {
         return form_ == simd::KnotForm::sections &&
                n_pairs_ <= std::size_t{simd::most_sections * simd::section_leaves};
@@ -127,7 +131,8 @@ private:
         return std::max(tree_depth(n_bins + 1) - 1, simd::least_depth);
     }
 
-    // A leaf per knot, with what is between its neighbors; so a cell with one knot has one leaf.
+    // KnotForm::fences: one leaf per knot, for the places on both sides of it, so that a cell with
+    // one knot needs one leaf.
     template <class Record>
     void plant_in_a_row(std::span<const double> knots, const Record& record, float* tree) const {
         std::vector<float> all(knots.size());
@@ -147,7 +152,7 @@ private:
 
     simd::KnotForm form_;
     std::size_t n_pairs_;
-    std::size_t sections_ = 0;  // 0: a tree without
+    std::size_t sections_ = 0;  // 0: a tree without sections. With fences: the number of leaves
     TreeOrder order_;
 };
 

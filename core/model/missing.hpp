@@ -1,9 +1,10 @@
-// What missing values add to a model, in one place for all operators.
+// Missing values, for all operators.
 //
-// Where feature j is missing the embedding is (s_j T' m_j, sqrt(g_j)): that of the mean basis
-// vector m_j, and a coordinate of its own. With coefficients coef_j = s_j T w_j and the deviation
-// delta_j = sqrt(g_j) w_missing, the curve's value there is m_j'coef_j + delta_j: if few values are
-// missing, it stays close to the mean of the curve.
+// Where feature j is missing, its part of the embedding is (s_j T'm_j, sqrt(g_j)): m_j is the mean
+// of the basis vector B(x_ij) over the training rows, and the second entry is a coordinate of its
+// own. With coefficients coef_j = s_j T w_j and the deviation delta_j = sqrt(g_j) w_missing, the
+// curve's value at a missing x is m_j'coef_j + delta_j. If few values are missing, the penalty
+// keeps it close to the mean of the curve.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +17,20 @@
 
 namespace splinear {
 
-// The missing values of a group; empty for a group that has none. Tables in double precision hold,
-// per feature, the coefficients and, in a group with missing values, behind them the value where x
-// is missing and the deviation.
+// The missing values of a group; default-constructed for a group without any. Does not own its
+// arrays. A feature's table in double precision holds its coefficients and, in a group with missing
+// values, two more numbers: the value at a missing x, and the deviation delta_j.
 class MissingValues {
 public:
     MissingValues() = default;
 
-    // mean: m_j, n_features x size. variance: g_j, n_features; 0 holds the deviation at zero.
+    // mean: m_j, n_features x size. variance: g_j, n_features; 0 fixes the deviation at 0.
     MissingValues(std::span<const double> mean, std::span<const double> variance)
         : mean_(mean), variance_(variance) {}
 
     bool any() const noexcept { return !variance_.empty(); }
-    std::size_t table_extra() const noexcept { return any() ? 2 : 0; }
-    std::size_t coef_extra() const noexcept { return any() ? 1 : 0; }
+    std::size_t table_extra() const noexcept { return any() ? 2 : 0; }  // numbers per table
+    std::size_t coef_extra() const noexcept { return any() ? 1 : 0; }   // numbers per feature
 
     std::span<const double> mean(std::size_t j) const noexcept {
         const std::size_t size = mean_.size() / variance_.size();
@@ -49,7 +50,7 @@ public:
         for (std::size_t k = 0; k < m.size(); ++k) a[k] += factor * m[k];
     }
 
-    // s_j^2 m_j'L m_j + g_j, the squared length of a missing value's part of the embedding.
+    // s_j^2 m_j'L m_j + g_j, the squared norm of a missing value's part of the embedding.
     template <Penalty P>
     double squared_norm(std::size_t j, const P& penalty, double variance) const {
         const auto m = mean(j);
@@ -58,14 +59,15 @@ public:
         return variance * mean_product(j, smooth.data()) + variance_[j];
     }
 
-    // Takes over that the coefficients of a table have changed, and that missing values have steps.
+    // Updates the last two numbers of a table after its coefficients have changed. `steps` is the
+    // sum of the steps of rows in which the feature is missing.
     void settle(std::size_t j, double steps, double* table) const noexcept {
         const std::size_t size = mean_.size() / variance_.size();
         table[size + 1] += variance_[j] * steps;
         table[size] = mean_product(j, table) + table[size + 1];
     }
 
-    // Tables of coefficients, and back.
+    // Tables from coefficients (`stride` numbers per feature, the last the deviation), and back.
     std::vector<double> tables_of(std::span<const double> coef, std::size_t n_features) const {
         if (!any()) return {coef.begin(), coef.end()};
         const std::size_t stride = coef.size() / n_features;
@@ -85,12 +87,12 @@ public:
         return with_entry(tables, n_features, 1);
     }
 
-    // The same with what stands in the place of the value where x is missing, not the deviation.
+    // The same as coefficients(), but with the value at a missing x in place of the deviation.
     std::vector<double> values(const std::vector<double>& tables, std::size_t n_features) const {
         return with_entry(tables, n_features, 0);
     }
 
-    // What the deviations add to |w|^2.
+    // sum_j delta_j^2 / g_j, the contribution of the deviations to |w|^2.
     double squared_weight(const std::vector<double>& tables) const {
         double total = 0.0;
         const std::size_t width = any() ? tables.size() / variance_.size() : 0;
@@ -102,7 +104,7 @@ public:
     }
 
 private:
-    // The coefficients of every table, and its entry `place` behind them.
+    // The coefficients of every table, and the number `place` of the two behind them.
     std::vector<double> with_entry(const std::vector<double>& tables, std::size_t n_features,
                                    std::size_t place) const {
         if (!any()) return tables;

@@ -1,4 +1,5 @@
-// The squared length of a value's embedding, as one polynomial per bin.
+// The squared norm of the embedding of one value, B(x)'L B(x), as one polynomial per bin. Kernels
+// evaluate these instead of products with L.
 #pragma once
 
 #include <array>
@@ -10,7 +11,8 @@
 
 namespace splinear {
 
-// Coefficients, lowest first, of the polynomial through the points (at[i], value[i]).
+// The coefficients, lowest degree first, of the polynomial through the points (at[i], value[i]), by
+// Newton's divided differences.
 template <std::size_t N>
 std::array<double, N> newton_to_monomial(const std::array<double, N>& at,
                                          std::array<double, N> value) {
@@ -25,7 +27,8 @@ std::array<double, N> newton_to_monomial(const std::array<double, N>& at,
     return out;
 }
 
-// B(a)'L B(a) in the given bin as a polynomial in a: its values at 2 r + 1 places fix it.
+// B(a)'L B(a) in the given bin, as a polynomial of degree 2 r in the fraction a, interpolated at
+// 2 r + 1 points.
 template <int Degree>
 std::array<double, 2 * Degree + 1> norm_polynomial(const DifferencePenalty& penalty, int bin) {
     constexpr std::size_t n = 2 * Degree + 1;
@@ -40,7 +43,7 @@ std::array<double, 2 * Degree + 1> norm_polynomial(const DifferencePenalty& pena
     return newton_to_monomial(at, value);
 }
 
-// Those of all bins: coefficient i of bin k at [i * entries + k], entries > n_bins.
+// The polynomials of all bins: coefficient i of bin k is at [i * entries + k], entries > n_bins.
 template <int Degree>
 AlignedFloats norm_polynomials(const DifferencePenalty& penalty, int n_bins, std::size_t entries) {
     AlignedFloats out((2 * Degree + 1) * entries);
@@ -50,7 +53,7 @@ AlignedFloats norm_polynomials(const DifferencePenalty& penalty, int n_bins, std
         for (std::size_t i = 0; i < coefficients.size(); ++i)
             out[i * entries + k] = static_cast<float>(coefficients[i]);
     }
-    // The right end of the axis has a bin of its own, of which only the fraction 0 occurs.
+    // The code of the right end of the axis is fraction 0 of one more bin.
     if constexpr (Degree > 0) {
         std::array<double, Degree + 1> w;
         BSpline<Degree>::weights(1.0, w.data());

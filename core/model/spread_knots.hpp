@@ -1,5 +1,5 @@
-// Knots where rows are and everywhere else, as splinear/curves/knots.py says: spread_knots(), of
-// rows that weigh 1 each.
+// Knots where rows are and everywhere else: the twin of spread_knots() in splinear/curves/knots.py
+// for rows of weight 1.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace splinear {
 
-// Values at equal steps over [lo, hi]: the next one that occurs.
+// Adds n + 1 knots: points at equal steps over [lo, hi], each moved up to the next value that
+// occurs.
 inline void add_steps(std::span<const double> distinct, double lo, double hi, std::size_t n,
                       std::vector<double>& knots) {
     const double step = 1.0 / static_cast<double>(n);
@@ -29,9 +30,10 @@ inline void sort_once_each(std::vector<double>& values) {
     values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-// The knots of one feature over [lo, hi], n_bins + 1 at most; none if it has no more distinct
-// values than that, or n_bins is small: such a feature has other rules. ascending: n values, NaN
-// behind them.
+// At most n_bins + 1 knots of one feature over [lo, hi]: a third are quantiles of the rows, a third
+// equal steps, and the rest quantiles of the remaining distinct values. Empty if the feature has at
+// most n_bins + 1 distinct values or n_bins is small, which the caller handles. ascending: n
+// values, with NaN last.
 template <class Real>
 std::vector<double> spread_knots(const Real* ascending, std::size_t n, double lo, double hi,
                                  std::size_t n_bins) {

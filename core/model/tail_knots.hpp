@@ -1,5 +1,5 @@
-// Knots of features with a long tail, as splinear/curves/knots.py says: has_long_tail(),
-// quantile_knots() and filled(), of rows that weigh 1 each.
+// Knots of features with a long tail: the twins of has_long_tail(), quantile_knots() and filled()
+// in splinear/curves/knots.py for rows of weight 1.
 #pragma once
 
 #include <algorithm>
@@ -10,29 +10,30 @@
 
 namespace splinear {
 
-// Which of n values in ascending order is the smallest that a share of them does not exceed.
+// The index, among n ascending values, of the smallest one such that at least `share` of them are
+// not above it.
 inline std::size_t quantile_place(double share, std::size_t n) noexcept {
     const double before = std::ceil(share * static_cast<double>(n)) - 1.0;
     return static_cast<std::size_t>(std::clamp(before, 0.0, static_cast<double>(n - 1)));
 }
 
-// Some values of a feature in ascending order.
+// A sample of a feature's values, in ascending order. Does not own them.
 template <class Real>
 struct Ascending {
     std::span<const Real> values;
 
-    // The smallest value that a share of the rows does not exceed.
+    // The smallest value such that at least `share` of the rows are not above it.
     double quantile(double share) const noexcept {
         return static_cast<double>(values[quantile_place(share, values.size())]);
     }
 
-    // Each value once, with both ends among them.
+    // The distinct values, with lo and hi added if they are not among them.
     std::vector<double> distinct_with_ends(double lo, double hi) const {
         std::vector<double> out;
         out.reserve(values.size() + 2);
         out.resize(values.size());
         std::size_t n = 0;
-        // No branch: which of many values are new cannot be predicted.
+        // Branch-free, because it is unpredictable which values are new.
         for (std::size_t i = 0; i < values.size(); ++i) {
             out[n] = static_cast<double>(values[i]);
             n += i == 0 || values[i] != values[i - 1] ? 1 : 0;
@@ -46,8 +47,8 @@ struct Ascending {
     }
 };
 
-// Ascending values without some of them, which are ascending, too. Few are looked at, and the
-// others not copied.
+// A view of ascending values without some of them, which must also be ascending. Nothing is copied,
+// because only few elements are accessed.
 class WithoutSome {
 public:
     WithoutSome(std::span<const double> values, std::span<const double> some) : values_(values) {
@@ -71,11 +72,11 @@ public:
 
 private:
     std::span<const double> values_;
-    std::vector<std::size_t> gone_;  // their places
+    std::vector<std::size_t> gone_;  // indices of the values left out
 };
 
-// How a tail is told: it is long if most rows, those between two quantiles, lie in less than
-// this share of the range.
+// A feature has a long tail if its quantiles `from` and `to` are closer together than the share
+// `narrow` of its range.
 struct TailRule {
     double from;
     double to;
@@ -92,7 +93,8 @@ bool has_long_tail(const Ascending<Real>& seen, double lo, double hi, const Tail
            rule.narrow * (0.5 * hi - 0.5 * lo);
 }
 
-// Half of the inner knots are quantiles of the rows, the others of the other values.
+// At most n_bins + 1 knots over [lo, hi]: half of the inner ones are quantiles of the rows, the
+// others quantiles of the remaining distinct values.
 template <class Real>
 std::vector<double> quantile_knots(const Ascending<Real>& seen, double lo, double hi,
                                    std::size_t n_bins) {
@@ -118,8 +120,8 @@ std::vector<double> quantile_knots(const Ascending<Real>& seen, double lo, doubl
     return knots;
 }
 
-// Divides pieces until there are n_bins; new knots are rounded to single precision if they are
-// to be.
+// Adds knots, evenly within existing pieces, until there are n_bins pieces. If `single`, new knots
+// are rounded to single precision; rounding may leave fewer pieces.
 inline std::vector<double> filled(const std::vector<double>& knots, std::size_t n_bins,
                                   bool single) {
     const std::size_t n_cells = knots.size() - 1;
@@ -138,8 +140,8 @@ inline std::vector<double> filled(const std::vector<double>& knots, std::size_t 
     return out;
 }
 
-// The knots of one feature over [lo, hi], or none if it has no long tail. ascending: n values, NaN
-// behind them.
+// The knots of one feature over [lo, hi]; empty if it has no long tail. ascending: n values, with
+// NaN last.
 template <class Real>
 std::vector<double> tail_knots(const Real* ascending, std::size_t n, double lo, double hi,
                                std::size_t n_bins, const TailRule& rule, bool single) {

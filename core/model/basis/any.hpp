@@ -1,7 +1,7 @@
-// Every basis of the core, as one run-time value.
+// The bases of the core, and a variant of all of them for choices at run time.
 //
-// `Sampled` serves any functions that Python gives. One with a faster way to its values is a struct
-// that satisfies `Basis`, in a file beside this one; CONTRIBUTING.md walks through it.
+// `Sampled` supports any functions that Python provides. A basis that can be evaluated faster is a
+// struct that satisfies `Basis`, in a file of its own; see CONTRIBUTING.md.
 #pragma once
 
 #include <concepts>
@@ -14,8 +14,8 @@
 
 namespace splinear {
 
-// size() functions, of which support() consecutive ones may be non-zero at a place; evaluate(x, w)
-// writes those and returns the index of the first.
+// A basis has size() functions, of which at most support() consecutive ones are nonzero at any x.
+// evaluate(x, w) writes the values of these to w and returns the index of the first.
 template <class B>
 concept Basis = requires(const B basis, double x, double* w) {
     { basis.size() } -> std::same_as<int>;

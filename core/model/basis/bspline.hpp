@@ -4,8 +4,8 @@
 namespace splinear {
 
 // B-splines on n_bins bins of width 1 over [0, n_bins]: n_bins + Degree functions, of which
-// Degree + 1 are non-zero at any one place. At t = bin + a they are B_0(a), ..., B_Degree(a), at
-// the indices bin, ..., bin + Degree, and sum to one.
+// Degree + 1 are nonzero at any t. At t = bin + a these have the indices bin, ..., bin + Degree and
+// the values B_0(a), ..., B_Degree(a), which sum to 1.
 template <int Degree>
 struct BSpline {
     static_assert(0 <= Degree && Degree <= 3);
@@ -15,6 +15,7 @@ struct BSpline {
     int size() const noexcept { return n_bins + Degree; }
     static constexpr int support() noexcept { return Degree + 1; }
 
+    // Writes B_0(a), ..., B_Degree(a) for a fraction a in [0, 1].
     static void weights(double a, double* w) noexcept {
         if constexpr (Degree == 0) {
             (void)a;
@@ -36,8 +37,8 @@ struct BSpline {
         }
     }
 
-    // Writes the non-zero weights at t in [0, n_bins] and returns the index of the first of them,
-    // which is one of the functions whatever t is.
+    // Writes the nonzero values at t in [0, n_bins] and returns the index of the first, which is
+    // valid for any t, even NaN.
     int evaluate(double t, double* w) const noexcept {
         const int last = n_bins - 1;
         const int bin = !(t > 0.0) ? 0 : t < last ? static_cast<int>(t) : last;

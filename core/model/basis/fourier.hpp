@@ -1,4 +1,4 @@
-// The Fourier basis of the paper, without the constant.
+// The paper's Fourier basis, without the constant function.
 #pragma once
 
 #include <cmath>
@@ -6,8 +6,8 @@
 
 namespace splinear {
 
-// cos(pi x), sin(pi x), cos(2 pi x), sin(2 pi x), ..., `degree` frequencies on [-1, 1]. One sine
-// and one cosine are computed; the rest follow by the angle addition formulas.
+// cos(pi x), sin(pi x), cos(2 pi x), sin(2 pi x), ..., for `degree` frequencies on [-1, 1]. Only
+// the first sine and cosine are computed; the rest follow from the angle addition formulas.
 struct Fourier {
     int degree;
 

@@ -1,9 +1,9 @@
-// The probabilists' Hermite polynomials, without the constant.
+// The probabilists' Hermite polynomials, without the constant function.
 #pragma once
 
 namespace splinear {
 
-// H_1(x) = x, H_2(x) = x^2 - 1, ..., H_degree, by H_{n+1} = x H_n - n H_{n-1}.
+// H_1(x) = x, H_2(x) = x^2 - 1, ..., H_degree, by the recurrence H_{n+1} = x H_n - n H_{n-1}.
 struct Hermite {
     int degree;
 

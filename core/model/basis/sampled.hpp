@@ -1,4 +1,4 @@
-// Any functions on [-1, 1], by their values at equal steps.
+// A basis of arbitrary functions on [-1, 1], given by their values at equally spaced points.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace splinear {
 
-// `size` functions, linear between the n_cells + 1 places where they are known. values: n_cells + 1
-// rows of `size` numbers, shared by all copies.
+// `size` functions, interpolated linearly between n_cells + 1 points. values: (n_cells + 1) x size,
+// shared by all copies.
 class Sampled {
 public:
     Sampled(int size, std::vector<double> values)

@@ -1,4 +1,4 @@
-// Every loss of the core, as one run-time value.
+// The losses of the core, and a variant of all of them for choices at run time.
 #pragma once
 
 #include <concepts>
@@ -12,8 +12,9 @@
 
 namespace splinear {
 
-// A loss of the margin m, at cost c > 0, with dual variable alpha; see hinge.hpp for each member.
-// A loss for regression is one of the residual, which takes the place of the margin.
+// What dual coordinate descent needs of a loss of the margin m, with cost c > 0 and dual variable
+// alpha; hinge.hpp describes the members. q is the squared norm of the row's embedding. For
+// regression, the residual takes the place of the margin.
 template <class L>
 concept DualLoss = requires(const L loss, double alpha, double margin, double q, double c) {
     { loss.value(margin) } -> std::same_as<double>;

@@ -1,4 +1,4 @@
-// The absolute loss with a dead zone, as dual coordinate descent needs it.
+// The epsilon-insensitive loss for dual coordinate descent; hinge.hpp describes the members.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 
 namespace splinear {
 
-// loss(r) = max(0, |r| - epsilon) of the residual r = f(x) - target, at cost c. Its dual variable
-// is -c <= alpha <= c and adds -epsilon |alpha| to the dual objective.
+// loss(r) = max(0, |r| - epsilon) of the residual r = f(x) - target, with cost c. The dual variable
+// satisfies -c <= alpha <= c and contributes -epsilon |alpha| to the dual objective.
 struct EpsilonInsensitive {
     double epsilon;
 
@@ -29,7 +29,8 @@ struct EpsilonInsensitive {
         return step(alpha, residual, q, c) == alpha;
     }
 
-    // How far the residual is from the edge of the dead zone, where alpha would begin to move.
+    // The distance of the residual from where alpha would begin to move, |r| = epsilon. (The dual
+    // has no derivative at alpha = 0.)
     double slope(double, double residual, double) const noexcept {
         return std::abs(residual) - epsilon;
     }

@@ -1,4 +1,4 @@
-// The logistic loss, as dual coordinate descent needs it.
+// The logistic loss for dual coordinate descent; hinge.hpp describes the members.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,9 @@
 
 namespace splinear {
 
-// loss(m) = log(1 + exp(-m)) of the margin m = y f(x), at cost c. Its dual variable is
-// 0 <= alpha <= c and adds c H(alpha / c) to the dual objective, H(p) = -p log p - (1-p) log(1-p).
+// loss(m) = log(1 + exp(-m)) of the margin m = y f(x), with cost c. The dual variable satisfies
+// 0 <= alpha <= c and contributes c H(alpha / c) to the dual objective, where
+// H(p) = -p log p - (1-p) log(1-p).
 struct Logistic {
     double value(double margin) const noexcept {
         return std::max(0.0, -margin) + std::log1p(std::exp(-std::abs(margin)));
@@ -19,8 +20,9 @@ struct Logistic {
 
     double nearest(double alpha, double c) const noexcept { return std::clamp(alpha, 0.0, c); }
 
-    // In u = log((c - alpha) / alpha) the condition is u - m - q (c sigma(-u) - alpha_0) = 0, whose
-    // left side grows at a rate between 1 and 1 + q c / 4: Newton's method inside a bracket.
+    // Solves for u = log((c - alpha) / alpha), for which optimality reads
+    // u - m - q (c sigma(-u) - alpha_0) = 0 with alpha_0 the current alpha. The left side has a
+    // slope between 1 and 1 + q c / 4, so Newton's method inside a bracket is safe.
     double step(double alpha, double margin, double q, double c) const noexcept {
         double low = margin - q * alpha;
         double high = margin + q * (c - alpha);
@@ -39,15 +41,15 @@ struct Logistic {
         return next;
     }
 
-    // The dual has no corner, so there is always a step, if a small one.
+    // The dual variable is never at a bound, so there is always a step, even if a small one.
     bool at_rest(double, double, double, double) const noexcept { return false; }
 
     double slope(double alpha, double margin, double c) const noexcept {
         return std::log((c - alpha) / alpha) - margin;
     }
 
-    // c times the divergence of alpha / c from the probability q = sigma(-m), as two parts that are
-    // not negative: p log(p / q) - p + q, and the same of 1 - p and 1 - q.
+    // c times the Kullback-Leibler divergence of p = alpha / c from q = sigma(-m), as two
+    // nonnegative parts: p log(p / q) - p + q, and the same for 1 - p and 1 - q.
     double gap(double alpha, double margin, double c) const noexcept {
         const double q = sigma(-margin);
         const double off = alpha / c - q;
@@ -60,7 +62,8 @@ private:
         return u >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
     }
 
-    // p log(p / q) - p + q for p = q + off >= 0; a series where the terms would cancel.
+    // p log(p / q) - p + q for p = q + off >= 0. Uses a series for small off / q, where the terms
+    // would cancel.
     static double divergence(double off, double q) noexcept {
         const double t = off / q;
         if (std::abs(t) < 1e-3) return q * t * t * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0)));

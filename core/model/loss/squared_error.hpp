@@ -1,10 +1,10 @@
-// The squared loss of a residual, as dual coordinate descent needs it.
+// The squared error for dual coordinate descent; hinge.hpp describes the members.
 #pragma once
 
 namespace splinear {
 
-// loss(r) = r^2 / 2 of the residual r = f(x) - target, at cost c. Its dual variable is any number
-// alpha and adds -alpha^2 / (2 c) to the dual objective.
+// loss(r) = r^2 / 2 of the residual r = f(x) - target, with cost c. The dual variable alpha is
+// unbounded and contributes -alpha^2 / (2 c) to the dual objective.
 struct SquaredError {
     double value(double residual) const noexcept { return 0.5 * residual * residual; }
 

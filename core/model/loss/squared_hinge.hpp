@@ -1,12 +1,12 @@
-// The squared hinge loss, as dual coordinate descent needs it.
+// The squared hinge loss for dual coordinate descent; hinge.hpp describes the members.
 #pragma once
 
 #include <algorithm>
 
 namespace splinear {
 
-// loss(m) = max(0, 1 - m)^2 of the margin m = y f(x), at cost c. Its dual variable is alpha >= 0
-// and adds alpha - alpha^2 / (4 c) to the dual objective.
+// loss(m) = max(0, 1 - m)^2 of the margin m = y f(x), with cost c. The dual variable satisfies
+// alpha >= 0 and contributes alpha - alpha^2 / (4 c) to the dual objective.
 struct SquaredHinge {
     double value(double margin) const noexcept {
         const double short_of_one = std::max(0.0, 1.0 - margin);
@@ -29,7 +29,7 @@ struct SquaredHinge {
         return 1.0 - margin - 0.5 * alpha / c;
     }
 
-    // c loss(m) + alpha^2 / (4 c) - alpha (1 - m) = (alpha / 2 - c (1 - m))^2 / c where 1 - m > 0.
+    // If 1 - m > 0: c loss(m) + alpha^2 / (4 c) - alpha (1 - m) = (alpha / 2 - c (1 - m))^2 / c.
     double gap(double alpha, double margin, double c) const noexcept {
         const double short_of_one = 1.0 - margin;
         if (short_of_one <= 0.0) return alpha * (0.25 * alpha / c - short_of_one);

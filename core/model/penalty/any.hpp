@@ -1,7 +1,8 @@
-// Every penalty of the core, as one run-time value.
+// The penalties of the core, and a variant of all of them for choices at run time.
 //
-// A penalty is an invertible linear map T: the coefficients are T w, the embedding is T' B(x), and
-// L = T T' carries a step on the embedding over to the coefficients.
+// A penalty is an invertible linear map T, size x size, that turns 1/2 |w|^2 into a penalty on the
+// coefficients T w. The embedding is T'B(x), and a step along it changes the coefficients by
+// L B(x), L = T T'.
 #pragma once
 
 #include <algorithm>
@@ -20,16 +21,17 @@ namespace splinear {
 template <class P>
 concept Penalty = requires(const P penalty, double* a, std::span<const double> w) {
     { penalty.size() } -> std::same_as<int>;
-    penalty.embed(a);                 // a <- T' a
-    penalty.integrate(a);             // a <- T a
-    penalty.smooth(a);                // a <- L a
-    penalty.difference(a);            // a <- T^{-1} a
-    penalty.difference_transpose(a);  // a <- T^{-T} a
+    penalty.embed(a);                 // a = T'a, in place
+    penalty.integrate(a);             // a = T a
+    penalty.smooth(a);                // a = L a
+    penalty.difference(a);            // a = T^{-1} a
+    penalty.difference_transpose(a);  // a = T^{-T} a
+    // quadratic(first, w) = v'L v, where v holds w from index `first` on and 0 elsewhere.
     { penalty.quadratic(0, w) } -> std::same_as<double>;
 };
 
-// |w|^2 = sum_j |T^{-1} coef_j|^2 / s_j^2 for the coefficients coef_j, the first penalty.size() of
-// `stride` numbers per feature, and variance s_j^2; a feature of variance 0 takes no part.
+// |w|^2 = sum_j |T^{-1} coef_j|^2 / s_j^2. The coefficients coef_j are the first penalty.size() of
+// `stride` numbers per feature, and the variances are s_j^2. Features of variance 0 are skipped.
 template <Penalty P, class Variance>
 double squared_weight(const P& penalty, const std::vector<double>& coef, std::size_t stride,
                       const Variance& variance) {

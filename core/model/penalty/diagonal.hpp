@@ -1,4 +1,4 @@
-// The penalty of a basis whose derivatives are orthogonal: a weight per function.
+// The diagonal penalty of a basis whose derivatives are orthogonal: one weight per function.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace splinear {
 
-// The embedding is diag(weights) B(x); L = diag(weights)^2. Same members as DifferencePenalty. A
-// weight of zero holds its coefficient at zero.
+// T = diag(weights), so L = diag(weights)^2. A weight of 0 fixes the coefficient at 0. For the
+// members see any.hpp.
 class DiagonalPenalty {
 public:
     explicit DiagonalPenalty(std::vector<double> weights) : weights_(std::move(weights)) {}

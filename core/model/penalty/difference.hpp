@@ -1,4 +1,4 @@
-// The paper's invertible difference penalty |D_d a|^2, by running sums.
+// The paper's invertible difference penalty |D_d a|^2, computed by running sums.
 #pragma once
 
 #include <algorithm>
@@ -7,18 +7,18 @@
 
 namespace splinear {
 
-// D_1 is n x n lower bidiagonal (1 on the diagonal, -1 below) and D_d = D_1^d. Neither D_d nor its
-// inverse is ever stored: D_1^{-1} is a running sum from the left, D_1^{-T} one from the right.
+// D_1 is n x n lower bidiagonal (1 on the diagonal, -1 below), D_d = D_1^d, and T = D_d^{-1}.
+// Neither is ever stored: D_1^{-1} is a running sum from the left, D_1^{-T} one from the right.
 //
-// The first `held` coefficients may be held at zero; D_d is then that of the others, and all maps
-// give zero in their places.
+// The first `held` coefficients are fixed at 0; D_d acts on the others, and all maps write 0 in
+// their places.
 class DifferencePenalty {
 public:
-    // The condition number of D_d grows like n^d: for order 10 and 100 functions it is 1e16, and no
-    // digit of a double is left.
+    // The largest order d. The condition number of D_d grows like n^d: beyond this, double
+    // precision has no correct digits left even for a few functions.
     static constexpr int most_orders = 10;
 
-    // `support` neighbors are non-zero at once in the vectors given to quadratic().
+    // support: the maximum length of the vectors given to quadratic().
     DifferencePenalty(int order, int size, int support, int held = 0)
         : order_(order),
           size_(size),
@@ -31,42 +31,42 @@ public:
     int held() const noexcept { return held_; }
     int support() const noexcept { return support_; }
 
-    // a <- D_d^{-T} a: the paper's step A, d times.
+    // a = D_d^{-T} a: the paper's step A, d times.
     void embed(double* a) const noexcept {
         hold(a);
         for (int d = 0; d < order_; ++d)
             for (int i = size_ - 2; i >= held_; --i) a[i] += a[i + 1];
     }
 
-    // a <- D_d^{-1} a: the paper's step B, d times.
+    // a = D_d^{-1} a: the paper's step B, d times.
     void integrate(double* a) const noexcept {
         hold(a);
         for (int d = 0; d < order_; ++d)
             for (int i = held_ + 1; i < size_; ++i) a[i] += a[i - 1];
     }
 
-    // a <- L_d a with L_d = D_d^{-1} D_d^{-T}, in 2 d n additions.
+    // a = L_d a with L_d = D_d^{-1} D_d^{-T}, in 2 d n additions.
     void smooth(double* a) const noexcept {
         embed(a);
         integrate(a);
     }
 
-    // a <- D_d a.
+    // a = D_d a.
     void difference(double* a) const noexcept {
         hold(a);
         for (int d = 0; d < order_; ++d)
             for (int i = size_ - 1; i > held_; --i) a[i] -= a[i - 1];
     }
 
-    // a <- D_d' a.
+    // a = D_d' a.
     void difference_transpose(double* a) const noexcept {
         hold(a);
         for (int d = 0; d < order_; ++d)
             for (int i = held_; i < size_ - 1; ++i) a[i] -= a[i + 1];
     }
 
-    // v' L_d v for the vector v that holds the (at most support) numbers w from index `first` on
-    // and is zero elsewhere.
+    // v'L_d v for the vector v that holds w, at most `support` numbers, from index `first` on and
+    // is 0 elsewhere.
     double quadratic(int first, std::span<const double> w) const noexcept {
         double total = 0.0;
         for (std::size_t p = 0; p < w.size(); ++p) {
@@ -82,9 +82,9 @@ public:
 private:
     void hold(double* a) const noexcept { std::fill_n(a, held_, 0.0); }
 
-    // bands[p * support + k] = L_d[p, p + k]. D_d^{-1} is Toeplitz with first column
-    // c_m = binomial(m + d - 1, m), so L_d[p, p + k] = sum_{m <= p - held} c_m c_{m + k}: a running
-    // sum, and zero for p < held.
+    // bands[p * support + k] = L_d[p, p + k]. D_d^{-1} is Toeplitz with the first column
+    // c_m = binomial(m + d - 1, m), so L_d[p, p + k] = sum_{m <= p - held} c_m c_{m + k} is a
+    // running sum over p, and 0 for p < held.
     static std::vector<double> gram_bands(int order, int size, int support, int held) {
         std::vector<double> column(static_cast<std::size_t>(size + support), 0.0);
         column[0] = 1.0;
@@ -108,7 +108,7 @@ private:
     int size_;
     int support_;
     int held_;
-    std::vector<double> bands_;
+    std::vector<double> bands_;  // of L_d, see gram_bands()
 };
 
 }  // namespace splinear

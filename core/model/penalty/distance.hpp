@@ -1,4 +1,5 @@
-// How far a model is from the one that given sums make, in the metric of the penalty.
+// The distance between a model and the one that dual variables define, in the metric of the
+// penalty: the certificate of Newton's method (see docs/mathematics.md).
 #pragma once
 
 #include <algorithm>
@@ -11,13 +12,13 @@
 namespace splinear {
 
 struct Distance {
-    double value = 0.0;   // c'S c, twice the penalty
-    double square = 0.0;  // q'K q, with q = S c + sums and K the inverse of S
+    double value = 0.0;   // c'S c, twice the penalty of the coefficients c
+    double square = 0.0;  // q'S^{-1} q with q = S c + sums, twice the gap
 };
 
-// Of the coefficients c, penalty.size() numbers per feature, as many sums, and the stiffness P of
-// every difference: with S = T^{-T} P T^{-1} it is the sum of P d^2, d = T^{-1} c, and that of
-// (P d + T' sums)^2 / P, so that nothing needs to be undone.
+// S = T^{-T} P T^{-1} with the diagonal matrix P given by `stiffness`. All spans have
+// penalty.size() numbers per feature; `sums` are sum_i r_i B(x_ij). With d = T^{-1} c this is
+// sum P d^2 and sum (P d + T'sums)^2 / P, so that S needs no inverse.
 template <Penalty P>
 Distance distance_of(const P& penalty, std::span<const double> coef, std::span<const double> sums,
                      std::span<const double> stiffness) {

@@ -1,4 +1,4 @@
-// Any penalty, as a matrix.
+// A penalty given as a dense matrix.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace splinear {
 
-// The map T and its inverse, both size x size, row by row: size^2 operations where the other
-// penalties need a few per coefficient. Same members as DifferencePenalty.
+// T and its inverse, both size x size in row-major order. Products take size^2 operations, where
+// other penalties need a few per coefficient. For the members see any.hpp.
 class MatrixPenalty {
 public:
     MatrixPenalty(int size, std::vector<double> map, std::vector<double> inverse)
@@ -36,7 +36,7 @@ public:
     }
 
 private:
-    // A matrix, transposed, times the vector that holds w from index `first` on.
+    // The transposed matrix times the vector that holds w from index `first` on and 0 elsewhere.
     std::vector<double> transposed(const std::vector<double>& matrix, std::span<const double> w,
                                    std::size_t first) const {
         std::vector<double> out(size_, 0.0);
