@@ -1,7 +1,7 @@
-// Rows that may lie on disk: read a block at a time, and released after use.
+// Rows that may be in a file mapped into memory: read in blocks, and released after use.
 //
-// A row can be read at any time, wherever it lies; only how much of the file stays in memory
-// depends on what is said here. Rows without such members lie in memory, as one block.
+// Any row can be read at any time. The functions here only determine how much of the file stays in
+// memory. Row sources without these members are in memory, as a single block.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace splinear {
 
-// How many rows are to be in memory at a time, at least 1.
+// The number of rows that should be in memory at a time, at least 1.
 template <class Rows>
 Row rows_per_block(const Rows& rows) noexcept {
     if constexpr (requires { rows.rows_per_block(); })
@@ -21,10 +21,10 @@ Row rows_per_block(const Rows& rows) noexcept {
         return std::max<Row>(rows.n_rows(), 1);
 }
 
-// Rows on disk are read in units, a multiple of 64 rows each: so many of them make a block. Rows in
-// memory are one unit.
+// Dual coordinate descent reads rows on disk in blocks of this many units, see ActiveSet.
 inline constexpr std::size_t units_per_block = 16;
 
+// The number of rows of a unit: a multiple of 64, or all rows if these are in memory.
 template <class Rows>
 Row rows_per_unit(const Rows& rows) noexcept {
     const Row block = rows_per_block(rows);
@@ -33,13 +33,14 @@ Row rows_per_unit(const Rows& rows) noexcept {
     return std::max<Row>(block / least, 1) * 64;
 }
 
-// Says that rows begin to end - 1 are not needed soon.
+// Tells the source that the rows [begin, end) will not be needed soon.
 template <class Rows>
 void done_with(const Rows& rows, Row begin, Row end) noexcept {
     if constexpr (requires { rows.done_with(begin, end); }) rows.done_with(begin, end);
 }
 
-// Releases the rows that lie behind a reader, whole blocks at a time, and the rest at its end.
+// Releases rows after a sequential reader has passed them, one block at a time, and the rest on
+// destruction.
 template <class Rows>
 class ReleaseBehind {
 public:
@@ -63,7 +64,7 @@ private:
 };
 
 // Calls read(begin, end) for the first n_rows rows in order, `step` rows at a time, and releases
-// what lies behind.
+// rows that have been read.
 template <class Rows, class Read>
 void read_in_order(const Rows& rows, Row n_rows, Row step, const Read& read) {
     ReleaseBehind behind(rows);

@@ -1,4 +1,4 @@
-// Rows that were coded beforehand.
+// Rows stored as codes.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,9 @@
 
 namespace splinear {
 
-// Coded rows: 2 bytes per value, rounded to some 32,768 places along the axis or more; or 4.
+// Rows of a Codes object, C being its code type: 2 bytes per value, rounded to one of at least
+// 32,768 positions along the axis, or 4 bytes. The codes must outlive this, unless they are its own
+// copy (see some_rows()).
 template <class C>
 class CodedRowsOf {
 public:
@@ -34,14 +36,14 @@ public:
         }
     }
 
-    // The first n rows alone.
+    // A view of the first n rows.
     CodedRowsOf first_rows(Row n) const {
         CodedRowsOf some = *this;
         some.n_rows_ = std::min(n, n_rows_);
         return some;
     }
 
-    // Some rows, in memory of their own.
+    // A copy of the rows with the given numbers.
     CodedRowsOf some_rows(std::span<const std::int64_t> numbers, int n_threads) const {
         check_rows(numbers, n_rows_);
         CodedRowsOf some = *this;
@@ -71,12 +73,12 @@ public:
     }
 
 private:
-    std::shared_ptr<const Codes> own_;  // none, where somebody else owns them
+    std::shared_ptr<const Codes> own_;  // null if somebody else owns the codes
     const Codes* codes_;
     Row n_rows_;
     std::uint32_t missing_code_;
-    std::vector<double> first_;
-    std::vector<double> width_;  // of one code
+    std::vector<double> first_;  // the argument of code 0, per feature
+    std::vector<double> width_;  // the change of the argument per code
 };
 
 using CodedRows = CodedRowsOf<Code>;

@@ -1,4 +1,4 @@
-// The training data as whole numbers of 16 or 32 bits: all the solver ever reads.
+// The training data as integer codes of 16 or 32 bits.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 
 namespace splinear {
 
-// n_rows x n_features codes, row by row: in memory of its own, or in a file that somebody mapped.
-// They are WideCode if the grid says so, else Code.
+// n_rows x n_features codes in row-major order, of type WideCode if grid.is_wide, else Code. Either
+// owns its memory, or refers to a file mapping that must outlive it.
 class Codes {
 public:
     Codes(std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid)
         : Codes(n_rows, n_features, grid, &zeros) {}
 
-    // Codes in a read-only map of a file, of which rows_per_block rows may be in memory at a time.
+    // Codes in a read-only file mapping, of which rows_per_block rows may be in memory at a time.
     Codes(const Code* mapped, std::ptrdiff_t n_rows, std::ptrdiff_t n_features, CodeGrid grid,
           Row rows_per_block)
         : Codes(static_cast<const void*>(mapped), false, n_rows, n_features, grid, rows_per_block) {
@@ -40,7 +40,7 @@ public:
     std::ptrdiff_t n_features() const noexcept { return n_features_; }
     const CodeGrid& grid() const noexcept { return grid_; }
 
-    // C: Code or WideCode, as the grid says.
+    // C must be the type that the grid implies.
     template <class C = Code>
     const C* row(std::ptrdiff_t i) const noexcept {
         return static_cast<const C*>(data_) + i * n_features_;
@@ -52,7 +52,7 @@ public:
         if (!own_) release_pages(at(begin), at(end), at(0), at(n_rows_));
     }
 
-    // Some rows, copied to memory of their own.
+    // A copy of the rows with the given numbers, in this order.
     Codes some_rows(std::span<const std::int64_t> numbers, int n_threads) const {
         check_rows(numbers, n_rows_);
         Codes some(static_cast<std::ptrdiff_t>(numbers.size()), n_features_, grid_, &unwritten);
@@ -67,8 +67,8 @@ public:
         return some;
     }
 
-    // Codes the rows of X into the rows places[0], places[1], ...; a negative place skips a row.
-    // Feature j is in column columns[j] of X. Only for codes in memory.
+    // Encodes row i of X into row places[i]; a negative place skips the row. Feature j is in column
+    // columns[j] of X. Only for codes in memory. Calls for different places may run at once.
     template <class Real>
     void fill(const MatrixView<Real>& X, std::span<const std::int64_t> columns,
               std::span<const std::int64_t> places, const Axes& axes, int n_threads) {
@@ -111,12 +111,13 @@ private:
         must(wide == grid.is_wide, "the codes are not as wide as their grid says");
     }
 
-    // Rows that are never filled have codes, too: those of new memory, which is zero anyway.
+    // Zeros, so that rows that are never filled have valid codes.
     static Memory zeros(std::size_t n_bytes) {
         return held(std::calloc(std::max<std::size_t>(n_bytes, 1), 1), n_bytes);
     }
 
-    // For rows all of which are about to be written, by the threads that do.
+    // Uninitialized, for codes that are all written next: pages are touched first by the threads
+    // that write them.
     static Memory unwritten(std::size_t n_bytes) {
         return held(std::malloc(std::max<std::size_t>(n_bytes, 1)), n_bytes);
     }
@@ -154,8 +155,8 @@ private:
     std::ptrdiff_t n_features_;
     Row rows_per_block_;
     CodeGrid grid_;
-    Memory own_;  // none, if they are in a file
-    const void* data_;
+    Memory own_;        // null for codes in a file
+    const void* data_;  // own_ or the mapping
 };
 
 }  // namespace splinear

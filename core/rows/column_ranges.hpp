@@ -1,4 +1,4 @@
-// The lowest and highest value of every column.
+// The lowest and highest value of every column of a matrix.
 #pragma once
 
 #include <algorithm>
@@ -14,27 +14,27 @@
 
 namespace splinear {
 
-// Missing values, NaN, are left out; a column of nothing else ranges from infinity to -infinity.
+// NaN counts as missing and is ignored; a column of NaN only has lo = infinity and hi = -infinity.
 struct ColumnRanges {
     std::vector<double> lo;
     std::vector<double> hi;
     std::vector<double> has_missing;  // 1: yes, 0: no
 };
 
-// The same of some rows, in the precision of the values.
+// Accumulates the ranges of some rows, in the precision of the values.
 template <class Real>
 class SomeRanges {
 public:
     explicit SomeRanges(std::size_t n_columns)
         : lo_(n_columns, far), hi_(n_columns, -far), missing_(n_columns) {}
 
-    // Neighbors are taken in vectors.
+    // Adds one row. With stride 1 the loop can use vector instructions.
     void add(const Real* row, std::ptrdiff_t stride) {
         if (stride == 1) return add(row, [](std::size_t j) { return j; });
         add(row, [=](std::size_t j) { return static_cast<std::ptrdiff_t>(j) * stride; });
     }
 
-    // The first of equal values stays.
+    // Merges the ranges of later rows. Of equal values (0 and -0) the earlier one is kept.
     void merge(const SomeRanges& later) {
         for (std::size_t j = 0; j < lo_.size(); ++j) {
             lo_[j] = std::min(lo_[j], later.lo_[j]);
@@ -51,7 +51,7 @@ public:
 private:
     static constexpr Real far = std::numeric_limits<Real>::infinity();
 
-    // Few rows have a gap: in which columns is asked in a second loop, if there is any.
+    // Few rows have missing values, so a second loop finds their columns, only if there are any.
     template <class Place>
     void add(const Real* row, const Place& place) {
         Real* __restrict lo = lo_.data();

@@ -1,5 +1,5 @@
-// A quick look at some rows of many columns: which of them are surely spread over their range, and
-// need no closer one.
+// A fast screening of columns by histograms of some rows: which columns certainly have no long tail
+// and need not be sorted.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@
 
 namespace splinear {
 
-// How many values of some columns lie in each of many equal parts of the columns' ranges.
+// Histograms of some columns, each with n_parts bins of equal width over the column's range.
 template <class Real>
 class PartCounts {
 public:
     static constexpr std::size_t most_columns = 128;
     static constexpr std::size_t most_rows = std::numeric_limits<std::uint16_t>::max();
 
-    // Of features that lie in these columns of a row, `stride` apart.
+    // `stride` is the column stride of the matrix; lo and hi have one entry per column.
     PartCounts(std::span<const std::int64_t> columns, std::ptrdiff_t stride,
                std::span<const double> lo, std::span<const double> hi)
         : columns_(columns), stride_(stride), n_(columns.size()), counts_(n_ * n_parts) {
@@ -58,8 +58,8 @@ public:
             ++counts_[j * n_parts + static_cast<std::size_t>(part[j])];
     }
 
-    // Whether column j, of which n_rows > 0 rows were counted, has more than `few` values, none
-    // missing, and surely no long tail.
+    // Whether column j, after n_rows > 0 calls of add(), has more than `few` distinct values, no
+    // missing ones, and certainly no long tail.
     bool is_spread(std::size_t j, std::size_t n_rows, const TailRule& rule, std::size_t few) const {
         const auto counts = std::span(counts_).subspan(j * n_parts, n_parts);
         const auto part_of = [&](double share) {
@@ -70,7 +70,7 @@ public:
             return static_cast<double>(part);
         };
         const auto n_empty = static_cast<std::size_t>(std::ranges::count(counts, 0));
-        // So many parts lie between the two quantiles, and one less in case of rounding.
+        // The number of whole bins between the two quantiles, minus one for rounding errors.
         const double between = part_of(rule.to) - part_of(rule.from) - 2.0;
         return missing_[j] == Real{0} && n_parts - n_empty > few &&
                between >= rule.narrow * static_cast<double>(n_parts);
@@ -85,12 +85,12 @@ private:
     bool in_a_row_ = true;
     std::array<Real, most_columns> lo_{};
     std::array<Real, most_columns> per_unit_{};
-    std::array<Real, most_columns> missing_{};  // 1: there are missing values
+    std::array<Real, most_columns> missing_{};  // 1: the column has missing values
     std::vector<std::uint16_t> counts_;         // n_parts per column
 };
 
-// The places among `columns` of those that may have a long tail over [lo, hi], missing values, or
-// no more than `few` values: all others surely have not, in these rows.
+// The indices into `columns` of those that may have, in the given rows, a long tail over [lo, hi],
+// missing values, or at most `few` distinct values. Columns that are not returned certainly do not.
 template <class Real>
 std::vector<std::int64_t> suspect_columns(const MatrixView<Real>& X,
                                           std::span<const std::int64_t> rows,

@@ -62,7 +62,8 @@ private:
         std::copy_n(w.begin() + static_cast<std::ptrdiff_t>(shape.first), shape.n_used, weight);
     }
 
-    // B-splines from the codes of their bins: a cell is a bin, but for the right end of the axis.
+    // Reads B-splines directly from the codes of their bins: a cell is a bin, except that the right
+    // end of the axis, which has a bin of its own, belongs to the last cell.
     void read_codes(Row begin, Row end, Column* const* columns, std::size_t to) const {
         for (std::size_t j = 0; j < shapes_.size(); ++j) {
             if (columns[j] == nullptr) continue;
@@ -77,10 +78,11 @@ private:
         }
     }
 
+    // Splits n codes, one per row, into bin and fraction.
     template <class C>
     void split_codes(const C* code, std::size_t n, std::int32_t* cell, double* weight) const {
         constexpr std::size_t width = B::support() > 2 ? 4 : 2;
-        // Copies: what is written to the columns could lie in the members.
+        // Local copies, because the compiler cannot exclude that the writes below alias members.
         const std::size_t stride = shapes_.size();
         const int bits = source_.grid().fraction_bits;
         const std::uint32_t missing_code = source_.grid().missing_code;

@@ -1,4 +1,4 @@
-// The basis functions of some rows, feature by feature: what second derivatives are summed from.
+// The basis functions of some rows in column-major form, from which Hessians are computed.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,24 @@
 
 namespace splinear {
 
-// Which functions a column holds. Where a row lies says which of a feature's functions are not
-// zero: each possibility is a cell, and a missing value is one more. A cell has up to 4 functions;
-// a feature with more of them at once takes several columns.
+// The functions of a column. A cell is a set of functions that are nonzero together, e.g. those of
+// one bin of a B-spline; missing values have a cell of their own. A column holds, for every row,
+// its cell and the values ("weights") of the cell's functions, at most 4. A feature with more
+// nonzero functions takes several columns.
 struct ColumnShape {
-    std::size_t feature;       // of the group
-    std::size_t size;          // of the basis
-    std::size_t first;         // function of cell 0; cell k begins with first + k
+    std::size_t feature;       // index within the group
+    std::size_t size;          // number of basis functions
+    std::size_t first;         // cell k has the functions first + k, ..., first + k + n_used - 1
     std::size_t n_used;        // functions per cell
     std::size_t width;         // weights per row: n_used, rounded up to 1, 2 or 4
-    std::size_t missing_cell;  // the last, if there are missing values
+    std::size_t missing_cell;  // the number of other cells
     bool has_missing;
-    bool is_unit;  // all weights are 1, and not stored
+    bool is_unit;  // all weights are 1 and are not stored
 
     std::size_t n_cells() const noexcept { return missing_cell + (has_missing ? 1 : 0); }
 
-    // Which of the feature's functions weight p of a cell is, `size` being the missing value; or
-    // -1: none.
+    // The index of the basis function that weight p of a cell belongs to: `size` for a missing
+    // value, -1 for padding.
     std::int64_t function(std::size_t cell, std::size_t p) const noexcept {
         if (cell == missing_cell)
             return p == 0 && first == 0 ? static_cast<std::int64_t>(size) : -1;
@@ -36,10 +37,10 @@ struct ColumnShape {
     }
 };
 
-// The weights of some rows.
+// Cells and weights of some rows.
 struct Column {
-    std::vector<std::int32_t> cell;
-    std::vector<double> weight;  // rows x width
+    std::vector<std::int32_t> cell;  // one per row
+    std::vector<double> weight;      // rows x width; empty if is_unit
 
     void resize(std::size_t n, const ColumnShape& shape) {
         cell.resize(n);
@@ -51,8 +52,8 @@ struct Column {
     }
 };
 
-// Sums per cell in the form that simd::add_joint() and add_own() take: where they are few, in
-// copies.
+// The sums that simd::add_joint() and add_own() add to. Few sums are kept in four copies, so that
+// consecutive additions to the same sum do not wait for each other.
 class CellSums {
 public:
     void reset(std::size_t length) {
@@ -62,7 +63,7 @@ public:
     }
     simd::Sums to() noexcept { return {sums_.data(), apart_}; }
 
-    // All copies together.
+    // Adds up the copies; valid until the next reset().
     std::span<const double> total() noexcept {
         for (std::size_t k = 0; k < apart_; ++k) {
             sums_[k] += sums_[k + apart_] + sums_[k + 2 * apart_] + sums_[k + 3 * apart_];
@@ -75,11 +76,12 @@ private:
     static constexpr std::size_t few = 2048;
 
     std::size_t length_ = 0;
-    std::size_t apart_ = 0;
+    std::size_t apart_ = 0;  // distance between copies; 0: a single copy
     std::vector<double> sums_;
 };
 
-// A column's weights times h, in `scaled` or h itself.
+// The column with its weights multiplied by h (one entry per row). The result points to `scaled`,
+// or to h itself if all weights are 1.
 inline simd::CellColumn times(const Column& column, const ColumnShape& shape, const double* h,
                               std::vector<double>& scaled) {
     simd::CellColumn view = column.view(shape);
@@ -93,20 +95,20 @@ inline simd::CellColumn times(const Column& column, const ColumnShape& shape, co
     return view;
 }
 
-// Reads columns of a group whose rows hold all values.
+// Reads the columns of a group with dense rows. Thread-safe for different ranges of rows.
 class ColumnReader {
 public:
     virtual ~ColumnReader() = default;
 
-    // Feature by feature.
+    // The shapes of all columns, feature by feature.
     virtual const std::vector<ColumnShape>& shapes() const noexcept = 0;
 
-    // The rows begin, ..., end - 1 into columns[0], columns[1], ... from place `to` on; a null
-    // pointer leaves a column out.
+    // Writes the rows [begin, end) to columns[c], one per shape, starting at index `to`. Columns
+    // that are null are skipped.
     virtual void read(Row begin, Row end, Column* const* columns, std::size_t to) const = 0;
 };
 
-// Null for sparse rows. The group must live as long.
+// Null for sparse rows. The group must outlive the reader.
 std::unique_ptr<ColumnReader> make_reader(const Group& group);
 
 }  // namespace splinear

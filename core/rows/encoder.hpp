@@ -1,4 +1,4 @@
-// From values to codes.
+// Converts values to codes.
 #pragma once
 
 #include <array>
@@ -21,10 +21,12 @@
 
 namespace splinear {
 
-// Codes values: the axes, the columns of X that their features are in, and how finely the axes are
-// divided.
+// Chooses the fastest method for every feature: linear axes are encoded one row at a time, axes
+// with knots by vector kernels where these support them (TileEncoder), all others one column at a
+// time. The codes do not depend on the method. Const members are thread-safe.
 class Encoder {
 public:
+    // Feature j is in column columns[j] of X. Axes and columns must outlive the encoder.
     Encoder(const Axes& axes, std::span<const std::int64_t> columns, const CodeGrid& grid)
         : axes_(axes), columns_(columns), grid_(grid) {
         const simd::Kernels* kernels = simd::chosen();
@@ -46,11 +48,11 @@ public:
         if (has_tiles && not_by_tile_.size() < by_column_.size())
             by_tile_.emplace(axes, grid, lines(), *kernels);
     }
-    Encoder(const Encoder&) = delete;  // what codes by tiles points into it
+    Encoder(const Encoder&) = delete;  // by_tile_ points to other members
     Encoder& operator=(const Encoder&) = delete;
 
-    // Codes the rows [begin, end) of X into the rows places[begin], ... of `out`; a negative place
-    // skips a row.
+    // Encodes row i of X into row places[i] of `out`, for i in [begin, end); a negative place skips
+    // the row.
     template <class Real, class C>
     void encode(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
                 const std::int64_t* places, C* out) const {
@@ -65,6 +67,7 @@ public:
     }
 
 private:
+    // The linear axes; those with knots get codes that are overwritten later.
     simd::Coder lines() const noexcept {
         return {prescale_.data(),
                 lo_.data(),
@@ -75,7 +78,7 @@ private:
                 axes_.size()};
     }
 
-    // All features of a row at once. Values that do not lie side by side are brought together.
+    // All features of a row at once. Values that are not contiguous in X are copied first.
     template <class Real>
     void encode_rows(const MatrixView<Real>& X, std::ptrdiff_t begin, std::ptrdiff_t end,
                      const std::int64_t* places, Code* out) const {
@@ -91,7 +94,7 @@ private:
         }
     }
 
-    // Feature by feature, some rows at a time.
+    // The given features, one at a time, simd::column_rows rows per batch.
     template <class Real, class C>
     void encode_columns(const MatrixView<Real>& X, std::span<const std::size_t> features,
                         std::ptrdiff_t begin, std::ptrdiff_t end, const std::int64_t* places,
@@ -128,13 +131,15 @@ private:
     const Axes& axes_;
     std::span<const std::int64_t> columns_;
     CodeGrid grid_;
-    bool in_a_row_ = true;                // the features are neighbors in X
-    std::vector<std::size_t> by_column_;  // warped axes, those that end early, all of wide codes
-    std::vector<double> steps_;           // codes per unit of the basis's argument
-    std::vector<double> prescale_;
+    bool in_a_row_ = true;  // the features are in consecutive columns of X
+    // Features that encode_rows() does not support: axes with knots, axes shorter than the grid's
+    // span, and all features if codes are wide.
+    std::vector<std::size_t> by_column_;
+    std::vector<double> steps_;     // codes per unit of the basis's argument
+    std::vector<double> prescale_;  // this and the next two: see simd::Coder
     std::vector<double> lo_;
     std::vector<double> slope_;
-    std::vector<std::size_t> not_by_tile_;
+    std::vector<std::size_t> not_by_tile_;  // features that the kernels do not support, either
     std::optional<TileEncoder> by_tile_;
 };
 

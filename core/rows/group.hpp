@@ -1,4 +1,4 @@
-// A group of features: their model, and their rows.
+// A group of features with the rows it is fitted to.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 
 namespace splinear {
 
+// Does not own the rows, which must outlive it.
 struct Group : GroupModel {
     const AnyRows& rows;
 
@@ -24,12 +25,12 @@ struct Group : GroupModel {
 
 using Groups = std::span<const Group* const>;
 
-// Only levels have codes of more than 16 bits.
+// Only degree 0, i.e. levels of categories, supports codes of more than 16 bits.
 template <class S, class B>
 constexpr bool has_too_wide_codes = std::is_same_v<S, WideRows> && !std::is_same_v<B, BSpline<0>>;
 
-// Whether codes are those of the basis: of its bins, if it has any, and of missing values only if
-// the group has some. Codes of other bins would be read from behind the tables.
+// Whether the codes are those of the group's basis: the same bins, if it has bins, and missing
+// values only if the group supports them. Other codes would be read from beyond the tables.
 inline bool codes_fit(const CodeGrid& grid, const Group& group) {
     if (grid.has_missing() && !group.has_missing()) return false;
     return std::visit(
@@ -46,7 +47,7 @@ inline bool codes_fit(const CodeGrid& grid, const Group& group) {
         group.basis);
 }
 
-// Throws std::invalid_argument for parts that do not belong together.
+// Throws std::invalid_argument if model and rows do not fit together.
 inline void check(const Group& group) {
     check(static_cast<const GroupModel&>(group));
     std::visit(
@@ -68,7 +69,7 @@ inline void check(const Group& group) {
         group.rows);
 }
 
-// Checks every group, and that all have as many rows.
+// Checks every group, and that all have the same number of rows.
 inline void check(Groups groups) {
     must(!groups.empty(), "a model must have a group of features");
     for (const Group* group : groups) {
@@ -79,7 +80,7 @@ inline void check(Groups groups) {
     }
 }
 
-// The rows of all groups, as read_in_order() takes them.
+// The rows of all groups, with the members that read_in_order() needs.
 struct RowsOfAll {
     Groups groups;
 
@@ -99,6 +100,7 @@ struct RowsOfAll {
     }
 };
 
+// The number of coefficients of all groups.
 inline std::size_t n_coefficients(Groups groups) noexcept {
     std::size_t total = 0;
     for (const Group* group : groups) total += group->n_coefficients();

@@ -1,4 +1,4 @@
-// A strided matrix that somebody else owns.
+// A view of a strided matrix, and checks of row and column numbers.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 
 namespace splinear {
 
+// Strides are in elements.
 template <class Real>
 struct MatrixView {
     const Real* data;
@@ -23,9 +24,9 @@ struct MatrixView {
     }
 };
 
-// Rows that lie anywhere would each be waited for: asks for some columns of one that is read soon
-// after rows[i]. Neighboring columns lie in the same lines of memory. Inlined always, as the
-// compiler takes a call that changes nothing for one that does nothing.
+// Prefetches some columns of the row that will be read a few rows after rows[i]: with rows in
+// random order, every one would be a cache miss. Neighboring columns share cache lines. Always
+// inlined, because the compiler would remove a call without visible effects.
 template <class Real>
 SPLINEAR_INLINE void ask_ahead([[maybe_unused]] const MatrixView<Real>& X,
                                [[maybe_unused]] std::span<const std::int64_t> rows,
@@ -42,8 +43,7 @@ SPLINEAR_INLINE void ask_ahead([[maybe_unused]] const MatrixView<Real>& X,
 #endif
 }
 
-// Throws std::invalid_argument unless there is one column per feature, each of a matrix of
-// n_columns.
+// Throws std::invalid_argument unless there is one column per feature, each less than n_columns.
 inline void check_columns(std::span<const std::int64_t> columns, std::size_t n_features,
                           std::ptrdiff_t n_columns) {
     must_be("the number of columns, one per feature,", columns.size(), n_features);
@@ -51,7 +51,7 @@ inline void check_columns(std::span<const std::int64_t> columns, std::size_t n_f
         must_be_one_of("column", column, static_cast<std::size_t>(n_columns));
 }
 
-// Throws std::invalid_argument unless all of these are numbers of n_rows rows.
+// Throws std::invalid_argument unless all row numbers are less than n_rows.
 inline void check_rows(std::span<const std::int64_t> numbers, std::ptrdiff_t n_rows) {
     for (const std::int64_t i : numbers) must_be_one_of("row", i, static_cast<std::size_t>(n_rows));
 }

@@ -1,4 +1,4 @@
-// Pages of memory: those that a file is mapped into, and large ones.
+// Hints to the operating system about pages of memory.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace splinear {
 
-// Takes the pages of a read-only map of a file out of this process's memory; whoever reads them
-// again gets them from the file. The map goes from map_begin, where a page begins, to map_end.
-// Where the system has no such call it frees pages by itself.
+// Releases the pages [begin, end) of a read-only file mapping from this process's memory; reading
+// them again loads them from the file. The mapping is [map_begin, map_end), and map_begin is the
+// start of a page. Does nothing on systems without madvise().
 inline void release_pages(const void* begin, const void* end, const void* map_begin,
                           const void* map_end) noexcept {
 #if __has_include(<sys/mman.h>)
-    // With a page Linux brings its neighbors, up to the next multiples of 64 kB: they go too.
+    // Linux loads pages together with their neighbors, in windows of 64 KB: release these as well.
     constexpr std::uintptr_t window = 1 << 16;
     const auto first = std::max(reinterpret_cast<std::uintptr_t>(begin) / window * window,
                                 reinterpret_cast<std::uintptr_t>(map_begin));
@@ -33,8 +33,8 @@ inline void release_pages(const void* begin, const void* end, const void* map_be
 #endif
 }
 
-// Asks for large pages where memory is about to be used for the first time: it is there in fewer
-// steps, and rows that are read in a random order are found sooner. Systems may ignore it.
+// Asks for large pages for memory that is not in use yet: fewer page faults, and fewer TLB misses
+// when rows are read in random order. The system may ignore it.
 inline void prefer_large_pages(void* begin, std::size_t n_bytes) noexcept {
 #if __has_include(<sys/mman.h>) && defined(MADV_HUGEPAGE)
     constexpr std::uintptr_t page = std::uintptr_t{1} << 21;

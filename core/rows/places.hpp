@@ -1,4 +1,4 @@
-// Numbers per row, between the order of X and that of training.
+// Moves arrays of one number per row between the order of X and that of training.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace splinear {
 
-// The places of some rows among n of them. Throws std::invalid_argument for one that is not there.
+// Throws std::invalid_argument unless all places are less than n.
 inline void check_places(std::span<const std::int64_t> places, std::size_t n) {
     const auto is_there = [&](std::int64_t at) { return static_cast<std::uint64_t>(at) < n; };
     must(std::ranges::all_of(places, is_there), "a row's place is not among the rows");
 }
 
-// Calls use(i, places[i]) for all i, on threads.
+// Calls use(i, places[i]) for all i, in parallel.
 template <class Use>
 void over_places(std::span<const std::int64_t> places, int n_threads, const Use& use) {
     constexpr std::ptrdiff_t per_task = 4096;
@@ -28,7 +28,7 @@ void over_places(std::span<const std::int64_t> places, int n_threads, const Use&
         });
 }
 
-// to[i] = from[places[i]], for each of n_outputs rows of numbers: n_all of `from`.
+// to[k, i] = from[k, places[i]], for from (n_outputs x n_all) and to (n_outputs x places.size()).
 inline void take_rows(const double* from, std::size_t n_all, std::size_t n_outputs,
                       std::span<const std::int64_t> places, int n_threads, double* to) {
     check_places(places, n_all);
@@ -36,7 +36,8 @@ inline void take_rows(const double* from, std::size_t n_all, std::size_t n_outpu
         over_places(places, n_threads, [&](std::size_t i, std::size_t at) { to[i] = from[at]; });
 }
 
-// to[places[i]] = from[i], likewise: n_all of `to`. No two rows have one place.
+// to[k, places[i]] = from[k, i], for from (n_outputs x places.size()) and to (n_outputs x n_all).
+// The places must be distinct.
 inline void put_rows(const double* from, std::size_t n_all, std::size_t n_outputs,
                      std::span<const std::int64_t> places, int n_threads, double* to) {
     check_places(places, n_all);

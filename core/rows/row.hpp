@@ -1,4 +1,4 @@
-// The number of a row.
+// The type of row numbers.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@ namespace splinear {
 
 using Row = std::ptrdiff_t;
 
-// A row's place in an array.
+// A row number as an index into an array.
 constexpr std::size_t index(Row row) noexcept { return static_cast<std::size_t>(row); }
 
 }  // namespace splinear

@@ -1,4 +1,4 @@
-// Some columns of a matrix in some of its rows, each in ascending order.
+// Sorts columns of a matrix, restricted to some rows.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,12 @@
 
 namespace splinear {
 
-// Sorts columns of floating-point numbers, NaN last: by the highest bits, eleven at a time, and
-// where these are the same, which few are, by comparing. Numbers are sorted as integers in the same
-// order.
+// Sorts floating-point numbers, NaN last, as integer keys of the same order: a radix sort by the
+// highest bits, 11 at a time, then comparisons for the few keys that agree in these.
 template <class Real>
 class ColumnSorter {
 public:
+    // For columns of n values.
     explicit ColumnSorter(std::size_t n) : keys_(n), others_(n), n_(n) {}
 
     void sort(Real* column) {
@@ -50,6 +50,7 @@ private:
         return static_cast<std::size_t>(key >> (first_bit + d * digit_bits)) % n_buckets;
     }
 
+    // Negative numbers have all bits flipped, others only the sign bit.
     static Key key_of(Real x) {
         if (std::isnan(x)) return ~Key{0};
         const Key bits = std::bit_cast<Key>(x);
@@ -60,8 +61,9 @@ private:
         return std::bit_cast<Real>((key & sign) != 0 ? key & ~sign : ~key);
     }
 
-    // Many columns are half zeros, and nothing is below them: these need no sorting. Writes the
-    // lowest value in front, as often as it occurs, and keeps the keys of the others.
+    // Many columns are zero in half of the rows and positive in the others; the zeros need no
+    // sorting. Writes all copies of the lowest value to the front of the column and keeps the keys
+    // of the rest. Returns the number of copies.
     std::size_t take_out_lowest(Real* column) {
         Key lowest = ~Key{0};
         const std::size_t n = keys_.size();
@@ -78,7 +80,7 @@ private:
         return n - n_;
     }
 
-    // Stable; `counts` says how often each digit occurs.
+    // Stable counting sort by digit d; counts[v] is how often the digit v occurs.
     void sort_by(int d, std::span<std::uint32_t> counts) {
         if (n_ == 0 || counts[digit(keys_[0], d)] == n_) return;
         std::uint32_t before = 0;
@@ -87,7 +89,7 @@ private:
         keys_.swap(others_);
     }
 
-    // Only where two neighbors are not in order there is anything to do.
+    // Sorts runs of keys with equal high bits in which two neighbors are out of order.
     void sort_the_rest() {
         const auto is_same = [](Key a, Key b) { return a >> first_bit == b >> first_bit; };
         for (std::size_t i = 1; i < n_; ++i) {
@@ -102,17 +104,17 @@ private:
     }
 
     std::vector<Key> keys_;
-    std::vector<Key> others_;
-    std::size_t n_;  // that are not the lowest
+    std::vector<Key> others_;  // scratch
+    std::size_t n_;            // number of keys, without copies of the lowest value
 };
 
-// Writes to out, column by column, X[rows][:, columns], each column in ascending order.
+// Writes X[rows][:, columns] to out, column by column, each in ascending order with NaN last.
 template <class Real>
 void sort_columns(const MatrixView<Real>& X, std::span<const std::int64_t> rows,
                   std::span<const std::int64_t> columns, int n_threads, Real* out) {
     check_rows(rows, X.n_rows);
     check_columns(columns, columns.size(), X.n_columns);
-    // Neighbors lie in the same line of memory, and are read together where threads are few.
+    // Columns that share cache lines are read together, unless there are too many threads.
     constexpr std::ptrdiff_t most_together = 64 / sizeof(Real);
     const auto n_columns = static_cast<std::ptrdiff_t>(columns.size());
     const std::ptrdiff_t together = std::clamp<std::ptrdiff_t>(

@@ -1,15 +1,14 @@
-// One value of a sparse row.
+// One nonzero value of a sparse row.
 #pragma once
 
 #include <cstdint>
 
 namespace splinear {
 
-// Where the table of its feature starts (see table_places.hpp), and the argument of the basis.
 template <class Argument>
 struct SparseEntry {
-    std::uint32_t place;
-    Argument argument;
+    std::uint32_t place;  // start of its feature's table, see table_places.hpp
+    Argument argument;    // of the basis
 };
 
 }  // namespace splinear

@@ -1,4 +1,4 @@
-// Rows of which most values are zero: only the others are stored.
+// Sparse rows: only the nonzero values are stored.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 
 namespace splinear {
 
-// A matrix by rows (CSR), owned by someone else: the non-zeros of row i are values[k] in column
-// features[k], starts[i] <= k < starts[i + 1].
+// A view of a sparse matrix in CSR format: the nonzeros of row i are values[k] in column
+// features[k] for starts[i] <= k < starts[i + 1].
 template <class Real>
 struct SparseView {
     std::span<const std::int64_t> starts;  // n_rows + 1
@@ -34,7 +34,7 @@ struct SparseView {
     }
 };
 
-// Throws std::invalid_argument unless the starts ascend from 0 or more to n_entries at most.
+// Throws std::invalid_argument unless the starts are ascending and within [0, n_entries].
 inline void check_starts(std::span<const std::int64_t> starts, std::size_t n_entries) {
     must(!starts.empty(), "there must be one start more than rows, and there is none");
     must(starts.front() >= 0 && std::ranges::is_sorted(starts),
@@ -53,16 +53,15 @@ void check(const SparseView<Real>& X, std::size_t n_features) {
 
 using PlacesPtr = std::shared_ptr<const TablePlaces>;
 
-// Rows of a sparse matrix, each a list of features and arguments of the basis: 8 bytes per non-zero
-// (16 where arguments are exact), and 8 per row. What is zero takes no part, so it serves models
-// whose curves are zero at zero. A feature is known by where its table lies, so that those who read
-// the rows need not look that up.
+// Rows of a sparse matrix, each a list of features and arguments of the basis: 8 bytes per nonzero
+// (16 if arguments are double precision), and 8 per row. Zeros are ignored, so curves must be zero
+// at zero. A feature is identified by the place of its table, which saves operators a lookup.
 template <class Argument>
 class SparseRowsOf {
 public:
     using Entry = SparseEntry<Argument>;
 
-    // The rows order[0], order[1], ... of X, in memory of their own.
+    // A copy of the rows order[0], order[1], ... of X.
     template <class Real>
     SparseRowsOf(const SparseView<Real>& X, const Axes& axes, std::span<const std::int64_t> order,
                  PlacesPtr places)
@@ -87,8 +86,8 @@ public:
         note_reach();
     }
 
-    // Rows in a read-only map of a file; the entries of row i begin at starts[i]. Blocks are as
-    // those of Codes.
+    // Rows in a read-only file mapping, which must outlive this; the entries of row i begin at
+    // starts[i]. rows_per_block is as for Codes.
     SparseRowsOf(std::vector<std::int64_t> starts, std::span<const Entry> mapped,
                  Row rows_per_block, PlacesPtr places)
         : starts_(std::move(starts)),
@@ -105,7 +104,7 @@ public:
     SparseRowsOf(SparseRowsOf&&) = default;
     SparseRowsOf& operator=(SparseRowsOf&&) = default;
 
-    // The first n rows alone, in the memory of these.
+    // A view of the first n rows; this must outlive it.
     SparseRowsOf first_rows(Row n) const {
         const auto end = starts_.begin() + std::min(n, n_rows()) + 1;
         SparseRowsOf some;
@@ -118,7 +117,7 @@ public:
         return some;
     }
 
-    // Some rows, copied to memory of their own.
+    // A copy of the rows with the given numbers.
     SparseRowsOf some_rows(std::span<const std::int64_t> numbers) const {
         check_rows(numbers, n_rows());
         SparseRowsOf some;
@@ -147,7 +146,7 @@ public:
     Row n_rows() const noexcept { return static_cast<Row>(starts_.size()) - 1; }
     std::size_t n_features() const noexcept { return places_->n_features(); }
     const TablePlaces& places() const noexcept { return *places_; }
-    // Whether no argument is beyond the end of its table.
+    // Whether no argument is beyond its feature's table.
     bool within_tables() const noexcept { return within_tables_; }
     std::size_t n_entries() const noexcept { return entries_.size(); }
 
@@ -156,7 +155,7 @@ public:
         return entries_.subspan(begin, index(starts_[index(i) + 1]) - begin);
     }
 
-    // visit(feature, argument) for the values of a row that are not zero.
+    // Calls visit(feature, argument) for the nonzero values of a row.
     template <class Visit>
     void for_each(Row i, const Visit& visit) const {
         for (const Entry& entry : row(i))
@@ -166,7 +165,8 @@ public:
 private:
     SparseRowsOf() = default;
 
-    // Reads all rows once: what lies beyond the tables would be read from anywhere.
+    // Reads all rows once to check places and set within_tables_: operators would read beyond their
+    // tables otherwise.
     void note_reach() {
         read_in_order(*this, n_rows(), rows_per_block_, [&](Row begin, Row end) {
             for (Row i = begin; i < end; ++i)
@@ -179,9 +179,9 @@ private:
     }
 
     std::vector<std::int64_t> starts_;
-    std::vector<Entry> own_;  // empty if they are in a file
+    std::vector<Entry> own_;  // empty if the entries are in a file
     std::span<const Entry> entries_;
-    bool is_mapped_ = false;  // memory of a file, whose pages may be let go
+    bool is_mapped_ = false;  // the entries are in a file, whose pages may be released
     bool within_tables_ = true;
     PlacesPtr places_;
     Row rows_per_block_ = 1;

@@ -1,4 +1,4 @@
-// Where the tables of features lie in one array.
+// The layout of the tables of all features of sparse rows in one array.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,15 @@
 
 namespace splinear {
 
-// Tables of different lengths, one behind the other, with room before each of them for what else
-// is known of its feature. Most words of a text occur once or twice, and the curve of one that does
-// has one coefficient: tables of one length for all would be many times as long, and no cache would
-// hold them.
+// Tables of different lengths, one after the other, each preceded by a header of two numbers that
+// operators may use. In text, most words occur once or twice and their curves have few
+// coefficients: tables of equal length would be many times as large and fit in no cache.
 class TablePlaces {
 public:
-    static constexpr std::size_t header = 2;    // numbers before a table
-    static constexpr std::size_t padding = 16;  // numbers behind the last one
+    static constexpr std::size_t header = 2;    // numbers before each table
+    static constexpr std::size_t padding = 16;  // numbers after the last table
 
-    // sizes: of the tables, one per feature, at least 1 each.
+    // sizes: the size of each feature's table, at least 1.
     explicit TablePlaces(std::span<const std::int64_t> sizes) {
         std::size_t end = 0;
         for (const std::int64_t size : sizes) {
@@ -38,7 +37,7 @@ public:
     }
 
     std::size_t n_features() const noexcept { return starts_.size(); }
-    std::size_t length() const noexcept { return ends_ + padding; }  // of the array
+    std::size_t length() const noexcept { return ends_ + padding; }  // of the whole array
 
     std::span<const std::uint32_t> starts() const noexcept { return starts_; }
     std::size_t start(std::size_t j) const noexcept { return starts_[j]; }
@@ -47,7 +46,7 @@ public:
         return end - starts_[j];
     }
 
-    // Of the feature whose table starts at the place.
+    // The feature whose table starts at `place`, which must be a start.
     std::size_t feature(std::uint32_t place) const noexcept { return features_[place]; }
     bool is_start(std::uint32_t place) const noexcept {
         return place < features_.size() && features_[place] != none;
@@ -57,8 +56,8 @@ private:
     static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
     std::vector<std::uint32_t> starts_;
-    std::vector<std::uint32_t> features_;  // per place
-    std::size_t ends_ = 0;
+    std::vector<std::uint32_t> features_;  // per place, the feature whose table starts there
+    std::size_t ends_ = 0;                 // end of the last table
 };
 
 }  // namespace splinear

@@ -1,4 +1,4 @@
-// From single-precision values to codes by the kernels: some rows and a tile of features at a time.
+// Converts single-precision values to codes by vector kernels, in tiles of rows and features.
 #pragma once
 
 #include <algorithm>
@@ -21,16 +21,18 @@
 
 namespace splinear {
 
-// Features with knots, and those without that lie among them; needs code_tile of the kernels. Codes
-// of features that it does not take are nonsense.
+// Encodes features with knots, and linear ones among them; requires kernels with code_tile(). The
+// codes of unsupported features, for which takes_line() and takes_knots() are false, are undefined.
 class TileEncoder {
 public:
+    // Whether a linear axis is supported.
     static bool takes_line(const Axis& axis, const CodeGrid& grid) noexcept {
         return !axis.has_knots() && grid.span <= axis.last() - axis.first() && !grid.is_wide;
     }
 
-    // Bins between knots that are numbers of single precision, not too many of them. Pairs of bins
-    // are coded from the knot between them: a value at another knot must not lie where codes end.
+    // Whether an axis with knots is supported: the knots must be exact in single precision and not
+    // too many. With pairs of bins, which are coded from the knot between them, a value at another
+    // knot must not be where one code ends and the next begins, hence the condition on rounding.
     static bool takes_knots(const Axis& axis, const CodeGrid& grid, simd::KnotForm form) noexcept {
         if (form != simd::KnotForm::columns && grid.rounding != 0.5) return false;
         const std::span<const double> knots = axis.knots();
@@ -56,7 +58,8 @@ public:
             plant_pairs(warped, PairTrees(n_bins, kernels.knot_form));
     }
 
-    // Codes the rows [begin, end) of X, whose features lie in these columns.
+    // Encodes row i of X into row places[i] of `out`, for i in [begin, end); negative places are
+    // skipped. in_a_row: `columns` are consecutive.
     void encode(const MatrixView<float>& X, std::span<const std::int64_t> columns, bool in_a_row,
                 Row begin, Row end, const std::int64_t* places, Code* out) const {
         const std::size_t n = axes_.size();
@@ -84,7 +87,7 @@ public:
 private:
     static constexpr std::size_t n_rows = simd::code_rows;
 
-    // plant(axis, tree) for some features, with room for each tree.
+    // Allocates one tree per feature and calls plant(axis, tree) to fill it.
     template <class Plant>
     void plant_all(std::span<const std::size_t> warped, std::size_t n_floats, const Plant& plant) {
         tables_.resize(n_floats * warped.size());
@@ -93,11 +96,12 @@ private:
             plant(axes_[j], tree);
             trees_[j] = tree;
             tree += n_floats;
-            // Four roundings, each by half a unit of the last of 24 bits.
+            // The error of a code by four roundings, each of half a unit in the last of 24 bits.
             doubt_ = static_cast<float>(3e-7 * grid_.density(axes_[j]));
         }
     }
 
+    // Trees for KnotForm::columns: one leaf per bin.
     void plant_bins(std::span<const std::size_t> warped, const TreeOrder& order) {
         depth_ = order.depth();
         const std::size_t n_leaves = order.n_leaves();
@@ -113,7 +117,8 @@ private:
                 float* at = tree + leaf;
                 at[n_leaves] = static_cast<float>(knots[bin]);
                 at[2 * n_leaves] = width > 0.0 ? static_cast<float>(density / width) : 0.0f;
-                // What is between knots is rounded by the kernel; what is at the last one, here.
+                // The kernel rounds values between knots; the code of the last knot is rounded
+                // here.
                 const auto code =
                     static_cast<std::int32_t>(std::min(begin, static_cast<double>(grid_.last)));
                 at[3 * n_leaves] = std::bit_cast<float>(code);
@@ -121,6 +126,7 @@ private:
         });
     }
 
+    // Trees for the other forms: one leaf per pair of bins.
     void plant_pairs(std::span<const std::size_t> warped, const PairTrees& pairs) {
         depth_ = pairs.depth();
         sections_ = pairs.sections();
@@ -143,6 +149,7 @@ private:
         });
     }
 
+    // Copies the values of n_rows rows to `together`, row by row, and points x there.
     void copy_together(std::array<const float*, n_rows>& x, std::span<const std::int64_t> columns,
                        std::ptrdiff_t stride, std::vector<float>& together) const {
         const std::size_t n = axes_.size();
@@ -152,6 +159,8 @@ private:
         for (std::size_t a = 0; a < n_rows; ++a) x[a] = &together[a * n];
     }
 
+    // Encodes n_rows rows, tile by tile. Codes that single precision leaves in doubt are computed
+    // again in double precision.
     void encode_together(const std::array<const float*, n_rows>& x,
                          const std::array<Code*, n_rows>& to) const {
         const auto nan = static_cast<std::int32_t>(grid_.has_missing() ? grid_.missing_code : 0);
@@ -182,9 +191,9 @@ private:
     const simd::Kernels& kernels_;
     int depth_ = 0;
     int sections_ = 0;
-    float doubt_ = 0.0f;
-    AlignedFloats tables_;
-    std::vector<const float*> trees_;
+    float doubt_ = 0.0f;               // codes this close to a boundary are in doubt
+    AlignedFloats tables_;             // the trees
+    std::vector<const float*> trees_;  // per feature; null for linear axes
 };
 
 }  // namespace splinear

@@ -1,4 +1,4 @@
-// Rows of a matrix, read in full precision whenever they are needed.
+// Rows of a dense matrix, read in full precision whenever they are needed.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace splinear {
 
-// Rows of a matrix in full precision, in a given order: nothing is stored beyond the order. Feature
-// j is in column columns[j].
+// The rows order[0], order[1], ... of X; feature j is in column columns[j]. Nothing is copied: X,
+// axes and order must outlive this.
 template <class Real>
 class ValueRows {
 public:
@@ -30,6 +30,7 @@ public:
         check_rows(order, X.n_rows);
     }
 
+    // The rows with the given numbers.
     ValueRows some_rows(std::span<const std::int64_t> numbers) const {
         check_rows(numbers, n_rows());
         auto own = std::make_shared<std::vector<std::int64_t>>();
@@ -40,6 +41,7 @@ public:
         return some;
     }
 
+    // The first n rows.
     ValueRows first_rows(Row n) const {
         ValueRows some = *this;
         some.order_ = order_.first(static_cast<std::size_t>(std::min(n, n_rows())));
@@ -53,8 +55,9 @@ public:
         return argument_of(axes_[feature],
                            X_(place, static_cast<std::ptrdiff_t>(columns_[feature])));
     }
-    // The same for simd::column_rows rows, which begin at these places of X; false if a value is
-    // missing.
+
+    // Arguments of one feature in simd::column_rows rows, whose addresses in X are places(rows).
+    // Returns false if a value is missing, whose argument is then not NaN.
     using Column = std::array<double, simd::column_rows>;
     using Places = std::array<const Real*, simd::column_rows>;
     Places places(std::span<const Row> rows) const noexcept {
@@ -74,7 +77,8 @@ public:
         place_column(axes_[feature], x.data(), out.data());
         return !missing;
     }
-    // out[a] = argument(rows[a], feature), many at a time.
+
+    // out[a] = argument(rows[a], feature) for any number of rows.
     void arguments(std::span<const Row> rows, std::size_t feature, double* out) const noexcept {
         const auto column = static_cast<std::ptrdiff_t>(columns_[feature]);
         std::array<double, simd::column_rows> x{};
@@ -97,7 +101,7 @@ private:
     MatrixView<Real> X_;
     std::vector<std::int64_t> columns_;
     const Axes& axes_;
-    std::shared_ptr<const std::vector<std::int64_t>> own_;  // none, where somebody else owns it
+    std::shared_ptr<const std::vector<std::int64_t>> own_;  // null if somebody else owns the order
     std::span<const std::int64_t> order_;
 };
 
