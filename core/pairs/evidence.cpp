@@ -14,6 +14,7 @@ struct Sums {
     double g = 0.0, h = 0.0;
 };
 
+// z of pair_evidence().
 double standardized(std::span<const Sums> cells) {
     double found = 0.0, mean = 0.0, variance = 0.0;
     for (const Sums& cell : cells) {

@@ -10,12 +10,12 @@
 namespace splinear {
 namespace {
 
-constexpr std::ptrdiff_t rows_at_once = 2048;  // whose scores stay in the cache
+constexpr std::ptrdiff_t rows_at_once = 2048;  // their scores stay in the cache
 
-// The cell of a row, and the weights of its corners.
+// The cell of a row.
 struct Cell {
-    std::size_t node;
-    std::array<double, 4> weights;
+    std::size_t node;               // index of its first corner (k, l)
+    std::array<double, 4> weights;  // of the corners (k, l), (k, l+1), (k+1, l), (k+1, l+1)
 };
 
 Cell cell_at(const Surface& surface, double p, double q) {
@@ -27,7 +27,7 @@ Cell cell_at(const Surface& surface, double p, double q) {
             {(1.0 - a) * (1.0 - b), (1.0 - a) * b, a * (1.0 - b), a * b}};
 }
 
-// Calls body(row, cell) for the rows of [first, last) that stand on a surface.
+// Calls body(row, cell) for the rows in [first, last) with nonnegative positions.
 template <class Real, class Body>
 void for_each_row(const Positions<Real>& positions, const Surface& surface, std::ptrdiff_t first,
                   std::ptrdiff_t last, const Body& body) {
@@ -87,7 +87,7 @@ std::vector<double> SurfaceRows<Real>::score(std::size_t n_outputs, std::span<co
     return out;
 }
 
-// Calls add(output, surface) for all of both, each pair of them on one thread.
+// Calls add(output, surface) for all combinations, each as one parallel task.
 template <class Real>
 template <class Add>
 void SurfaceRows<Real>::for_each_surface(std::size_t n_outputs, int n_threads,

@@ -1,14 +1,14 @@
-// Surfaces over pairs of features: what primal methods do with them over all rows.
+// Surfaces over pairs of features: scores, sums and Hessian blocks over all rows.
 //
-// A feature is a chain of nodes, and a row stands on it at a position: node k is position k, and
-// between two nodes a value is interpolated. So a surface of n_first x n_second nodes is bilinear
-// in every cell, and a row has at most four functions that are not zero:
+// A feature is a chain of nodes. A row's value is a position on it: node k is at position k, and
+// values between nodes are interpolated. A surface is a table T of n_first x n_second numbers,
+// bilinear in every cell, so that a row has at most four nonzero functions:
 //
 //     f(p, q) = (1-a)(1-b) T[k,l] + (1-a)b T[k,l+1] + a(1-b) T[k+1,l] + ab T[k+1,l+1],
 //
-// (k, l) being the cell and (a, b) the place in it. A negative position is nowhere: such a row has
-// no function of that surface. All sums are in double precision, surface by surface in the order of
-// the rows, so that no result depends on the number of threads.
+// where (k, l) is the cell of the positions (p, q) and (a, b) the fractions within it. A row with a
+// negative position does not contribute to the surface. All sums are in double precision and, per
+// surface, in the order of the rows, so that no result depends on n_threads.
 #pragma once
 
 #include <array>
@@ -19,16 +19,16 @@
 
 namespace splinear {
 
-// One surface: two features by their numbers, and their nodes.
 struct Surface {
-    std::int64_t first, second;
-    std::int64_t n_first, n_second;
+    std::int64_t first, second;      // indices of the two features
+    std::int64_t n_first, n_second;  // their numbers of nodes
 
     std::size_t size() const { return static_cast<std::size_t>(n_first * n_second); }
 };
 
-// Where the rows stand: (n_features, n_rows), row by row. In single precision for training, where
-// there are many; in double for predictions, as a sum of terms may have to rise.
+// The positions of the rows, n_features x n_rows; not owned. Single precision for training, to save
+// memory; double precision for predictions, where rounding could make a score that must be monotone
+// decrease.
 template <class Real>
 struct Positions {
     std::span<const Real> values;
@@ -39,29 +39,33 @@ struct Positions {
     }
 };
 
-// Neighbors of a node in a cell, by the distance of their numbers: 0, 1, n_second - 1, n_second,
-// n_second + 1.
+// Bands of a surface's Hessian block: nodes that share a cell have indices that differ by 0, 1,
+// n_second - 1, n_second or n_second + 1.
 inline constexpr std::size_t n_surface_bands = 5;
 
-// Surfaces over rows. Throws std::invalid_argument if a position lies outside of its nodes, if
-// there is no such feature, or if a chain has fewer than two nodes.
+// Surfaces over the same rows. Immutable, so that threads may share it.
 template <class Real>
 class SurfaceRows {
 public:
+    // Throws std::invalid_argument if a position is beyond the last node, a feature does not exist,
+    // or a chain has fewer than two nodes.
     SurfaceRows(Positions<Real> positions, std::vector<Surface> surfaces);
 
     std::size_t n_rows() const { return positions_.n_rows; }
-    std::size_t n_nodes() const { return offsets_.back(); }  // of all surfaces
+    std::size_t n_nodes() const { return offsets_.back(); }  // of all surfaces together
 
-    // The sum over surfaces for every row: n_outputs x n_rows. `tables` are n_outputs x n_nodes.
+    // The sum of all surfaces at every row: n_outputs x n_rows. tables: n_outputs x n_nodes, the
+    // surfaces one after the other.
     std::vector<double> score(std::size_t n_outputs, std::span<const double> tables,
                               int n_threads) const;
 
-    // sum_i r_i B_i for every row r of n_outputs x n_rows: n_outputs x n_nodes.
+    // sum_i r_i B_i per output, where B_i are the functions of row i: n_outputs x n_nodes. r:
+    // n_outputs x n_rows.
     std::vector<double> sum(std::size_t n_outputs, std::span<const double> r, int n_threads) const;
 
-    // The blocks of sum_i h_i B_i B_i' on the diagonal, by bands: n_outputs x n_nodes x 5. Entry
-    // [node, p] is that of the node and its neighbor p.
+    // The diagonal blocks of sum_i h_i B_i B_i' per output, one per surface, as bands: n_outputs x
+    // n_nodes x 5. Entry [node, p] is that of the node and its neighbor in band p. h: n_outputs x
+    // n_rows.
     std::vector<double> blocks(std::size_t n_outputs, std::span<const double> h,
                                int n_threads) const;
 
@@ -71,7 +75,7 @@ private:
 
     Positions<Real> positions_;
     std::vector<Surface> surfaces_;
-    std::vector<std::size_t> offsets_;  // of nodes, and their number at the end
+    std::vector<std::size_t> offsets_;  // start of each surface's nodes, and their total number
 };
 
 extern template class SurfaceRows<float>;
