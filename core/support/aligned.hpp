@@ -1,4 +1,4 @@
-// Arrays that start on a cache line, as the kernels require.
+// Arrays aligned to cache lines, as the kernels require.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Entries of the inverse of a banded matrix, without the inverse.
+// The entries of the inverse of a banded matrix that are inside its band.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 
 namespace splinear {
 
-// The entries of (L L')^{-1} inside the band of L, a lower triangular matrix with `n_bands` bands:
-// entry [p, k] of both is that at (k + p, k), as in LAPACK (Takahashi's equations, n n_bands^2
-// operations). `factor` is n_bands x n. Throws std::invalid_argument if it is not, or if a pivot is
-// not above 0.
+// The entries of (L L')^{-1} inside the band of L, a lower triangular matrix with n_bands bands, by
+// Takahashi's equations, in n n_bands^2 operations. L (`factor`) and the result are n_bands x n, as
+// in LAPACK: entry [p, k] is that at (k + p, k). Throws std::invalid_argument if the size is wrong
+// or a diagonal entry is not positive.
 inline std::vector<double> band_inverse(std::span<const double> factor, std::size_t n_bands) {
     const std::size_t n = n_bands > 0 ? factor.size() / n_bands : 0;
     must_be("the size of the factor", factor.size(), n * n_bands);

@@ -1,4 +1,4 @@
-// Symmetric banded matrices of one size, factored together.
+// Symmetric banded matrices of the same size: sums, factorizations and solutions.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,17 @@
 
 namespace splinear {
 
-// Matrices of one size by bands, n x size x n_bands: entry [j, k, p] stands at (k, k + p) of matrix
-// j. What would stand behind its end is not read.
+// Symmetric matrices of the same size, stored by bands, n x size x n_bands: entry [j, k, p] is at
+// (k, k + p) of matrix j. Entries with k + p >= size are ignored. Not owned.
 struct Bands {
     std::span<const double> entries;
     std::size_t n_bands;
 };
 
-// Sums of blocks and of their penalty, in as many bands as the longer has, `most` at most. Of the
-// blocks only entries count whose row and column are used; what is not used has ones on the
-// diagonal, so that the sums can be factored. `levels` p_j (n x size, or none): of_level p_j p_j'
-// is added as well.
+// blocks + penalty, with as many bands as the wider of the two, at most `most`. Entries of the
+// blocks whose row or column is not used (n x size) count as 0, and the diagonal gets a 1 there, so
+// that the sums can be factored. If `levels` p_j (n x size) is not empty, of_level p_j p_j' is
+// added as well.
 inline std::vector<double> penalized_bands(const Bands& blocks, const Bands& penalty,
                                            std::span<const std::uint8_t> used,
                                            std::span<const double> levels, double of_level,
@@ -60,7 +60,7 @@ inline std::vector<double> penalized_bands(const Bands& blocks, const Bands& pen
     return out;
 }
 
-// The sums of the rows of symmetric matrices: n x size.
+// The row sums of the matrices: n x size.
 inline std::vector<double> band_sums(const Bands& bands, std::size_t size, int n_threads) {
     const std::size_t n_bands = bands.n_bands;
     must(size > 0 && n_bands > 0 && bands.entries.size() % (size * n_bands) == 0,
@@ -86,10 +86,11 @@ inline std::vector<double> band_sums(const Bands& bands, std::size_t size, int n
     return out;
 }
 
-// Each matrix is L D L', L having ones on its diagonal; `bands` is as in Bands. Several matrices
-// are gone through side by side, as each step of one waits for the last.
+// Factorizations L D L' of symmetric banded matrices, L with ones on the diagonal. Several matrices
+// are solved side by side, because each step within one depends on the step before.
 class BandedBlocks {
 public:
+    // bands: the entries of Bands. Throws std::invalid_argument if their number is wrong.
     BandedBlocks(std::vector<double> bands, std::size_t size, std::size_t n_bands,
                  int n_threads = 1)
         : size_(size), n_bands_(n_bands), factor_(std::move(bands)) {
@@ -108,11 +109,11 @@ public:
     std::size_t n_blocks() const noexcept { return factor_.size() / (size_ * n_bands_); }
     std::size_t size() const noexcept { return size_; }
 
-    // Whether no pivot is 0 or less. If one is, nothing can be solved for.
+    // Whether all pivots are positive. If not, solve() must not be called.
     bool is_definite() const noexcept { return is_definite_; }
 
-    // Multiplies x, `size` numbers for each of the matrices from `first` to last - 1, by their
-    // inverses.
+    // Multiplies x, `size` numbers for each of the matrices [first, last), by their inverses, in
+    // place.
     void solve(std::size_t first, std::size_t last, double* x) const noexcept {
         if (n_bands_ == 2)
             solve_all(std::integral_constant<std::size_t, 2>{}, first, last, x);
@@ -121,10 +122,10 @@ public:
     }
 
 private:
-    static constexpr std::size_t together = 8;
+    static constexpr std::size_t together = 8;  // matrices solved side by side
 
-    // Afterward D^{-1} stands on the diagonal, and L at (k + p, k) in place of (k, k + p). Returns
-    // whether the matrix is definite.
+    // Factors matrix j in place: D^{-1} replaces its diagonal, and L at (k + p, k) the entry at
+    // (k, k + p). Returns whether all pivots are positive.
     bool factor(std::size_t j) noexcept {
         bool is_definite = true;
         double* a = &factor_[j * size_ * n_bands_];

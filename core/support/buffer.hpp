@@ -1,4 +1,4 @@
-// Numbers that are written before they are read.
+// An uninitialized array of numbers.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace splinear {
 
-// An array that is not initialized: its pages are first touched by the threads that write it. A
-// std::vector's would all be by the thread that makes it, while the others wait.
+// Unlike a std::vector, it is not initialized, so its pages are first touched, in parallel, by the
+// threads that write to it.
 template <class Number>
 class Buffer {
 public:
@@ -28,7 +28,7 @@ public:
         return std::equal(a.begin(), a.end(), b.begin(), b.end());
     }
 
-    // Hands the array over.
+    // Transfers ownership to the caller, who must delete[] the array.
     Number* release() noexcept { return data_.release(); }
 
 private:

@@ -1,5 +1,4 @@
-// Checks of what comes in from outside: what does not hold is a std::invalid_argument, which is a
-// ValueError in Python.
+// Checks of arguments from outside. They throw std::invalid_argument, a ValueError in Python.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +11,14 @@ inline void must(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
 }
 
-// A size, or a number of things.
+// Checks a size or a number of things; `what` describes it.
 inline void must_be(const char* what, std::size_t found, std::size_t expected) {
     if (found == expected) return;
     throw std::invalid_argument(std::string(what) + " must be " + std::to_string(expected) +
                                 ", not " + std::to_string(found));
 }
 
-// The number of one thing of n: of a row, a column, a feature.
+// Checks an index, e.g. of a row or feature, against the number n of such things.
 inline void must_be_one_of(const char* what, std::int64_t number, std::size_t n) {
     if (0 <= number && static_cast<std::uint64_t>(number) < n) return;
     throw std::invalid_argument("there is no " + std::string(what) + " " + std::to_string(number) +

@@ -1,4 +1,4 @@
-// The sum of a_i b_i, in an order that vector instructions can follow.
+// Dot products.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 
 namespace splinear {
 
+// sum_i a_i b_i, in an order of additions that allows vector instructions.
 inline double dot(const double* a, const double* b, std::size_t n) noexcept {
     constexpr std::size_t lanes = 8;
     std::array<double, lanes> sums{};

@@ -1,11 +1,12 @@
-// Where a concave function is highest.
+// Golden-section search for the maximum of a concave function.
 #pragma once
 
 #include <utility>
 
 namespace splinear {
 
-// In [0, 1], by golden sections, each of which leaves 62 % of the interval; the ends are exact.
+// The maximizer of f in [0, 1]. Each of n_sections steps leaves 62 % of the interval. If the
+// remaining interval touches 0 or 1, the result is exactly that.
 template <class Function>
 double highest_in_unit_interval(const Function& f, int n_sections) {
     constexpr double golden = 0.6180339887498949;

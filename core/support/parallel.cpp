@@ -24,13 +24,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a thread looks for work before it goes to sleep. The next job of a fit mostly comes
-// sooner, and a sleeper would wake up late: on 16 cores fits took 8 to 18 % longer with 100 us, and
-// no less time with 1 ms. Much longer would be bad where other programs want the processor as well:
-// a thread that never sleeps uses up its share of time, and is then interrupted just when work
-// arrives.
+// How long a thread spins before it goes to sleep. The next job of a fit usually comes sooner, and
+// waking up takes long: on 16 cores fits took 8 to 18 % longer with 100 us, and no less time with
+// 1 ms. Much longer would hurt on a busy machine: a thread that never sleeps uses up its time slice
+// and is then preempted just when work arrives.
 constexpr auto patience = 300us;
 
+// Tells the processor that this is a spin loop.
 void pause() noexcept {
 #if defined(__x86_64__) || defined(_M_X64)
     _mm_pause();
@@ -39,6 +39,7 @@ void pause() noexcept {
 #endif
 }
 
+// The process id, or 0 if unknown.
 int process() noexcept {
 #if __has_include(<unistd.h>)
     return static_cast<int>(getpid());
@@ -47,7 +48,8 @@ int process() noexcept {
 #endif
 }
 
-// Waits, awake at first, until done(value) of an atomic's value.
+// Waits until done(value) holds for the atomic's value, which is returned. Spins at first, then
+// sleeps.
 template <class T, class Done>
 T wait_until(const std::atomic<T>& atomic, const Done& done) {
     const auto deadline = std::chrono::steady_clock::now() + patience;
@@ -64,9 +66,9 @@ T wait_until(const std::atomic<T>& atomic, const Done& done) {
     }
 }
 
-thread_local bool in_task = false;
+thread_local bool in_task = false;  // whether this thread is running a task
 
-// While it lives, this thread is in a task.
+// Sets in_task during its lifetime.
 struct InTask {
     InTask() noexcept { in_task = true; }
     ~InTask() { in_task = false; }
@@ -74,8 +76,8 @@ struct InTask {
     InTask& operator=(const InTask&) = delete;
 };
 
-// The threads that help one thread. They come when there is a job, if they are awake in time;
-// nobody waits for one that is not, as the others take its tasks.
+// The helper threads of one calling thread. Helpers join a job if they wake up in time; nobody
+// waits for one that does not, since the other threads take all tasks.
 class ThreadPool {
 public:
     ThreadPool() = default;
@@ -88,7 +90,7 @@ public:
         for (std::thread& helper : helpers_) helper.join();
     }
 
-    // Throws what a task threw, the first of them, once no thread is in a task any more.
+    // Returns, or rethrows the first exception of a task, when no thread is in a task anymore.
     void run(std::ptrdiff_t n_tasks, int n_threads, AnyTask task) {
         hire(static_cast<std::size_t>(std::min<std::ptrdiff_t>(n_threads, n_tasks)) - 1);
         task_ = task;
@@ -104,10 +106,12 @@ public:
         if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     }
 
+    // Whether the pool was made by this process, not by the parent of a fork.
     bool is_ours() const noexcept { return process_ == process(); }
 
 private:
-    // The gate is the number of a job times 256, odd while it is open, plus how many are inside.
+    // The gate combines two numbers: the low 8 bits count the helpers inside, and the rest is
+    // incremented when a job opens and again when it closes, so it is odd while a job is open.
     static constexpr std::uint32_t one_job = 256;
     static constexpr std::size_t most_helpers = most_threads - 1;
     static_assert(most_helpers < one_job);
@@ -115,18 +119,20 @@ private:
     static constexpr std::uint32_t number(std::uint32_t gate) { return gate / one_job; }
     static constexpr bool is_open(std::uint32_t gate) { return number(gate) % 2 == 1; }
 
+    // Starts helpers until there are n, or as many as the system allows.
     void hire(std::size_t n) noexcept {
         n = std::min(n, most_helpers);
         try {
             while (helpers_.size() < n)
                 helpers_.emplace_back([this, rank = helpers_.size()] { help(rank); });
         } catch (const std::system_error&) {
-            // As many as there are.
+            // Go on with those that were started.
         } catch (const std::bad_alloc&) {
-            // The same.
+            // Likewise.
         }
     }
 
+    // The main loop of helper number `rank`.
     void help(std::size_t rank) noexcept {
         const InTask here;
         std::uint32_t seen = 0;
@@ -143,7 +149,7 @@ private:
         }
     }
 
-    // Goes in, unless the job is over by now.
+    // Counts this helper as inside; returns false if the job has been closed meanwhile.
     bool enter(std::uint32_t gate) {
         const std::uint32_t job = number(gate);
         while (number(gate) == job)
@@ -151,6 +157,7 @@ private:
         return false;
     }
 
+    // Runs tasks until none is left or one has thrown.
     void work() noexcept {
         try {
             for (;;) {
@@ -159,7 +166,7 @@ private:
                 task_.call(task_.task, i);
             }
         } catch (...) {
-            next_.store(n_tasks_, std::memory_order_relaxed);  // nobody begins another task
+            next_.store(n_tasks_, std::memory_order_relaxed);  // no further tasks are started
             if (!has_failed_.exchange(true, std::memory_order_relaxed))
                 error_ = std::current_exception();
         }
@@ -170,16 +177,16 @@ private:
     std::atomic<std::uint32_t> gate_{0};
     std::atomic<bool> ending_{false};
 
-    // Of the job at hand; read by those inside only.
+    // The current job; only threads that are inside read these.
     AnyTask task_{};
     std::ptrdiff_t n_tasks_ = 0;
-    std::size_t wanted_ = 0;
+    std::size_t wanted_ = 0;  // helpers of a higher rank do nothing
     std::atomic<std::ptrdiff_t> next_{0};
     std::atomic<bool> has_failed_{false};
-    std::exception_ptr error_;  // written by the first that fails
+    std::exception_ptr error_;  // written by the first thread that fails
 };
 
-// A process that was forked off has its parent's pool, but not the threads: it is left alone.
+// A forked process inherits the parent's pool without its threads, so it must not be destroyed.
 struct DeleteIfOurs {
     void operator()(ThreadPool* pool) const {
         if (pool->is_ours()) delete pool;

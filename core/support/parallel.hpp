@@ -1,26 +1,27 @@
-// The one place that starts threads.
+// Parallel loops. All threads of the core are started here.
 #pragma once
 
 #include <cstddef>
 
 namespace splinear {
 
-// More than that are not used, however many are asked for.
+// The upper limit on threads, however many are requested.
 inline constexpr int most_threads = 256;
 
-// A task by number, without its type.
+// A type-erased task: call(task, i) runs task number i.
 struct AnyTask {
     const void* task;
     void (*call)(const void* task, std::ptrdiff_t i);
 };
 
-// Runs task 0, ..., n_tasks - 1 on this thread and up to n_threads - 1 others.
+// Implements parallel_for(): runs the tasks on this thread and up to n_threads - 1 others.
 void run_on_pool(std::ptrdiff_t n_tasks, int n_threads, AnyTask task);
 
-// Runs task(0), ..., task(n_tasks - 1) on up to n_threads threads, in no fixed order. What a task
-// throws reaches the caller, whichever thread ran it: no other task is begun, those that were are
-// waited for, and of several exceptions the first is thrown. Results that must not depend on
-// n_threads are stored per task and combined afterward. Inside a task it is a plain loop.
+// Runs task(0), ..., task(n_tasks - 1) on up to n_threads threads, in no fixed order, and returns
+// when all are done. If a task throws, no further tasks are started, running ones are waited for,
+// and the first exception is rethrown to the caller. For results that do not depend on n_threads,
+// store one result per task and combine them afterward. Nested calls, from within a task, run as a
+// plain loop.
 template <class Task>
 void parallel_for(std::ptrdiff_t n_tasks, int n_threads, const Task& task) {
     if (n_threads > 1 && n_tasks > 1) {

@@ -1,4 +1,4 @@
-// Ranges divided into pieces of one size: the one place that does it.
+// Division of ranges into pieces of equal size.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace splinear {
 
-// How many pieces of `size` cover n items. The last piece may be shorter.
+// The number of pieces of `size` items that cover n items; the last may be shorter.
 template <std::integral T>
 constexpr T n_pieces(T n, T size) noexcept {
     return (n + size - 1) / size;
 }
 
-// n rounded up to whole pieces.
+// n rounded up to a multiple of `size`.
 template <std::integral T>
 constexpr T whole_pieces(T n, T size) noexcept {
     return n_pieces(n, size) * size;

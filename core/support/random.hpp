@@ -8,7 +8,7 @@
 
 namespace splinear {
 
-// SplitMix64 (Steele, Lea, Flood 2014): tiny, fast, and good enough to choose an order.
+// SplitMix64 (Steele, Lea, Flood 2014): small, fast, and good enough for shuffling.
 class Random {
 public:
     explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -21,8 +21,8 @@ public:
         return z ^ (z >> 31);
     }
 
-    // Uniform on 0, ..., n - 1 for n < 2^32, by the multiply-and-shift of Lemire (2019); its bias
-    // of at most n / 2^32 does not matter for an order.
+    // Uniform on 0, ..., n - 1 for n < 2^32, by Lemire's multiply-and-shift (2019). Its bias of at
+    // most n / 2^32 does not matter for shuffling.
     std::size_t below(std::size_t n) noexcept {
         return static_cast<std::size_t>(((next() >> 32) * static_cast<std::uint64_t>(n)) >> 32);
     }
@@ -31,6 +31,7 @@ private:
     std::uint64_t state_;
 };
 
+// Fisher-Yates shuffle.
 template <class T>
 void shuffle(std::span<T> items, Random& random) {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);

@@ -1,4 +1,5 @@
-// Variances of neighbors, and of their differences, under a tridiagonal precision.
+// Variances of the entries of normal vectors, and of differences of neighbors, given tridiagonal
+// precision matrices.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +13,20 @@
 
 namespace splinear {
 
-// Of vectors of `size` normal numbers, one for each of the matrices M_j; `solved` is M_j^{-1} u_j.
+// For vectors x_j with covariance M_j^{-1}; all arrays are n x size.
 struct StepVariances {
-    std::vector<double> own;
-    std::vector<double> steps;  // of the differences to the number before; the first has none: 0
-    std::vector<double> solved;
-    bool is_definite = true;  // else the numbers mean nothing
+    std::vector<double> own;     // Var(x_jk)
+    std::vector<double> steps;   // Var(x_jk - x_j,k-1); 0 for k = 0
+    std::vector<double> solved;  // M_j^{-1} u_j
+    bool is_definite = true;     // if not, the numbers are meaningless
 
     explicit StepVariances(std::size_t n) : own(n), steps(n), solved(n) {}
 };
 
 namespace detail {
 
-// One matrix: pivots from both ends, as a difference of variances would have few digits.
+// Computes the variances for one matrix, from the pivots of eliminations from both ends. The
+// variance of a step as a difference of variances and covariances would cancel.
 class StepVariance {
 public:
     StepVariance(const double* bands, std::size_t size, std::size_t n_bands)
@@ -33,7 +35,7 @@ public:
     // Returns false if M is not positive definite.
     bool write(const double* u, double* own, double* steps, double* solved) {
         factor();
-        bool fails = false;  // what is no number does not
+        bool fails = false;  // NaN does not count as a failure
         for (std::size_t k = 0; k < size_; ++k) {
             fails = fails || forward_[k] <= 0.0 || backward_[k] <= 0.0;
             own[k] = 1.0 / (forward_[k] + backward_[k] - diagonal(k));
@@ -50,6 +52,7 @@ public:
 
 private:
     double diagonal(std::size_t k) const noexcept { return bands_[k * n_bands_]; }
+    // The entry at (k, k + 1).
     double beside(std::size_t k) const noexcept {
         return n_bands_ == 1 ? 0.0 : bands_[k * n_bands_ + 1];
     }
@@ -59,7 +62,8 @@ private:
             forward_[k] = diagonal(k);
             backward_[back] = diagonal(back);
             if (k == 0) continue;
-            forward_[k] -= beside(k - 1) / forward_[k - 1] * beside(k - 1);  // no square: 1e300
+            // In this order of operations, squares of large entries do not overflow.
+            forward_[k] -= beside(k - 1) / forward_[k - 1] * beside(k - 1);
             backward_[back] -= beside(back) / backward_[back + 1] * beside(back);
         }
     }
@@ -74,14 +78,15 @@ private:
     const double* bands_;
     std::size_t size_;
     std::size_t n_bands_;
-    std::vector<double> forward_;
-    std::vector<double> backward_;
+    std::vector<double> forward_;   // pivots of the elimination from the first row on
+    std::vector<double> backward_;  // pivots of the elimination from the last row on
 };
 
 }  // namespace detail
 
-// `bands` is n x size x n_bands, of one or two bands: entry [j, k, p] stands at (k, k + p) of M_j.
-// Throws std::invalid_argument for arrays of the wrong size. Threads change no bit.
+// bands: n x size x n_bands with one or two bands; entry [j, k, p] is M_j at (k, k + p). u: n x
+// size. Throws std::invalid_argument for arrays of the wrong size. The result does not depend on
+// n_threads.
 inline StepVariances step_variances(std::span<const double> bands, std::size_t size,
                                     std::size_t n_bands, std::span<const double> u, int n_threads) {
     must(n_bands == 1 || n_bands == 2, "the matrices must be tridiagonal");
