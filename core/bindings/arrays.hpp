@@ -1,4 +1,5 @@
-// Array types of the bindings: no conversion, no copy, any strides where the core allows them.
+// Array types of the bindings. Arrays are neither converted nor copied; strides are arbitrary where
+// the core supports them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -41,21 +42,21 @@ MatrixView<T> as_view(const Matrix<T>& X) {
             static_cast<std::ptrdiff_t>(X.stride(1))};
 }
 
-// A number of threads as the core takes it. More than most_threads are not an error, as the user
-// may have asked for any number, but each would get memory of its own.
+// Converts a number of threads from Python. Numbers above most_threads are reduced to it, because
+// the core allocates memory per thread.
 inline int threads(std::int64_t n) {
     must(n > 0, "n_threads must be positive");
     return static_cast<int>(std::min<std::int64_t>(n, most_threads));
 }
 
-// Functions of a basis, whose number is an int.
+// The largest number of basis functions, so that it fits in an int.
 inline constexpr int most_functions = 1 << 30;
 
 using NumpyVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using NumpyNumbers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
 using NumpyTable = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
-// Hands a vector over to NumPy without a copy.
+// Passes a vector or buffer to NumPy without a copy; the array owns it.
 template <class Array, class Number, class... Shape>
 Array to_numpy(std::vector<Number> values, Shape... shape) {
     auto owner = std::make_unique<std::vector<Number>>(std::move(values));

@@ -1,3 +1,4 @@
+// Python bindings of solve/arrow.hpp, support/banded_blocks.hpp and support/step_variances.hpp.
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.hpp"

@@ -1,3 +1,4 @@
+// Python bindings of the bases in model/basis.
 #include <stdexcept>
 
 #include "bindings/arrays.hpp"

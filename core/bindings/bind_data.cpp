@@ -1,3 +1,4 @@
+// Python bindings of axes, codes and rows: model/axis.hpp and the classes of rows/.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,7 +15,8 @@
 namespace splinear::bindings {
 namespace {
 
-// The knots of one feature, then NaN. A single one would have nothing on one of its sides.
+// Checks the knots of one feature: ascending, padded with NaN, and not a single one, which would
+// bound no piece.
 void check_knots(std::span<const double> knots) {
     const auto end = std::ranges::find_if(knots, [](double x) { return std::isnan(x); });
     must(end - knots.begin() != 1, "a feature must have no knots, or two and more");

@@ -1,3 +1,4 @@
+// Python bindings of predictions: predict/decision.hpp.
 #include "bindings/arrays.hpp"
 #include "predict/decision.hpp"
 

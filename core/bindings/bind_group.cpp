@@ -1,3 +1,4 @@
+// Python bindings of groups of features: rows/group.hpp.
 #include "bindings/arrays.hpp"
 #include "rows/group.hpp"
 

@@ -1,3 +1,4 @@
+// Python bindings of the min kernel.
 #include <nanobind/stl/optional.h>
 
 #include <optional>

@@ -1,3 +1,5 @@
+// Python bindings of sorted columns and knots: rows/sorted_columns.hpp, rows/column_spread.hpp,
+// model/spread_knots.hpp and model/tail_knots.hpp.
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -12,7 +14,7 @@
 namespace splinear::bindings {
 namespace {
 
-// Of float32 or float64, as X is.
+// Arrays of the type of X, float32 or float64.
 using NumpyColumns = nb::ndarray<nb::numpy, nb::ndim<2>>;
 
 template <class Real>
@@ -45,7 +47,8 @@ NumpyNumbers suspects(const Matrix<Real>& X, const Vector<std::int64_t>& rows,
     return to_numpy<NumpyNumbers>(std::move(found), n);
 }
 
-// One row of knots per row of `ascending`, NaN behind them: knots_of(values, lo, hi, n_bins) of it.
+// Calls knots_of(values, lo, hi, n_bins) for every row of `ascending`. Returns one row of knots
+// each, padded with NaN.
 template <class Real, class Knots>
 NumpyTable knots_of_all(const Table<Real>& ascending, const Vector<double>& lo,
                         const Vector<double>& hi, std::int64_t n_bins, std::int64_t n_threads,

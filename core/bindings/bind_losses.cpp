@@ -1,3 +1,5 @@
+// Python bindings of sums of losses and samples of rows: solve/loss_sums.hpp, solve/margin_sums.hpp,
+// solve/row_sample.hpp and rows/places.hpp.
 #include <nanobind/stl/pair.h>
 
 #include "bindings/arrays.hpp"
@@ -18,7 +20,7 @@ nb::tuple as_tuple(RowSample found) {
                           to_numpy<NumpyVector>(std::move(found.weights), size));
 }
 
-// Of smoothed losses; see solve/margin_sums.hpp.
+// Sums of smoothed losses; see solve/margin_sums.hpp.
 void bind_ramps(nb::module_& m) {
     nb::class_<RampShape>(m, "Ramp", "Over what width a loss is smoothed, and its two centers.")
         .def(nb::init<double, double, double>(), nb::arg("width"), nb::arg("low"), nb::arg("high"));
@@ -94,7 +96,7 @@ void bind_ramps(nb::module_& m) {
 
 }  // namespace
 
-// Sums of losses at scores; see solve/loss_sums.hpp.
+// Sums of smooth losses; see solve/loss_sums.hpp.
 void bind_losses(nb::module_& m) {
     m.def("is_smooth", &is_smooth, nb::arg("loss"), "Whether loss_sums can be taken of a loss.");
     m.def(

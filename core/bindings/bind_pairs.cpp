@@ -1,3 +1,4 @@
+// Python bindings of surfaces and of evidence for pairs: pairs/.
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.hpp"
@@ -8,7 +9,7 @@
 namespace splinear::bindings {
 namespace {
 
-// Surfaces with the array of positions that they read.
+// Surfaces that keep their array of positions alive.
 template <class Real>
 class BoundSurfaces {
 public:

@@ -1,3 +1,4 @@
+// Python bindings of passes over the rows and of Hessians: operators/.
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.hpp"

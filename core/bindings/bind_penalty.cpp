@@ -1,3 +1,4 @@
+// Python bindings of the penalties in model/penalty.
 #include <nanobind/stl/pair.h>
 
 #include <array>

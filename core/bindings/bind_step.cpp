@@ -1,3 +1,4 @@
+// Python bindings of steps of Newton's method: solve/step.hpp and model/group_penalty.hpp.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
@@ -13,7 +14,7 @@ namespace {
 
 using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using StridedTable = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
-using Rows = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;  // each of them without gaps
+using Rows = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;  // each row must be contiguous
 
 void make_penalty(GroupPenalty* self, const AnyPenalty& penalty, const Table<bool>& used,
                   const Table<double>& weights, const Vector<double>& variance,
@@ -22,7 +23,8 @@ void make_penalty(GroupPenalty* self, const AnyPenalty& penalty, const Table<boo
                             as_span(variance), as_span(missing_variance), has_levels);
 }
 
-// Calls use(first feature, last feature, their parameters' start) for all features, on threads.
+// Calls use(first, last, start) for ranges [first, last) of all features, in parallel; `start` is
+// the index of the first one's parameters.
 template <class Use>
 void over_features(const GroupPenalty& penalty, std::int64_t n_threads, const Use& use) {
     constexpr std::ptrdiff_t per_task = 8;
@@ -35,8 +37,8 @@ void over_features(const GroupPenalty& penalty, std::int64_t n_threads, const Us
                     });
 }
 
-// Calls use(first feature, last feature, their parameters in a row, their place in `to`) for all
-// features and rows.
+// Calls use(first, last, from, to) for ranges [first, last) of features and every row of the
+// tables, in parallel; the pointers are to the parameters of the first feature.
 template <class Use>
 void over_rows(const GroupPenalty& penalty, const StridedTable& rows, const Rows& to,
                std::int64_t n_threads, const Use& use) {
@@ -80,7 +82,7 @@ double softness(const GroupPenalty& self, const Vector<double>& gradient, std::i
     return total;
 }
 
-// Takes levels off in place; returns their sum.
+// Subtracts the levels in place and returns their sum.
 double take_levels(const GroupPenalty& self, const Numbers& theta) {
     must_be("the number of parameters", theta.size(), self.n_parameters());
     std::vector<double> levels(self.n_features());
@@ -121,7 +123,7 @@ std::pair<FoundStep, nb::object> run(const std::vector<const Group*>& groups,
     return {std::move(found), monitor.error()};
 }
 
-// The numbers themselves, without a copy; they live as long as the array does.
+// A member as a table of one row, without a copy; the array keeps `self` alive.
 template <auto Member>
 NumpyTable row_of(FoundStep& self) {
     return NumpyTable((self.*Member).data(), {1, (self.*Member).size()}, nb::find(self));

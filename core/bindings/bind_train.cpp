@@ -1,3 +1,4 @@
+// Python bindings of dual coordinate descent: solve/train.hpp, with losses and problems.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -43,7 +44,7 @@ Found run(const std::vector<const Group*>& groups, const AnyLoss& loss, const He
     return {std::move(found), monitor.error()};
 }
 
-// The numbers themselves, without a copy; they live as long as the array does.
+// A member as an array, without a copy; the array keeps `self` alive.
 template <std::vector<double> DualResult::* Member>
 NumpyVector vector_of(DualResult& self) {
     return NumpyVector((self.*Member).data(), {(self.*Member).size()}, nb::find(self));

@@ -1,8 +1,10 @@
+// The Python extension module splinear._core.
 #include "bindings/arrays.hpp"
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of splinear. Sizes are checked here, the rest by the layer above.";
-    // Fitted models hold curves as they are compiled, and programs may hold models to the very end.
+    // Fitted models keep objects of the core, and programs may keep models until the interpreter
+    // exits, which nanobind would report as leaks.
     nanobind::set_leak_warnings(false);
     splinear::bindings::bind_basis(m);
     splinear::bindings::bind_penalty(m);

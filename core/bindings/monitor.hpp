@@ -1,4 +1,4 @@
-// How a fit in the core asks Python whether to stop.
+// A Monitor that asks Python whether to stop a fit.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,8 +9,9 @@ namespace splinear::bindings {
 
 namespace nb = nanobind;
 
-// Asks a Python object with the methods poll() and on_pass(n_iter, gap, n_active) whether to stop.
-// An exception stops the fit as well, and is kept so that the caller can raise it afterward.
+// Calls the methods poll() and on_pass(n_iter, gap, n_active) of a Python object; both return
+// whether to stop. An exception, including Ctrl-C, stops the fit as well and is kept, so that the
+// caller can raise it afterward. Acquires the GIL, which fits run without.
 class PythonMonitor final : public Monitor {
 public:
     explicit PythonMonitor(nb::object watch)
@@ -24,6 +25,7 @@ public:
         return ask([&] { return on_pass_(progress.n_iter, progress.gap, progress.n_active); });
     }
 
+    // The exception that stopped the fit, or None.
     nb::object error() const { return error_; }
 
 private:

@@ -1,4 +1,4 @@
-// A problem as Python hands it over.
+// A DualProblem made of NumPy arrays.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -19,12 +19,12 @@ inline std::span<const double> as_span_or_none(const OptionalVector& array) {
     return array ? as_span(*array) : std::span<const double>{};
 }
 
-// An array that is given, be it empty, is not taken for none.
+// Unlike a span, an empty array is not the same as None, so sizes are checked here.
 inline void must_fit(const char* what, const OptionalVector& array, std::size_t expected) {
     if (array) must_be(what, array->size(), expected);
 }
 
-// A struct of spans, and the arrays that they point into.
+// A DualProblem that keeps the arrays its spans point to alive.
 struct HeldProblem : DualProblem {
     HeldProblem(Labels y_array, OptionalVector target_array, OptionalVector weight_array,
                 double negative, double positive, double bias_unit,
