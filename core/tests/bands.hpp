@@ -1,4 +1,4 @@
-// Random banded matrices for tests, and their inverses as dense ones.
+// Random banded matrices for tests, and their inverses as dense matrices.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ inline double draw(Random& random) {
     return static_cast<double>(random.next() % 2000) / 1000.0 - 1.0;
 }
 
-// n positive definite matrices, n x size x n_bands; entries behind their ends are no numbers.
+// n positive definite matrices, n x size x n_bands; entries beyond the end of a matrix are NaN.
 inline std::vector<double> draw_bands(std::size_t n, std::size_t size, std::size_t n_bands) {
     Random random(n * 1000 + size * 10 + n_bands);
     std::vector<double> out;
@@ -40,7 +40,7 @@ inline std::vector<double> dense(const double* bands, std::size_t size, std::siz
     return out;
 }
 
-// Its inverse, by Gauss and Jordan.
+// Its inverse, by Gauss-Jordan elimination.
 inline std::vector<double> inverted(std::vector<double> a, std::size_t n) {
     std::vector<double> out(n * n);
     for (std::size_t k = 0; k < n; ++k) out[k * n + k] = 1.0;

@@ -1,5 +1,5 @@
-// The tests' tools: a check that, when it fails, says where it stands and what did not hold, and
-// ways to compare numbers.
+// Tools for tests: CHECK(), which reports file, line and condition if it fails, and comparisons of
+// numbers.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline bool near(double a, double b, double tolerance = 1e-12) {
     return std::abs(a - b) <= tolerance * std::max({1.0, std::abs(a), std::abs(b)});
 }
 
-// The largest difference of two lists, relative to the largest of the expected numbers.
+// The largest difference of two lists, relative to the largest absolute expected number.
 inline double difference(const std::vector<double>& found, const std::vector<double>& expected) {
     double most = 1e-30;
     double apart = 0.0;
@@ -36,7 +36,7 @@ inline double difference(const std::vector<double>& found, const std::vector<dou
     return apart / most;
 }
 
-// Whether a call refuses what it is given, by std::invalid_argument.
+// Whether a call throws std::invalid_argument.
 template <class Call>
 bool is_refused(const Call& call) {
     try {

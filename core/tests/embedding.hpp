@@ -1,4 +1,4 @@
-// Embeddings written out, which the operators never do: what they are compared with.
+// Explicit embeddings, which operators never compute, for tests that compare with them.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// The basis vector of every feature of a row, and whether it is missing; `size` + 1 numbers.
+// For every feature of a row, its basis vector and 1 if it is missing, else 0: size + 1 numbers.
 inline std::vector<double> raw_row(const Group& group, Row i) {
     std::vector<double> out(group.n_features() * (group.size() + 1));
     std::visit(
@@ -47,7 +47,7 @@ inline std::vector<double> raw_row(const Group& group, Row i) {
     return out;
 }
 
-// (s_j T' B(x_ij), 0), or (s_j T' m_j, sqrt(g_j)) at a missing value.
+// Per feature (s_j T'B(x_ij), 0), or (s_j T'm_j, sqrt(g_j)) at a missing value.
 inline std::vector<double> embedding(const Group& group, Row i) {
     const std::vector<double> raw = raw_row(group, i);
     const std::size_t size = group.size();
@@ -70,8 +70,8 @@ inline Vectors embeddings(const Group& group) {
     return phi;
 }
 
-// Everything that an operator, or GroupedRows, promises, against the embeddings; Rows has the
-// members of Operator but for sum() and sums().
+// Compares all that an operator or GroupedRows computes with the embeddings. Rows has the members
+// of Operator except for sum() and sums().
 template <class Rows>
 void agrees_with(const Rows& rows, const Vectors& phi, double tolerance) {
     const auto n = phi.size();
@@ -89,7 +89,7 @@ void agrees_with(const Rows& rows, const Vectors& phi, double tolerance) {
     rows.gram(team, found.data(), workspace);
     for (std::size_t a = 0; a < m; ++a)
         for (std::size_t b = 0; b < m; ++b) {
-            if (b <= a) found[a * m + b] = 0.0;  // only b > a is promised
+            if (b <= a) found[a * m + b] = 0.0;  // only entries with b > a are defined
             expected[a * m + b] = b <= a ? 0.0 : dot(of(a), of(b));
         }
     CHECK(difference(found, expected) < tolerance);
@@ -115,7 +115,7 @@ void agrees_with(const Rows& rows, const Vectors& phi, double tolerance) {
     CHECK(difference(found, expected) < tolerance);
     CHECK(difference({rows.squared_weight(tables)}, {dot(w, w)}) < 10 * tolerance);
 
-    // There and back; and tables mixed.
+    // From coefficients to tables and back; blended tables.
     auto again = rows.tables_of(rows.coefficients(tables));
     rows.score(all, again, found.data());
     CHECK(difference(found, expected) < tolerance);
@@ -126,7 +126,7 @@ void agrees_with(const Rows& rows, const Vectors& phi, double tolerance) {
     CHECK(difference(found, expected) < tolerance);
 }
 
-// Plain sums, in the layout of the passes.
+// Plain sums, in the layout of operators/passes.hpp.
 inline void sums_agree(const Operator& rows, const Group& group, double tolerance) {
     const auto n = static_cast<std::size_t>(group.n_rows());
     std::vector<Row> all(n);
@@ -146,8 +146,8 @@ inline void sums_agree(const Operator& rows, const Group& group, double toleranc
     CHECK(difference(rows.sums(tables), expected) < tolerance);
 }
 
-// Drawn values of some features, a share of them missing, with axes that map [0, 1] onto [first,
-// last]; and what makes a group of them.
+// Random values of p features, a share of them missing, with axes that map [0, 1] to [first, last],
+// and functions that turn them into rows and groups.
 struct DrawnRows {
     DrawnRows(Row n, std::size_t p, double first, double last, double share, std::uint64_t seed = 5)
         : n_rows(n),
@@ -176,7 +176,7 @@ struct DrawnRows {
         return codes;
     }
 
-    // Variances of which one is zero, means that are any numbers, a deviation that is held at zero.
+    // A group with one variance of zero, arbitrary means, and one deviation fixed at zero.
     Group group(const AnyRows& rows, const AnyBasis& basis, const AnyPenalty& penalty,
                 bool with_missing) const {
         Group made{{basis, penalty, {}, {}, {}}, rows};

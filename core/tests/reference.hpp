@@ -1,4 +1,5 @@
-// An operator with kernels of its own against the reference in double precision, on the same codes.
+// Compares an operator that uses vector kernels with the reference in double precision, on the same
+// codes.
 #pragma once
 
 #include <numeric>
@@ -12,10 +13,10 @@
 
 namespace splinear::testing {
 
-// More than a team, and not a multiple of the 16 rows that kernels score together.
+// More rows than a team, and not a multiple of the 16 rows that kernels score together.
 constexpr Row n_reference_rows = 70;
 
-// Largest differences, relative to the largest number of a list.
+// Tolerances of the largest differences, relative to the largest number of a list.
 struct Tolerances {
     double tables;
     double scores;
@@ -23,8 +24,8 @@ struct Tolerances {
     double products;
 };
 
-// Add one row, some rows and many; compare the tables that makes, the scores by them, plain sums,
-// and the products of rows.
+// Adds one row, some rows and many; compares the resulting tables and scores, plain sums, and
+// products of rows.
 inline void equals_reference(const Operator& fast, const Operator& slow, const Tolerances& within) {
     const auto n = static_cast<std::size_t>(n_reference_rows);
     CHECK(fast.n_rows() == n_reference_rows && slow.n_rows() == n_reference_rows);
@@ -67,7 +68,7 @@ inline void equals_reference(const Operator& fast, const Operator& slow, const T
         expected.assign(m * m, 0.0);
         fast.gram(std::span(rows).last(m), found.data(), team);
         slow.gram(std::span(rows).last(m), expected.data(), team);
-        for (std::size_t a = 0; a < m; ++a)  // only b > a is promised
+        for (std::size_t a = 0; a < m; ++a)  // only entries with b > a are defined
             for (std::size_t b = 0; b <= a; ++b) found[a * m + b] = expected[a * m + b] = 0.0;
         CHECK(difference(found, expected) < within.products);
     }

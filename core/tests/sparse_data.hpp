@@ -1,4 +1,4 @@
-// Sparse rows for tests, and the same rows with their zeros.
+// Sparse rows for tests, and the same rows as a dense matrix.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,16 @@
 
 namespace splinear::testing {
 
-// Rows of [0, 1], two thirds of them zero, as a matrix and as its non-zeros; the last feature is
-// nowhere, and the third row is empty. Values are multiples of 1/64, which a float holds exactly.
+// Rows with values in [0, 1], two thirds of them zero, as a dense and a sparse matrix. The last
+// feature is zero everywhere, and the third row is empty. Values are multiples of 1/64, which are
+// exact in single precision.
 struct SparseData {
     static constexpr std::ptrdiff_t n_rows = 40;
     static constexpr std::size_t n_features = 6;
     static constexpr std::array<double, n_features> variance{0.1, 0.0, 2.5, 1.0, 0.3, 0.7};
     static constexpr std::array<std::int64_t, n_features> columns{0, 1, 2, 3, 4, 5};
 
-    // The axes run from `first` to last_j.
+    // Feature j's axis ends at last[j].
     SparseData(double first, std::span<const double> last)
         : axes(all(0.0), all(1.0), all(first), last) {
         Random random(7);
@@ -31,7 +32,7 @@ struct SparseData {
             for (std::size_t j = 0; j + 1 < n_features; ++j) {
                 const std::uint64_t drawn = random.next();
                 if (i == 2 || drawn % 3 != 0) continue;
-                // Some are 1: the very end of the axis.
+                // Some are 1, the end of the axis.
                 const double x = drawn % 5 == 0 ? 1.0 : static_cast<double>(drawn >> 58) / 64.0;
                 X[i * n_features + j] = x;
                 features.push_back(static_cast<std::int32_t>(j));

@@ -76,8 +76,8 @@ void warps_between_knots() {
     CHECK(axis.argument(nan) == 0.0);
 }
 
-// Half the values of a column may be its lowest. They, and what lies below, go to the last of the
-// equal knots, as at any other repeated knot.
+// If the first knot is repeated, as when half of a column has its lowest value, that value and all
+// below map to the last of the equal knots, as at any other repeated knot.
 void warps_repeated_end_knots() {
     const std::vector<double> low{0.0, 0.0, 0.0, 1.0, 2.0};
     const Axis from_low(std::span<const double>(low), 0.0, 4.0);
@@ -130,13 +130,13 @@ void a_feature_without_knots_beside_others_is_straight() {
     CHECK(axes[0].argument(9.0) == 3.0 && axes[1].argument(9.0) == 2.0);
 }
 
-// Many values at once, by whatever instructions: the same bits as one by one.
+// Many values at once give the same bits as one by one, on every instruction set.
 void columns_are_placed_like_single_values() {
     std::vector<std::vector<double>> cases{
         {0.0, 1.0},  {0.0, 1.0, 10.0, 10.0, 20.0}, {0.0, 0.0, 0.0, 1.0, 2.0},
         {-3.0, 0.1}, {0.0, 1.0, 2.0, 2.0, 2.0},    {-largest, 0.0, largest},
     };
-    for (const int n : {10, 15, 16, 17, 40, 129}) {  // counted, or searched
+    for (const int n : {10, 15, 16, 17, 40, 129}) {  // linear or binary search
         std::vector<double> knots;
         for (int k = 0; k <= n; ++k) knots.push_back(std::expm1(0.37 * k) - 5.0);
         cases.push_back(knots);

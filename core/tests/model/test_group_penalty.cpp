@@ -21,7 +21,7 @@ std::vector<double> draw_all(std::size_t count, double least, std::uint64_t seed
     return out;
 }
 
-// Of three features; the last coefficient of the second is not used. With missing values, or not.
+// A penalty of three features; the last coefficient of the second is not used.
 GroupPenalty make(bool has_missing, bool has_levels) {
     const std::size_t stride = has_missing ? size + 1 : size;
     std::vector<std::uint8_t> used(n * stride, 1);
@@ -45,7 +45,7 @@ std::vector<double> draw_used(const GroupPenalty& penalty, std::uint64_t seed) {
     return theta;
 }
 
-// S is symmetric, and what is soft is its inverse: g'S^{-1} g = theta'S theta for g = S theta.
+// S is symmetric, soften() inverts it, and g'S^{-1} g = theta'S theta for g = S theta.
 void softness_undoes_stiffness() {
     for (const bool has_missing : {false, true}) {
         const GroupPenalty penalty = make(has_missing, false);
@@ -70,7 +70,7 @@ void softness_undoes_stiffness() {
     }
 }
 
-// A curve without its level has none, and a gradient without its slopes none along levels.
+// After take_levels() the level of a curve is 0; after take_slopes() the gradient along it is.
 void levels_are_taken_off() {
     for (const bool has_missing : {false, true}) {
         const GroupPenalty penalty = make(has_missing, true);

@@ -9,7 +9,7 @@ using splinear::testing::near;
 
 namespace {
 
-// The dual along one coordinate, as a function of where that coordinate goes.
+// The dual objective along one coordinate, as a function of that coordinate.
 template <DualLoss Loss>
 double along(const Loss& loss, double to, double from, double margin, double q, double c) {
     const double step = to - from;
@@ -25,7 +25,7 @@ void step_is_best(const Loss& loss, double alpha, double margin, double q, doubl
     constexpr int n = 500;
     for (int i = 0; i <= n; ++i) {
         const double other = lower + (upper - lower) * i / n;
-        // Rounding alone may put another place on top.
+        // The tolerance allows for rounding errors.
         CHECK(along(loss, other, alpha, margin, q, c) <= top + 1e-12 * (1.0 + std::abs(top)));
     }
 }
@@ -46,7 +46,7 @@ void nearest_is_feasible(const Loss& loss, double c, double lower, double upper)
     }
 }
 
-// `lower`, `upper`: the smallest and largest alpha to try, as multiples of c.
+// lower, upper: the smallest and largest alpha to try, as multiples of c.
 template <DualLoss Loss>
 void holds_on_a_grid(const Loss& loss, double lower, double upper) {
     for (const double c : {0.01, 1.0, 30.0}) {
@@ -61,7 +61,7 @@ void holds_on_a_grid(const Loss& loss, double lower, double upper) {
     }
 }
 
-// Where the dual has no corner its slope is the derivative.
+// Where the dual is differentiable, slope() is its derivative.
 template <DualLoss Loss>
 void slope_is_the_derivative(const Loss& loss) {
     for (const double c : {0.5, 1.0, 30.0})
@@ -82,8 +82,8 @@ void values_are_known() {
     CHECK(near(SquaredHinge{}.dual(2.0, 4.0), 1.75));
 }
 
-// The gap of a row vanishes where, and only where, its alpha and margin satisfy the optimality
-// conditions; close to that it is small and not the difference of two large numbers.
+// The gap of a row is 0 if and only if alpha and margin satisfy the optimality conditions; close to
+// that it is accurate, not the difference of two large numbers.
 void gap_vanishes_at_the_optimum() {
     CHECK(Hinge{}.gap(0.0, 1.5, 2.0) == 0.0);
     CHECK(Hinge{}.gap(2.0, 0.5, 2.0) == 0.0);

@@ -1,4 +1,4 @@
-// Every operator, on rows with missing values, against embeddings that are written out.
+// Compares every operator, on rows with missing values, with explicit embeddings.
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -76,7 +76,7 @@ void coded_splines_agree() {
                 }
 }
 
-// Codes, of which none is a missing value, in a group that could have some.
+// A group with missing values whose codes have none.
 void a_group_may_have_nothing_missing_after_all() {
     const BSpline<1> basis{9};
     const DrawnRows data(n_rows, 3, 0.0, 9.0, 0.0);
@@ -130,7 +130,7 @@ void parts_that_do_not_fit_are_refused() {
     const DifferencePenalty penalty(1, 10, 2);
     const Group good = data.group(rows, BSpline<1>{9}, penalty, true);
     CHECK(!refused(good));
-    CHECK(refused(data.group(rows, BSpline<1>{9}, penalty, false)));  // but codes are missing
+    CHECK(refused(data.group(rows, BSpline<1>{9}, penalty, false)));  // codes have missing values
     CHECK(refused(data.group(rows, BSpline<2>{8}, penalty, true)));
     Group bad = good;
     bad.mean.pop_back();

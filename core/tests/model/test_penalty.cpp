@@ -67,7 +67,7 @@ Matrix power(const Matrix& A, int order) {
     return P;
 }
 
-// A vector of small whole numbers, so that sums are exact.
+// A vector of small integers, so that sums are exact.
 Vector some_vector(std::size_t n) {
     Vector v(n);
     for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<double>((7 * i + 3) % 11) - 5.0;
@@ -115,7 +115,7 @@ void quadratic_is_that_of_the_dense_matrix(int order, int size, int support) {
     }
 }
 
-// Two features; the second has a difference of no stiffness, which takes no part.
+// Two features; one difference of the second has a stiffness of 0 and is ignored.
 void distance_is_that_of_the_matrix() {
     const DifferencePenalty penalty(1, 4, 2);
     const Matrix D = first_difference(4);

@@ -1,4 +1,4 @@
-// Several groups together: as one operator, in training, and in the passes.
+// Several groups together: as one operator, in training, and in passes over the rows.
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -49,7 +49,7 @@ struct Mixed {
         return all;
     }
 
-    // B_i in the layout of the passes.
+    // B_i in the layout of operators/passes.hpp.
     std::vector<double> raw(std::size_t i) const {
         std::vector<double> out;
         for (const Group* group : {&first, &second, &third}) {
@@ -80,7 +80,7 @@ void passes_agree_with_the_rows(const Mixed& data) {
     for (double& c : coef) c = drawn(random) - 0.5;
     std::vector<double> scores(n_rows), sums(length);
     std::vector<std::int64_t> places(length, -1);
-    // Of the levels some take part.
+    // Only some of the coefficients have a place in the matrix.
     std::int64_t n = 0;
     for (std::size_t k = 0; k < length; ++k)
         if (k < 82 ? k % 11 != 3 : k % 29 == 0 || k + 1 == length) places[k] = n++;
@@ -98,7 +98,7 @@ void passes_agree_with_the_rows(const Mixed& data) {
             sums[k] += r[i] * raw[i][k];
             if (places[k] >= 0) row[static_cast<std::size_t>(places[k])] = raw[i][k];
         }
-        if (i < 300)  // the first rows alone
+        if (i < 300)  // only the first rows
             for (std::size_t a = 0; a < size; ++a)
                 for (std::size_t b = 0; b < size; ++b)
                     hessian[a * size + b] += h[i] * row[a] * row[b];
@@ -136,7 +136,7 @@ std::vector<std::int8_t> classes() {
     return y;
 }
 
-// Mixed groups: the certificate is true on the embedding itself.
+// The certificate of mixed groups holds on the explicit embedding.
 void training_is_certified(const Mixed& data) {
     const auto y = classes();
     const std::array<double, 2> factors{0.1, 1.0};
@@ -157,7 +157,7 @@ void training_is_certified(const Mixed& data) {
         primal += (y[i] > 0 ? 1.0 : 0.5) * SquaredHinge{}.value(y[i] * (dot(w, phi[i]) + bias));
     CHECK(near(found.primal / primal, 1.0, 1e-4));
 
-    // Going on from a model, in the layout of the coefficients.
+    // Continues from a model given by its coefficients.
     const std::array<double, 1> one{1.0};
     const auto next = train(data.groups, SquaredHinge{}, {y, {}, {}, 0.5, 1.0, 1.0},
                             {1e-5, 5000, 0, 2}, {{}, found.coef, found.intercept}, one, quiet);

@@ -29,7 +29,7 @@ std::vector<double> numbers(std::size_t n, std::uint64_t seed) {
     return out;
 }
 
-// Coded rows of one group, a tenth of the values missing if asked for.
+// Coded rows of one group, optionally with a tenth of the values missing.
 struct Coded {
     Coded(double n_bins, const CodeGrid& grid, bool with_missing)
         : lo(n_features, 0.0),
@@ -57,7 +57,7 @@ struct Coded {
     std::vector<std::int64_t> order, columns;
 };
 
-// What is done for all outputs at once is what is done for one after the other.
+// All outputs at once give the same results as one after the other.
 template <Basis B>
 void agrees_with_single_outputs(const B& basis, bool with_missing, std::size_t n_outputs) {
     const Coded data(basis.n_bins, CodeGrid::bins(basis.n_bins, basis.support() - 1, with_missing),
@@ -87,7 +87,7 @@ void agrees_with_single_outputs(const B& basis, bool with_missing, std::size_t n
     CHECK(difference({found.begin(), found.end()}, scores) < 1e-5);
     CHECK(difference(sum_many(groups, n_outputs, r, 1), sums) < 1e-5);
     CHECK(difference(blocks_many(groups, n_outputs, r, 1), blocks) < 1e-5);
-    // Many threads divide the features, too.
+    // With many threads, features are divided as well.
     for (const int n_threads : {2, 3, 16}) {
         CHECK(found == score_many(groups, n_outputs, coef, n_threads));
         CHECK(sum_many(groups, n_outputs, r, 1) == sum_many(groups, n_outputs, r, n_threads));
@@ -95,7 +95,7 @@ void agrees_with_single_outputs(const B& basis, bool with_missing, std::size_t n
     }
 }
 
-// The first rows alone are scored as they are among all.
+// Scores of the first rows alone are those they have among all rows.
 void first_rows_are_the_first() {
     const Coded data(9.0, CodeGrid::bins(9, 1, false), false);
     const AnyRows all = coded_rows(data.codes, data.axes);
@@ -114,7 +114,7 @@ void first_rows_are_the_first() {
     CHECK(difference(found, sum_all(whole, weights, 1)) < 1e-6);
 }
 
-// Some rows are scored as they are among all, however they are stored.
+// Scores of a subset of rows are those they have among all rows, in every form of storage.
 void some_rows_are_those_named() {
     const Coded data(9.0, CodeGrid::bins(9, 1, false), false);
     const AnyRows all = coded_rows(data.codes, data.axes);

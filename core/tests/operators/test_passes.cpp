@@ -15,7 +15,7 @@ namespace {
 constexpr std::ptrdiff_t n_rows = 5000;
 constexpr std::size_t n_features = 3;
 
-// Rows of three features, by values and by codes that hold these values exactly.
+// Rows of three features, as values and as codes that represent these values exactly.
 struct Data {
     Data(double first, double last, CodeGrid grid)
         : lo(n_features, 0.0),
@@ -82,13 +82,13 @@ void agree_with_each_other(const B& basis, const Data& data) {
     std::iota(places.begin(), places.end(), 0);
     const auto hessian = hessian_some(values, places, n, data.r, 2.0, 1);
 
-    // r' (coef'B) both ways round.
+    // Scores and sums are adjoint: r'(B coef) = (B'r)'coef.
     double one = 0.0, two = 0.0;
     for (std::size_t i = 0; i < n_rows; ++i) one += data.r[i] * scores[i];
     for (std::size_t k = 0; k < coef.size(); ++k) two += coef[k] * sums[k];
     CHECK(near(one, two, 1e-9));
 
-    // The whole holds the blocks, and the sums in its last column.
+    // The whole Hessian contains the blocks, and the sums in its last column.
     for (std::size_t j = 0; j < n_features; ++j)
         for (std::size_t k = 0; k < size; ++k) {
             const std::size_t row = j * size + k;
@@ -98,7 +98,7 @@ void agree_with_each_other(const B& basis, const Data& data) {
             CHECK(hessian[row * n + n - 1] == hessian[(n - 1) * n + row]);
         }
 
-    // Codes and threads give the same.
+    // Codes and several threads give the same results.
     CHECK(alike(scores, score_all(coded, coef, 3), 1e-5));
     CHECK(alike(sums, sum_all(coded, data.r, 3), 1e-5));
     CHECK(alike(blocks, blocks_all(coded, data.r, 3), 1e-9));

@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::ptrdiff_t n_rows = 12;
 constexpr std::size_t n_features = 3;
-constexpr std::array<double, n_features> variance{0.1, 0.0, 2.5};  // the second takes no part
+constexpr std::array<double, n_features> variance{0.1, 0.0, 2.5};  // the second curve is 0
 
 constexpr std::array<std::int64_t, n_features> columns{0, 1, 2};
 
 double drawn(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
 
-// Drawn rows of [0, 1], whose axes map them onto [first, last].
+// Random rows with values in [0, 1], whose axes map them to [first, last].
 struct Drawn {
     Drawn(double first, double last) : axes(all(0.0), all(1.0), all(first), all(last)) {
         Random random(5);
@@ -37,7 +37,7 @@ struct Drawn {
     Axes axes;
 };
 
-// The embeddings of all rows, written out: s_j T' B(x_ij).
+// The explicit embeddings of all rows, s_j T'B(x_ij).
 template <RowSource S, Basis B, Penalty P>
 std::vector<std::vector<double>> embeddings(const S& source, const B& basis, const P& penalty) {
     std::vector<double> w(static_cast<std::size_t>(basis.support()));
@@ -60,7 +60,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// The operator never writes the embedding out; here it is compared with one that does.
+// Compares the operator, which never computes embeddings, with explicit ones.
 template <RowSource S, Basis B, Penalty P>
 void agrees_with_explicit_rows(const S& source, const B& basis, const P& penalty) {
     TeamIndex team_index;
@@ -112,7 +112,7 @@ void agrees_for_every_source(const B& basis, const P& penalty, CodeGrid grid, do
     for (Row i = 0; i < n_rows; ++i)
         for (std::size_t j = 0; j < n_features; ++j) {
             const double x = data.axes[j].argument(data.view()(i, static_cast<Row>(j)));
-            // Half a code, or a whole bin where only the bin is kept.
+            // The rounding error of a code: half a step, or a whole bin if only the bin is stored.
             const double rounding = (1.0 - grid.rounding) * (last - first) / grid.steps;
             CHECK(std::abs(coded.argument(i, j) - x) <= rounding * (1.0 + 1e-9));
         }

@@ -1,4 +1,4 @@
-// The kernels of Fourier and Hermite curves against the reference in double precision.
+// Compares the kernels of Fourier and Hermite curves with the reference in double precision.
 #include <algorithm>
 #include <vector>
 

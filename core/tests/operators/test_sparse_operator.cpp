@@ -18,7 +18,7 @@ void near_all(const std::vector<double>& a, const std::vector<double>& b) {
     for (std::size_t k = 0; k < a.size(); ++k) CHECK(near(a[k], b[k], 1e-9));
 }
 
-// Zeros that are not stored count for as much as zeros that are: for nothing.
+// Zeros contribute nothing, whether they are stored or not.
 template <class Sparse, Basis B, Penalty P>
 void agrees_with_dense_rows_as(const B& basis, const P& penalty, double first, double last) {
     TeamIndex team_index;

@@ -18,7 +18,7 @@ namespace {
 constexpr int n_bins = 9;
 constexpr std::array<double, SparseData::n_features> last{9.0, 3.0, 1.0, 9.0, 2.0, 5.0};
 
-// As many as the values of a feature reach: its own bins, and what the last of them overlaps.
+// Sizes of the tables: as many functions as the values of each feature reach.
 template <int Degree>
 std::vector<std::int64_t> sizes() {
     std::vector<std::int64_t> out;
@@ -39,7 +39,7 @@ void near_all(const std::vector<double>& a, const std::vector<double>& b, double
     for (std::size_t k = 0; k < a.size(); ++k) CHECK(near(a[k], b[k], tolerance));
 }
 
-// Tables that end where their features end, against dense rows and tables of one length.
+// Compares tables that end where their features end with dense rows and tables of equal length.
 template <int Degree, class Argument>
 void agrees_with_dense_rows(int order, double tolerance) {
     const BSpline<Degree> basis{n_bins};
@@ -84,11 +84,11 @@ void agrees_with_dense_rows(int order, double tolerance) {
 
     slow.blend(0.5, expected, -2.0, slow.tables_of(coef));
     fast.blend(0.5, found, -2.0, fast.tables_of(coef));
-    fast.add(team, steps.data(), found, index);  // what steps need is still there
+    fast.add(team, steps.data(), found, index);  // blend() has kept the headers
     slow.add(team, steps.data(), expected, index);
     near_all(slow.coefficients(expected), fast.coefficients(found), tolerance);
 
-    // Zeros, which dense rows have, count in plain sums.
+    // The reference is a sparse operator, since zeros of dense rows count in plain sums.
     const SparseOperator<SparseRowsOf<Argument>, BSpline<Degree>, DifferencePenalty> plain(
         sparse, basis, penalty, data.variance);
     auto sum_expected = plain.zero_tables();
@@ -118,14 +118,14 @@ void others_are_left_to_the_reference() {
     const SparseData data(0.0, last);
     CHECK(is_made<float>(data, sizes<1>(), 1));
     CHECK(is_made<double>(data, sizes<1>(), 1));
-    CHECK(!is_made<float>(data, sizes<1>(), 0));  // sums are asked for in double precision
+    CHECK(!is_made<float>(data, sizes<1>(), 0));  // plain sums need double precision
     CHECK(is_made<double>(data, sizes<1>(), 0));
     CHECK(!is_made<float>(data, sizes<1>(), 6));
     CHECK(!is_made<float>(data, std::vector<std::int64_t>(data.n_features, 1), 1));
     CHECK(!is_made<float>(data, std::vector<std::int64_t>(data.n_features, 11), 1));
 }
 
-// Which a group without missing values was not meant to have: they are as zero.
+// NaN counts as zero in a group without missing values.
 void missing_values_are_zero() {
     SparseData data(0.0, last);
     data.values[0] = std::numeric_limits<double>::quiet_NaN();
@@ -141,7 +141,7 @@ void missing_values_are_zero() {
     CHECK(near(score, op.squared_norm(0), 1e-5));
 }
 
-// Teams of many rows that share many features, more than are compared at a time.
+// Teams of many rows that share more features than are compared at a time.
 template <class Argument>
 void products_of_whole_teams(double tolerance) {
     constexpr std::size_t n_features = 2500;

@@ -1,4 +1,4 @@
-// Every set of kernels that this machine has, against the reference in double precision.
+// Compares all kernels that this machine supports with the reference in double precision.
 #include <array>
 #include <cmath>
 #include <vector>
@@ -14,7 +14,7 @@ using namespace splinear;
 
 namespace {
 
-// Values in [0, 1] with many at the ends and many equal, as histograms have.
+// Values in [0, 1], many of them at the ends or equal, as in histograms.
 double draw_value(Random& random) {
     const double u = testing::drawn(random);
     return u < 0.3 ? 0.0 : u < 0.4 ? 1.0 : u < 0.5 ? 0.5 : testing::drawn(random);
@@ -26,7 +26,7 @@ void compare(const simd::Kernels& kernels, int order, int n_bins, std::size_t n_
     testing::DrawnRows drawn(testing::n_reference_rows, n_features, 0.0, n_bins, 0.0);
     Random random(static_cast<std::uint64_t>(n_bins) * 100 + n_features);
     for (std::size_t i = 0; i < drawn.X.size(); ++i)
-        drawn.X[i] = variance[i % n_features] == 0.0 ? 0.0 : draw_value(random);  // a constant
+        drawn.X[i] = variance[i % n_features] == 0.0 ? 0.0 : draw_value(random);  // 0: constant
     const Codes codes = drawn.coded(CodeGrid::bins(n_bins, Degree, false));
 
     const CodedRows source(codes, drawn.axes);
@@ -52,7 +52,7 @@ void compare_all(const simd::Kernels& kernels, int order, int n_bins, std::size_
         compare<2>(kernels, order, n_bins, n_features, mixed, n_threads);
         compare<3>(kernels, order, n_bins, n_features, mixed, n_threads);
     }
-    // In equal units, but for constant features, products have kernels of their own.
+    // With equal variances, except for constant features, products have kernels of their own.
     std::vector<double> some = equal;
     for (std::size_t j = 0; j + 1 < n_features; j += 5) some[j] = 0.0;
     for (const std::vector<double>& variance : {equal, some}) {
@@ -72,7 +72,7 @@ void test_kernels_equal_the_reference() {
             for (const int order : {0, 1, 2}) compare_all(*kernels, order, 20, n_features);
 }
 
-// Kernels score many rows together, and threads share them.
+// Scores many rows together, on several threads.
 template <int Degree>
 void compare_blocks(const simd::Kernels& kernels, int n_bins, std::size_t n_features) {
     constexpr std::size_t n = 333;
@@ -127,7 +127,7 @@ void test_long_tables_equal_the_reference() {
     for (const simd::Kernels* kernels : simd::available()) compare_all(*kernels, 1, 100, 300);
 }
 
-// Sums of minima over so many features do not fit 32 bits.
+// Sums of minima over so many features do not fit in 32 bits.
 void test_products_of_very_long_rows() {
     constexpr std::size_t n = 200'000;
     const simd::Shape shape{1, 10, 1, 41, 48, n};

@@ -32,7 +32,7 @@ struct Data {
     }
 };
 
-// The formula of the header, cell by cell that any row is in.
+// The formula of the header, for all cells that contain rows.
 double slowly(const Data& data, std::size_t a, std::size_t b) {
     std::map<std::pair<int, int>, std::pair<double, double>> sums;
     for (std::size_t i = 0; i < n_rows; ++i) {

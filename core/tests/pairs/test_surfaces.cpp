@@ -20,7 +20,7 @@ constexpr std::array<std::int64_t, n_features> n_nodes{5, 2, 4};
 
 double uniform(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1.0p-53; }
 
-// Positions between nodes, at nodes, at both ends, and nowhere.
+// Positions between nodes, at nodes, at both ends, and negative.
 std::vector<float> draw_positions() {
     Random random(7);
     std::vector<float> out;
@@ -50,7 +50,7 @@ double hat(double p, std::int64_t k) {
     return std::max(0.0, 1.0 - std::abs(p - static_cast<double>(k)));
 }
 
-// All functions of all surfaces at all rows: n_rows x n_nodes, slowly.
+// All functions of all surfaces at all rows, n_rows x n_nodes, by a slow and simple method.
 std::vector<double> dense_design(const std::vector<float>& positions,
                                  const std::vector<Surface>& surfaces) {
     std::vector<double> out;
@@ -134,7 +134,7 @@ void what_does_not_fit_is_refused(const Data& data) {
     const std::vector<float> right{0.0F, 1.0F, 2.0F, -1.0F, 0.5F, 1.0F};
     CHECK(!make(right, {0, 1, 3, 2}));
     CHECK(make(right, {0, 2, 3, 2}) && make(right, {-1, 1, 3, 2}));  // features
-    CHECK(make(right, {0, 1, 2, 2}) && make(right, {1, 0, 2, 2}));   // positions behind nodes
+    CHECK(make(right, {0, 1, 2, 2}) && make(right, {1, 0, 2, 2}));   // positions beyond the nodes
     CHECK(make(right, {0, 1, 3, 1}) && make(right, {0, 1, -3, 2}));  // too few nodes
     CHECK(make(right, {0, 1, 3, std::int64_t{1} << 40}));            // too many
     CHECK(make({0.0F, 1.0F, 2.0F, 0.0F, 0.0F}, {0, 1, 3, 2}));       // too few positions

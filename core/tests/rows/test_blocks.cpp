@@ -24,7 +24,7 @@ namespace {
 constexpr std::ptrdiff_t n_rows = 20'000;  // not a multiple of a block
 constexpr std::size_t n_features = 3;
 
-// Rows that note what they are told.
+// Rows that record which calls of done_with() they receive.
 struct Listener {
     Row n_rows() const { return 100; }
     Row rows_per_block() const { return 30; }
@@ -66,7 +66,7 @@ void a_unit_is_a_sixteenth_of_a_block() {
     CHECK(unit_of(100'000, 4096) == 256);
     CHECK(unit_of(100'000, 5000) == 256);
     CHECK(unit_of(100'000, 1) == 64);
-    CHECK(unit_of(4096, 4096) == 4096);  // one block: nothing is let go
+    CHECK(unit_of(4096, 4096) == 4096);  // one block: nothing is released
 }
 
 #if __has_include(<sys/mman.h>)
@@ -170,7 +170,7 @@ void blocks_lead_to_the_same_optimum(const Data& data, const AnyLoss& loss) {
     const DualResult memory = fit(data, data.codes, loss, 1);
     const DualResult disk = fit(data, data.on_disk(), loss, 1);
     CHECK(memory.converged && disk.converged);
-    CHECK(near(disk.primal / memory.primal, 1.0, 1e-4));  // the gap of both
+    CHECK(near(disk.primal / memory.primal, 1.0, 1e-4));  // within the gap of both
     CHECK(disk.coef == fit(data, data.on_disk(), loss, 3).coef);
     const DualResult again = fit(data, data.on_disk(), loss, 1, disk.alpha);
     CHECK(again.converged && again.n_iter <= 2);

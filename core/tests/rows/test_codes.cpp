@@ -18,7 +18,7 @@ using splinear::testing::is_refused;
 
 namespace {
 
-// Axes that map [lo, hi] of every feature onto [0, last].
+// Axes that map [lo, hi] of every feature to [0, last].
 Axes axes_of(std::size_t n_features, double lo, double hi, double last) {
     const std::vector<double> los(n_features, lo), his(n_features, hi), firsts(n_features, 0.0),
         lasts(n_features, last);
@@ -49,7 +49,7 @@ void a_grid_uses_the_bits_it_has() {
     }
 }
 
-// Bin and fraction come apart by a shift and a mask.
+// A shift and a mask separate bin and fraction.
 void a_code_holds_bin_and_fraction() {
     const CodeGrid grid = CodeGrid::bins(10, 3, false);
     const int bits = grid.fraction_bits;
@@ -97,7 +97,7 @@ void a_constant_and_a_nan_become_zero() {
     CHECK(*codes_of<double>({nan}, 0.0, 1.0, CodeGrid::bins(10, 1, false)).row(0) == 0);
 }
 
-// Beyond its range a feature of two bins stays in them, although others have four.
+// Values beyond the range of a feature with two bins stay in these, although others have four.
 void a_shorter_axis_ends_before_the_last_code() {
     const CodeGrid grid = CodeGrid::bins(4, 1, false);
     const int bits = grid.fraction_bits;
@@ -109,7 +109,7 @@ void a_shorter_axis_ends_before_the_last_code() {
     for (int i = 0; i < 5; ++i) CHECK(*codes.row(i) == std::min(i, 2) << bits);
 }
 
-// Features with and without knots in one matrix: each has the codes that it would have alone.
+// Features with and without knots in one matrix get the codes that they would get alone.
 void features_are_coded_as_if_they_were_alone() {
     constexpr std::ptrdiff_t n = 300;
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -140,8 +140,8 @@ void features_are_coded_as_if_they_were_alone() {
     }
 }
 
-// Every set of kernels gives the codes of double precision, to the bit: at knots, beside them,
-// where a code ends and the next begins, beyond the ends, and where there is no number.
+// All kernels give exactly the codes of double precision: at knots, next to them, at the boundaries
+// of codes, beyond the ends, and for NaN.
 void kernels_code_between_knots_as_double_precision(int n_bins, int degree, bool missing) {
     constexpr std::size_t n_features = 45;
     constexpr auto infinity = std::numeric_limits<float>::infinity();
@@ -197,7 +197,8 @@ void kernels_code_between_knots_as_double_precision(int n_bins, int degree, bool
     }
 }
 
-// Rows go where they are told; a negative place drops one; any strides; any number of threads.
+// Rows go to their places, and a negative place skips a row, with any strides and any number of
+// threads.
 void rows_are_placed() {
     constexpr std::ptrdiff_t n = 1000;
     std::vector<double> by_column(2 * n);
@@ -223,8 +224,7 @@ void rows_are_placed() {
     }
 }
 
-// A missing value has a code of its own behind all others; where the grid has none a NaN is the
-// first place.
+// A missing value has a code of its own, beyond all others; if the grid has none, NaN gets code 0.
 void a_missing_value_has_its_own_code() {
     const double nan = std::nan("");
     for (const int degree : {1, 2, 3})
@@ -255,7 +255,7 @@ void many_levels_take_32_bits() {
         CHECK(*codes.row<WideCode>(static_cast<Row>(i)) == levels[i]);
 }
 
-// Columns of X in any order, beside each other or not.
+// Columns of X in any order, adjacent or not.
 void features_are_found_in_their_columns() {
     constexpr std::ptrdiff_t n = 70;
     std::vector<double> X(4 * n);

@@ -17,7 +17,7 @@ std::vector<std::ptrdiff_t> visits(ActiveSet& rows, Random& random, std::size_t 
     return order;
 }
 
-// Whether `order` holds every row of 0..n-1 that `wanted` accepts once, and no other.
+// Whether `order` contains every row of 0..n-1 that `wanted` accepts exactly once, and no others.
 template <class Wanted>
 bool is_each_once(std::vector<std::ptrdiff_t> order, std::ptrdiff_t n, const Wanted& wanted) {
     std::sort(order.begin(), order.end());
@@ -44,7 +44,7 @@ void only_active_rows_are_visited() {
     std::ptrdiff_t n_kept = 0;
     for (std::ptrdiff_t i = 0; i < n; ++i) {
         rows.set(i, kept(i));
-        rows.set(i, kept(i));  // twice is once
+        rows.set(i, kept(i));  // setting a row twice changes nothing
         if (kept(i)) ++n_kept;
     }
     Random random(1);

@@ -27,8 +27,7 @@ ArrowGroup draw_group(std::size_t n, std::size_t stride, bool has_missing, doubl
             s};
 }
 
-// One feature, all of it used: the matrix [[M, u], [u', s]] with M - u u' / s + u u' / s = M where
-// the intercept is measured at the curve's mean.
+// With a single feature the preconditioner is the whole matrix [[M, u], [u', s]].
 void solves_as_the_whole_matrix_does() {
     constexpr std::size_t size = 5;
     constexpr double s = 4.0;
@@ -48,7 +47,7 @@ void solves_as_the_whole_matrix_does() {
     CHECK(difference(found, times(inverted(whole, size + 1), r.data(), size + 1)) < 1e-12);
 }
 
-// What is not used stays 0, and does not matter.
+// Parameters that are not used stay 0 and have no effect on the others.
 void leaves_out_what_is_not_used() {
     constexpr double s = 3.0;
     auto bands = draw_bands(2, 4, 2);
@@ -64,7 +63,8 @@ void leaves_out_what_is_not_used() {
     CHECK(found[0] == 0.0 && found[7] == 0.0 && solve_arrow(groups, s, r, 1) == found);
 }
 
-// Several vectors, groups and threads change no bit; a missing value is a deviation from the mean.
+// Solving for several vectors at once, or on several threads, changes no bit. Groups with and
+// without missing values.
 void threads_and_vectors_change_nothing() {
     constexpr double s = 30.0;
     const ArrowGroup a = draw_group(40, 30, false, s);

@@ -26,7 +26,7 @@ std::vector<double> draw_all(std::size_t count) {
     return out;
 }
 
-// Rows of three features, their second derivatives, the penalty and its blocks.
+// Rows of three features, their second derivatives, penalties and blocks.
 struct Posed {
     Posed()
         : lo(n_features, 0.0),
@@ -72,7 +72,7 @@ struct Posed {
                           n_threads);
     }
 
-    // H s + g, by the whole matrix; `b` is the intercept's own penalty.
+    // H s + g, by the whole matrix; `b` is the penalty of the intercept.
     std::vector<double> left(const std::vector<double>& to, double b) const {
         std::vector<std::int64_t> places(n);
         std::iota(places.begin(), places.end(), 0);
@@ -100,8 +100,8 @@ struct Posed {
 constexpr double far = std::numeric_limits<double>::infinity();
 constexpr StepLimits exact{far, 1e-10, 0.0, 300, true, false, 1.0};
 
-// Its gradient is 0 there. An intercept that is free has followed the last step: that by it, and by
-// what it can do for curves, is 0 before.
+// The gradient of the model vanishes at the step. A free intercept is at its optimum before the
+// step, so there the gradient along it, and along the levels of curves, is 0 from the start.
 void a_step_is_where_the_model_is_least() {
     for (const std::optional<double> of_b : {std::optional<double>(), std::optional(2.0)}) {
         Posed posed;

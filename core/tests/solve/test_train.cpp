@@ -38,7 +38,7 @@ Group group_of(const AnyRows& rows, const AnyBasis& basis = BSpline<1>{8},
     return {{basis, penalty, {0.125}, {}, {}}, rows};
 }
 
-// One feature; the positive class lies in the middle, with a few rows on the wrong side.
+// One feature; the positive class is in the middle, with a few rows on the wrong side.
 struct Bump {
     Bump() : axes(zero, one, zero, n_bins), x(n_rows), order(n_rows) {
         std::iota(order.begin(), order.end(), 0);
@@ -123,7 +123,7 @@ void the_monitor_may_stop_it() {
     CHECK(listener.passes == 2 && found.n_iter == 2 && !found.converged);
 }
 
-// A path that goes on from one strength to the next ends where cold fits do.
+// Every fit of a warm path reaches the objective of a cold fit.
 void paths_and_dual_variables() {
     const Bump data;
     const AnyRows rows = data.rows();
@@ -147,7 +147,8 @@ void paths_and_dual_variables() {
     const auto cold = go({}, one).front();
     const auto warm = go({cold.alpha, {}, 0.0}, one).front();
     CHECK(warm.n_iter == 0 && near(warm.primal, cold.primal, 1e-9));
-    // Going on from a model without rows that pull elsewhere stays where it is.
+    // A fit that stays close to the solution w_0 has 1/2 |w - w_0|^2 as its penalty, so a smaller
+    // objective.
     const auto close = go({{}, cold.coef, cold.intercept}, one).front();
     CHECK(close.primal < cold.primal);
 }

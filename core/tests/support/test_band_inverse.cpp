@@ -12,7 +12,7 @@ using splinear::testing::near;
 
 namespace {
 
-// A lower triangular matrix by bands; entries behind its end are not read.
+// A lower triangular matrix by bands; entries beyond its end are not read.
 std::vector<double> draw_factor(std::size_t n, std::size_t n_bands) {
     Random random(n * 100 + n_bands);
     std::vector<double> out(n * n_bands);
@@ -24,7 +24,7 @@ std::vector<double> draw_factor(std::size_t n, std::size_t n_bands) {
     return out;
 }
 
-// (L L')^{-1}, column by column: forward, then backward.
+// (L L')^{-1}, column by column, by forward and backward substitution.
 std::vector<double> dense_inverse(const std::vector<double>& factor, std::size_t n,
                                   std::size_t n_bands) {
     const auto L = [&](std::size_t i, std::size_t j) {
@@ -68,7 +68,7 @@ void what_has_no_inverse_is_refused() {
     CHECK(!refused({1.0, 2.0, 0.5, 0.0}, 2));
     CHECK(refused({1.0, 0.0, 0.5, 0.0}, 2));
     CHECK(refused({1.0, std::numeric_limits<double>::quiet_NaN()}, 1));
-    CHECK(refused({1.0, 2.0, 0.5}, 2));  // not as many in each band
+    CHECK(refused({1.0, 2.0, 0.5}, 2));  // bands of different lengths
 }
 
 }  // namespace

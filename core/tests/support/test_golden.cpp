@@ -8,7 +8,7 @@ using splinear::testing::near;
 
 namespace {
 
-// The top of -(x - top)^2, inside the interval and beyond its ends.
+// The maximum of -(x - top)^2, inside the interval and beyond its ends.
 void finds_the_top() {
     for (const double top : {-1.0, 0.0, 0.2, 0.5, 0.83, 1.0, 2.0}) {
         const double expected = std::fmin(std::fmax(top, 0.0), 1.0);

@@ -21,9 +21,10 @@ using namespace splinear;
 
 namespace {
 
-// Every task runs once, whatever the number of threads, and is done when parallel_for() returns.
+// Every task runs exactly once, whatever the number of threads, and is done when parallel_for()
+// returns.
 bool runs_all(std::ptrdiff_t n_tasks, int n_threads) {
-    std::vector<int> runs(static_cast<std::size_t>(n_tasks), 0);  // plain: each has one writer
+    std::vector<int> runs(static_cast<std::size_t>(n_tasks), 0);  // not atomic: one writer each
     parallel_for(n_tasks, n_threads,
                  [&](std::ptrdiff_t i) { ++runs[static_cast<std::size_t>(i)]; });
     for (const int n : runs)
@@ -43,7 +44,7 @@ void many_short_jobs() {
     CHECK(all);
 }
 
-// Inside a task another parallel_for() is a plain loop.
+// A nested parallel_for() is a plain loop.
 void nested_jobs() {
     std::atomic<int> n{0};
     std::atomic<bool> elsewhere{false};
@@ -69,7 +70,7 @@ void several_callers() {
     CHECK(good == 4 * 500);
 }
 
-// What parallel_for() throws if the given task throws: the number of the task, as a text.
+// What parallel_for() throws if the given task throws its number, as text.
 std::optional<std::string> thrown_by(std::ptrdiff_t task, std::ptrdiff_t n_tasks, int n_threads) {
     try {
         parallel_for(n_tasks, n_threads, [&](std::ptrdiff_t i) {
@@ -81,7 +82,7 @@ std::optional<std::string> thrown_by(std::ptrdiff_t task, std::ptrdiff_t n_tasks
     return std::nullopt;
 }
 
-// Whichever task fails and however many threads there are; and the next job is as any other.
+// Whichever task fails, and with any number of threads; the next job is not affected.
 void what_a_task_throws_reaches_the_caller() {
     for (const int n_threads : {1, 2, 3, 8})
         for (const std::ptrdiff_t n_tasks : {1, 2, 100, 5000})
@@ -91,8 +92,8 @@ void what_a_task_throws_reaches_the_caller() {
             }
 }
 
-// The exception of a helper, or of the caller itself: the other one has a task in its hands, and
-// is waited for. Tasks that wait for each other are on two threads, if there is a helper at all.
+// An exception of a helper, or of the caller itself, while the other one is running a task, which
+// is waited for. Two tasks that wait for each other must be on two threads, if there is a helper.
 bool fails_on(bool helper) {
     const auto caller = std::this_thread::get_id();
     std::atomic<int> n_begun{0};
@@ -124,7 +125,7 @@ void from_any_thread() {
     }
 }
 
-// All of them fail: one exception is thrown, the others are gone.
+// All tasks fail: one exception is thrown, the others are discarded.
 void many_failures() {
     bool all = true;
     for (int job = 0; job < 2000; ++job) {
@@ -136,14 +137,14 @@ void many_failures() {
             });
             all = false;
         } catch (const std::bad_alloc&) {
-            all = all && 1 <= n && n <= 4;  // nobody begins another task after its own failed
+            all = all && 1 <= n && n <= 4;  // no thread starts another task after one failed
         }
         all = all && runs_all(job % 7, 4);
     }
     CHECK(all);
 }
 
-// Through two levels; afterward the outer level has its threads again.
+// Exceptions pass through two levels; afterward the outer level has its threads again.
 void nested_failures() {
     for (const int n_threads : {1, 3}) {
         bool caught = false;
@@ -158,13 +159,13 @@ void nested_failures() {
         }
         CHECK(caught);
     }
-    CHECK(fails_on(true));  // which would wait for ever for a second thread that is not there
+    CHECK(fails_on(true));  // would hang if there were no second thread
 }
 
-// A process that is forked off has none of its parent's threads, and starts its own.
+// A forked process has none of its parent's threads, and starts its own.
 void after_a_fork() {
-#if __has_include(<sys/wait.h>) && !defined(__SANITIZE_THREAD__)  // which allows no such thing
-    // QEMU 7.2 aborts, by an assertion of its own, where a child of several threads starts one.
+#if __has_include(<sys/wait.h>) && !defined(__SANITIZE_THREAD__)  // which does not support this
+    // QEMU 7.2 fails an internal assertion when a forked child of several threads starts one.
     if (std::getenv("SPLINEAR_EMULATED") != nullptr) return;
     CHECK(runs_all(100, 3));
     const pid_t child = fork();

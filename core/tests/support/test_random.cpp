@@ -29,7 +29,8 @@ void below_stays_in_range() {
         for (int i = 0; i < 1000; ++i) CHECK(random.below(n) < n);
 }
 
-// 100,000 draws of 10 numbers: each count is 10,000 give or take 95; five times that is allowed.
+// 100,000 draws of 10 numbers: counts are 10,000 with a standard deviation of 95; five of these are
+// allowed.
 void below_is_even() {
     Random random(2);
     std::vector<int> counts(10);
@@ -50,7 +51,8 @@ void shuffle_permutes() {
     CHECK(none.empty());
 }
 
-// Each of the six orders of three items: 10,000 of 60,000 draws, give or take 91.
+// Each of the six orders of three items occurs in 10,000 of 60,000 draws, with a standard deviation
+// of 91.
 void shuffle_is_even() {
     Random random(4);
     std::vector<int> counts(27);

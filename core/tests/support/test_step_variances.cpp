@@ -37,7 +37,7 @@ void are_those_of_the_inverse() {
             }
 }
 
-// Of two numbers that are nearly the same the difference has a variance of its own, to all digits.
+// The variance of the difference of two numbers that are nearly equal is accurate to all digits.
 void have_digits_where_steps_are_stiff() {
     const double stiff = 1e14;
     const std::vector<double> bands{1.0 + stiff, -stiff, 1.0 + stiff, 0.0};
