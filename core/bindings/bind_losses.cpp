@@ -1,5 +1,5 @@
-// Python bindings of sums of losses and samples of rows: solve/loss_sums.hpp, solve/margin_sums.hpp,
-// solve/row_sample.hpp and rows/places.hpp.
+// Python bindings of sums of losses and samples of rows: solve/loss_sums.hpp,
+// solve/margin_sums.hpp, solve/row_sample.hpp and rows/places.hpp.
 #include <nanobind/stl/pair.h>
 
 #include "bindings/arrays.hpp"
