@@ -16,7 +16,7 @@ std::vector<Number> copied(const Array& array) {
 }
 
 ArrowGroup arrow_group(const Cube<double>& bands, const Table<bool>& used,
-                       const Table<double>& mean, const Table<double>& ties, double of_intercept,
+                       const Table<double>& mean, const Table<double>& ties, double s,
                        std::int64_t n_threads) {
     const int n = threads(n_threads);
     nb::gil_scoped_release release;
@@ -24,7 +24,7 @@ ArrowGroup arrow_group(const Cube<double>& bands, const Table<bool>& used,
             copied<std::uint8_t>(used),
             copied<double>(mean),
             copied<double>(ties),
-            of_intercept,
+            s,
             n};
 }
 
@@ -45,12 +45,12 @@ NumpyCube penalized(const Cube<double>& blocks, const Cube<double>& penalty,
     return to_numpy<NumpyCube>(std::move(out), used.shape(0), size, n_bands);
 }
 
-NumpyTable solve(const std::vector<const ArrowGroup*>& groups, double of_intercept,
-                 const Table<double>& r, std::int64_t n_threads) {
+NumpyTable solve(const std::vector<const ArrowGroup*>& groups, double s, const Table<double>& r,
+                 std::int64_t n_threads) {
     std::vector<double> out;
     {
         nb::gil_scoped_release release;
-        out = solve_arrow(groups, of_intercept, as_span(r), threads(n_threads));
+        out = solve_arrow(groups, s, as_span(r), threads(n_threads));
     }
     return to_numpy<NumpyTable>(std::move(out), r.shape(0), r.shape(1));
 }

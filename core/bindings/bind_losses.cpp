@@ -36,9 +36,9 @@ void bind_ramps(nb::module_& m) {
                                       slopes.data());
             }
             return nb::make_tuple(to_numpy<NumpyVector>(std::move(slopes), scores.size()),
-                                  found.losses, found.parts,
-                                  nb::make_tuple(found.bent[0], found.bent[1]),
-                                  nb::make_tuple(found.centers[0], found.centers[1]));
+                                  found.losses, found.gap,
+                                  nb::make_tuple(found.n_on_ramp[0], found.n_on_ramp[1]),
+                                  nb::make_tuple(found.slope_sums[0], found.slope_sums[1]));
         },
         nb::arg("loss"), nb::arg("problem"), nb::arg("ramp"), nb::arg("scores").noconvert(),
         nb::arg("n_threads"),

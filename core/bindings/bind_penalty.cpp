@@ -109,7 +109,7 @@ void bind_penalty(nb::module_& m) {
     m.def(
         "difference_penalty",
         [](int order, int size, int support, int held) -> AnyPenalty {
-            must(order >= 0 && order <= DifferencePenalty::most_orders,
+            must(order >= 0 && order <= DifferencePenalty::max_order,
                  "differences are of order 0 to 10");
             must(size > 0 && size < most_functions && support > 0 && held >= 0, "no such penalty");
             must(support <= size && held <= size, "a penalty is of size functions");

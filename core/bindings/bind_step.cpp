@@ -100,16 +100,17 @@ NumpyTable level_weights(const GroupPenalty& self) {
 }
 
 void make_limits(StepLimits* self, double radius, double accuracy, double gap, int max_products,
-                 bool keeps_scores, bool is_quadratic, double farthest) {
-    new (self)
-        StepLimits{radius, accuracy, gap, max_products, keeps_scores, is_quadratic, farthest};
+                 bool keeps_scores, bool is_quadratic, double max_score_change) {
+    new (self) StepLimits{radius,       accuracy,        gap, max_products, keeps_scores,
+                          is_quadratic, max_score_change};
 }
 
 std::pair<FoundStep, nb::object> run(const std::vector<const Group*>& groups,
                                      const Vector<double>& h,
                                      const std::vector<const GroupPenalty*>& penalties,
-                                     const std::vector<const ArrowGroup*>& blocks, double of_blocks,
-                                     std::optional<double> of_intercept,
+                                     const std::vector<const ArrowGroup*>& blocks,
+                                     double intercept_curvature,
+                                     std::optional<double> intercept_penalty,
                                      const Vector<double>& gradient, const StepLimits& limits,
                                      nb::object watch, std::int64_t n_threads) {
     const int n = threads(n_threads);
@@ -117,8 +118,9 @@ std::pair<FoundStep, nb::object> run(const std::vector<const Group*>& groups,
     FoundStep found;
     {
         nb::gil_scoped_release release;
-        found = least_step({groups, as_span(h), penalties, blocks, of_blocks, of_intercept},
-                           as_span(gradient), limits, monitor, n);
+        found = least_step(
+            {groups, as_span(h), penalties, blocks, intercept_curvature, intercept_penalty},
+            as_span(gradient), limits, monitor, n);
     }
     return {std::move(found), monitor.error()};
 }
@@ -157,10 +159,10 @@ void bind_step(nb::module_& m) {
              nb::arg("gap"), nb::arg("max_products"), nb::arg("keeps_scores"),
              nb::arg("is_quadratic"), nb::arg("farthest"));
     nb::class_<FoundStep>(m, "FoundStep", "Where a quadratic model is least, or nearly so.")
-        .def_prop_ro("to", &row_of<&FoundStep::to>, nb::rv_policy::automatic)
+        .def_prop_ro("to", &row_of<&FoundStep::step>, nb::rv_policy::automatic)
         .def_prop_ro("scores", &row_of<&FoundStep::scores>, nb::rv_policy::automatic)
         .def_ro("decrease", &FoundStep::decrease)
-        .def_ro("left", &FoundStep::left)
+        .def_ro("left", &FoundStep::gap)
         .def_ro("length", &FoundStep::length)
         .def_ro("n_products", &FoundStep::n_products)
         .def_ro("at_edge", &FoundStep::at_edge);

@@ -44,9 +44,9 @@ public:
                                    [](const auto& o) { return o->scores_one_by_one(); });
     }
 
-    bool has_dear_products() const noexcept {
+    bool has_expensive_products() const noexcept {
         return std::ranges::any_of(operators_,
-                                   [](const auto& o) { return o->has_dear_products(); });
+                                   [](const auto& o) { return o->has_expensive_products(); });
     }
 
     void score(std::span<const Row> rows, const Tables& tables, double* out) const {

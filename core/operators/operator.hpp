@@ -53,7 +53,7 @@ public:
     virtual bool scores_one_by_one() const noexcept { return false; }
 
     // Whether gram() takes several times as long as score() and add() of the same rows.
-    virtual bool has_dear_products() const noexcept { return false; }
+    virtual bool has_expensive_products() const noexcept { return false; }
 
     // out[a] = w'phi_a, where phi_a is the embedding of rows[a].
     virtual void score(std::span<const Row> rows, const GroupTables& tables, double* out) const = 0;

@@ -68,7 +68,7 @@ public:
     }
 
     Row rows_together() const noexcept override { return simd::lanes; }
-    bool has_dear_products() const noexcept override { return pair_kernel_ == nullptr; }
+    bool has_expensive_products() const noexcept override { return pair_kernel_ == nullptr; }
     void score(std::span<const Row> rows, const GroupTables& tables, double* out) const override;
 
     // If all variances are equal and there are no missing values, degrees 0 and 1 under D_1 use

@@ -11,13 +11,14 @@
 namespace splinear {
 namespace {
 
-// Lower bound of ArrowGroup::left: u_j and M_j are sums that are no more accurate than that.
-constexpr double least_left = 1e-6;
+// Lower bound of ArrowGroup::remainder: u_j and M_j are sums that are no more accurate than that.
+constexpr double least_remainder = 1e-6;
 constexpr std::size_t numbers_per_task = 512;
 constexpr std::size_t features_at_once = 8;
 
 // Converts the gradient r of feature j from parameters to tables.
-void scatter(const ArrowGroup& group, std::size_t j, const double* r, double* out) noexcept {
+void to_table_gradient(const ArrowGroup& group, std::size_t j, const double* r,
+                       double* out) noexcept {
     const std::size_t stride = group.stride();
     const std::uint8_t* used = &group.used[j * stride];
     const std::size_t size = group.mean.empty() ? stride : stride - 1;
@@ -31,7 +32,7 @@ void scatter(const ArrowGroup& group, std::size_t j, const double* r, double* ou
 }
 
 // Converts `out` of feature j, in place, from tables to parameters.
-void settle(const ArrowGroup& group, std::size_t j, double* out) noexcept {
+void to_parameters(const ArrowGroup& group, std::size_t j, double* out) noexcept {
     const std::size_t stride = group.stride();
     const std::uint8_t* used = &group.used[j * stride];
     if (!group.mean.empty())
@@ -49,12 +50,12 @@ ArrowGroup::ArrowGroup(BandedBlocks the_blocks, std::vector<std::uint8_t> is_use
       mean(std::move(the_mean)),
       ties(std::move(tied)),
       solved(n_parameters()),
-      left(n_features()) {
+      remainder(n_features()) {
     must_be("the size of used, one per parameter,", used.size(), n_parameters());
     must_be("the number of ties, one per parameter,", ties.size(), n_parameters());
     if (!mean.empty())
         must_be("the size of mean, n_features x size,", mean.size(), n_parameters() - n_features());
-    parallel_pieces(0, std::ssize(left), std::ptrdiff_t{features_at_once}, n_threads,
+    parallel_pieces(0, std::ssize(remainder), std::ptrdiff_t{features_at_once}, n_threads,
                     [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
                         const auto first = static_cast<std::size_t>(begin);
                         const auto last = static_cast<std::size_t>(end);
@@ -64,7 +65,7 @@ ArrowGroup::ArrowGroup(BandedBlocks the_blocks, std::vector<std::uint8_t> is_use
                         for (std::size_t j = first; j < last; ++j) {
                             const std::size_t i = j * stride();
                             const double own = s * dot(&ties[i], &solved[i], stride());
-                            left[j] = std::max(1.0 - own, least_left);
+                            remainder[j] = std::max(1.0 - own, least_remainder);
                         }
                     });
 }
@@ -95,24 +96,24 @@ std::size_t checked_size(std::span<const ArrowGroup* const> groups) {
     return n;
 }
 
-void solve_part(const ArrowPart& part, double s, const double* r, double of_intercept, double* out,
+void solve_part(const ArrowPart& part, double s, const double* r, double r_intercept, double* out,
                 double* tilts) noexcept {
     const ArrowGroup& group = *part.group;
     const std::size_t stride = group.stride();
     for (std::size_t j = part.first; j < part.last; ++j) {
         double* to = out + (j - part.first) * stride;
-        scatter(group, j, r + (j - part.first) * stride, to);
+        to_table_gradient(group, j, r + (j - part.first) * stride, to);
         const double* ties = &group.ties[j * stride];
-        for (std::size_t k = 0; k < stride; ++k) to[k] -= ties[k] * of_intercept;
+        for (std::size_t k = 0; k < stride; ++k) to[k] -= ties[k] * r_intercept;
     }
     group.blocks.solve(part.first, part.last, out);
     for (std::size_t j = part.first; j < part.last; ++j, out += stride) {
         const double* ties = &group.ties[j * stride];
         const double* solved = &group.solved[j * stride];
-        const double along = s * dot(ties, out, stride) / group.left[j];
+        const double along = s * dot(ties, out, stride) / group.remainder[j];
         for (std::size_t k = 0; k < stride; ++k) out[k] += solved[k] * along;
         tilts[j - part.first] = dot(ties, out, stride);
-        settle(group, j, out);
+        to_parameters(group, j, out);
     }
 }
 

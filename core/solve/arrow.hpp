@@ -29,7 +29,7 @@ struct ArrowGroup {
     std::vector<double> mean;        // m_j, n_features x size; empty: no missing values
     std::vector<double> ties;        // u_j / s, n_features x stride
     std::vector<double> solved;      // M_j^{-1} u_j / s, n_features x stride
-    std::vector<double> left;        // 1 - u_j'M_j^{-1}u_j / s, one per feature
+    std::vector<double> remainder;   // 1 - u_j'M_j^{-1}u_j / s, one per feature
 
     // `tied` holds the u_j. Throws std::invalid_argument for arrays of the wrong size. If
     // blocks.is_definite() is false, the group cannot be solved with.
@@ -59,9 +59,9 @@ std::vector<ArrowPart> arrow_parts(std::span<const ArrowGroup* const> groups);
 std::size_t checked_size(std::span<const ArrowGroup* const> groups);
 
 // Solves for the features of `part`, by the Sherman-Morrison formula for M_j - u_j u_j' / s. `r`
-// and `out` point to the parameters of its first feature; `of_intercept` is the intercept's entry
+// and `out` point to the parameters of its first feature; `r_intercept` is the intercept's entry
 // of the right side. Writes u_j'out_j / s, by which feature j lowers the intercept, to `tilts`.
-void solve_part(const ArrowPart& part, double s, const double* r, double of_intercept, double* out,
+void solve_part(const ArrowPart& part, double s, const double* r, double r_intercept, double* out,
                 double* tilts) noexcept;
 
 // Multiplies each of the vectors r by the inverse of the arrow matrix. A vector holds the

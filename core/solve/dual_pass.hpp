@@ -82,7 +82,7 @@ private:
         });
         visit_batch(state);
         solve_team(state);
-        const bool often = team_.has_kept_all() && data_.rows.has_dear_products();
+        const bool often = team_.has_kept_all() && data_.rows.has_expensive_products();
         const int n_turns = often ? n_again_often : n_again;
         for (int i = 0; i < n_turns && !stop_.made(); ++i) team_.solve_again(state);
         team_.forget();

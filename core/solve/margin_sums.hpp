@@ -26,10 +26,10 @@ struct RampShape {
 
 // Measurements at a point. Arrays of two have one entry per side.
 struct RampMeasures {
-    double losses = 0.0;              // sum of the losses themselves, not smoothed
-    double parts = 0.0;               // gap between these and the slopes of the smoothed losses
-    std::array<double, 2> bent{};     // number of rows on the ramp
-    std::array<double, 2> centers{};  // sum of |slope| per unit of cost over these rows
+    double losses = 0.0;                 // sum of the losses themselves, not smoothed
+    double gap = 0.0;                    // gap between these and the slopes of the smoothed losses
+    std::array<double, 2> n_on_ramp{};   // number of rows on the ramp
+    std::array<double, 2> slope_sums{};  // sum of |slope| per unit of cost over these rows
 };
 
 // Also writes the derivatives of the smoothed sum with respect to the scores to `slopes`.

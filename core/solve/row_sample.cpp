@@ -36,7 +36,7 @@ Sums total(const std::vector<Sums>& pieces) {
 
 // The t at which n rows are expected, by fixed-point iteration: rows with g_i >= t are taken for
 // sure and count as one each, which lowers t for the others, of which more may then reach it.
-double level(std::span<const double> h, double floor, double n, int n_threads) {
+double threshold(std::span<const double> h, double floor, double n, int n_threads) {
     const auto n_rows = static_cast<Row>(h.size());
     double t = std::numeric_limits<double>::infinity();
     for (double n_sure = -1.0;;) {
@@ -70,7 +70,7 @@ RowSample sample_rows(std::span<const double> h, double n, double evenly, int n_
         sums_of_pieces(n_rows, n_threads, [&](std::size_t i, Sums& own) { own[0] += h[i]; }))[0];
     if (!(sum > 0.0)) return {};
     const double floor = evenly * sum / static_cast<double>(h.size());
-    const double t = level(h, floor, n, n_threads);
+    const double t = threshold(h, floor, n, n_threads);
     const auto probability = [&](std::size_t i) {
         const double g = h[i] + floor;
         return g < t ? g / t : 1.0;

@@ -33,30 +33,30 @@ void add(double share, const double* more, std::size_t n, double* to) noexcept {
 // Lengths in the norm of the preconditioner M, by recurrences instead of products with M.
 struct Length {
     double radius;
-    double direction;   // d'M d, for the direction d
-    double step = 0.0;  // s'M s, for the step s
-    double both = 0.0;  // s'M d
+    double direction;    // d'M d, for the direction d
+    double step = 0.0;   // s'M s, for the step s
+    double cross = 0.0;  // s'M d
 
     // Updates the lengths for s += t d, with t reduced so that s stays within the radius. Returns
     // that t, and whether the radius was reached.
-    std::pair<double, bool> go(double t) {
+    std::pair<double, bool> advance(double t) {
         const double before = step;
-        const double longer = before + 2.0 * t * both + t * t * direction;
+        const double longer = before + 2.0 * t * cross + t * t * direction;
         const double edge = radius * radius;
         if (longer < edge) {
             step = longer;
             return {t, false};
         }
         const double room = edge - before;
-        const double root = std::sqrt(both * both + direction * room);
-        const double far = std::max(both + root, std::numeric_limits<double>::min());
+        const double root = std::sqrt(cross * cross + direction * room);
+        const double far = std::max(cross + root, std::numeric_limits<double>::min());
         step = edge;
         return {far < infinite ? room / far : 0.0, true};
     }
 
     // Updates the lengths for the next direction z + beta d, after a step of t along d; rz = r'z.
     void turn(double t, double beta, double rz) {
-        both = beta * (both + t * direction);
+        cross = beta * (cross + t * direction);
         direction = rz + beta * beta * direction;
     }
 };
@@ -73,7 +73,7 @@ public:
           parts_(arrow_parts(model.blocks)),
           has_missing_(std::ranges::any_of(
               model.blocks, [](const ArrowGroup* group) { return !group->mean.empty(); })),
-          to_(n_ + 1),
+          step_(n_ + 1),
           residual_(n_ + 1),
           z_(n_ + 1),
           direction_(n_ + 1),
@@ -105,7 +105,7 @@ public:
         const auto level = is_free() ? std::nullopt : std::optional(direction_[n_]);
         curved_ = curved_sums(model_.groups, tables(), model_.h, level, n_threads_);
         direction_[n_] = curved_.level;
-        product_[n_] = curved_.total + model_.of_intercept.value_or(0.0) * curved_.level;
+        product_[n_] = curved_.total + model_.intercept_penalty.value_or(0.0) * curved_.level;
         over_parts([&](const ArrowPart& part, std::size_t p, std::size_t n) {
             double* own = &product_[part.start];
             gather(part, &curved_.sums[part.start], own);
@@ -119,15 +119,15 @@ public:
     }
 
     // s += t d, and likewise its scores.
-    void go(double t) {
-        add(t, direction_.data(), n_ + 1, to_.data());
+    void advance(double t) {
+        add(t, direction_.data(), n_ + 1, step_.data());
         over_rows([&](std::size_t first, std::size_t n) {
             add(t, curved_.scores.data() + first, n, scores_.data() + first);
         });
     }
 
     // r -= t H d, then z = M^{-1} r; returns r'z.
-    double leave(double t) {
+    double update_residual(double t) {
         residual_[n_] -= t * product_[n_];
         return solve([&](const ArrowPart& part, std::size_t n) {
             add(-t, &product_[part.start], n, &residual_[part.start]);
@@ -145,7 +145,8 @@ public:
             if (has_levels(penalty)) penalty.take_slopes(part.first, part.last, own.data());
             penalty.write_softness(part.first, part.last, own.data(), &tilts_[part.feature]);
         });
-        const double of_b = is_free() ? 0.0 : residual_[n_] * residual_[n_] / *model_.of_intercept;
+        const double of_b =
+            is_free() ? 0.0 : residual_[n_] * residual_[n_] / *model_.intercept_penalty;
         return 0.5 * (sum(tilts_) + of_b);
     }
 
@@ -161,14 +162,14 @@ public:
         return found.empty() ? 0.0 : *std::ranges::max_element(found);
     }
 
-    // Moves s and its scores to `step`; no other call may follow.
-    void hand_over(FoundStep& step) {
-        step.to = std::move(to_);
-        step.scores = std::move(scores_);
+    // Moves s and its scores to `out`; no other call may follow.
+    void move_to(FoundStep& out) {
+        out.step = std::move(step_);
+        out.scores = std::move(scores_);
     }
 
 private:
-    bool is_free() const noexcept { return !model_.of_intercept; }
+    bool is_free() const noexcept { return !model_.intercept_penalty; }
     // Whether levels of curves are moved to the (free) intercept.
     bool has_levels(const GroupPenalty& penalty) const noexcept {
         return is_free() && !penalty.level_weights().empty();
@@ -204,13 +205,14 @@ private:
             before(part, n);
             const double* r = &residual_[part.start];
             double* z = &z_[part.start];
-            solve_part(part, model_.of_blocks, r, residual_[n_], z, &tilts_[part.feature]);
+            solve_part(part, model_.intercept_curvature, r, residual_[n_], z,
+                       &tilts_[part.feature]);
             const GroupPenalty& penalty = *model_.penalties[part.number];
             if (has_levels(penalty))
                 penalty.take_levels(part.first, part.last, z, &levels_[part.feature]);
             dots_[p] = dot(r, z, n);
         });
-        z_[n_] = residual_[n_] / model_.of_blocks - sum(tilts_) + sum(levels_);
+        z_[n_] = residual_[n_] / model_.intercept_curvature - sum(tilts_) + sum(levels_);
         return sum(dots_) + residual_[n_] * z_[n_];
     }
 
@@ -251,7 +253,7 @@ private:
     std::vector<ArrowPart> parts_;
     bool has_missing_;
     // s, r, z, d and H d, n_ + 1 entries each; d as tables, empty without missing values.
-    std::vector<double> to_, residual_, z_, direction_, product_, tables_;
+    std::vector<double> step_, residual_, z_, direction_, product_, tables_;
     std::vector<double> tilts_, levels_;    // per feature
     std::vector<double> dots_, more_dots_;  // per part
     CurvedSums curved_;
@@ -284,13 +286,14 @@ FoundStep least_step(const StepModel& model, std::span<const double> gradient,
     double rz = vectors.precondition();
     const double goal = limits.accuracy * limits.accuracy * rz;
     Length length{limits.radius, rz};
-    out.left = infinite;
+    out.gap = infinite;
     // Whether a bound on what the losses add to the gap of the quadratic model is small; see "What
     // a step proves" in docs/mathematics.md.
     const auto is_near = [&] {
         if (limits.is_quadratic) return true;
         const double reach = vectors.reach();
-        return reach <= limits.farthest && 0.25 * reach * reach * out.decrease <= limits.gap;
+        return reach <= limits.max_score_change &&
+               0.25 * reach * reach * out.decrease <= limits.gap;
     };
     vectors.turn(0.0);
     while (out.n_products < limits.max_products && rz > 0.0) {
@@ -298,23 +301,23 @@ FoundStep least_step(const StepModel& model, std::span<const double> gradient,
         const auto [curvature, slope] = vectors.multiply();
         if (!(curvature > 0.0 && curvature < infinite)) break;  // nothing but rounding is left
         double t = 0.0;
-        std::tie(t, out.at_edge) = length.go(rz / curvature);
+        std::tie(t, out.at_edge) = length.advance(rz / curvature);
         out.decrease += t * slope - 0.5 * t * t * curvature;
-        vectors.go(t);
+        vectors.advance(t);
         stop.poll();
         if (out.at_edge || stop.made()) break;
         const double previous = rz;
-        rz = vectors.leave(t);
+        rz = vectors.update_residual(t);
         // The gap is at least rz / 2, since M is at least the penalty's matrix S.
-        out.left = rz <= 2.0 * limits.gap ? vectors.gap() : infinite;
-        if (out.left <= limits.gap) break;
+        out.gap = rz <= 2.0 * limits.gap ? vectors.gap() : infinite;
+        if (out.gap <= limits.gap) break;
         // If only the gap of the quadratic model is still too large for a certificate, go on.
         if (rz <= goal && !(limits.keeps_scores && is_near())) break;
         vectors.turn(rz / previous);
         length.turn(t, rz / previous, rz);
     }
     out.length = std::sqrt(length.step);
-    vectors.hand_over(out);
+    vectors.move_to(out);
     return out;
 }
 

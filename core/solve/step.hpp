@@ -24,8 +24,8 @@ struct StepModel {
     std::span<const double> h;                       // second derivative of the loss, per row
     std::span<const GroupPenalty* const> penalties;  // one per group
     std::span<const ArrowGroup* const> blocks;       // the preconditioner M, one per group
-    double of_blocks;                    // the intercept's diagonal entry of M: s in arrow.hpp
-    std::optional<double> of_intercept;  // the intercept's penalty; none: it is free
+    double intercept_curvature;               // the intercept's diagonal entry of M: s in arrow.hpp
+    std::optional<double> intercept_penalty;  // the intercept's penalty; none: it is free
 };
 
 // When conjugate gradients end. "Gap" is the duality gap of the quadratic model: 1/2 r'S^{-1}r,
@@ -38,17 +38,17 @@ struct StepLimits {
     bool keeps_scores;  // return the scores of s. The rows are then all rows, not a sample, and the
                         // step may yield a certificate, which needs a small gap
     bool is_quadratic;  // the losses are quadratic, so the model is exact
-    double farthest;    // largest change of a score with which a step can yield a certificate
+    double max_score_change;  // largest change of a score with which a step can yield a certificate
 };
 
 struct FoundStep {
-    std::vector<double> to;  // s: the parameters of all groups, then the intercept
-    Buffer<double> scores;   // (B_i, 1)'s of every row; empty unless keeps_scores
-    double decrease = 0.0;   // -q(s)
-    double left = 0.0;       // the gap at s; infinite if it was not computed
-    double length = 0.0;     // sqrt(s'M s)
-    int n_products = 0;      // products with H
-    bool at_edge = false;    // the step ended at the boundary of the trust region
+    std::vector<double> step;  // s: the parameters of all groups, then the intercept
+    Buffer<double> scores;     // (B_i, 1)'s of every row; empty unless keeps_scores
+    double decrease = 0.0;     // -q(s)
+    double gap = 0.0;          // the gap at s; infinite if it was not computed
+    double length = 0.0;       // sqrt(s'M s)
+    int n_products = 0;        // products with H
+    bool at_edge = false;      // the step ended at the boundary of the trust region
 };
 
 // Minimizes the model inside the trust region. If the monitor asks to stop, returns the step

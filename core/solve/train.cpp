@@ -24,7 +24,7 @@ void check_sizes(Groups groups, const DualProblem& problem, const DualStart& sta
 }
 
 // Never stops a fit.
-class Undisturbed final : public Monitor {
+class NeverStops final : public Monitor {
 public:
     bool poll() override { return false; }
     bool pass(const Progress&) override { return false; }
@@ -33,7 +33,7 @@ public:
 }  // namespace
 
 std::vector<float> squared_norms(Groups groups, int n_threads) {
-    Undisturbed monitor;
+    NeverStops monitor;
     StopRequest stop(monitor);
     return squared_norms(GroupedRows(groups, n_threads), n_threads, stop);
 }

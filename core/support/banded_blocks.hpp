@@ -24,11 +24,11 @@ struct Bands {
 
 // blocks + penalty, with as many bands as the wider of the two, at most `most`. Entries of the
 // blocks whose row or column is not used (n x size) count as 0, and the diagonal gets a 1 there, so
-// that the sums can be factored. If `levels` p_j (n x size) is not empty, of_level p_j p_j' is
+// that the sums can be factored. If `levels` p_j (n x size) is not empty, level_factor p_j p_j' is
 // added as well.
 inline std::vector<double> penalized_bands(const Bands& blocks, const Bands& penalty,
                                            std::span<const std::uint8_t> used,
-                                           std::span<const double> levels, double of_level,
+                                           std::span<const double> levels, double level_factor,
                                            std::size_t size, std::size_t most, int n_threads) {
     must_be("the size of the blocks, one row per entry,", blocks.entries.size(),
             used.size() * blocks.n_bands);
@@ -48,7 +48,7 @@ inline std::vector<double> penalized_bands(const Bands& blocks, const Bands& pen
             to[p] += penalty.entries[i * penalty.n_bands + p];
         if (!used[i]) to[0] += 1.0;
         for (std::size_t p = 0; p < n && !levels.empty(); ++p)
-            to[p] += of_level * (levels[i] * levels[i + p]);
+            to[p] += level_factor * (levels[i] * levels[i + p]);
     };
     constexpr std::ptrdiff_t rows_per_task = 1024;
     parallel_pieces(0, std::ssize(used), rows_per_task, n_threads,

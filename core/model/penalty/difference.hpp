@@ -16,7 +16,7 @@ class DifferencePenalty {
 public:
     // The largest order d. The condition number of D_d grows like n^d: for d = 10 and 100 functions
     // it is 1e16, and double precision has no correct digits left.
-    static constexpr int most_orders = 10;
+    static constexpr int max_order = 10;
 
     // support: the maximum length of the vectors given to quadratic().
     DifferencePenalty(int order, int size, int support, int held = 0)

@@ -60,7 +60,7 @@ struct Posed {
         for (std::size_t k = 0; k <= n; ++k) gradient.push_back(draw(random));
     }
 
-    FoundStep step(const StepLimits& limits, std::optional<double> of_intercept,
+    FoundStep step(const StepLimits& limits, std::optional<double> intercept_penalty,
                    int n_threads) const {
         const std::array<const GroupPenalty*, 1> penalties{&penalty};
         const std::array<const ArrowGroup*, 1> own{&blocks};
@@ -68,8 +68,8 @@ struct Posed {
             bool poll() override { return false; }
             bool pass(const Progress&) override { return false; }
         } monitor;
-        return least_step({groups, h, penalties, own, s, of_intercept}, gradient, limits, monitor,
-                          n_threads);
+        return least_step({groups, h, penalties, own, s, intercept_penalty}, gradient, limits,
+                          monitor, n_threads);
     }
 
     // H s + g, by the whole matrix; `b` is the penalty of the intercept.
@@ -110,7 +110,7 @@ void a_step_is_where_the_model_is_least() {
             posed.penalty.take_slopes(0, n_features, posed.gradient.data());
         }
         const FoundStep found = posed.step(exact, of_b, 1);
-        for (const double one : posed.left(found.to, of_b.value_or(0.0)))
+        for (const double one : posed.left(found.step, of_b.value_or(0.0)))
             CHECK(std::abs(one) < 1e-4);
         CHECK(found.n_products > 1 && !found.at_edge && found.decrease > 0.0);
         CHECK(found.scores.size() == std::size_t{n_rows});
@@ -126,7 +126,7 @@ void regions_and_threads() {
     CHECK(edge.at_edge && near(edge.length, near_by.radius, 1e-12));
     for (const int n_threads : {2, 3, 16}) {
         const FoundStep many = posed.step(exact, 2.0, n_threads);
-        CHECK(many.to == whole.to && many.scores == whole.scores);
+        CHECK(many.step == whole.step && many.scores == whole.scores);
         CHECK(many.decrease == whole.decrease && many.n_products == whole.n_products);
     }
 }
