@@ -1,14 +1,11 @@
-// The block preconditioner of Newton's method for one output. It keeps, of the Hessian, the block
-// of every feature and its coupling to the intercept: an arrow-shaped matrix
+// The block preconditioner of Newton's method for the curves and the intercept b of one output.
 //
-//     M_1           u_1        M_j  block of feature j, penalty included
-//          ...      ...        u_j  sum_i h_i B(x_ij)
-//               M_p u_p        s    sum_i h_i, plus the intercept's penalty if it has one
-//     u_1' ... u_p' s
-//
-// As a curve can shift the mean score just as the intercept can, the intercept is measured at the
-// mean of the curves, b + sum_j u_j'theta_j / s. In these coordinates the blocks are
-// M_j - u_j u_j' / s and nothing couples them, so every feature is solved for by itself.
+// The Hessian has a diagonal block M_j per feature, penalty included, and the intercept's row and
+// column: u_j = sum_i h_i B(x_ij) and s = sum_i h_i, plus the intercept's penalty if it has one. A
+// curve can shift the mean score just as the intercept can, so the intercept is measured at the
+// mean of the curves: b + sum_j u_j'theta_j / s. In these coordinates it is decoupled from the
+// curves, and the block of feature j is M_j - u_j u_j' / s. Blocks between different features are
+// dropped, so that every feature is solved for by itself.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +61,7 @@ std::size_t checked_size(std::span<const ArrowGroup* const> groups);
 void solve_part(const ArrowPart& part, double s, const double* r, double r_intercept, double* out,
                 double* tilts) noexcept;
 
-// Multiplies each of the vectors r by the inverse of the arrow matrix. A vector holds the
+// Multiplies each of the vectors r by the inverse of the preconditioner. A vector holds the
 // parameters of all groups, then the intercept. The result does not depend on n_threads.
 std::vector<double> solve_arrow(std::span<const ArrowGroup* const> groups, double s,
                                 std::span<const double> r, int n_threads);
