@@ -113,7 +113,7 @@ class KnotPlan:
 
 
 def is_rule(rule: str | Floats, name: str) -> bool:
-    """Tell whether a feature's rule is the one of this name, and not knots that were given."""
+    """Return whether a feature's rule is the one of this name, and not knots that were given."""
     return isinstance(rule, str) and rule == name
 
 

@@ -205,7 +205,7 @@ def values_at(
 
 
 def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:
-    """Tell whether most rows of a feature over [lo, hi] lie in a small part of its range.
+    """Return whether most rows of a feature over [lo, hi] lie in a small part of its range.
 
     Pieces of equal width would then be wasted on the few others. Of two values none is a tail.
     """
@@ -216,7 +216,7 @@ def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:
 
 
 def is_narrow(bulk: Sequence[Floats] | Floats, lo: Floats | float, hi: Floats | float) -> AnyArray:
-    """Tell whether the quantiles `BULK` of features over [lo, hi] are close together."""
+    """Return whether the quantiles `BULK` of features over [lo, hi] are close together."""
     start, end = bulk
     return np.asarray(0.5 * end - 0.5 * start < NARROW * (0.5 * hi - 0.5 * lo))  # no overflow
 

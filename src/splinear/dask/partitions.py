@@ -65,13 +65,13 @@ class Partitions:
         return [(k, self.X[k], self.y[k], self.weights[k]) for k in have]
 
     def lies(self, client: Client) -> bool:
-        """Tell whether workers have X already, as they do after `X.persist()`."""
+        """Return whether workers have X already, as they do after `X.persist()`."""
         known = list(client.futures)  # which other threads add to
         return any(key in self.X[0].dask for key in known)
 
 
 def is_frame(X: Input) -> bool:
-    """Tell whether X is a data frame of Dask."""
+    """Return whether X is a data frame of Dask."""
     return is_dask_collection(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
 
 
@@ -91,7 +91,7 @@ def example_of(X: Input) -> Input:
 
 
 def _are_of_one_frame(X: Input, *others: Input) -> bool:
-    """Tell whether y and weights are computed from the frame that X is, row by row."""
+    """Return whether y and weights are computed from the frame that X is, row by row."""
     try:
         from dask.dataframe.dask_expr._expr import are_co_aligned
     except ImportError:

@@ -58,7 +58,7 @@ def column_of(table: InMemory, j: int) -> AnyArray:
 
 
 def stays_sparse(table: InMemory, model: AdditiveEstimator) -> TypeGuard[sparse.csc_array]:
-    """Tell whether contributions of zeros are zero."""
+    """Return whether contributions of zeros are zero."""
     groups = model._model.layout.groups
     return isinstance(table, sparse.csc_array) and all(
         group.embedding.through_zero for group in groups

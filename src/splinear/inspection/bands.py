@@ -257,7 +257,7 @@ def standard_error(model: FittedModel, X: Input, *, target: object = None) -> Fl
 
 
 def has_band(model: AdditiveEstimator, term: FittedTerm) -> bool:
-    """Tell whether a band of a term can be computed."""
+    """Return whether a band of a term can be computed."""
     return bool(model._posteriors) and not is_too_large(term.group)
 
 

@@ -194,7 +194,7 @@ class JointPosterior:
 
     @cached_property
     def off_diagonal(self) -> Floats:
-        """C without its diagonal blocks; a C from a sample is rescaled to the blocks of all rows."""
+        """C without its diagonal blocks; a C of a sample is rescaled to the blocks of all rows."""
         C = self.coupling
         if self.information.is_sampled:
             C = self._in_accord(C)

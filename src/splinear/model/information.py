@@ -31,7 +31,7 @@ class Thinned:
     factors: tuple[int, ...]
 
     def basis(self, g: int) -> Floats:
-        """Return P (size, n_kept), the coefficients of group g's thinned functions, without gaps."""
+        """Return P (size, n_kept), the coefficients of group g's thinned functions, gaps aside."""
         group, factor = self.layout.groups[g], self.factors[g]
         at = np.arange(group.size)
         if factor == 1:

@@ -128,7 +128,7 @@ class Layout:
         return sum(group.softness(part, n_threads) for group, part in parts)
 
     def extended(self, flat: Floats) -> Floats:
-        """Return parameters whose curves continue in unused coefficients; see TermGroup.extended."""
+        """Return parameters with unused coefficients continuing curves; see TermGroup.extended."""
         return self._map(flat, "extended")
 
     def _between_tables(self, flat: Floats, method: str) -> Floats:

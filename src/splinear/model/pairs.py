@@ -242,7 +242,7 @@ class PairGroup:
 
     @cached_property
     def edge_weights(self) -> Floats:
-        """w where parameters are free and 0 elsewhere, (n_pairs, size)."""
+        """Weights w where parameters are free and 0 elsewhere, (n_pairs, size)."""
         w = self._own.astype(np.float64)
         if self.edges is not None:
             w *= self._as_grids(self.edges)
@@ -251,7 +251,7 @@ class PairGroup:
 
     @cached_property
     def precision(self) -> Floats:
-        """w / t where parameters are free and 0 elsewhere, (n_pairs, size)."""
+        """Precisions w / t where parameters are free and 0 elsewhere, (n_pairs, size)."""
         inverse = np.divide(1.0, self.variance, out=np.zeros(self.n_pairs), where=self.variance > 0)
         return self.edge_weights * inverse[:, None]
 

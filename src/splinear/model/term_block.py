@@ -140,7 +140,7 @@ class TermBlock:
 
     @cached_property
     def seen(self) -> Floats:
-        """E_j = R_j (H_j + S_j)^{-1} R_j', the covariance of thinned functions given other terms."""
+        """E_j = R_j (H_j + S_j)^{-1} R_j', the thinned functions' covariance given other terms."""
         L = self.prior
         A = np.eye(len(L)) + L.T @ self.information @ L
         Y = self.projection @ L

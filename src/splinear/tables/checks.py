@@ -86,7 +86,7 @@ class _Names:
 
 
 def _is_as_in_fit(estimator: BaseEstimator, table: Table) -> bool:
-    """Tell whether names and number of columns are those of fit; if not, scikit-learn says how."""
+    """Return whether the names and number of columns are those seen in fit."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         is_array = isinstance(table.given, np.ndarray)

@@ -30,7 +30,7 @@ AT_ONCE = 4096  # parts of the rows: more threads than a GPU has
 
 
 def is_on_device(X: object) -> bool:
-    """Tell whether X lies in the memory of a GPU: an array of CuPy, or any that has DLPack."""
+    """Return whether X lies in the memory of a GPU: an array of CuPy, or any that has DLPack."""
     if hasattr(X, "__cuda_array_interface__"):
         return True
     where = getattr(X, "__dlpack_device__", None)

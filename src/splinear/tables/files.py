@@ -12,7 +12,7 @@ __all__ = ["checked_paths", "ending", "is_path", "listed"]
 
 
 def is_path(value: object) -> bool:
-    """Tell whether the value names a file."""
+    """Return whether the value names a file."""
     return isinstance(value, (str, os.PathLike))
 
 

@@ -100,7 +100,7 @@ class NpyFiles(Table):
 
 
 def are_npy(value: Input) -> bool:
-    """Tell whether the value is the name of a .npy file, or a list of such names."""
+    """Return whether the value is the name of a .npy file, or a list of such names."""
     if is_path(value):
         return ending(value) == ".npy"
     several = isinstance(value, (list, tuple)) and len(value) > 0

@@ -62,7 +62,7 @@ def kind_of(values: Values) -> Kind:
 
 
 def _are_objects(values: nw.Series[Input]) -> bool:
-    """Tell whether only the values themselves tell what they are."""
+    """Return whether only the values themselves tell what they are."""
     if values.dtype in (nw.Object, nw.Unknown):
         return True
     # narwhals takes objects of pandas for text unless it finds other types.
@@ -90,7 +90,7 @@ def _kind_of_objects(values: AnyArray) -> Kind:
 
 
 def is_boolean(values: Values) -> bool:
-    """Tell whether a column holds True and False, by its type."""
+    """Return whether a column holds True and False, by its type."""
     if isinstance(values, np.ndarray):
         return values.dtype == bool
     return bool(values.dtype == nw.Boolean)
@@ -162,7 +162,7 @@ def as_missing(values: AnyArray, gone: AnyArray) -> AnyArray:
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a value is None, pandas.NA, or not equal to itself, as NaN and NaT are."""
+    """Return whether a value is None, pandas.NA, or not equal to itself, as NaN and NaT are."""
     if isinstance(value, str):  # most are
         return False
     if value is None or is_pandas_na(value):
