@@ -5,8 +5,8 @@ of `covariance`, (H + S)^{-1} = M^{-1} - M^{-1} R'Q R M^{-1} with M = blockdiag(
 includes the bias expected under the prior; the part of it that kappa_j excludes is subtracted:
 sum_j (1 - kappa_j) (V b)_j' S_j (V b)_j / phi.
 
-The variances of surfaces are added, as if they were independent of curves and of each other.
-from which they are centered, and of each other.
+The variances of surfaces are added, as if they were independent of each other and of the curves,
+with respect to which they are centered.
 """
 
 from __future__ import annotations

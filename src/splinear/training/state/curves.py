@@ -51,7 +51,7 @@ class StoredBasis(SampledBasis):
         return int(self._values.shape[1])
 
     def names(self) -> list[str]:
-        """Suffixes for the names of the embedded features."""
+        """Return suffixes for the names of the embedded features."""
         return self._names
 
 
