@@ -68,8 +68,7 @@ class LossSum(Protocol):
     def dispersion(self, misfit: float) -> float:
         """Return the divisor that turns the losses into negative log-likelihoods.
 
-        `misfit` is twice the sum of the losses, or Pearson's statistic, per residual degree of
-        freedom.
+        `misfit` is twice their sum, or Pearson's statistic, per residual degree of freedom.
         """
         ...
 
@@ -251,10 +250,7 @@ class Separable:
         return loss, replace(self.problem, y=self.problem.y.astype(np.int8, copy=False)).core()
 
     def _at(self, F: Floats, what: str) -> Floats:
-        """Return "value" (1,), "slopes" (n,) or "bends" (n,) at F.
-
-        All three are computed together and cached; each is removed from the cache when returned.
-        """
+        """Return "value" (1,), "slopes" (n,) or "bends" (n,) at F, computed together and cached."""
         if self._known.get("F") is not F or what not in self._known:
             self._known.clear()
             self._known.update(self._computed(F), F=F)
