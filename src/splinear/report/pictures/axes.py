@@ -65,7 +65,7 @@ class Axis:
         assert self.bend is not None
         first = int(np.floor(np.log10(self.bend)))
         last = int(np.ceil(np.log10(max(abs(self.lo), abs(self.hi), self.bend))))
-        powers = [10.0**k for k in range(last, first - 1, -1)]  # the largest first
+        powers = [10.0**k for k in range(last, first - 1, -1)]  # the largest numbers matter most
         wanted = [0.0, *(sign * m * p for m in (1, 5, 2) for p in powers for sign in (1, -1))]
         apart, kept = abs(self.end - self.start) / most, []
         for x in wanted:
