@@ -81,7 +81,7 @@ def samples(
     if weights is None:
         for start, block in ascending(X, rows, columns, most_bytes, n_threads):
             for k, column in enumerate(block):
-                yield start + k, Sample.in_order(column)
+                yield start + k, Sample.of_sorted(column)
         return
     weight = weights[rows]
     for at in _together(X, rows, columns, most_bytes):
@@ -102,7 +102,7 @@ def ascending(
     NaN comes last. Values keep their data type, which takes half the time.
     """
     for at in _together(X, rows, columns, most_bytes):
-        yield at.start, X.in_order(rows, columns[at], n_threads)
+        yield at.start, X.sorted_columns(rows, columns[at], n_threads)
 
 
 def _together(
@@ -164,12 +164,12 @@ class Sample:
         if not there.all():
             x, weights = x[there], None if weights is None else weights[there]
         if weights is None:
-            return cls.in_order(np.sort(x))
+            return cls.of_sorted(np.sort(x))
         order = np.argsort(x, kind="stable")
         return cls(x[order], np.cumsum(weights[order]))
 
     @classmethod
-    def in_order(cls, ascending: AnyArray) -> Sample:
+    def of_sorted(cls, ascending: AnyArray) -> Sample:
         """Return the sample of ascending values (n,), NaN last, of rows of weight 1."""
         n = int(np.searchsorted(ascending, np.nan))  # NaN is sorted after all numbers
         return cls(ascending[:n].astype(np.float64), np.arange(1.0, n + 1))

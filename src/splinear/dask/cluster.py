@@ -22,7 +22,7 @@ from splinear.dask.tree import IncompleteError, Sums, SumTree, runs
 __all__ = ["Cluster"]
 
 PAUSE = 0.05  # seconds to wait until Dask notices that a worker does not answer
-MOST_NOTES = 32
+MOST_CACHED = 32
 MOST_TRIES = 100  # attempts at a pass while Dask says that the workers are there
 MOST_LOST = 10  # attempts at a pass after parts were lost
 
@@ -73,25 +73,25 @@ class Cluster:
     _steps: list[tuple[type, Delayed]] = field(default_factory=list)
     _homes: dict[str, list[int]] | None = None  # parts by worker; None if not known
     _shared: dict[int, str] = field(default_factory=dict)  # worker of parts that several hold
-    _notes: dict[Hashable, dict[str, Floats]] = field(default_factory=dict)
+    _cache: dict[Hashable, dict[str, Floats]] = field(default_factory=dict)
 
-    def hold(self, step: Step, *, lies: bool = False) -> None:
+    def hold(self, step: Step, *, persisted: bool = False) -> None:
         """Apply a step to every part on its worker; it replaces an earlier step of its type.
 
         When parts are first made, workers get neighboring ones, so that few sums must be added up,
-        unless the partitions already lie on workers (`lies`).
+        unless the partitions already lie on workers (`persisted`).
         """
         others = [own for own in self._steps if own[0] is not type(step)]
         self._steps = [*others, (type(step), delayed(step, pure=False))]
-        self._make(len(others), lies=lies)
+        self._make(len(others), persisted=persisted)
 
-    def _make(self, n_done: int, *, lies: bool = False) -> None:
+    def _make(self, n_done: int, *, persisted: bool = False) -> None:
         """Make new parts from the last ones, to which n_done steps were applied, or partitions."""
         before, last = self._name, self.parts
         name, n = f"splinear-part-{uuid4().hex}", len(self.partitions)
         steps, make = [step for _, step in self._steps], delayed(named, pure=False)
         parts: dict[int, Future[Receipt]] = {}
-        for worker, own in self._divided(n, lies).items():
+        for worker, own in self._divided(n, persisted).items():
             tasks = []
             for k in own:
                 number, *given = self.partitions[k]
@@ -103,14 +103,14 @@ class Cluster:
         self._known_homes()
         del last  # kept until now, so that workers could reuse these parts
 
-    def _divided(self, n: int, lies: bool) -> Mapping[str | None, list[int]]:
+    def _divided(self, n: int, persisted: bool) -> Mapping[str | None, list[int]]:
         """Return the parts to make on each worker; the key None leaves the choice to Dask."""
         if self.parts:
             known: dict[str | None, list[int]] = {}
             known.update(self._known_homes())
             return known
         workers = sorted(self.client.nthreads())
-        if lies or not workers:
+        if persisted or not workers:
             return {None: list(range(n))}
         spans = zip(workers, runs(n, len(workers)), strict=True)
         return {own: list(range(*span)) for own, span in spans}
@@ -125,20 +125,20 @@ class Cluster:
 
     def row_sums(self, node: Node, summed: Node, name: str) -> Floats:
         """Return the sum of `summed`, which reduces `node` over rows, cached under a name."""
-        known = self.noted(node.key)
+        known = self.cached(node.key)
         if name not in known:
             known[name] = self.add_up(summed)[0]
         return known[name].copy()
 
-    def noted(self, key: Hashable) -> dict[str, Floats]:
+    def cached(self, key: Hashable) -> dict[str, Floats]:
         """Return the cached results of an expression, by name, as a dict that can be added to.
 
         Only the expressions used last are kept.
         """
-        known = self._notes.pop(key, {})
-        self._notes[key] = known
-        if len(self._notes) > MOST_NOTES:
-            del self._notes[next(iter(self._notes))]
+        known = self._cache.pop(key, {})
+        self._cache[key] = known
+        if len(self._cache) > MOST_CACHED:
+            del self._cache[next(iter(self._cache))]
         return known
 
     def _reduced(self, nodes: Sequence[Node], *, largest: bool) -> Sums:

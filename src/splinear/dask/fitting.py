@@ -162,7 +162,7 @@ class Distributed:
         here.read_table = sample.table.whole
         cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
         cluster.has_sample = here.n_rows < sum(found.n_rows)
-        cluster.hold(coding, lies=self.given.lies(self.client))
+        cluster.hold(coding, persisted=self.given.is_persisted(self.client))
         rows = RemoteRows(
             cluster, layout, sum(found.n_rows), found.weight, reader, self.seed, here.rows.is_coded
         ).with_gap_means()

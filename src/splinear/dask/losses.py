@@ -96,7 +96,7 @@ class RemoteSum(Likened):
         """
         node: Node = bare(F)
         slopes, bends, nodes = Slopes(self.k, node), Bends(self.k, node), dict(more or {})
-        known = self.cluster.noted(slopes.key)
+        known = self.cluster.cached(slopes.key)
         if "value" not in known:
             nodes["value"] = Call(self._own, "value", (node,))
             nodes["bends"] = Apply(_of_levels, (bends, self.n_outputs))
@@ -111,7 +111,7 @@ class RemoteSum(Likened):
             found = dict(zip(nodes, self.cluster.add_up(*nodes.values()), strict=True))
             known.update(found)
             blocks = {name: own for name, own in found.items() if name.endswith("blocks")}
-            self.cluster.noted(Member(bends, "diagonal").key).update(blocks)
+            self.cluster.cached(Member(bends, "diagonal").key).update(blocks)
         return known
 
     @property
@@ -178,7 +178,7 @@ class RemoteCurvature:
             return _level_step(self._levels, slope)
         rows = product.V.rows
         nodes: list[Node] = [in_all(product), Call(rows, "raw_sums", (product,))]
-        known = self.cluster.noted(("levels", self.node.key, rows))
+        known = self.cluster.cached(("levels", self.node.key, rows))
         if not known:  # the derivatives with respect to a constant added to all scores
             nodes.append(Apply(_of_levels, (self.node, self.n_outputs)))
             nodes.append(Call(rows, "raw_sums", (Member(self.node, "diagonal"),)))
@@ -186,7 +186,7 @@ class RemoteCurvature:
         known.update(zip(("levels", "sums"), more, strict=False))
         shift = _level_step(known["levels"], slope)
         leveled = _Product(self.node, bare(V + shift[:, None]))
-        self.cluster.noted(leveled.key).update(
+        self.cluster.cached(leveled.key).update(
             sums=sums + shift * known["sums"], in_all=slope + shift * known["levels"][0]
         )
         return shift

@@ -134,7 +134,7 @@ class RemoteMargins:
             Call(rows, "raw_sums", (slopes,)),
             in_all(slopes),
         )
-        self.cluster.noted(slopes.key).update(sums=sums, in_all=of_all)
+        self.cluster.cached(slopes.key).update(sums=sums, in_all=of_all)
         return Measures(told[0], told[1], told[2:4].T, told[4:].T)
 
     def along(self, F: Floats, D: Floats, ramps: Floats, shares: Floats) -> Floats:

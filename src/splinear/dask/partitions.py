@@ -64,7 +64,7 @@ class Partitions:
         have = [k for k, n in enumerate(n_rows) if n]
         return [(k, self.X[k], self.y[k], self.weights[k]) for k in have]
 
-    def lies(self, client: Client) -> bool:
+    def is_persisted(self, client: Client) -> bool:
         """Return whether workers already hold X, as after `X.persist()`."""
         known = list(client.futures)  # a copy, because other threads add to it
         return any(key in self.X[0].dask for key in known)

@@ -74,7 +74,7 @@ class RemoteRows:
 
     def grids(self, groups: Sequence[PairGroup]) -> RemotePairs:
         """Return surfaces on which every row is at its nearest node, to find interactions."""
-        self.cluster.hold(WithSurfaces(self.reader, tuple(groups), only_looked_for=True))
+        self.cluster.hold(WithSurfaces(self.reader, tuple(groups), at_nodes=True))
         return RemotePairs(self.cluster, tuple(groups))
 
     def placed(self, groups: tuple[PairGroup, ...], table: Table) -> RemotePairs:
@@ -83,7 +83,7 @@ class RemoteRows:
         `table` is that of the sample.
         """
         own = self.first(self.n_rows).placed(groups, table)
-        self.cluster.hold(WithSurfaces(self.reader, groups, only_looked_for=False))
+        self.cluster.hold(WithSurfaces(self.reader, groups, at_nodes=False))
         self.cluster.sample = self.cluster.sample.with_surfaces(own, in_scores=True)
         return RemotePairs(self.cluster, groups)
 
@@ -147,7 +147,7 @@ class RemoteRows:
         """Return the gradient with respect to tables; the same pass sums R over rows."""
         del n_threads
         node: Node = bare(R)
-        known = self.cluster.noted(node.key)
+        known = self.cluster.cached(node.key)
         if "sums" not in known:
             sums, own = self.cluster.add_up(Call(self._own, "raw_sums", (node,)), in_all(node))
             known.update(sums=sums, in_all=own)
@@ -160,7 +160,7 @@ class RemoteRows:
         """
         del n_threads
         node, rows = bare(H), self._own
-        known, name = self.cluster.noted(node.key), blocks_of(rows)
+        known, name = self.cluster.cached(node.key), blocks_of(rows)
         if name not in known:
             own = self.cluster.add_up(Call(rows, "blocks", (node,)), in_all(node))
             known[name], known["in_all"] = own
@@ -173,7 +173,7 @@ class RemoteRows:
         values = Member(PART, "values")
         node: Node = bare(R)
         sums, own = self.cluster.add_up(Member(values, "sums"), in_all(node))
-        self.cluster.noted(node.key)["in_all"] = own
+        self.cluster.cached(node.key)["in_all"] = own
         return row_values(self.cluster, Member(values, "F")), self.layout.gather(sums)
 
     def weighted_first(

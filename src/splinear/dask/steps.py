@@ -92,12 +92,12 @@ class WithTable:
 class WithSurfaces:
     """Adds the rows' positions on the chains of surfaces.
 
-    With `only_looked_for`, rows are at their nearest nodes, and scores do not include surfaces.
+    With `at_nodes`, rows are at their nearest nodes, and scores do not include surfaces.
     """
 
     reader: TableReader
     groups: tuple[PairGroup, ...]
-    only_looked_for: bool
+    at_nodes: bool
 
     def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
         """Return the extended part."""
@@ -107,7 +107,7 @@ class WithSurfaces:
         with part.in_use() as own:
             order, n_rows = own.rows.order(), own.n_rows
         positions = positions_of(chains, self.reader.table(X), order, n_rows)
-        if self.only_looked_for:
+        if self.at_nodes:
             np.rint(positions, out=positions)
         found = PairRows(chains, positions, self.groups)
-        return part.with_surfaces(found, in_scores=not self.only_looked_for)
+        return part.with_surfaces(found, in_scores=not self.at_nodes)

@@ -22,9 +22,9 @@ __all__ = [
     "csr_parts",
     "dense_columns",
     "float_type",
-    "in_order",
     "least_nonzero",
     "ranges",
+    "sorted_columns",
     "window",
 ]
 
@@ -50,7 +50,7 @@ def as_floats(X: AnyArray) -> AnyArray:
     return X if X.dtype == wanted and X.flags.aligned else X.astype(wanted)
 
 
-def in_order(
+def sorted_columns(
     X: AnyArray, rows: NDArray[np.integer], columns: NDArray[np.integer], n_threads: int
 ) -> AnyArray:
     """Return X[rows][:, columns].T with each row sorted in ascending order, NaN last."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from splinear._types import AnyArray
 from splinear.tables import table as sizes
-from splinear.tables.chunks import Chunk, as_floats, float_type, in_order, window
+from splinear.tables.chunks import Chunk, as_floats, float_type, sorted_columns, window
 from splinear.tables.table import ColumnNumbers, Table
 
 __all__ = ["ArrayTable", "pieces"]
@@ -67,13 +67,13 @@ class ArrayTable(Table):
             return np.asarray(self.array[rows])
         return np.asarray(self.array[np.ix_(rows, np.asarray(columns))])
 
-    def in_order(
+    def sorted_columns(
         self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
     ) -> AnyArray:
         """Return some columns of some rows, (n_columns, n_rows), each sorted ascending."""
         if self.is_on_disk:
-            return super().in_order(rows, columns, n_threads)
-        return in_order(self.array, rows, np.asarray(columns), n_threads)
+            return super().sorted_columns(rows, columns, n_threads)
+        return sorted_columns(self.array, rows, np.asarray(columns), n_threads)
 
     def window(
         self, rows: NDArray[np.integer], columns: ColumnNumbers

@@ -126,7 +126,7 @@ class DeviceTable(Table):
         some = self.on_device[_like(self.on_device, rows)]
         return self._here(some if columns is None else some[:, [int(j) for j in columns]])
 
-    def in_order(
+    def sorted_columns(
         self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
     ) -> AnyArray:
         """Return some columns of some rows, (n_columns, n_rows), each sorted ascending."""

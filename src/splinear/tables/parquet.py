@@ -23,7 +23,7 @@ class ParquetFiles(ArrowTable):
         Files with the same columns, in any order; or a folder of such files, read in the order of
         their names.
     names : sequence of str, default=None
-        The columns that are features. None: all but the index of a data frame.
+        The columns that are features; None for all except the index of a data frame.
     """
 
     def __init__(self, paths: Input, names: Sequence[str] | None = None) -> None:
@@ -51,7 +51,7 @@ class ArrowDataset(ArrowTable):
     ----------
     dataset : pyarrow.dataset.Dataset
     names : sequence of str, default=None
-        The columns that are features. None: all but the index of a data frame.
+        The columns that are features; None for all except the index of a data frame.
     """
 
     def __init__(self, dataset: Arrow, names: Sequence[str] | None = None) -> None:

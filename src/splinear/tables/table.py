@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear._types import AnyArray, Floats, Input
-from splinear.tables.chunks import Chunk, as_dense, as_sparse, in_order, ranges, window
+from splinear.tables.chunks import Chunk, as_dense, as_sparse, ranges, sorted_columns, window
 from splinear.tables.values import Kind, Values
 
 ColumnNumbers: TypeAlias = Sequence[int] | NDArray[np.integer]
@@ -111,7 +111,7 @@ class Table(ABC):
                 found.append(chunk[rows[first:last] - here.start])
         return _stacked(found, self)
 
-    def in_order(
+    def sorted_columns(
         self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
     ) -> AnyArray:
         """Return some columns of some rows, each sorted ascending with NaN last.
@@ -119,7 +119,7 @@ class Table(ABC):
         The result is (n_columns, n_rows), in the columns' own data type.
         """
         values = as_dense(self.sample(rows, columns))
-        return in_order(values, np.arange(len(values)), np.arange(values.shape[1]), n_threads)
+        return sorted_columns(values, np.arange(len(values)), np.arange(values.shape[1]), n_threads)
 
     def window(
         self, rows: NDArray[np.integer], columns: ColumnNumbers

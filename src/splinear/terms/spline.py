@@ -239,7 +239,7 @@ class Spline(Term):
             has_none = np.isnan(found[:, 0])
             apart = has_none if advice.quantiles else _has_few(block, few)
             for k in np.flatnonzero(apart):
-                self._divide(pieces, int(some[k]), Sample.in_order(block[k]), advice, data)
+                self._divide(pieces, int(some[k]), Sample.of_sorted(block[k]), advice, data)
             placed = ~apart & ~has_none
             pieces.set_many(some[placed], found[placed])
 
