@@ -250,7 +250,7 @@ class Separable:
         return loss, replace(self.problem, y=self.problem.y.astype(np.int8, copy=False)).core()
 
     def _at(self, F: Floats, what: str) -> Floats:
-        """Return "value" (1,), "slopes" (n,) or "bends" (n,) at F, computed together and cached."""
+        """Return "value" (1,), "slopes" (n,) or "bends" (n,) at F; the cache gives each once."""
         if self._known.get("F") is not F or what not in self._known:
             self._known.clear()
             self._known.update(self._computed(F), F=F)
